@@ -1,0 +1,61 @@
+# Everything from nothing but Python >= 3.10 and make.
+#
+#   make run [DATA=dir] [DAYS=n]   the main job on the target `dev`
+#   make test                      style, types, layers, workflows, then the tests with coverage
+#   make test-all                  the same and the long proofs
+#   make bench [CASE=glob]         benchmarks
+#   make lint | wheels | clean     PYTHON=python3.12 chooses an interpreter
+
+PYTHON ?=
+BIN := .venv/bin
+COVERED := --cov --cov-report=term
+
+.DEFAULT_GOAL := run
+.PHONY: run test test-all bench lint wheels clean
+
+# The environment's own Python checks it fastest; PYTHON, or none there yet, asks for another.
+set-up-%:
+	@python=$(PYTHON); \
+	if test -z "$$python" && test -x $(BIN)/python && test -f .venv/lakeward-setup.json; \
+	  then python=$(BIN)/python; else python=$${python:-python3}; fi; \
+	command -v "$$python" >/dev/null || { \
+	  echo "lakeward needs Python >= 3.10 and there is no $$python on PATH. Install Python 3.10 or newer." >&2; \
+	  exit 2; }; \
+	exec "$$python" -S scripts/bootstrap.py $*
+
+# Without DATA, a made-up company's week. Its registrations are written last: where they are, it is complete.
+DEMO := .lakeward/demo
+
+# A relative DATA is meant from here; /Volumes/… and s3://… are left as they are.
+run: set-up-runtime
+	@set --; \
+	case "$(DATA)" in \
+	  '') test -n "$$(ls $(DEMO)/registrations*.json 2>/dev/null)" || \
+	        $(BIN)/python -m fixtures.generate $(DEMO) --users 20 --days 7 --seed 1 || exit; \
+	      set -- "$$@" --param "source=$(CURDIR)/$(DEMO)" ;; \
+	  /*|*:/*) set -- "$$@" --param "source=$(DATA)" ;; \
+	  *) set -- "$$@" --param "source=$(CURDIR)/$(DATA)" ;; \
+	esac; \
+	test -z "$(DAYS)" || set -- "$$@" --param "days=$(DAYS)"; \
+	exec $(BIN)/lakeward run daily -t dev "$$@"
+
+lint: set-up-dev
+	@$(BIN)/python scripts/lint.py
+
+test: lint
+	@$(BIN)/python -m pytest $(COVERED)
+
+test-all: lint
+	@$(BIN)/python -m pytest $(COVERED) -m ""
+
+bench: set-up-bench
+	@$(BIN)/python -m benchmarks "$(or $(CASE),*)"
+
+# The runtime's wheel, and the one that the bundle deploys.
+wheels: set-up-dev
+	@$(BIN)/python -m build --no-isolation --wheel --outdir dist .
+	@$(BIN)/python -m build --no-isolation --wheel --outdir dist packaging/wearables
+
+# Keeps the tables in .lakeward and the jars in the cache.
+clean:
+	rm -rf .venv dist build .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

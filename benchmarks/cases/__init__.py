@@ -1,0 +1,1 @@
+"""The cases, a module an area."""

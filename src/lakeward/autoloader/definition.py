@@ -1,0 +1,130 @@
+"""`load`: from what the user wrote to a plan and a schema (auto-loader.md §2, §4.3, §5)."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lakeward.autoloader.discovery import Globber, Names
+from lakeward.autoloader.options import Options
+from lakeward.autoloader.options.checks import evolution_mode
+from lakeward.autoloader.plan import METADATA, PLAN_OPTION, ReadPlan, lister_of
+from lakeward.errors import CloudFilesError
+from lakeward.session.paths import PathMap
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+__all__ = ["METADATA_TYPE", "define"]
+
+METADATA_TYPE = (
+    "struct<file_path: string, file_name: string, file_size: bigint, file_block_start: bigint, "
+    "file_block_length: bigint, file_modification_time: timestamp>"
+)
+RESCUED = "_rescued_data"
+_RESCUING = ("json", "csv", "parquet")
+
+
+def define(
+    spark: SparkSession,
+    *,
+    path: str | None,
+    given: Mapping[str, str],
+    schema: StructType | None,
+    path_map: PathMap,
+    rendezvous: Path,
+) -> tuple[ReadPlan, StructType]:
+    """The plan and the columns that the user sees, in order.
+
+    `given` are the user's options, `schema` what `.schema(…)` was called with. Raises CloudFilesError.
+    """
+    from lakeward.autoloader.schema import resolve
+
+    options = Options.of(
+        {key: value for key, value in given.items() if key.lower() not in ("path", PLAN_OPTION)}
+    )
+    names = Names(path_map)
+    source = names.local(_required(path, options))
+    location = options.text("cloudFiles.schemaLocation")
+    resolved = resolve(
+        spark,
+        options,
+        lister_of(source, names, options),
+        given=schema,
+        location=names.local(location) if location else None,
+    )
+    rescued = _rescued(options, given_schema=schema is not None)
+    if rescued is not None and options.format not in _RESCUING:
+        rescued = None
+    conf = spark.conf
+    plan = ReadPlan(
+        token=uuid.uuid4().hex,
+        rendezvous=str(rendezvous),
+        source=source,
+        shown_source=names.key(Globber(source).root),
+        paths=path_map.entries,
+        format=options.format,
+        columns=json.dumps(resolved.data.jsonValue()),
+        mode=resolved.mode,
+        rescued=rescued,
+        rescue_path=conf.get("spark.databricks.sql.rescuedDataColumn.filePath.enabled", "true") != "false",
+        corrupt=_corrupt(options, resolved.data),
+        partitions=tuple(resolved.partitions.names),
+        schema_location=resolved.location,
+        given_schema=schema is not None,
+        infer_types=options.infer_types,
+        case_sensitive=options.flag("readerCaseSensitive"),
+        time_zone=options.text("timeZone") or str(conf.get("spark.sql.session.timeZone")),
+        parallelism=spark._jsparkSession.sparkContext().defaultParallelism(),
+        options=options.without_secrets().given,
+    )
+    return plan, _columns(resolved.data, resolved.partitions, rescued, schema)
+
+
+def _required(path: str | None, options: Options) -> str:
+    if path:
+        return path
+    raise CloudFilesError(
+        "CF_MISSING_PATH",
+        "cloudFiles was loaded without a path"
+        + (", from a queue" if options.is_set("cloudFiles.queueUrl") else "")
+        + ".",
+        next_step="Name the folder in load(path): files are found by listing it.",
+    )
+
+
+def _rescued(options: Options, *, given_schema: bool) -> str | None:
+    """§4.3: always with an inferred schema; with a given one when named, or in mode `rescue`."""
+    named = options.rescued_column
+    if not given_schema:
+        return named or RESCUED
+    if named or evolution_mode(options, given_schema=True) == "rescue":
+        return named or RESCUED
+    return None
+
+
+def _corrupt(options: Options, data: StructType) -> str | None:
+    name = options.text("columnNameOfCorruptRecord")
+    return name if name in data.names else None
+
+
+def _columns(
+    data: StructType, partitions: StructType, rescued: str | None, given: StructType | None
+) -> StructType:
+    """What the user sees. A given schema keeps its order, also when it lists the rescued column itself."""
+    from pyspark.sql.types import StringType, StructType
+
+    columns = list(given.fields) if given is not None else [*data.fields, *partitions.fields]
+    out = StructType(columns)
+    if rescued is not None and rescued not in out.names:
+        position = len(data.fields) if given is None else len(columns)
+        shown = list(out.fields)
+        shown.insert(position, StructType().add(rescued, StringType()).fields[0])
+        out = StructType(shown)
+    if METADATA in out.names:
+        return out
+    return out

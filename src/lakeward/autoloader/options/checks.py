@@ -1,0 +1,111 @@
+"""What is refused when a stream starts, and what only earns a warning (auto-loader.md §1.1, §1.3, §3.2)."""
+
+from __future__ import annotations
+
+import difflib
+
+from lakeward.autoloader.options.declared import MODES, OPTIONS, PREFIX, declared
+from lakeward.autoloader.options.options import Options
+from lakeward.errors import CloudFilesError
+
+__all__ = ["check", "evolution_mode", "warnings_of"]
+
+READABLE = ("json", "csv", "parquet")
+FIXED = ("text", "binaryfile")
+
+
+def check(options: Options, *, given_schema: bool) -> None:
+    """Raise the CloudFilesError of the first thing that is wrong; nothing is touched."""
+    if options.flag("cloudFiles.validateOptions"):
+        _known(options)
+    _readable(options)
+    evolution_mode(options, given_schema=given_schema)
+    for key in options.given:
+        row = declared(key)
+        if row is not None:
+            options.value(key)
+    _refused(options)
+    if options.max_files < 1:
+        raise CloudFilesError(
+            "CF_INVALID_OPTION_VALUE",
+            f"Option cloudFiles.maxFilesPerTrigger is {options.max_files}; it takes at least 1.",
+            next_step="Set a positive number or leave the option out.",
+        )
+
+
+def evolution_mode(options: Options, *, given_schema: bool) -> str:
+    """The mode in force (§3.1). Raises for unknown ones, and for those that the schema or format excludes."""
+    key = "cloudFiles.schemaEvolutionMode"
+    text, fixed = options.given.get(key.lower()), options.format in FIXED
+    if text is None:
+        return "none" if given_schema or fixed else "addNewColumns"
+    mode = next((known for known in MODES if known.lower() == text.strip().lower()), None)
+    if mode is None:
+        raise CloudFilesError(
+            "CF_INVALID_SCHEMA_EVOLUTION_MODE",
+            f"cloudFiles.schemaEvolutionMode is {text!r}; the modes are {', '.join(MODES)}.",
+            next_step="Choose one of them.",
+        )
+    if mode != "none" and fixed:
+        raise CloudFilesError(
+            "CF_UNSUPPORTED_SCHEMA_EVOLUTION_MODE",
+            f"Mode {mode} was asked for; files of format {options.format} have a fixed schema.",
+            next_step="Leave cloudFiles.schemaEvolutionMode out or set it to none.",
+        )
+    if mode.startswith("addNewColumns") and given_schema:
+        raise CloudFilesError(
+            "CF_ADD_NEW_NOT_SUPPORTED",
+            f"Schema evolution mode {mode} is not supported when a schema is given.",
+            next_step="Leave .schema(…) out and name the types that matter in cloudFiles.schemaHints.",
+        )
+    return mode
+
+
+def warnings_of(options: Options) -> list[str]:
+    """One sentence for each option that is accepted and does nothing here; values are never shown."""
+    rows = (declared(key) for key in options.given)
+    return [
+        f"Option {row.key} has no effect here: {row.note}."
+        for row in rows
+        if row and row.verdict == "accepted"
+    ]
+
+
+def _known(options: Options) -> None:
+    unknown = [key for key in options.given if key.startswith(PREFIX.lower()) and declared(key) is None]
+    if not unknown:
+        return
+    names = {row.key.lower(): row.key for row in OPTIONS}
+    near = [names[n] for key in unknown for n in _near(key, list(names))]
+    hint = f"Did you mean {' or '.join(near)}?" if near else "Check the spelling, or leave them out."
+    raise CloudFilesError(
+        "CF_UNKNOWN_OPTION_KEYS_ERROR",
+        f"Found unknown option keys: {', '.join(sorted(unknown))}.",
+        next_step=f"{hint} (cloudFiles.validateOptions=false skips this check.)",
+    )
+
+
+def _near(key: str, names: list[str]) -> list[str]:
+    bare = key.removeprefix(PREFIX.lower())
+    return [bare] if bare in names else difflib.get_close_matches(key, names, 1, 0.8)
+
+
+def _readable(options: Options) -> None:
+    if options.format not in READABLE:
+        raise CloudFilesError(
+            "CF_UNSUPPORTED_FORMAT",
+            f"cloudFiles.format is {options.format}; reading it is not yet supported here.",
+            next_step=f"Formats that can be read: {', '.join(READABLE)}.",
+        )
+
+
+def _refused(options: Options) -> None:
+    for key, text in options.given.items():
+        row = declared(key)
+        if row is None or row.verdict != "refused" or text.strip().lower() == (row.default or "").lower():
+            continue
+        raise CloudFilesError(
+            "CF_UNSUPPORTED_OPTION",
+            f"Option {row.key} is set; it is {row.note}.",
+            next_step="Leave it out here.",
+        )

@@ -1,0 +1,165 @@
+"""CSV by name: the header says which value belongs to which column, in any order (§1.5, §4)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from lakeward.autoloader.readers.convert import Formats, from_texts
+from lakeward.autoloader.readers.csv_lines import Dialect, Row, header_names, lines_of
+from lakeward.autoloader.readers.drift import NewFields, wider
+from lakeward.autoloader.readers.files import Contents
+from lakeward.autoloader.readers.layout import Layout
+from lakeward.autoloader.readers.malformed import Malformed
+
+if TYPE_CHECKING:
+    from lakeward.autoloader.discovery import FileStatus
+
+__all__ = ["CsvReader", "has_header"]
+
+ROWS = 20_000
+
+
+def has_header(text: str | None, *, given_schema: bool) -> bool:
+    """`header`; without it, inferred schemas assume one (§1.5)."""
+    return not given_schema if text is None else text.strip().lower() == "true"
+
+
+class CsvReader:
+    """Reads the files of one task."""
+
+    def __init__(self, layout: Layout, contents: Contents) -> None:
+        self._layout = layout
+        self._contents = contents
+        self._dialect = Dialect.of(layout.options)
+        self._formats = Formats.of(layout.options, layout.plan.time_zone)
+        self._policy = Malformed.of(layout)
+        self._header = has_header(layout.options.text("header"), given_schema=layout.plan.given_schema)
+        self._start()
+
+    def _start(self) -> None:
+        self._columns: dict[str, Row] = {name: [] for name in self._layout.data}
+        self._files: list[tuple[FileStatus, int]] = []
+        self._rescued: dict[int, dict[str, str]] = {}
+        self._odd: dict[int, bytes] = {}
+        self._lines: list[str] = []
+
+    def read(self, files: list[FileStatus]) -> Iterator[pa.RecordBatch]:
+        """Record batches of many files, or of a part of one."""
+        for status in files:
+            data = self._contents.of(status)
+            if data is None:
+                continue
+            lines = lines_of(data, self._dialect)
+            names = self._names(lines, status)
+            for first in range(0, len(lines), ROWS):
+                self._add(status, names, lines[first : first + ROWS])
+                if len(self._lines) >= ROWS:
+                    yield self._flush()
+        if self._lines:
+            yield self._flush()
+
+    def _names(self, lines: list[str], status: FileStatus) -> list[str]:
+        """The file's columns; its header is taken off `lines`. New ones stop a stream that evolves."""
+        if not lines:
+            return []
+        first = self._dialect.row(lines[0])
+        if self._header:
+            names = header_names(first)
+            del lines[0]
+        elif self._layout.plan.given_schema:
+            given = list(self._layout.data)
+            names = given + [f"_c{i}" for i in range(len(given), len(first))]
+        else:
+            names = [f"_c{i}" for i in range(len(first))]
+        known = {*self._layout.by_lower_name, *(name.lower() for name in self._layout.plan.partitions)}
+        new = [name for name in names if name.lower() not in known]
+        if new and self._layout.plan.mode not in ("none", "rescue"):
+            raise NewFields("NEW_FIELDS_IN_FILE", f"[{','.join(new)}]", status.key)
+        return names
+
+    def _add(self, status: FileStatus, names: list[str], lines: list[str]) -> None:
+        rows = [self._dialect.row(line) for line in lines]
+        width = len(names) if self._header or not self._layout.plan.given_schema else len(self._layout.data)
+        before = len(self._lines)
+        if any(len(row) != width for row in rows):
+            self._even_out(rows, lines, width, before, status)
+        values = list(zip(*rows, strict=True)) if rows else []
+        for index, name in enumerate(names[: len(values)]):
+            column = self._column_of(name)
+            if column is not None and len(self._columns[column]) == before:
+                self._columns[column] += values[index]
+            elif self._layout.rescues:
+                self._rescue(name, values[index], before)
+        for column_values in self._columns.values():
+            column_values.extend([None] * (before + len(rows) - len(column_values)))
+        self._lines += lines
+        self._files.append((status, len(rows)))
+
+    def _column_of(self, name: str) -> str | None:
+        if name in self._columns:
+            return name
+        near = self._layout.by_lower_name.get(name.lower())
+        return None if self._layout.plan.case_sensitive else near
+
+    def _rescue(self, name: str, values: tuple[str | None, ...], before: int) -> None:
+        for row, value in enumerate(values, before):
+            if value is not None:
+                self._rescued.setdefault(row, {})[name] = json.dumps(value, ensure_ascii=False)
+
+    def _even_out(
+        self, rows: list[Row], lines: list[str], width: int, before: int, status: FileStatus
+    ) -> None:
+        """Rows of another width are malformed: missing values are null, surplus ones rescued as `_c<i>`."""
+        for index, row in enumerate(rows):
+            if len(row) == width:
+                continue
+            self._policy.check(
+                status, lines[index].encode(), f"{len(row)} values where there are {width} columns"
+            )
+            self._odd[before + index] = lines[index].encode()
+            for surplus in range(width, len(row)):
+                value = row[surplus]
+                if self._layout.rescues and value is not None:
+                    found = self._rescued.setdefault(before + index, {})
+                    found[f"_c{surplus}"] = json.dumps(value, ensure_ascii=False)
+            rows[index] = row[:width] + [None] * (width - len(row))
+
+    def _flush(self) -> pa.RecordBatch:
+        arrays, misfits = {}, set()
+        for name, texts in self._columns.items():
+            dtype, arrow_type = self._layout.data[name], self._layout.arrow.field(name).type
+            arrays[name], bad = from_texts(texts, dtype, arrow_type, self._formats)
+            for row in bad:
+                text = str(texts[row])
+                found = wider(self._layout.plan, name, dtype, text)
+                if found is not None:
+                    path = self._file_of(row).key
+                    raise NewFields("NEW_FIELDS_AND_WIDENED_TYPES_IN_FILE", f"[{name}]", path, {name: found})
+                if self._layout.rescues:
+                    self._rescued.setdefault(row, {})[name] = json.dumps(text, ensure_ascii=False)
+                else:
+                    misfits.add(row)
+        kept, corrupt = self._policy.apply(
+            len(self._lines), self._files, self._odd, sorted(misfits), lambda row: self._lines[row].encode()
+        )
+        rescued = self._rescued_texts() if self._rescued else None
+        batch = self._layout.batch(arrays, self._files, rescued, corrupt)
+        self._start()
+        return batch if kept is None else batch.filter(pa.array(kept))
+
+    def _rescued_texts(self) -> list[str | None]:
+        texts: list[str | None] = [None] * len(self._lines)
+        for row, values in self._rescued.items():
+            texts[row] = self._layout.rescued_text(values, self._file_of(row).key)
+        return texts
+
+    def _file_of(self, row: int) -> FileStatus:
+        for status, count in self._files:
+            if row < count:
+                return status
+            row -= count
+        raise IndexError(row)

@@ -1,0 +1,149 @@
+"""One raw JSON value → a value of a Spark type, or what has to be rescued of it (auto-loader.md §4.2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lakeward.autoloader.readers.convert import RANGES, Formats, decimal_of, parser_of
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType
+
+__all__ = ["Outcome", "Read", "Rules", "as_rescued", "reader_of"]
+
+Outcome = tuple[Any, "str | None"]
+Read = Callable[[bytes], Outcome]
+
+_text = msgspec.json.Decoder(str).decode
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_INTEGER = frozenset(b"-0123456789")
+
+
+def as_rescued(raw: bytes) -> str:
+    """How a value stands in the rescued column: scalars as they are, objects and arrays as their text."""
+    text = raw.decode("utf-8", "replace")
+    return json.dumps(text, ensure_ascii=False) if raw[:1] in (b"{", b"[") else text
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How names match, and whether members of nested records without a field are reported."""
+
+    case_sensitive: bool = True
+    report_unknown: bool = True
+
+
+def reader_of(dtype: DataType, formats: Formats, rules: Rules = Rules()) -> Read:  # it is frozen
+    """raw JSON → (value, None), or (None or a partial value, JSON text of what did not fit)."""
+    name = dtype.typeName()
+    if name == "string":
+        return _string
+    if name in RANGES:
+        limit = 1 << RANGES[name]
+        return lambda raw: _integer(raw, limit)
+    if name == "struct":
+        return _struct(dtype, formats, rules)
+    if name == "array":
+        return _array(reader_of(dtype.elementType, formats, rules))  # type: ignore[attr-defined]
+    if name == "map":
+        return _map(reader_of(dtype.valueType, formats, rules))  # type: ignore[attr-defined]
+    return _scalar(dtype, formats)
+
+
+def _string(raw: bytes) -> Outcome:
+    first = raw[:1]
+    if first == b'"':
+        return _text(raw), None
+    return (None if raw == b"null" else raw.decode("utf-8", "replace")), None
+
+
+def _integer(raw: bytes, limit: int) -> Outcome:
+    if raw == b"null":
+        return None, None
+    if _INTEGER.issuperset(raw):
+        value = int(raw) if len(raw) < 40 else limit
+        if -limit <= value < limit:
+            return value, None
+    return None, as_rescued(raw)
+
+
+def _scalar(dtype: DataType, formats: Formats) -> Read:
+    name, parse = dtype.typeName(), parser_of(dtype, formats)
+    words = dict(formats.special)
+
+    def read(raw: bytes) -> Outcome:
+        value: Any = None
+        first = raw[:1]
+        if raw == b"null":
+            return None, None
+        if first == b'"':
+            text = _text(raw)
+            if name in ("float", "double"):
+                value = words.get(text)
+            elif name != "boolean" and (text or name == "binary"):
+                value = parse(text)
+        elif name == "boolean":
+            value = {b"true": True, b"false": False}.get(raw)
+        elif first in b"-0123456789":
+            if name in ("float", "double"):
+                value = float(raw)
+            elif name == "decimal":
+                value = decimal_of(raw.decode(), dtype.precision, dtype.scale)  # type: ignore[attr-defined]
+            elif name == "timestamp" and _INTEGER.issuperset(raw) and len(raw) < 14:
+                value = int(raw) * 1_000_000
+        return (value, None) if value is not None else (None, as_rescued(raw))
+
+    return read
+
+
+def _struct(dtype: Any, formats: Formats, rules: Rules) -> Read:
+    reads = {f.name: reader_of(f.dataType, formats, rules) for f in dtype.fields}
+    spelled = {} if rules.case_sensitive else {name.lower(): name for name in reads}
+
+    def read(raw: bytes) -> Outcome:
+        if raw[:1] != b"{":
+            return None, None if raw == b"null" else as_rescued(raw)
+        value, rest = {}, []
+        for key, member in _members(raw).items():
+            inner = bytes(member)
+            name = key if key in reads else spelled.get(key.lower(), key)
+            problem: str | None = None
+            if name in reads:
+                value[name], problem = reads[name](inner)
+            elif rules.report_unknown:
+                problem = as_rescued(inner)
+            if problem is not None:
+                rest.append(f"{json.dumps(key, ensure_ascii=False)}:{problem}")
+        return value, "{" + ",".join(rest) + "}" if rest else None
+
+    return read
+
+
+def _array(element: Read) -> Read:
+    def read(raw: bytes) -> Outcome:
+        if raw[:1] != b"[":
+            return None, None if raw == b"null" else as_rescued(raw)
+        outcomes = [element(bytes(item)) for item in _elements(raw)]
+        if any(problem is not None for _, problem in outcomes):
+            return None, as_rescued(raw)
+        return [value for value, _ in outcomes], None
+
+    return read
+
+
+def _map(item: Read) -> Read:
+    def read(raw: bytes) -> Outcome:
+        if raw[:1] != b"{":
+            return None, None if raw == b"null" else as_rescued(raw)
+        outcomes = [(key, *item(bytes(member))) for key, member in _members(raw).items()]
+        if any(problem is not None for _, _, problem in outcomes):
+            return None, as_rescued(raw)
+        return [(key, value) for key, value, _ in outcomes], None
+
+    return read

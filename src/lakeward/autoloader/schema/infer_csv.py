@@ -1,0 +1,122 @@
+"""The schema of CSV files (auto-loader.md §2.2): names in file order, strings or Spark's types."""
+
+from __future__ import annotations
+
+import re
+
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    NullType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from lakeward.autoloader.options import Options
+from lakeward.autoloader.readers.convert import Formats, from_texts, parser_of
+from lakeward.autoloader.readers.csv import has_header
+from lakeward.autoloader.readers.csv_lines import Dialect, header_names, lines_of
+from lakeward.autoloader.schema.merge import inferred, same_name
+
+__all__ = ["CsvInference", "type_of"]
+
+_PLAIN = Formats.of(Options.of({"cloudFiles.format": "csv"}), "UTC")
+_WHOLE = re.compile(r"[+-]?\d+")
+
+
+def type_of(text: str, formats: Formats = _PLAIN, *, prefer_date: bool = True) -> DataType:
+    """The narrowest type of one value, in Spark's order."""
+    if _WHOLE.fullmatch(text) and text.isascii():
+        value = int(text)
+        if -(1 << 31) <= value < 1 << 31:
+            return IntegerType()
+        if -(1 << 63) <= value < 1 << 63:
+            return LongType()
+        digits = len(text.lstrip("+-"))
+        return DecimalType(digits, 0) if digits <= 38 else DoubleType()
+    candidates: list[DataType] = [
+        DoubleType(),
+        *([DateType()] if prefer_date else []),
+        TimestampType(),
+        BooleanType(),
+    ]
+    for dtype in candidates:
+        if parser_of(dtype, formats)(text) is not None and _looks_like(dtype, text):
+            return dtype
+    return StringType()
+
+
+def _looks_like(dtype: DataType, text: str) -> bool:
+    """Dates in their strict form: a bare year is a number or a word, not a date."""
+    if isinstance(dtype, DateType):
+        return re.fullmatch(r"\d{4}-\d{2}-\d{2}", text) is not None
+    return not isinstance(dtype, TimestampType) or re.match(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:", text) is not None
+
+
+class CsvInference:
+    """Takes one file after the other; the union of their headers (§1.5 mergeSchema)."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._dialect = Dialect.of(options)
+        self._formats = Formats.of(options, options.text("timeZone") or "UTC")
+        self._header = has_header(options.text("header"), given_schema=False)
+        self._columns: dict[str, DataType] = {}
+        self.records = 0
+
+    def add(self, data: bytes) -> None:
+        """A file's bytes, unpacked."""
+        lines = lines_of(data, self._dialect)
+        if not lines:
+            return
+        first = self._dialect.row(lines[0])
+        names = header_names(first) if self._header else [f"_c{i}" for i in range(len(first))]
+        rows = lines[1:] if self._header else lines
+        self.records += len(rows)
+        columns: list[list[str | None]] = [[] for _ in names]
+        if self._options.infer_types:
+            for row in map(self._dialect.row, rows):
+                for column, value in zip(columns, row, strict=False):
+                    column.append(value)
+        for name, column in zip(names, columns, strict=True):
+            known = name if name in self._columns else same_name(name, self._columns) or name
+            found = self._type(column) if self._options.infer_types else StringType()
+            stored = self._columns.get(known)
+            self._columns[known] = found if stored is None else inferred(stored, found)
+
+    def schema(self) -> StructType:
+        """Columns in the order in which they were met; a column without any value is a string."""
+        return StructType(
+            [
+                StructField(name, StringType() if isinstance(dtype, NullType) else dtype)
+                for name, dtype in self._columns.items()
+            ]
+        )
+
+    def _type(self, column: list[str | None]) -> DataType:
+        from pyspark.sql.pandas.types import to_arrow_type
+
+        prefer_date = self._options.flag("preferDate")
+        merged: DataType = NullType()
+        for index, text in enumerate(column):
+            if text is None:
+                continue
+            merged = inferred(merged, type_of(text, self._formats, prefer_date=prefer_date))
+            if isinstance(merged, StringType):
+                return merged
+            if index == 0 and not isinstance(merged, (BooleanType, DecimalType)):
+                # Most columns are of one type throughout: ask once for all of it.
+                arrow_type = to_arrow_type(merged, timezone="UTC")
+                if (
+                    not isinstance(merged, DateType)
+                    and not from_texts(column, merged, arrow_type, self._formats)[1]
+                ):
+                    return merged
+        return merged

@@ -1,0 +1,104 @@
+"""The root file and everything it includes, as one tree (spec bundle.md §4, include)."""
+
+from __future__ import annotations
+
+from functools import reduce
+from pathlib import Path
+
+from lakeward.bundle.keys import require_unique
+from lakeward.bundle.merge import merge
+from lakeward.bundle.node import Node, Position, failure
+from lakeward.bundle.yaml_reader import parse
+from lakeward.errors import BundleError
+
+__all__ = ["ROOT_FILES", "find_root", "read", "root_file"]
+
+ROOT_FILES = ("databricks.yml", "databricks.yaml", "bundle.yml", "bundle.yaml")
+
+
+def find_root(start: Path) -> Path | None:
+    """Return the nearest folder at or above `start` that holds a bundle's root file, or None."""
+    for folder in (start, *start.parents):
+        if any((folder / name).is_file() for name in ROOT_FILES):
+            return folder
+    return None
+
+
+def root_file(root: Path) -> Path:
+    """Return the root file of the bundle in folder `root`.
+
+    Raises BundleError when there is none (BUNDLE_NOT_FOUND) or more than one (BUNDLE_AMBIGUOUS).
+    """
+    found = [root / name for name in ROOT_FILES if (root / name).is_file()]
+    if not found:
+        raise BundleError(
+            "BUNDLE_NOT_FOUND",
+            f"There is no databricks.yml in {root}.",
+            next_step="Change to the folder of a bundle, or run files without one: lakeward pipeline PATH.",
+        )
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise BundleError(
+            "BUNDLE_AMBIGUOUS", f"{root} has more than one root file: {names}.", next_step="Keep one."
+        )
+    return found[0]
+
+
+def read(root: Path) -> Node:
+    """Return the root file of the bundle in `root` with all of its includes merged in.
+
+    Raises BundleError when a file is not YAML, an include names no file, or two files define one resource.
+    """
+    tree = _parsed(root_file(root), root)
+    patterns = tree.get("include")
+    if patterns is None:
+        require_unique(tree)
+        return tree
+    if not isinstance(patterns.value, list):
+        raise failure("INCLUDE_INVALID", patterns.position, "`include` is a list of file patterns.")
+    included: dict[Path, None] = {}
+    for pattern in patterns.value:
+        included.update(dict.fromkeys(_matches(pattern, root)))
+    additions = [_parsed(file, root) for file in included]
+    for addition in additions:
+        if "include" in addition.children:
+            message = "only the root file may include others."
+            raise failure("INCLUDE_INVALID", addition.children["include"].position, message)
+    require_unique(tree, *additions)
+    return reduce(merge, additions, tree)
+
+
+def _matches(pattern: Node, root: Path) -> list[Path]:
+    text = str(pattern.value)
+    if text.startswith("/") or "${" in text:
+        message = f"the include `{text}` must be a path relative to the bundle, without variables."
+        raise failure("INCLUDE_INVALID", pattern.position, message)
+    found = sorted(path for path in root.glob(text) if path.is_file())
+    if not found and not any(sign in text for sign in "*?["):
+        message = f"the include `{text}` matches no file in {root}."
+        raise failure(
+            "INCLUDE_NOT_FOUND", pattern.position, message, next_step="Create the file or drop the line."
+        )
+    wrong = next((path for path in found if path.suffix not in (".yml", ".yaml", ".json")), None)
+    if wrong is not None:
+        message = f"the include `{text}` matches {wrong.name}, which is not YAML or JSON."
+        raise failure("INCLUDE_INVALID", pattern.position, message)
+    return [path for path in found if path.parent != root or path.name not in ROOT_FILES]
+
+
+def _parsed(file: Path, root: Path) -> Node:
+    name = file.relative_to(root).as_posix()
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise failure(
+            "YAML_INVALID", Position(name, 0, 0), f"this file is not UTF-8 ({error.reason})."
+        ) from None
+    except OSError as error:
+        raise failure("FILE_UNREADABLE", Position(name, 0, 0), f"cannot be read: {error.strerror}.") from None
+    tree = parse(text, name)
+    if not isinstance(tree.value, dict):
+        raise failure(
+            "YAML_INVALID", tree.position, "a bundle file is a mapping at its top (`resources:` …)."
+        )
+    return tree

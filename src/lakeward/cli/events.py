@@ -1,0 +1,92 @@
+"""`lakeward events KEY`: what a pipeline's event log says of its newest update."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lakeward.cli.options import bundle_options, verbose_option
+from lakeward.errors import UsageError
+
+if TYPE_CHECKING:
+    from lakeward.cli.target import Place
+
+__all__ = ["events"]
+
+
+@click.command()
+@click.argument("key")
+@bundle_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON array on stdout, an object an event.")
+@verbose_option
+def events(key: str, target: str | None, variables: dict[str, str], as_json: bool) -> int:
+    """Show the event log of the pipeline KEY: its newest update.
+
+    Outside a bundle KEY is the name that `lakeward pipeline` gives with its next commands.
+    """
+    from lakeward.cli.sql import opened, starting
+    from lakeward.cli.streams import guarded
+    from lakeward.cli.target import here
+
+    place = here(target, variables)
+    name = pipeline_name(place, key)
+    log = place.settings.pipelines / name / "event_log"
+    if not (log / "_delta_log").is_dir():
+        raise UsageError(
+            "NO_EVENTS",
+            f"The pipeline `{name}` has no event log in {log.parent}: it has not run in this target.",
+            next_step=f"lakeward run {name} -t {place.settings.target}" if place.bundle else None,
+        )
+    with guarded(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
+        with starting(streams):
+            found = read(opened(place.settings), str(log))
+        if as_json:
+            json.dump(found, streams.out, ensure_ascii=False)
+            streams.out.write("\n")
+        else:
+            for event in found:
+                streams.out.write(f"{line(event)}\n")
+    return 0
+
+
+def pipeline_name(place: Place, key: str) -> str:
+    """The name of the pipeline's state folder; raises `BundleError` for an unknown key."""
+    if place.bundle is None or (place.settings.pipelines / key).is_dir():
+        return key
+    place.bundle.pipeline(key)
+    return key
+
+
+def read(spark: Any, log: str) -> list[dict[str, Any]]:
+    """The events of the newest update, oldest first, with `details` and `origin` as objects."""
+    from pyspark.sql import functions as F
+
+    frame = spark.read.format("delta").load(log)
+    newest = frame.orderBy(F.col("timestamp").desc()).select("origin.update_id").first()
+    if newest is None:
+        return []
+    rows = (
+        frame.where(F.col("origin.update_id") == newest[0])
+        .orderBy("timestamp")
+        .select(F.to_json(F.struct(F.col("*"))))
+        .collect()
+    )
+    found = [json.loads(text) for (text,) in rows]
+    for event in found:
+        if isinstance(event.get("details"), str):
+            event["details"] = json.loads(event["details"])
+    return found
+
+
+def line(event: dict[str, Any]) -> str:
+    """One event as a line: time, level, type, message and the first line of an error."""
+    time = str(event.get("timestamp", ""))[:19].replace("T", " ")
+    text = (
+        f"{time}  {event.get('level', ''):<7}  {event.get('event_type', ''):<20}  {event.get('message', '')}"
+    )
+    exceptions = (event.get("error") or {}).get("exceptions") or []
+    cause = next((str(each.get("message", "")) for each in exceptions if each.get("message")), "")
+    return f"{text}\n    {cause.splitlines()[0]}" if cause else text

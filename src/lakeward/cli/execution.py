@@ -1,0 +1,59 @@
+"""The frame of every run: diverted streams, progress, the result, the exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lakeward.cli.board import Board
+from lakeward.cli.progress import Watcher, watching
+from lakeward.cli.streams import Streams, guarded
+
+if TYPE_CHECKING:
+    from lakeward.jobs import JobRun
+    from lakeward.pipelines import Update
+
+__all__ = ["execute", "exit_code"]
+
+PIPED_WIDTH = 120
+
+
+def execute(
+    title: str,
+    work: Callable[[Watcher], Update | JobRun],
+    *,
+    as_json: bool,
+    next_commands: Callable[[Any], Sequence[str]],
+) -> int:
+    """Run `work(on_event)`, show how it goes on stderr and what came out on stdout; the exit code."""
+    verbose = bool(os.environ.get("LAKEWARD_VERBOSE"))
+    with guarded(verbose=verbose) as streams:
+        with watching(Board(title, time.monotonic), streams) as watcher:
+            result = work(watcher)
+        if as_json:
+            json.dump(result.as_json(), streams.out, ensure_ascii=False)
+            streams.out.write("\n")
+        else:
+            commands = next_commands(result) if result.state == "COMPLETED" else []
+            show(title, result, commands, streams)
+    return exit_code(result.state)
+
+
+def exit_code(state: str) -> int:
+    """0 done, 1 the run failed, 130 Ctrl-C."""
+    return {"COMPLETED": 0, "CANCELED": 130}.get(state, 1)
+
+
+def show(title: str, result: Any, commands: Sequence[str], streams: Streams) -> None:
+    """The summary on stdout; where stdout is not a terminal, as wide as it needs to be."""
+    from rich.console import Console
+
+    from lakeward.cli.summary import of_job, of_update, print_summary
+
+    width = None if streams.out.isatty() else PIPED_WIDTH
+    console = Console(file=streams.out, highlight=False, width=width)
+    summary = of_job if hasattr(result, "tasks") else of_update
+    print_summary(console, summary(title, result, width=console.width), commands)

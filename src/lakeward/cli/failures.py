@@ -1,0 +1,95 @@
+"""What the user sees of an error: a message and an exit code, never a traceback."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+import tempfile
+import time
+import traceback
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from lakeward.cli.spark_errors import condensed
+from lakeward.errors import LakewardError
+
+__all__ = ["Failure", "crash_log", "of", "show", "state_folder"]
+
+state_folder: ContextVar[Path | None] = ContextVar("state_folder", default=None)
+"""The state folder of the target that the command has settled on."""
+
+DISK_ERRORS = {
+    errno.ENOSPC: ("DISK_FULL", "Free some space, then run the same command again: it continues."),
+    errno.EDQUOT: ("DISK_FULL", "Free some of your quota, then run the same command again: it continues."),
+    errno.EROFS: ("READ_ONLY_FOLDER", "Set LAKEWARD_HOME to a folder that can be written."),
+    errno.EACCES: ("PERMISSION_DENIED", "Give yourself the permission, or set LAKEWARD_HOME."),
+    errno.EPERM: ("PERMISSION_DENIED", "Give yourself the permission, or set LAKEWARD_HOME."),
+}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One message, the next step if one is known, and the exit code that goes with them."""
+
+    message: str
+    next_step: str | None = None
+    exit_code: int = 1
+
+
+def of(error: Exception) -> Failure:
+    """The failure that `error` is to the user; an internal one is written to a crash log first."""
+    if isinstance(error, LakewardError):
+        return Failure(f"[{error.condition}] {error.message}", error.next_step, error.exit_code)
+    if isinstance(error, click.UsageError):
+        usage = error.ctx.command_path if error.ctx else "lakeward"
+        return Failure(error.format_message(), f"{usage} --help shows what there is.", 2)
+    if isinstance(error, click.ClickException):
+        return Failure(error.format_message(), exit_code=2)
+    if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+        condition, next_step = DISK_ERRORS[error.errno]
+        return Failure(f"[{condition}] {error.strerror}: {error.filename or 'the state folder'}.", next_step)
+    if type(error).__module__.startswith("pyspark.errors"):
+        return Failure(condensed(str(error)), f"The full traceback is in {crash_log(error)}")
+    return Failure(
+        f"[INTERNAL_ERROR] {type(error).__name__}: {first_line(error)}",
+        f"This is a fault of lakeward. The full traceback is in {crash_log(error)}",
+    )
+
+
+def first_line(error: Exception) -> str:
+    """The first line of the error's text that says something."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
+
+
+def crash_log(error: Exception) -> Path:
+    """Write the traceback below the state folder, or the temporary one where that cannot be; its path."""
+    text = "".join(traceback.format_exception(error))
+    name = f"crash-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
+    unresolved = Path(os.environ.get("LAKEWARD_HOME") or ".lakeward").absolute() / "local"
+    for folder in (state_folder.get() or unresolved, Path(tempfile.gettempdir())):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+        except OSError:
+            continue
+        return folder / name
+    return Path(os.devnull)
+
+
+def show(failure: Failure, *, as_json: bool, seconds: float) -> None:
+    """Print the failure on stderr and, with `--json`, the object of a run that did not happen on stdout."""
+    colour = "NO_COLOR" not in os.environ and sys.stderr.isatty()
+    head = click.style("error:", fg="red", bold=True) if colour else "error:"
+    click.echo(f"{head} {failure.message}", err=True, color=colour)
+    if failure.next_step:
+        click.echo(f"  → {failure.next_step}", err=True, color=colour)
+    if as_json:
+        state = "CANCELED" if failure.exit_code == 130 else "FAILED"
+        run: dict[str, object] = {"state": state, "run_id": None, "datasets": [], "tasks": []}
+        run |= {"seconds": round(seconds, 3), "error": failure.message}
+        print(json.dumps(run, ensure_ascii=False))

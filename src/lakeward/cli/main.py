@@ -1,0 +1,69 @@
+"""The entry point: which commands there are, and what becomes of an error that leaves one of them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+
+import click
+
+from lakeward.cli import failures
+from lakeward.cli.events import events
+from lakeward.cli.near import near
+from lakeward.cli.pipeline import pipeline
+from lakeward.cli.run import run
+from lakeward.cli.sql import sql
+
+__all__ = ["main"]
+
+
+class Commands(click.Group):
+    """A group that answers an unknown command with the ones it may have meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            known = self.list_commands(ctx)
+            meant = near(args[0], known)
+            hint = (
+                f"Did you mean {' or '.join(f'`{name}`' for name in meant)}?"
+                if meant
+                else f"There are: {', '.join(known)}."
+            )
+            raise click.UsageError(f"There is no command `{args[0]}`. {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="lakeward", message="lakeward %(version)s")
+def lakeward() -> None:
+    """Run Databricks pipelines, jobs and SQL on open-source Spark and Delta.
+
+    The same source files, the same tables, the same error conditions, without a workspace.
+    """
+
+
+for command in (run, pipeline, sql, events):
+    lakeward.add_command(command)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Carry out one command line and return its exit code.
+
+    0 done, 1 the run failed, 2 wrong usage or configuration, 130 Ctrl-C. An error of the user's is one
+    message on stderr; an internal one names the file that has its traceback. With `--json` the one
+    object on stdout is printed in these cases too.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    began = time.monotonic()
+    try:
+        result = lakeward.main(args=arguments, prog_name="lakeward", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except (click.Abort, KeyboardInterrupt):
+        failure = failures.Failure("canceled by Ctrl-C", exit_code=130)
+    except Exception as error:  # noqa: BLE001  this is where every error ends
+        failure = failures.of(error)
+    failures.show(failure, as_json="--json" in arguments, seconds=time.monotonic() - began)
+    return failure.exit_code

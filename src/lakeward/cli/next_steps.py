@@ -1,0 +1,34 @@
+"""Two commands that make sense after a run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lakeward.pipelines import DatasetResult
+
+__all__ = ["after"]
+
+READABLE = ("materialized_view", "streaming_table")
+
+
+def after(
+    datasets: Sequence[DatasetResult], *, prefix: str, target: str | None, events_of: str | None
+) -> list[str]:
+    """A look at the last table that was completed, and the events of the pipeline `events_of`.
+
+    `prefix` goes before the table's name (`catalog.schema.` where the shell starts elsewhere), `target`
+    is the `-t` that the commands need, None where there is none.
+    """
+    at = f" -t {shlex.quote(target)}" if target else ""
+    commands = []
+    done = [each for each in datasets if each.kind in READABLE and each.state == "COMPLETED"]
+    if done:
+        best = max(done, key=lambda each: (each.kind == "materialized_view", done.index(each)))
+        look = " ".join(["select * from", f"{prefix}{best.name}", "limit 5"])
+        commands.append(f'lakeward sql{at} -e "{look}"')
+    if events_of:
+        commands.append(f"lakeward events {shlex.quote(events_of)}{at}")
+    return commands

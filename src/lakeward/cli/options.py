@@ -1,0 +1,133 @@
+"""Options that several commands share, and the readers of their values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from functools import reduce
+from typing import Any
+
+import click
+
+__all__ = ["KeyValue", "Names", "bundle_options", "refresh_options", "refuse_continuous", "verbose_option"]
+
+Decorator = Callable[[Any], Any]
+
+
+class KeyValue(click.ParamType[tuple[str, str]]):
+    """`key=value`, as a pair; the value may hold further `=`."""
+
+    name = "key=value"
+
+    def __init__(self, form: str = "key=value") -> None:
+        self.form = form
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value[0], value[1]
+        key, separator, rest = str(value).partition("=")
+        if not separator or not key:
+            self.fail(f"{value!r} is not of the form {self.form}.", param, ctx)
+        return key, rest
+
+
+class Names(click.ParamType[tuple[str, ...]]):
+    """`a,b`, as a tuple of names."""
+
+    name = "names"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        names = tuple(name.strip() for name in str(value).split(",") if name.strip())
+        if not names:
+            self.fail("give at least one name.", param, ctx)
+        return names
+
+
+def flat(values: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """The names of an option given several times, in order, each once."""
+    return tuple(dict.fromkeys(name for names in values for name in names))
+
+
+def gather(_ctx: click.Context, _param: click.Parameter, value: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return flat(value)
+
+
+def as_mapping(
+    _ctx: click.Context, _param: click.Parameter, value: Iterable[tuple[str, str]]
+) -> dict[str, str]:
+    return dict(value)
+
+
+def together(*decorators: Decorator) -> Decorator:
+    """The decorators as one, in the order in which `--help` shows them."""
+    return lambda function: reduce(lambda inner, wrap: wrap(inner), reversed(decorators), function)
+
+
+def refuse_continuous(_ctx: click.Context, _param: click.Parameter, value: bool) -> bool:
+    if value:
+        raise click.UsageError(
+            "--continuous is not there yet: every run takes what is available and ends. "
+            "Leave it out, and run again when there is more."
+        )
+    return value
+
+
+def be_verbose(_ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value:
+        os.environ["LAKEWARD_VERBOSE"] = "1"
+        os.environ.setdefault("LAKEWARD_LOG_LEVEL", "warn")
+
+
+verbose_option: Decorator = click.option(
+    "--verbose", is_flag=True, expose_value=False, callback=be_verbose, help="Show Spark's own log too."
+)
+
+bundle_options: Decorator = together(
+    click.option("-t", "--target", metavar="T", help="Target of the bundle; its default when left out."),
+    click.option(
+        "--var",
+        "variables",
+        type=KeyValue(),
+        multiple=True,
+        callback=as_mapping,
+        metavar="K=V",
+        help="Value of a bundle variable.",
+    ),
+)
+
+refresh_options: Decorator = together(
+    click.option(
+        "--refresh",
+        type=Names(),
+        multiple=True,
+        callback=gather,
+        metavar="A,B",
+        help="Update these datasets alone.",
+    ),
+    click.option(
+        "--full-refresh",
+        type=Names(),
+        multiple=True,
+        callback=gather,
+        metavar="A,B",
+        help="Empty these datasets and compute them anew.",
+    ),
+    click.option("--full-refresh-all", is_flag=True, help="Empty all datasets and compute them anew."),
+    click.option("--dry-run", is_flag=True, help="Find the errors without writing anything."),
+    click.option(
+        "--continuous",
+        is_flag=True,
+        hidden=True,
+        expose_value=False,
+        callback=refuse_continuous,
+        is_eager=True,
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout, nothing else."),
+    verbose_option,
+)

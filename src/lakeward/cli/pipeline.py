@@ -1,0 +1,118 @@
+"""`lakeward pipeline PATH…`: pipeline files without a bundle."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lakeward.cli.options import KeyValue, as_mapping, refresh_options
+from lakeward.errors import UsageError
+
+__all__ = ["pipeline", "state_name"]
+
+
+@click.command()
+@click.argument("paths", metavar="PATH…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--catalog", default="main", show_default=True, help="Catalog that the datasets are in.")
+@click.option("--schema", default="default", show_default=True, help="Schema that the datasets are in.")
+@click.option(
+    "--conf",
+    "configuration",
+    type=KeyValue(),
+    multiple=True,
+    callback=as_mapping,
+    metavar="K=V",
+    help="Setting that the files read with spark.conf.get.",
+)
+@click.option(
+    "--mount",
+    "mounts",
+    type=KeyValue("FROM=TO"),
+    multiple=True,
+    metavar="FROM=TO",
+    help="Folder that stands for a path prefix, as s3://bucket=./bucket.",
+)
+@click.option("--root", type=click.Path(path_type=Path), help="Folder that the files import from.")
+@refresh_options
+def pipeline(
+    paths: tuple[Path, ...],
+    catalog: str,
+    schema: str,
+    configuration: dict[str, str],
+    mounts: tuple[tuple[str, str], ...],
+    root: Path | None,
+    as_json: bool,
+    **flags: Any,
+) -> int:
+    """Run pipeline files: each PATH is a file, or a folder with all the sources below it."""
+    from lakeward.cli import failures, next_steps
+    from lakeward.cli.execution import execute
+    from lakeward.session import Settings
+
+    for path in (*paths, *([root] if root else [])):
+        require(path)
+    folders = tuple((prefix, str(Path(folder).absolute())) for prefix, folder in mounts)
+    settings = Settings.here(catalog=catalog, schema=schema, mounts=folders)
+    failures.state_folder.set(settings.state)
+    name = state_name(paths, settings.root, f"{catalog}.{schema}")
+
+    def work(on_event: Any) -> Any:
+        from lakeward import pipelines
+
+        return pipelines.run(
+            paths,
+            settings=settings,
+            name=name,
+            catalog=catalog,
+            schema=schema,
+            configuration=configuration,
+            root=root,
+            on_event=on_event,
+            **flags,
+        )
+
+    def next_commands(update: Any) -> list[str]:
+        prefix = "" if (catalog, schema) == ("main", "default") else f"{catalog}.{schema}."
+        return next_steps.after(update.datasets, prefix=prefix, target=None, events_of=name)
+
+    return execute(" ".join(map(str, paths)), work, as_json=as_json, next_commands=next_commands)
+
+
+def require(path: Path) -> None:
+    """Raise `UsageError` for a path that does not exist; the message names where it was looked for."""
+    if not path.exists():
+        from lakeward.cli.near import near
+
+        siblings = (
+            [each.name for each in path.absolute().parent.iterdir()]
+            if path.absolute().parent.is_dir()
+            else []
+        )
+        meant = near(path.name, siblings)
+        raise UsageError(
+            "PATH_NOT_FOUND",
+            f"There is no file or folder {path} in {Path.cwd()}.",
+            next_step=f"Did you mean {' or '.join(str(path.parent / name) for name in meant)}?"
+            if meant
+            else None,
+        )
+
+
+def state_name(paths: Sequence[Path], root: Path, home: str) -> str:
+    """The name under which the state of these paths is kept, the same at every run.
+
+    It comes from what the paths have in common, so that a file that is added or the order of the
+    arguments does not start the streams anew; another catalog or schema does.
+    """
+    common = Path(os.path.commonpath([path.resolve() for path in paths]))
+    try:
+        parts = common.with_suffix("").relative_to(root.resolve()).parts
+    except ValueError:
+        parts = (common.stem, hashlib.sha256(str(common).encode()).hexdigest()[:8])
+    name = "-".join(parts) or "pipeline"
+    return name if home == "main.default" else f"{name}@{home}"

@@ -1,0 +1,94 @@
+"""The rows of a statement as a table, as JSON or as CSV.
+
+Values are written by Spark itself (its CAST to string, its `to_json`), so that they read as they do in
+Spark and on Databricks, in the session's time zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, TextIO
+
+from lakeward.cli import grid
+from lakeward.cli.words import duration
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["as_csv", "as_json", "as_table", "csv_line"]
+
+MOST_ROWS = 1000
+NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+
+
+def as_table(
+    frame: DataFrame, out: TextIO, *, width: int | None, clock: Callable[[], float], began: float
+) -> None:
+    """A table of at most 1,000 rows, then their number and the seconds; `OK` when there are no columns."""
+    if not frame.columns:
+        out.write(f"OK ({duration(clock() - began)})\n")
+        return
+    rows = [tuple(row) for row in as_text(frame).limit(MOST_ROWS + 1).collect()]
+    more = len(rows) > MOST_ROWS
+    columns = [
+        grid.Column(field.name, number=field.dataType.simpleString().startswith(NUMBERS))
+        for field in frame.schema.fields
+    ]
+    out.writelines(
+        f"{line}\n" for line in grid.render(columns, rows[:MOST_ROWS], width=width, colour=width is not None)
+    )
+    seen = f"first {MOST_ROWS:,} rows" if more else f"{len(rows):,} row{'s' * (len(rows) != 1)}"
+    out.write(f"({seen}, {duration(clock() - began)})\n")
+    if more:
+        out.write("There are more: add a LIMIT, or take them all with --format csv.\n")
+
+
+def as_text(frame: DataFrame) -> DataFrame:
+    """Every column as string."""
+    # Positions instead of names: two columns may have the same name, and a name may hold a dot.
+    positions = [f"c{number}" for number in range(len(frame.columns))]
+    kinds = [field.dataType.typeName() for field in frame.schema.fields]
+    renamed = frame.toDF(*positions)
+    return renamed.select(
+        *(text_of(renamed[name], kind) for name, kind in zip(positions, kinds, strict=True))
+    )
+
+
+def text_of(column: Column, kind: str) -> Column:
+    from pyspark.sql import functions as F
+
+    if kind == "binary":
+        return F.concat(F.lit("0x"), F.hex(column))
+    return column.cast("string")
+
+
+def as_json(frame: DataFrame, out: TextIO) -> None:
+    """One array of objects, a row a line; NULL is written as null."""
+    from pyspark.sql import functions as F
+
+    row = F.to_json(F.struct(F.col("*")), {"ignoreNullFields": "false"})
+    separator = "["
+    for (text,) in frame.select(row).toLocalIterator():
+        out.write(f"{separator}{text}")
+        separator = ",\n "
+    out.write("]\n" if separator != "[" else "[]\n")
+
+
+def as_csv(frame: DataFrame, out: TextIO) -> None:
+    """A header and the rows as RFC 4180 has them; NULL is empty, an empty string is `""`."""
+    out.write(csv_line(frame.columns))
+    rows: Iterator[Iterable[str | None]] = as_text(frame).toLocalIterator()
+    out.writelines(csv_line(row) for row in rows)
+
+
+def csv_line(values: Iterable[str | None]) -> str:
+    """One record with its CRLF; `say "x"` is written `"say ""x""\"`."""
+    return ",".join(map(csv_field, values)) + "\r\n"
+
+
+def csv_field(value: str | None) -> str:
+    if value is None:
+        return ""
+    if value == "" or any(char in value for char in ',"\r\n'):
+        return '"' + value.replace('"', '""') + '"'
+    return value

@@ -1,0 +1,98 @@
+"""`lakeward run KEY`: a job or a pipeline of the bundle in this folder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from lakeward.cli.options import (
+    KeyValue,
+    Names,
+    as_mapping,
+    bundle_options,
+    gather,
+    refresh_options,
+)
+
+__all__ = ["run"]
+
+
+@click.command()
+@click.argument("key")
+@bundle_options
+@click.option(
+    "--param",
+    "parameters",
+    type=KeyValue(),
+    multiple=True,
+    callback=as_mapping,
+    metavar="K=V",
+    help="Value of a job parameter.",
+)
+@click.option(
+    "--only",
+    type=Names(),
+    multiple=True,
+    callback=gather,
+    metavar="TASK",
+    help="Run these tasks of the job alone.",
+)
+@refresh_options
+def run(
+    key: str,
+    target: str | None,
+    variables: dict[str, str],
+    parameters: dict[str, str],
+    only: tuple[str, ...],
+    as_json: bool,
+    **flags: Any,
+) -> int:
+    """Run the job or pipeline KEY of the bundle in this folder."""
+    from lakeward.cli import next_steps, pipelines_of
+    from lakeward.cli.target import here
+
+    place = here(target, variables)
+    bundle = place.the_bundle(key)
+    title = f"{key} · {bundle.target}"
+    if bundle.kind_of(key) == "job":
+
+        def work(on_event: Any) -> Any:
+            from lakeward import jobs
+
+            return jobs.run(
+                bundle,
+                key,
+                settings=place.settings,
+                parameters=parameters,
+                only=only,
+                on_event=on_event,
+                **flags,
+            )
+    else:
+        refuse_job_options(key, parameters, only)
+
+        def work(on_event: Any) -> Any:
+            from lakeward import jobs
+
+            return jobs.run_pipeline(bundle, key, settings=place.settings, on_event=on_event, **flags)
+
+    def next_commands(result: Any) -> list[str]:
+        pipeline = pipelines_of.pipeline_key(bundle, key)
+        return next_steps.after(
+            result.datasets,
+            prefix=pipelines_of.prefix(bundle, pipeline, place.settings),
+            target=bundle.target,
+            events_of=pipeline,
+        )
+
+    from lakeward.cli.execution import execute
+
+    return execute(title, work, as_json=as_json, next_commands=next_commands)
+
+
+def refuse_job_options(key: str, parameters: dict[str, str], only: tuple[str, ...]) -> None:
+    """`--param` and `--only` speak of a job; on a pipeline they would be ignored in silence."""
+    for option, value in (("--param", parameters), ("--only", only)):
+        if value:
+            raise click.UsageError(f"{option} is for jobs, and `{key}` is a pipeline: it has neither.")

@@ -1,0 +1,77 @@
+"""Spark's errors as people read them: condition and message, without plan dump and stack."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from lakeward.cli.near import near
+from lakeward.session import condensed as without_plan_and_stack
+from lakeward.session import message_of
+
+__all__ = ["condensed", "missing_name", "told"]
+
+MISSING = ("TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
+NAME = re.compile(r"The table or view ((?:`[^`]*`\.?)+|\S+) cannot be found")
+ADVICE = re.compile(
+    r"\s*Verify the spelling and correctness of the schema and catalog\.\s*"
+    r"If you did not qualify the name with a schema, verify the current_schema\(\) output, or "
+    r"qualify the name with the correct schema and catalog\.\s*"
+    r"To tolerate the error on drop use DROP VIEW IF EXISTS or DROP TABLE IF EXISTS\.\s*"
+)
+
+
+def told(error: BaseException, spark: Any) -> str | None:
+    """What to print for an error of Spark's; None when it is none of Spark's."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    if isinstance(error, Py4JJavaError):
+        return condensed(message_of(error))
+    if not isinstance(error, PySparkException):
+        return None
+    text = condensed(str(error))
+    name = missing_name(text)
+    return f"{text}{suggestion(name, spark)}" if name else text
+
+
+def condensed(text: str) -> str:
+    """The text in short, and without the advice that a suggestion replaces."""
+    text = without_plan_and_stack(text)
+    return ADVICE.sub(" ", text).strip() if text.startswith(tuple(f"[{c}" for c in MISSING)) else text
+
+
+def missing_name(text: str) -> list[str] | None:
+    """The parts of the name that was not found.
+
+    >>> missing_name("[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b` cannot be found.")
+    ['a', 'b']
+    """
+    found = NAME.search(text)
+    if found is None or not text.startswith(f"[{MISSING[0]}"):
+        return None
+    return re.findall(r"`([^`]+)`", found.group(1)) or found.group(1).split(".")
+
+
+def suggestion(name: list[str], spark: Any) -> str:
+    """The tables close to `name` in the schema that it names, else in the current one."""
+    from pyspark.errors import PySparkException
+
+    schema = ".".join(f"`{part}`" for part in name[:-1])
+    try:
+        rows = spark.sql(f"SHOW TABLES IN {schema}" if schema else "SHOW TABLES").collect()
+    except PySparkException:
+        # The schema does not exist either: then there is nothing near in it.
+        return ""
+    return meant(name[-1], [row["tableName"] for row in rows])
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    tables = sorted(known)
+    close = near(name, tables)
+    if close:
+        return f"\n  → Did you mean {' or '.join(close)}?"
+    if not tables:
+        return "\n  → There are no tables in this schema yet."
+    return f"\n  → There are: {', '.join(tables[:20])}{', …' if len(tables) > 20 else ''}."

@@ -1,0 +1,122 @@
+"""`lakeward sql`: statements from -e, a file, standard input or a prompt."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lakeward.cli.options import bundle_options, verbose_option
+from lakeward.errors import UsageError
+
+if TYPE_CHECKING:
+    from lakeward.cli.streams import Streams
+    from lakeward.session import Settings
+
+__all__ = ["sql"]
+
+FORMATS = ("table", "json", "csv")
+
+
+@click.command()
+@bundle_options
+@click.option("-e", "texts", metavar="SQL", multiple=True, help="Statements to run, separated by semicolons.")
+@click.option("-f", "file", metavar="FILE", type=click.Path(path_type=Path), help="File with the statements.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@verbose_option
+def sql(
+    target: str | None, variables: dict[str, str], texts: tuple[str, ...], file: Path | None, form: str
+) -> int:
+    """Query the tables of a target; a prompt when neither -e nor -f is given.
+
+    It starts in the catalog and schema of the target's first pipeline. `json` is one array of objects and
+    `csv` is as RFC 4180 has it, for each statement that returns rows.
+    """
+    from lakeward.cli.pipelines_of import first_pipeline
+    from lakeward.cli.statements import split
+    from lakeward.cli.target import here, home_of_pipeline
+
+    text = given(texts, file)
+    place = here(target, variables)
+    settings = place.settings
+    first = first_pipeline(place.bundle) if place.bundle else None
+    if place.bundle and first:
+        catalog, schema = home_of_pipeline(place.bundle.pipelines[first], settings)
+        settings = settings.with_(catalog=catalog, schema=schema)
+    if text is None:
+        from lakeward.cli.prompt import converse
+
+        return converse(settings, form)
+    return run_all(split(text), settings, form)
+
+
+def given(texts: tuple[str, ...], file: Path | None) -> str | None:
+    """The statements of the command line, the file or the pipe; None asks for a prompt."""
+    if texts and file:
+        raise UsageError("TWO_SOURCES", "Both -e and -f were given.", next_step="Give one of them.")
+    if texts:
+        return ";\n".join(texts)
+    if file:
+        try:
+            return file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            raise UsageError("FILE_NOT_READABLE", f"The file {file} cannot be read: {reason}.") from None
+    return None if sys.stdin.isatty() else sys.stdin.read()
+
+
+def run_all(statements: list[str], settings: Settings, form: str) -> int:
+    """Run the statements in order and stop at the first that fails; the exit code."""
+    from lakeward.cli import spark_errors
+    from lakeward.cli.streams import guarded
+
+    if not statements:
+        raise UsageError("NO_STATEMENT", "There is no SQL statement to run.")
+    with guarded(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
+        with starting(streams):
+            spark = opened(settings)
+        for statement in statements:
+            try:
+                run_one(spark, statement, form, streams)
+            except Exception as error:
+                told = spark_errors.told(error, spark)
+                if told is None:
+                    raise
+                streams.to_stderr(f"error: {told}\n")
+                return 1
+    return 0
+
+
+def opened(settings: Settings) -> Any:
+    """The session on the target's lakehouse, in the schema of the settings."""
+    from lakeward.session import session
+
+    return session(settings)
+
+
+def starting(streams: Streams) -> Any:
+    """A spinner on a terminal, nothing elsewhere: a query's stderr is for its errors."""
+    if not streams.err.isatty() or os.environ.get("TERM") == "dumb":
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(file=streams.err).status("starting Spark …")
+
+
+def run_one(spark: Any, statement: str, form: str, streams: Streams) -> None:
+    """Run one statement and print what it returns; an error of Spark's passes through."""
+    from lakeward.cli import results
+
+    began = time.monotonic()
+    frame = spark.sql(statement)
+    if form == "table":
+        width = os.get_terminal_size(streams.out.fileno()).columns if streams.out.isatty() else None
+        results.as_table(frame, streams.out, width=width, clock=time.monotonic, began=began)
+    elif frame.columns:
+        (results.as_json if form == "json" else results.as_csv)(frame, streams.out)
+    streams.out.flush()

@@ -1,0 +1,136 @@
+"""The end of a run: its datasets in a table, the errors in full, and what to try next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from lakeward.cli.words import STYLES, count, duration, kind, plain
+
+if TYPE_CHECKING:
+    from lakeward.jobs import JobRun, TaskResult
+    from lakeward.pipelines import DatasetResult, Update
+
+__all__ = ["of_job", "of_update", "print_summary"]
+
+SHORTEST_NAME = 12
+GAP = 2
+
+
+def of_update(title: str, update: Update, *, width: int) -> RenderableType:
+    """A pipeline's update."""
+    return Group(
+        headline(title, update.state, update.seconds),
+        *update_body(update, width),
+    )
+
+
+def of_job(title: str, run: JobRun, *, width: int) -> RenderableType:
+    """A job's run: one section a task, with its datasets if it ran a pipeline."""
+    parts: list[RenderableType] = [headline(title, run.state, run.seconds)]
+    for task in run.tasks:
+        parts.append(task_line(task))
+        if task.update is not None:
+            parts.append(Padding(Group(*update_body(task.update, width - 2)), (0, 0, 0, 2)))
+        elif task.error:
+            parts.append(error_text(task.error))
+    return Group(*parts)
+
+
+def headline(title: str, state: str, seconds: float) -> Text:
+    return Text.assemble(
+        (title, "bold"), "  ", (state, STYLES.get(state, "")), (f"  {duration(seconds)}", "dim")
+    )
+
+
+def task_line(task: TaskResult) -> Text:
+    line = Text.assemble(
+        ("▸ ", "dim"), (task.task_key, "bold"), "  ", (task.state, STYLES.get(task.state, ""))
+    )
+    return line.append(f"  {duration(task.seconds)}", "dim")
+
+
+def update_body(update: Update, width: int) -> Iterable[RenderableType]:
+    """The table of an update and the errors below it."""
+    if update.datasets:
+        yield table(update.datasets, width)
+    told = [dataset for dataset in update.datasets if dataset.error]
+    for dataset in told:
+        yield Text.assemble(
+            (dataset.name, "bold"), " ", (dataset.state, STYLES.get(dataset.state, "")), style="none"
+        )
+        yield error_text(dataset.error or "")
+    if update.error and not any(update.error.strip() in (dataset.error or "") for dataset in told):
+        yield error_text(update.error)
+
+
+def error_text(error: str) -> RenderableType:
+    return Padding(Text(plain(error.strip()), overflow="fold"), (0, 0, 0, 2))
+
+
+def table(datasets: Sequence[DatasetResult], width: int) -> Table:
+    """Dataset, kind, state, rows written, dropped, expectations passed and failed, seconds.
+
+    On a narrow terminal some columns are left out, then names are cut; numbers never are.
+    """
+    rows = [cells(dataset) for dataset in datasets]
+    columns = fitting(rows, width)
+    shown = Table(box=None, pad_edge=False, header_style="dim", padding=(0, GAP, 0, 0))
+    for name in columns:
+        full = max(len(name), *(row[name].cell_len for row in rows))
+        text = name in ("dataset", "kind", "state")
+        shown.add_column(
+            name,
+            justify="left" if text else "right",
+            no_wrap=True,
+            overflow="ellipsis",
+            min_width=min(full, SHORTEST_NAME) if name == "dataset" else full,
+        )
+    for row in rows:
+        shown.add_row(*(row[name] for name in columns))
+    return shown
+
+
+def fitting(rows: Sequence[Mapping[str, Text]], width: int) -> list[str]:
+    """The columns that there is room for, names being cut to a dozen cells if need be."""
+    columns = list(rows[0])
+    for dispensable in ("kind", "seconds", "passed", "dropped", "state"):
+        full = {name: max(len(name), *(row[name].cell_len for row in rows)) for name in columns}
+        full["dataset"] = min(full["dataset"], SHORTEST_NAME)
+        if sum(full.values()) + GAP * len(columns) <= width:
+            break
+        columns.remove(dispensable)
+    return columns
+
+
+def cells(dataset: DatasetResult) -> dict[str, Text]:
+    """One row by column; what was not measured is a dash, what was not asked for is empty."""
+    checked = bool(dataset.expectations)
+    failed = sum(each.failed for each in dataset.expectations)
+    passed = sum(each.passed for each in dataset.expectations)
+    ran = dataset.state in ("COMPLETED", "FAILED")
+    return {
+        "dataset": Text(dataset.name),
+        "kind": Text(kind(dataset.kind), "dim"),
+        "state": Text(dataset.state, STYLES.get(dataset.state, "")),
+        "rows written": Text(count(dataset.rows_written) if ran else ""),
+        "dropped": Text(count(dataset.dropped) if ran and dataset.dropped is not None else "", "yellow"),
+        "passed": Text(count(passed) if checked else ""),
+        "failed": Text(count(failed) if checked else "", "red" if failed else ""),
+        "seconds": Text(f"{dataset.seconds:.1f}" if ran else "", "dim"),
+    }
+
+
+def print_summary(console: Console, summary: RenderableType, commands: Sequence[str]) -> None:
+    """Print the summary, then the commands to try next, each on a line of its own that can be copied."""
+    console.print(summary)
+    if commands:
+        console.print()
+        for number, command in enumerate(commands):
+            text = Text.assemble(("try next  " if number == 0 else "          ", "dim"), command)
+            console.print(text, soft_wrap=True)

@@ -1,0 +1,45 @@
+"""How numbers, durations and states are written, here and there the same."""
+
+from __future__ import annotations
+
+__all__ = ["STYLES", "count", "duration", "kind", "plain"]
+
+STYLES = {
+    "COMPLETED": "green",
+    "SUCCESS": "green",
+    "FAILED": "bold red",
+    "SKIPPED": "yellow",
+    "CANCELED": "yellow",
+    "EXCLUDED": "dim",
+    "RUNNING": "cyan",
+    "PLANNING": "blue",
+    "QUEUED": "dim",
+}
+
+
+def count(number: int | None) -> str:
+    """`1,234`; a number that is not known is a dash, never a zero."""
+    return "–" if number is None else f"{number:,}"
+
+
+def duration(seconds: float) -> str:
+    """`0.3 s`, `12 s`, `3 min 05 s`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    return f"{whole // 60} min {whole % 60:02d} s"
+
+
+def kind(name: str) -> str:
+    """`streaming_table` as people say it."""
+    return name.replace("_", " ")
+
+
+def plain(text: str, *, keep: str = "\n\t") -> str:
+    """The text with control characters shown as escapes, so that data cannot steer the terminal."""
+    return "".join(
+        char if char.isprintable() or char in keep else char.encode("unicode_escape").decode()
+        for char in text
+    )

@@ -1,0 +1,10 @@
+"""Running the jobs and pipelines of a bundle on this machine (spec bundle.md §4, jobs).
+
+`run` carries out a job, `run_pipeline` one pipeline; both make the schemas and volumes of the bundle exist.
+"""
+
+from lakeward.jobs.model import JobRun, TaskProgress, TaskResult
+from lakeward.jobs.pipelines import run_pipeline
+from lakeward.jobs.run import run
+
+__all__ = ["JobRun", "TaskProgress", "TaskResult", "run", "run_pipeline"]

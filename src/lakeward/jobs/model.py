@@ -1,0 +1,65 @@
+"""What a run of a job says about itself, while it runs and afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from lakeward.pipelines import DatasetResult, Update
+
+__all__ = ["JobRun", "TaskProgress", "TaskResult"]
+
+
+@dataclass(frozen=True)
+class TaskProgress:
+    """A task changed its state; `seconds` is how long it has run so far."""
+
+    task_key: str
+    state: Literal["RUNNING", "SUCCESS", "FAILED", "SKIPPED", "CANCELED", "EXCLUDED"]
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """How a task ended; `update` is there for tasks that ran a pipeline."""
+
+    task_key: str
+    state: Literal["SUCCESS", "FAILED", "SKIPPED", "CANCELED", "EXCLUDED"]
+    seconds: float = 0.0
+    error: str | None = None
+    update: Update | None = None
+
+
+@dataclass(frozen=True)
+class JobRun:
+    """A finished run of a job."""
+
+    run_id: str
+    state: Literal["COMPLETED", "FAILED", "CANCELED"]
+    tasks: tuple[TaskResult, ...]
+    seconds: float
+
+    @property
+    def datasets(self) -> tuple[DatasetResult, ...]:
+        """Datasets of all pipelines that the run updated, in the order of the tasks."""
+        return tuple(dataset for task in self.tasks if task.update for dataset in task.update.datasets)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the object that `--json` prints for a job."""
+        updates = [task.update.as_json() for task in self.tasks if task.update is not None]
+        return {
+            "state": self.state,
+            "run_id": self.run_id,
+            "datasets": [dataset for update in updates for dataset in update["datasets"]],
+            "tasks": [
+                {
+                    "task_key": task.task_key,
+                    "state": task.state,
+                    "seconds": round(task.seconds, 3),
+                    "error": task.error,
+                }
+                for task in self.tasks
+            ],
+            "seconds": round(self.seconds, 3),
+        }

@@ -1,0 +1,37 @@
+"""What a task kind may use to carry out a task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO
+
+from lakeward.bundle import Bundle
+from lakeward.jobs.definition import Task
+from lakeward.jobs.pipelines import Selection
+
+if TYPE_CHECKING:
+    from lakeward.pipelines import Update
+    from lakeward.session import Settings
+
+__all__ = ["Action", "Context", "Prepare"]
+
+# Carries out one task; raises when it fails. What it returns is the update of a pipeline, if it ran one.
+Action = Callable[[], "Update | None"]
+
+
+@dataclass(frozen=True)
+class Context:
+    """A run as its tasks see it; `stdout` is where their output goes when it may not go to ours."""
+
+    bundle: Bundle
+    settings: Settings
+    job: Mapping[str, Any]
+    parameters: Mapping[str, str]
+    selection: Selection
+    stdout: TextIO | None = None
+    on_event: Callable[[Any], None] | None = None
+
+
+# Checks a task before anything runs and returns its action, or None when a dry run has nothing to do for it.
+Prepare = Callable[[Context, Task], "Action | None"]

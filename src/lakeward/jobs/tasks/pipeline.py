@@ -1,0 +1,59 @@
+"""`pipeline_task`: an update of a pipeline of the bundle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakeward.bundle import suggestion
+from lakeward.errors import ConfigurationError
+from lakeward.jobs.definition import Task
+from lakeward.jobs.pipelines import Selection, run_pipeline, sources
+from lakeward.jobs.tasks.context import Action, Context
+
+if TYPE_CHECKING:
+    from lakeward.pipelines import Update
+
+__all__ = ["prepare", "selection_of"]
+
+
+def prepare(context: Context, task: Task) -> Action:
+    """Return the update of the pipeline; in a dry run it only plans.
+
+    Raises ConfigurationError when `pipeline_id` is not the id of a pipeline of the bundle.
+    """
+    bundle, identifier = context.bundle, task.spec.get("pipeline_id")
+    key = bundle.key_of("pipelines", identifier)
+    if key is None:
+        message = f"The task `{task.key}` runs the pipeline `{identifier}`, which is not one of this bundle."
+        known = [f"${{resources.pipelines.{name}.id}}" for name in bundle.pipelines]
+        next_step = suggestion(str(identifier), known, what="pipelines")
+        raise ConfigurationError("PIPELINE_UNKNOWN", message, next_step=next_step)
+    sources(bundle.root, key, bundle.pipeline(key))
+    chosen = selection_of(context, task)
+
+    def action() -> Update:
+        return run_pipeline(
+            bundle,
+            key,
+            settings=context.settings,
+            refresh=chosen.refresh,
+            full_refresh=chosen.full_refresh,
+            full_refresh_all=chosen.full_refresh_all,
+            dry_run=chosen.dry_run,
+            on_event=context.on_event,
+        )
+
+    return action
+
+
+def selection_of(context: Context, task: Task) -> Selection:
+    """Return what to refresh: what the run was asked for, else what the task's settings say."""
+    asked = context.selection
+    if asked.refresh or asked.full_refresh or asked.full_refresh_all:
+        return asked
+    return Selection(
+        refresh=tuple(task.spec.get("refresh_selection") or ()),
+        full_refresh=tuple(task.spec.get("full_refresh_selection") or ()),
+        full_refresh_all=task.spec.get("full_refresh") is True,
+        dry_run=asked.dry_run,
+    )

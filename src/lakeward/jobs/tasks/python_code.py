@@ -1,0 +1,75 @@
+"""Running a user's Python code in this process as if it had one of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import posixpath
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from lakeward.bundle import Distribution
+from lakeward.jobs.definition import Task
+from lakeward.jobs.tasks.context import Context
+
+__all__ = ["installed", "run_python"]
+
+
+def run_python(
+    context: Context, code: Callable[[], object], *, argv: Sequence[str], paths: Sequence[Path]
+) -> None:
+    """Call `code` with `sys.argv` = `argv` and `paths` in front of `sys.path`; afterwards both are as before.
+
+    Modules that it imported from `paths` are forgotten again: tasks share no state on Databricks either.
+    Leaving with SystemExit is a success when its code is 0 or None; everything else propagates.
+    """
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_interpreter(list(argv), [str(path) for path in paths]))
+        if context.stdout is not None:
+            stack.enter_context(contextlib.redirect_stdout(context.stdout))
+        try:
+            code()
+        except SystemExit as leaving:
+            if leaving.code not in (None, 0):
+                raise
+
+
+def installed(context: Context, task: Task) -> tuple[Distribution, ...]:
+    """Return the bundle's own projects whose wheels `task` has: by its environment or its libraries."""
+    wheels = list(task.libraries)
+    for environment in context.job.get("environments") or ():
+        if environment.get("environment_key") == task.environment:
+            wheels += (environment.get("spec") or {}).get("dependencies") or ()
+    return tuple(
+        distribution
+        for folder, distribution in context.bundle.distributions().items()
+        if any(_is_below(str(wheel), folder) for wheel in wheels)
+    )
+
+
+def _is_below(path: str, folder: str) -> bool:
+    path, folder = posixpath.normpath(path), posixpath.normpath(folder)
+    return path.endswith(".whl") and (folder == "." or path.startswith(f"{folder}/"))
+
+
+@contextlib.contextmanager
+def _interpreter(argv: list[str], paths: list[str]) -> Iterator[None]:
+    old_argv, old_path, old_modules = sys.argv, list(sys.path), set(sys.modules)
+    sys.argv = argv
+    sys.path[:0] = paths
+    try:
+        yield
+    finally:
+        sys.argv = old_argv
+        sys.path[:] = old_path
+        for name in set(sys.modules) - old_modules:
+            file = getattr(sys.modules[name], "__file__", None)
+            if file is not None and _is_users(name, Path(file), paths):
+                del sys.modules[name]
+
+
+def _is_users(name: str, file: Path, paths: Sequence[str]) -> bool:
+    # An environment may lie inside the bundle's folder, and extension modules can be loaded only once.
+    installed_package = {"site-packages", "dist-packages"} & set(file.parts)
+    ours = name.partition(".")[0] == "lakeward"
+    return not installed_package and not ours and any(file.is_relative_to(path) for path in paths)

@@ -1,0 +1,48 @@
+"""`spark_python_task`: a Python file of the bundle, run as a script."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+from lakeward.errors import ConfigurationError
+from lakeward.jobs.definition import Task
+from lakeward.jobs.tasks.context import Action, Context
+from lakeward.jobs.tasks.python_code import installed, run_python
+
+__all__ = ["prepare"]
+
+
+def prepare(context: Context, task: Task) -> Action | None:
+    """Return the run of the file as `__main__`, its own folder first on `sys.path`; None in a dry run.
+
+    Raises ConfigurationError when the file does not exist or comes from a Git source.
+    """
+    name = str(task.spec.get("python_file") or "")
+    if task.spec.get("source") == "GIT":
+        message = f"The task `{task.key}` takes its file from a Git source, which cannot be run here yet."
+        raise ConfigurationError("TASK_NOT_SUPPORTED", message)
+    file = _local(context, name)
+    if not name or not file.is_file():
+        message = f"The task `{task.key}` runs the file `{name}`, and there is no {file}."
+        raise ConfigurationError(
+            "FILE_NOT_FOUND", message, next_step="Paths are relative to the file that says them."
+        )
+    argv = [str(file), *(str(value) for value in task.spec.get("parameters") or ())]
+    folders = [folder for distribution in installed(context, task) for folder in distribution.source_folders]
+    if context.selection.dry_run:
+        return None
+
+    def action() -> None:
+        code = lambda: runpy.run_path(str(file), run_name="__main__")  # noqa: E731
+        run_python(context, code, argv=argv, paths=[file.parent, *folders])
+
+    return action
+
+
+def _local(context: Context, name: str) -> Path:
+    if not name.startswith(("/", "dbfs:", "file:")):
+        return context.bundle.root / name
+    from lakeward.session.paths import PathMap
+
+    return Path(PathMap.of(context.settings).local(name))

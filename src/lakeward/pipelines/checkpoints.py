@@ -1,0 +1,89 @@
+"""Where streams keep what they have read, and how a full refresh starts them anew without losing a row.
+
+    <storage>/checkpoints/<dataset>/<flow>/<n>      the highest n is in force
+    <storage>/resets/<dataset>.json                 a full refresh that has begun
+
+A full refresh writes its intent first: the numbers of the new checkpoints. Then the table is emptied, then
+the new checkpoints are made, then the intent is removed. Whoever finds an intent does all of it again; no
+flow writes in between, so this changes nothing that was already done. Without the intent, a kill between
+emptying and numbering would lose the rows already read, the other order would read them twice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import quote
+
+__all__ = ["Checkpoints"]
+
+
+class Checkpoints:
+    """The checkpoints of one pipeline, below its storage folder."""
+
+    def __init__(self, storage: Path) -> None:
+        self._checkpoints = storage / "checkpoints"
+        self._resets = storage / "resets"
+
+    def current(self, dataset: tuple[str, ...], flow: str) -> Path:
+        """The folder that the flow's stream works with; 0 before the first run."""
+        return self._folder(dataset, flow) / str(self._number(dataset, flow))
+
+    def begun(self, dataset: tuple[str, ...]) -> bool:
+        """Whether any flow of the dataset has ever read something."""
+        folder = self._checkpoints / _file_name(".".join(dataset))
+        return folder.is_dir() and any(folder.glob("*/*/*"))
+
+    def interrupted(self, dataset: tuple[str, ...]) -> bool:
+        """Whether a full refresh of the dataset has begun and not ended."""
+        return self._intent(dataset).exists()
+
+    def begin_reset(self, dataset: tuple[str, ...], flows: Iterable[str]) -> None:
+        """Write down which checkpoints come next; an intent already there stays as it is."""
+        intent = self._intent(dataset)
+        if intent.exists():
+            return
+        folders = {self._folder(dataset, flow) for flow in flows} | set(self._known_flows(dataset))
+        numbers = {
+            str(folder.relative_to(self._checkpoints)): max(_highest(folder), 0) + 1 for folder in folders
+        }
+        intent.parent.mkdir(parents=True, exist_ok=True)
+        aside = intent.with_suffix(".tmp")
+        with aside.open("w") as file:
+            json.dump(numbers, file)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(intent)
+
+    def finish_reset(self, dataset: tuple[str, ...]) -> None:
+        """Make the new checkpoints, once the table is empty, and forget the intent."""
+        intent = self._intent(dataset)
+        for folder, number in json.loads(intent.read_text()).items():
+            (self._checkpoints / folder / str(number)).mkdir(parents=True, exist_ok=True)
+        intent.unlink()
+
+    def _number(self, dataset: tuple[str, ...], flow: str) -> int:
+        return max(_highest(self._folder(dataset, flow)), 0)
+
+    def _known_flows(self, dataset: tuple[str, ...]) -> list[Path]:
+        folder = self._checkpoints / _file_name(".".join(dataset))
+        return [entry for entry in folder.iterdir() if entry.is_dir()] if folder.is_dir() else []
+
+    def _folder(self, dataset: tuple[str, ...], flow: str) -> Path:
+        return self._checkpoints / _file_name(".".join(dataset)) / _file_name(flow.lower())
+
+    def _intent(self, dataset: tuple[str, ...]) -> Path:
+        return self._resets / (_file_name(".".join(dataset)) + ".json")
+
+
+def _file_name(name: str) -> str:
+    """A name as one path segment; dots, letters and digits stay readable."""
+    return quote(name, safe=" ")
+
+
+def _highest(folder: Path) -> int:
+    if not folder.is_dir():
+        return -1
+    return max((int(entry.name) for entry in folder.iterdir() if entry.name.isdigit()), default=-1)

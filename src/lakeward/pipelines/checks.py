@@ -1,0 +1,141 @@
+"""What the declarations of one dataset must be like (spec §7.4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakeward.errors import PipelineError
+from lakeward.pipelines.elements import Dataset
+from lakeward.pipelines.evaluate import Evaluated, missing_table
+from lakeward.pipelines.graph import Graph
+from lakeward.pipelines.model import Kind
+from lakeward.pipelines.names import did_you_mean, parts
+from lakeward.pipelines.tables import StoredTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["OWNER", "before_evaluation", "kind_of", "stored", "unknown_table", "whole_alone"]
+
+OWNER = "pipelines.pipelineId"
+
+
+def before_evaluation(dataset: Dataset) -> list[PipelineError]:
+    """Mistakes that show without calling any function."""
+    if not dataset.flows:
+        return [
+            PipelineError(
+                "PIPELINE_DATASET_WITHOUT_FLOW",
+                f"{dataset.place}: nothing writes to the streaming table `{dataset.name}`.",
+                next_step=f'Add a flow: @dp.append_flow(target="{dataset.name}").',
+            )
+        ]
+    if dataset.declared in ("materialized_view", "view") and len(dataset.flows) > 1:
+        names = ", ".join(f"`{flow.name}` at {flow.place}" for flow in dataset.flows)
+        what = "materialized view" if dataset.declared == "materialized_view" else "view"
+        return [
+            PipelineError(
+                "MATERIALIZED_VIEW_WITH_MULTIPLE_QUERIES",
+                f"{dataset.place}: the {what} `{dataset.name}` has more than one query: {names}.",
+                next_step="Flows append to streaming tables; unite the queries in one function.",
+            )
+        ]
+    return []
+
+
+def kind_of(dataset: Dataset, evaluated: list[Evaluated], errors: list[PipelineError]) -> Kind:
+    """What the dataset is, by what its functions returned; queries of the wrong kind go to `errors`."""
+    if dataset.declared == "view":
+        return "view"
+    streams = [each for each in evaluated if each.query.isStreaming]
+    if dataset.declared == "materialized_view":
+        if streams:
+            errors.append(_wrong_kind("STREAMING_RELATION_FOR_MATERIALIZED_VIEW", dataset, streams[0]))
+        return "materialized_view"
+    default = next((each for each in evaluated if each.flow.place == dataset.place), None) or evaluated[0]
+    if dataset.declared == "table" and not default.query.isStreaming and not default.flow.once:
+        if len(evaluated) > 1:
+            errors.append(_wrong_kind("BATCH_RELATION_FOR_STREAMING_TABLE", dataset, default))
+        return "materialized_view"
+    for each in evaluated:
+        if each.flow.once and each.query.isStreaming:
+            errors.append(_wrong_kind("STREAMING_RELATION_FOR_ONCE_FLOW", dataset, each))
+        elif not each.flow.once and not each.query.isStreaming:
+            errors.append(_wrong_kind("BATCH_RELATION_FOR_STREAMING_TABLE", dataset, each))
+    return "streaming_table"
+
+
+def _wrong_kind(condition: str, dataset: Dataset, each: Evaluated) -> PipelineError:
+    is_stream = each.query.isStreaming
+    given, wanted = ("a stream", "a batch") if is_stream else ("a batch", "a stream")
+    cure = "spark.read.table" if is_stream else "spark.readStream.table"
+    return PipelineError(
+        f"INVALID_FLOW_QUERY_TYPE.{condition}",
+        f"{each.flow.place}: the query of `{each.flow.name}` is {given}; `{dataset.name}` needs {wanted}.",
+        next_step=f"Read its source with {cure}.",
+    )
+
+
+def whole_alone(dataset: Dataset, whole: set[str]) -> list[PipelineError]:
+    """A flow that rewrites the table at every batch cannot share it."""
+    if not whole or len(dataset.flows) == 1:
+        return []
+    return [
+        PipelineError(
+            "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION",
+            f"{dataset.place}: `{dataset.name}` has several flows, and `{sorted(whole)[0]}` aggregates "
+            "without a watermark, so that it would replace what the others wrote.",
+            next_step="Add withWatermark to the aggregation, or give it a table of its own.",
+        )
+    ]
+
+
+def stored(dataset: Dataset, table: StoredTable | None, owner: str) -> list[PipelineError]:
+    """A table that somebody else made is never replaced."""
+    if table is None:
+        return []
+    made_by = table.properties.get(OWNER)
+    if made_by == owner:
+        return []
+    whose = f"by the pipeline `{made_by}`" if made_by else "outside of pipelines"
+    return [
+        PipelineError(
+            "TABLE_ALREADY_MANAGED",
+            f"{dataset.place}: the table {'.'.join(dataset.key)} exists already and was made {whose}.",
+            next_step="Give the dataset another name, or drop that table.",
+        )
+    ]
+
+
+def unknown_table(
+    spark: SparkSession, graph: Graph, error: Exception, explained: PipelineError
+) -> PipelineError:
+    """Add near misses and the way to seed a table to an error about an unknown name."""
+    name = missing_table(error) if hasattr(error, "getCondition") else None
+    if name is None:
+        return explained
+    asked = parts(name)
+    plain = ".".join(asked)
+    known = {dataset.name: None for dataset in graph} | dict.fromkeys(_tables_beside(spark, graph, asked))
+    near = did_you_mean(plain, known) or did_you_mean(asked[-1], known)
+    hint = f"{near} " if near else ""
+    seed = ".".join(graph.home.full(asked))
+    where = explained.message.split(": ", 1)[0]
+    line = explained.message.rpartition("\n    ")
+    shown = f"\n    {line[2]}" if line[0] else ""
+    return PipelineError(
+        "TABLE_OR_VIEW_NOT_FOUND",
+        f"{where}: `{plain}` is neither a dataset of this pipeline nor a table.{shown}\n",
+        next_step=f'{hint}To seed it: lakeward sql -e "CREATE TABLE {seed} AS SELECT …".',
+    )
+
+
+def _tables_beside(spark: SparkSession, graph: Graph, asked: tuple[str, ...]) -> list[str]:
+    from pyspark.errors import PySparkException
+
+    catalog, schema, _ = graph.home.full(asked)
+    try:
+        rows = spark.sql(f"SHOW TABLES IN `{catalog}`.`{schema}`").collect()
+    except PySparkException:
+        return []
+    return [".".join((*asked[:-1], row["tableName"])) for row in rows]

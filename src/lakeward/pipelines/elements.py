@@ -1,0 +1,77 @@
+"""The elements of a pipeline as its files declare them: datasets, flows and expectations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+__all__ = ["Action", "Dataset", "Declared", "Flow", "Place", "Rule", "TableOptions"]
+
+Action = Literal["warn", "drop", "fail"]
+Declared = Literal["table", "materialized_view", "streaming_table", "view"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in the user's files something is declared."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One expectation: a record satisfies it when `constraint` is true (not false, not NULL)."""
+
+    name: str
+    constraint: str
+    action: Action
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How a dataset is stored; an empty value means that the files do not say."""
+
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    partition_cols: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] = ()
+    schema: Any = None
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A query and the dataset that it feeds."""
+
+    name: str
+    target: tuple[str, ...]
+    function: Callable[[], Any]
+    place: Place
+    once: bool = False
+    spark_conf: Mapping[str, str] = field(default_factory=dict)
+    depends_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A table or view of the pipeline with everything that feeds it.
+
+    `key` is the full name in lower case (one part for a view). `declared` is what the files say: a
+    `table` becomes a streaming table or a materialized view by what its function returns (spec §1.3-R1).
+    """
+
+    name: str
+    key: tuple[str, ...]
+    declared: Declared
+    options: TableOptions
+    rules: tuple[Rule, ...]
+    flows: tuple[Flow, ...]
+    place: Place
+
+    @property
+    def is_view(self) -> bool:
+        return self.declared == "view"

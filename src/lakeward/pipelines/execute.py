@@ -1,0 +1,219 @@
+"""Phase 2: brings the selected datasets up to date, upstream first; a failure stops what depends on it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakeward.errors import PipelineError
+from lakeward.pipelines import reads
+from lakeward.pipelines.blame import blame
+from lakeward.pipelines.checkpoints import Checkpoints
+from lakeward.pipelines.counts import Metrics
+from lakeward.pipelines.declared import declared_schema, fit
+from lakeward.pipelines.elements import Dataset, Flow
+from lakeward.pipelines.evaluate import Evaluated, Evaluator, NotReady
+from lakeward.pipelines.expectations import violation
+from lakeward.pipelines.graph import Graph
+from lakeward.pipelines.materialize import materialize
+from lakeward.pipelines.model import DatasetResult, Progress
+from lakeward.pipelines.narrate import Narrator
+from lakeward.pipelines.once import run_once
+from lakeward.pipelines.outcome import FlowOutcome
+from lakeward.pipelines.refresh import Selection
+from lakeward.pipelines.resolve import Planned, Resolution
+from lakeward.pipelines.results import failed, finished, not_run, view_result
+from lakeward.pipelines.streaming import prepare, run_flow
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Executor", "Setting"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What does not change in one update."""
+
+    owner: str
+    update_id: str
+    code: str
+    conf: Mapping[str, str]
+    folders: tuple[Path, ...]
+    schema_place: Callable[[Flow, int], str]
+    clock: Callable[[], float] = time.monotonic
+
+
+class Executor:
+    """Runs a resolved graph. `results` holds what has ended so far, whatever happens."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        graph: Graph,
+        resolution: Resolution,
+        selection: Selection,
+        checkpoints: Checkpoints,
+        metrics: Metrics,
+        narrator: Narrator,
+        setting: Setting,
+    ) -> None:
+        self.spark, self.graph, self.resolution, self.selection = spark, graph, resolution, selection
+        self.checkpoints, self.metrics, self.narrator, self.setting = checkpoints, metrics, narrator, setting
+        self.results: dict[tuple[str, ...], DatasetResult] = {}
+        self.outcomes: list[FlowOutcome] = []
+        self._evaluator = Evaluator(spark, graph, self._ready, setting.schema_place)
+        self._queries: list[Any] = []
+        self._open: list[Dataset] = []
+
+    def run(self) -> None:
+        """Everything selected, in the order that phase 1 found. Only interrupts go through."""
+        with reads.intercepting(self._evaluator):
+            try:
+                for planned in self.resolution.plans.values():
+                    if not planned.dataset.is_view:
+                        self._update(planned)
+            finally:
+                self._evaluator.drop_views()
+        for planned in self.resolution.plans.values():
+            if planned.dataset.is_view:
+                self._end(planned, view_result(planned, self.outcomes, self._has_run(planned)))
+
+    def stop(self) -> None:
+        """Stop what still runs."""
+        for query in self._queries:
+            if query.isActive:
+                query.stop()
+
+    def _ready(self, dataset: Dataset) -> None:
+        if dataset.is_view:
+            return
+        if dataset in self._open:
+            raise PipelineError(
+                "PIPELINE_GRAPH_CYCLE",
+                f"`{dataset.name}` is read while it is being brought up to date.",
+                next_step="Let its function read something else.",
+            )
+        self._update(self.resolution.plans[dataset.key])
+        if self.results[dataset.key].state in ("FAILED", "SKIPPED"):
+            raise NotReady(dataset)
+
+    def _update(self, planned: Planned) -> None:
+        dataset = planned.dataset
+        if dataset.key in self.results:
+            return
+        if dataset.key not in self.selection.refresh:
+            self._end(planned, not_run(planned, "EXCLUDED"))
+            return
+        lost = [
+            self.graph.find(key)
+            for key in planned.needs
+            if key in self.results and self.results[key].state in ("FAILED", "SKIPPED")
+        ]
+        if lost:
+            self._skip(planned, lost[0])
+            return
+        self._open.append(dataset)
+        try:
+            self._carry_out(planned)
+        finally:
+            self._open.pop()
+
+    def _carry_out(self, planned: Planned) -> None:
+        dataset = planned.dataset
+        started = self.setting.clock()
+        self.narrator.tell(Progress(dataset.name, planned.kind, "RUNNING"))
+        outcomes: list[FlowOutcome] = []
+        errors: list[str] = []
+        try:
+            if planned.kind == "streaming_table":
+                self._prepare(planned, errors)
+            for flow in dataset.flows if not errors else ():
+                self.narrator.flow(dataset, flow.name, "RUNNING")
+                try:
+                    outcome = self._run(planned, flow)
+                except Exception as error:  # noqa: BLE001  # one flow's failure, whatever it is, is its own
+                    errors.append(self._explained(error, dataset))
+                    self.narrator.flow(dataset, flow.name, "FAILED", error=errors[-1])
+                    continue
+                outcomes.append(outcome)
+                self.narrator.flow_done(dataset, outcome)
+        except NotReady as upstream:
+            self._skip(planned, upstream.dataset)
+            return
+        self.outcomes += outcomes
+        seconds = self.setting.clock() - started
+        result = failed(planned, errors, seconds) if errors else finished(planned, outcomes, seconds)
+        self._end(
+            planned, result, "unchanged" if outcomes and all(each.unchanged for each in outcomes) else ""
+        )
+
+    def _prepare(self, planned: Planned, errors: list[str]) -> None:
+        try:
+            prepare(
+                self.spark,
+                planned.dataset,
+                planned.schema,
+                self.checkpoints,
+                owner=self.setting.owner,
+                reset=planned.dataset.key in self.selection.reset,
+            )
+        except Exception as error:  # noqa: BLE001  # one flow's failure, whatever it is, is its own
+            errors.append(self._explained(error, planned.dataset))
+            for flow in planned.dataset.flows:
+                self.narrator.flow(planned.dataset, flow.name, "FAILED", error=errors[-1])
+
+    def _run(self, planned: Planned, flow: Flow) -> FlowOutcome:
+        dataset, setting = planned.dataset, self.setting
+        evaluated: Evaluated = self._evaluator.evaluate(flow)
+        is_view = planned.kind == "materialized_view"
+        evaluated.query = fit(evaluated.query, declared_schema(dataset), dataset, complete=is_view)
+        if is_view:
+            return materialize(
+                self.spark,
+                dataset,
+                evaluated,
+                self.metrics,
+                owner=setting.owner,
+                update_id=setting.update_id,
+                code=setting.code,
+                conf=setting.conf,
+                anew=dataset.key in self.selection.reset,
+            )
+        if flow.once:
+            return run_once(
+                self.spark, dataset, evaluated, self.checkpoints, self.metrics, update_id=setting.update_id
+            )
+        return run_flow(
+            self.spark,
+            dataset,
+            evaluated,
+            self.checkpoints,
+            self.metrics,
+            whole=flow.name in planned.whole,
+            update_id=setting.update_id,
+            on_query=self._queries.append,
+        )
+
+    def _explained(self, error: Exception, dataset: Dataset) -> str:
+        broken = violation(error)
+        return str(broken or blame(error, what=f"dataset `{dataset.name}`", folders=self.setting.folders))
+
+    def _skip(self, planned: Planned, upstream: Dataset | None) -> None:
+        for flow in planned.dataset.flows:
+            self.narrator.flow(planned.dataset, flow.name, "SKIPPED")
+        because = f"`{upstream.name}` failed." if upstream else "an input failed."
+        self._end(planned, not_run(planned, "SKIPPED", f"Skipped: {because}"))
+
+    def _end(self, planned: Planned, result: DatasetResult, message: str = "") -> None:
+        self.results[planned.dataset.key] = result
+        self.narrator.dataset(planned, result, message)
+
+    def _has_run(self, view: Planned) -> bool:
+        """Whether a table that reads the view was refreshed."""
+        readers = [each for each in self.resolution.plans.values() if view.dataset.key in each.needs]
+        ran = [each for each in readers if each.dataset.key in self.selection.refresh]
+        return bool(ran) or not readers

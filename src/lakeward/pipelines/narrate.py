@@ -1,0 +1,115 @@
+"""Tells what an update does: to the event log, and to whoever watches (`on_event`)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from lakeward.pipelines.elements import Dataset
+from lakeward.pipelines.event_log import EventLog
+from lakeward.pipelines.model import DatasetResult, Progress
+from lakeward.pipelines.outcome import FlowOutcome
+from lakeward.pipelines.resolve import Planned, Resolution
+
+__all__ = ["Narrator"]
+
+log = logging.getLogger("lakeward.pipelines")
+
+_FLOW_TYPES = {"streaming_table": "STREAMING", "materialized_view": "COMPLETE", "view": "VIEW"}
+
+
+class Narrator:
+    """One voice for two listeners. A listener that raises is told of in the log and never stops a run."""
+
+    def __init__(self, events: EventLog, on_event: Callable[[Progress], None] | None) -> None:
+        self.events = events
+        self._on_event = on_event
+
+    def tell(self, progress: Progress) -> None:
+        if self._on_event is None:
+            return
+        try:
+            self._on_event(progress)
+        except Exception:
+            log.exception("The listener on progress failed.")
+
+    def update(self, state: str, message: str = "", *, error: str | None = None) -> None:
+        """A state of the whole update (spec §5.2, update_progress)."""
+        text = message or f"Update {self.events.origin.update_id[:8]} is {state}."
+        level = "ERROR" if state == "FAILED" else "INFO"
+        self.events.add("update_progress", text, {"state": state}, level=level, error=error)
+
+    def created(self, configuration: dict[str, Any], spark_version: str) -> None:
+        details = {"configuration": configuration, "runtime_version": {"spark_version": spark_version}}
+        self.events.add("create_update", f"Update {self.events.origin.update_id[:8]} started.", details)
+
+    def defined(self, resolution: Resolution) -> None:
+        """Datasets and flows with their lineage."""
+        for planned in resolution.plans.values():
+            dataset = planned.dataset
+            full = ".".join(dataset.key)
+            details = {"dataset_type": planned.kind.upper(), "num_flows": len(dataset.flows)}
+            details["schema"] = planned.schema.jsonValue()["fields"]
+            self.events.add("dataset_definition", f"Dataset {full} is defined.", details, dataset=full)
+            for flow in dataset.flows:
+                details = {
+                    "output_dataset": full,
+                    "input_datasets": [{"name": name} for name in planned.direct.get(flow.name, ())],
+                    "flow_type": _FLOW_TYPES[planned.kind],
+                    "schema": planned.schema.jsonValue()["fields"],
+                }
+                name = _flow_name(dataset, flow.name)
+                self.events.add(
+                    "flow_definition", f"Flow {name} is defined.", details, dataset=full, flow=name
+                )
+
+    def flow(self, dataset: Dataset, flow: str, status: str, *, error: str | None = None) -> None:
+        name = _flow_name(dataset, flow)
+        level = "ERROR" if status == "FAILED" else "INFO"
+        text = f"Flow '{name}' is {status}." if error is None else f"Flow '{name}' has FAILED.\n{error}"
+        full = ".".join(dataset.key)
+        self.events.add(
+            "flow_progress", text, {"status": status}, dataset=full, flow=name, level=level, error=error
+        )
+
+    def flow_done(self, dataset: Dataset, outcome: FlowOutcome) -> None:
+        """The numbers of a flow (a RUNNING event, as on the platform), then COMPLETED."""
+        details: dict[str, Any] = {"status": "RUNNING", "metrics": {"num_output_rows": outcome.rows_written}}
+        counted = [each for each in outcome.counted if each.counts is not None]
+        if counted and not outcome.unchanged:
+            details["data_quality"] = {
+                "dropped_records": sum(each.counts.dropped for each in counted if each.counts),
+                "expectations": [
+                    {
+                        "name": result.name,
+                        "dataset": each.dataset,
+                        "passed_records": result.passed,
+                        "failed_records": result.failed,
+                    }
+                    for each in counted
+                    if each.counts
+                    for result in each.counts.results(each.rules)
+                ],
+            }
+        name, full = _flow_name(dataset, outcome.flow), ".".join(dataset.key)
+        text = f"Flow '{name}' wrote {outcome.rows_written} rows."
+        self.events.add("flow_progress", text, details, dataset=full, flow=name, level="METRICS")
+        self.flow(dataset, outcome.flow, "COMPLETED")
+
+    def dataset(self, planned: Planned, result: DatasetResult, message: str = "") -> None:
+        self.tell(
+            Progress(
+                result.name,
+                planned.kind,
+                result.state,
+                result.rows_written,
+                message or result.error or "",
+                result.seconds,
+            )
+        )
+        self.events.flush_if_due()
+
+
+def _flow_name(dataset: Dataset, flow: str) -> str:
+    return ".".join((*dataset.key[:-1], flow.lower()))

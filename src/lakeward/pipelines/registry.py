@@ -1,0 +1,194 @@
+"""Collects what the files of one pipeline declare, and turns it into a `Graph` once all are read."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from lakeward.errors import PipelineError
+from lakeward.pipelines.elements import Dataset, Declared, Flow, Place, Rule, TableOptions
+from lakeward.pipelines.graph import Graph
+from lakeward.pipelines.names import Home, did_you_mean, parts, without_live
+
+__all__ = ["Declaration", "Pending", "Registry", "active", "collecting"]
+
+log = logging.getLogger("lakeward.pipelines")
+
+
+@dataclass
+class Pending:
+    """Expectations gathered on one decorated function, and the dataset it turned out to define.
+
+    Decorators stack in either order (spec §1.3-R3), so neither is known before the other.
+    """
+
+    place: Place
+    rules: list[Rule] = field(default_factory=list)
+    declares: str | None = None
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """One dataset as declared; its expectations may still grow while the file is read."""
+
+    name: str
+    declared: Declared
+    options: TableOptions
+    pending: Pending
+    place: Place
+
+
+class Registry:
+    """What has been declared so far. `finish` checks the whole and reports every mistake at once."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.declarations: list[Declaration] = []
+        self.flows: list[Flow] = []
+        self.loose: list[Pending] = []
+        self.undecided: list[Callable[[], None]] = []
+        self._warned: set[str] = set()
+
+    def warn(self, about: str, text: str) -> None:
+        """Tell the user once a run that `about` is accepted and does nothing here."""
+        if about not in self._warned:
+            self._warned.add(about)
+            log.warning(text)
+
+    def key(self, name: str, *, view: bool) -> tuple[str, ...]:
+        """The lookup key of a declared name. Raises PipelineError for a name that cannot be one."""
+        try:
+            found = without_live(parts(name))
+        except ValueError as error:
+            raise PipelineError("INVALID_DATASET_NAME", f"{error}.") from None
+        if len(found) > 3 or (view and len(found) > 1):
+            shape = "a view's name has one part" if view else "a name has at most three parts"
+            raise PipelineError("INVALID_DATASET_NAME", f"`{name}` cannot be declared: {shape}.")
+        return (found[0].lower(),) if view else self.home.full(found)
+
+    def finish(self) -> tuple[Graph, list[PipelineError]]:
+        """The graph, and the mistakes in the declarations as such (duplicates, flows without target)."""
+        for decide in self.undecided:
+            decide()
+        errors: list[PipelineError] = []
+        kept: dict[tuple[str, ...], Declaration] = {}
+        rejected: set[Place] = set()
+        for declaration in self.declarations:
+            key = self.key(declaration.name, view=declaration.declared == "view")
+            clash = kept.get(key) or (kept.get((key[-1],)) if key[:-1] == self._home_key else None)
+            if clash is None and len(key) == 1:
+                clash = kept.get((*self._home_key, key[0]))
+            if clash is not None:
+                errors.append(_duplicate("dataset", declaration.name, clash.place, declaration.place))
+                rejected.add(declaration.place)
+                continue
+            kept[key] = declaration
+        flows = self._flows_by_target(kept, rejected, errors)
+        errors += [
+            PipelineError(
+                "EXPECTATION_WITHOUT_DATASET",
+                f"{pending.place}: the expectations {_listed(rule.name for rule in pending.rules)} "
+                "stand on a function that defines no dataset.",
+                next_step="Put `@dp.table` or `@dp.materialized_view` on the same function.",
+            )
+            for pending in self.loose
+            if pending.declares is None
+        ]
+        datasets = []
+        for key, declaration in kept.items():
+            errors += _repeated_rules(declaration)
+            datasets.append(
+                Dataset(
+                    name=declaration.name if len(key) == 1 else self.home.short(key),
+                    key=key,
+                    declared=declaration.declared,
+                    options=declaration.options,
+                    rules=tuple(declaration.pending.rules),
+                    flows=tuple(flows.get(key, ())),
+                    place=declaration.place,
+                )
+            )
+        return Graph(self.home, tuple(datasets)), errors
+
+    @property
+    def _home_key(self) -> tuple[str, ...]:
+        return (self.home.catalog.lower(), self.home.schema.lower())
+
+    def _flows_by_target(
+        self,
+        declared: dict[tuple[str, ...], Declaration],
+        rejected: set[Place],
+        errors: list[PipelineError],
+    ) -> dict[tuple[str, ...], list[Flow]]:
+        names: dict[str, Place] = {}
+        flows: dict[tuple[str, ...], list[Flow]] = {}
+        for flow in self.flows:
+            if flow.target not in declared and flow.place in rejected:
+                continue
+            if flow.target not in declared:
+                known = [declaration.name for declaration in declared.values()]
+                target = ".".join(flow.target)
+                near = did_you_mean(flow.target[-1], known)
+                errors.append(
+                    PipelineError(
+                        "FLOW_TARGET_NOT_FOUND",
+                        f"{flow.place}: the flow `{flow.name}` writes to `{target}`, which is not declared.",
+                        next_step=near or f'Declare it: dp.create_streaming_table("{flow.target[-1]}").',
+                    )
+                )
+                continue
+            label = flow.name.lower()
+            if label in names:
+                if flow.place not in rejected:
+                    errors.append(_duplicate("flow", flow.name, names[label], flow.place))
+                continue
+            names[label] = flow.place
+            flows.setdefault(flow.target, []).append(flow)
+        return flows
+
+
+def _duplicate(what: str, name: str, first: Place, second: Place) -> PipelineError:
+    return PipelineError(
+        "PIPELINE_DUPLICATE_IDENTIFIERS",
+        f"{second}: the {what} `{name}` is declared twice; the first time at {first}.",
+        next_step="Names count without regard to upper and lower case. Rename one of them.",
+    )
+
+
+def _repeated_rules(declaration: Declaration) -> list[PipelineError]:
+    names = [rule.name for rule in declaration.pending.rules]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    return [
+        PipelineError(
+            "DUPLICATE_EXPECTATION",
+            f"{declaration.place}: `{declaration.name}` has more than one expectation named '{name}'.",
+            next_step="Names of expectations are unique in a dataset: rename one.",
+        )
+        for name in repeated
+    ]
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+_active: ContextVar[Registry | None] = ContextVar("lakeward_pipeline_registry", default=None)
+
+
+def active() -> Registry | None:
+    """The registry that the file being read declares into, None outside of a pipeline."""
+    return _active.get()
+
+
+@contextmanager
+def collecting(registry: Registry) -> Iterator[Registry]:
+    """A block in which declarations of this thread go to `registry`."""
+    token = _active.set(registry)
+    try:
+        yield registry
+    finally:
+        _active.reset(token)

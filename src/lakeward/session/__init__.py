@@ -1,0 +1,50 @@
+"""One way to get a Spark session: settings, catalogs, paths, commits and hooks.
+
+Importing this room starts nothing and does not import pyspark. The room itself can be called:
+`lakeward.session()` is `lakeward.session.session()`.
+"""
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from lakeward.session.catalogs import ensure_catalog, ensure_schema
+from lakeward.session.current import current_settings, on_databricks, prepare, session
+from lakeward.session.hooks import install_builder_hook, uninstall_builder_hook
+from lakeward.session.paths import PathMap
+from lakeward.session.planning import Planning, planned
+from lakeward.session.profile import Profile, profile
+from lakeward.session.settings import Settings
+from lakeward.session.spark_errors import condensed, condition_of, is_disk_full, message_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = [
+    "PathMap",
+    "Planning",
+    "Profile",
+    "Settings",
+    "condensed",
+    "condition_of",
+    "current_settings",
+    "ensure_catalog",
+    "ensure_schema",
+    "install_builder_hook",
+    "is_disk_full",
+    "message_of",
+    "on_databricks",
+    "planned",
+    "prepare",
+    "profile",
+    "session",
+    "uninstall_builder_hook",
+]
+
+
+class _Room(ModuleType):
+    def __call__(self, settings: Settings | None = None) -> "SparkSession":
+        return session(settings)
+
+
+sys.modules[__name__].__class__ = _Room

@@ -1,0 +1,107 @@
+"""The one session of this process."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakeward.session.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["current_settings", "on_databricks", "prepare", "session"]
+
+# What other rooms add to every session: "module:function", called with it. Named, not imported:
+# dependencies point the other way.
+EXTENSIONS = ("lakeward.autoloader:install",)
+
+_settings: Settings | None = None
+
+
+def on_databricks(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether the platform's own implementation is there: on Databricks, or through Databricks Connect."""
+    try:
+        if importlib.util.find_spec("databricks.connect") is not None:
+            return True
+    except ModuleNotFoundError:  # not even the namespace package is there
+        pass
+    return "DATABRICKS_RUNTIME_VERSION" in environ and Path("/databricks/spark").is_dir()
+
+
+def current_settings() -> Settings | None:
+    """The settings that this process's session was made with, None before."""
+    return _settings
+
+
+def prepare(spark: SparkSession) -> SparkSession:
+    """Let the other rooms register what they serve in a session; returns it."""
+    for extension in EXTENSIONS:
+        module, function = extension.split(":")
+        install: Callable[[SparkSession], None] = getattr(importlib.import_module(module), function)
+        install(spark)
+    return spark
+
+
+def _running() -> SparkSession | None:
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    if spark is None or getattr(spark, "_sc", None) is None or spark._sc._jsc is None:
+        return None
+    return spark
+
+
+def session(settings: Settings | None = None, user_conf: Mapping[str, str] | None = None) -> SparkSession:
+    """The Spark session with everything registered; made on first use.
+
+    With `settings` of another lakehouse than the running session's, a new session on that lakehouse is
+    given, in the same JVM. On Databricks it is the platform's own session. Raises SetupError or
+    SessionError.
+    """
+    global _settings  # noqa: PLW0603  # one session a process, as in Spark itself
+    from pyspark.sql import SparkSession
+
+    from lakeward.session import delta_names, python_paths
+    from lakeward.session import launch as launching
+    from lakeward.session.paths import PathMap
+
+    if on_databricks():
+        return SparkSession.builder.getOrCreate()
+    running = _running()
+    wanted = settings or _settings or Settings.here()
+    if running is not None and _settings is None and settings is None:
+        return running
+    if running is not None and _settings is not None and wanted == _settings and not user_conf:
+        return running
+    if running is None or _settings is None:
+        spark = launching.launch(wanted, user_conf or {})
+    else:
+        spark = launching.point_at(running, wanted)
+        for key, value in (user_conf or {}).items():
+            spark.conf.set(key, value)
+    python_paths.install(PathMap.of(wanted))
+    delta_names.install()
+    _settings = wanted
+    _enter(spark, wanted)
+    return prepare(spark)
+
+
+def _enter(spark: SparkSession, settings: Settings) -> None:
+    """Make `spark` the active session, in the catalog and schema of `settings`."""
+    from lakeward.session.catalogs import ensure_schema, java_array
+
+    jvm: Any = spark._jvm
+    type(spark)._instantiatedSession = spark
+    type(spark)._activeSession = spark
+    # Before any look at a catalog: Spark loads catalogs with the active session's settings.
+    jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
+    jvm.org.apache.spark.sql.classic.SparkSession.setDefaultSession(spark._jsparkSession)
+    ensure_schema(spark, settings.catalog, settings.schema)
+    manager = spark._jsparkSession.sessionState().catalogManager()
+    manager.setCurrentCatalog(settings.catalog)
+    manager.setCurrentNamespace(java_array(spark, settings.schema))

@@ -1,0 +1,168 @@
+"""One jar from a Maven repository to a file, whole and verified or not at all.
+
+What has come stays in a `.part` file, from which the next attempt (also that of a later process, after a
+kill) goes on; the checksum decides in the end, and the rename makes the file appear whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+from lakeward.errors import SetupError
+from lakeward.session.cache import not_writable
+from lakeward.session.jars import Jar
+from lakeward.session.maven import Repository
+
+__all__ = ["download"]
+
+_ATTEMPTS = 3
+_BLOCK = 1 << 16
+_WAYS_ROUND = (
+    "set LAKEWARD_MAVEN_MIRROR or HTTPS_PROXY, or name a folder that holds the jars in LAKEWARD_JARS."
+)
+
+
+class _Broken(Exception):
+    """The connection could not be made or ended early; a further attempt may help."""
+
+
+class _Wrong(Exception):
+    """All bytes came and they are not the jar's."""
+
+
+def download(
+    jar: Jar,
+    target: Path,
+    repository: Repository,
+    *,
+    on_bytes: Callable[[int], None] = lambda _: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Put `jar` at `target`. `on_bytes` hears of each block. Raises SetupError with the setting to change.
+
+    Only one process may do this for a target at a time: the caller holds the lock.
+    """
+    part = target.with_name(target.name + ".part")
+    reason: Exception = _Broken()
+    for attempt in range(_ATTEMPTS):
+        sleep(0.5 * attempt)
+        try:
+            _continue(jar, part, repository, on_bytes)
+            _verify(jar, part)
+            part.replace(target)
+        except _Broken as broken:
+            reason = broken
+        except _Wrong as wrong:
+            # Perhaps a part of an earlier attempt was damaged: once more from the start.
+            reason = wrong
+            part.unlink(missing_ok=True)
+        except OSError as error:
+            raise not_writable(target, error) from None
+        else:
+            return
+    if isinstance(reason, _Wrong):
+        raise SetupError(
+            "JAR_CHECKSUM_MISMATCH",
+            f"{_address(jar, repository)} is not the file that Delta's authors published ({reason}).",
+            next_step=f"Something on the way changes it: {_WAYS_ROUND}",
+        )
+    raise SetupError(
+        "JARS_NOT_REACHABLE",
+        f"{_address(jar, repository)} could not be fetched: {reason}.",
+        next_step=f"The network is needed the first time only. Without it, {_WAYS_ROUND}",
+    )
+
+
+def _address(jar: Jar, repository: Repository) -> str:
+    return f"{repository.url}/{jar.path}"
+
+
+def _continue(jar: Jar, part: Path, repository: Repository, on_bytes: Callable[[int], None]) -> None:
+    have = part.stat().st_size if part.exists() else 0
+    if have == jar.size:
+        return
+    request = urllib.request.Request(_address(jar, repository))  # noqa: S310  # Repository allows http(s) alone
+    for name, value in repository.headers.items():
+        request.add_unredirected_header(name, value)
+    if have:
+        request.add_header("Range", f"bytes={have}-")
+    with _answer(request, jar, repository) as answer:
+        resumed = have and answer.status == http.client.PARTIAL_CONTENT
+        if resumed and not answer.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
+            raise _Wrong("it answers with another range than asked for")
+        announced = answer.headers.get("Content-Length")
+        came = 0
+        with part.open("ab" if resumed else "wb") as file:
+            while block := _block(answer):
+                file.write(block)
+                came += len(block)
+                on_bytes(len(block))
+                # A sign-in page or a listing may be any length; nothing longer than the jar is of use.
+                if came > jar.size:
+                    raise _Wrong("it is longer")
+        if announced is not None and came < int(announced):
+            raise _Broken(f"the connection ended after {came} of {announced} bytes")
+
+
+def _block(answer: http.client.HTTPResponse) -> bytes:
+    try:
+        return answer.read(_BLOCK)
+    except (http.client.HTTPException, OSError) as error:
+        raise _Broken(f"the connection ended early ({error})") from None
+
+
+def _answer(request: urllib.request.Request, jar: Jar, repository: Repository) -> http.client.HTTPResponse:
+    try:
+        # An opener of our own: the shared one keeps the proxies of its first use.
+        answer: http.client.HTTPResponse = urllib.request.build_opener().open(request, timeout=60)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
+            raise _Wrong("what had come of it does not fit") from None
+        if error.code >= 500 or error.code == http.client.TOO_MANY_REQUESTS:
+            raise _Broken(f"the server answered {error.code}") from None
+        raise _refused(error.code, jar, repository) from None
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", None) or error
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            raise SetupError(
+                "MAVEN_CERTIFICATE_NOT_TRUSTED",
+                f"The certificate of {repository.url} is not trusted: {reason.verify_message}.",
+                next_step="Set SSL_CERT_FILE to a file with the authorities that your network uses.",
+            ) from None
+        raise _Broken(str(getattr(reason, "strerror", None) or reason)) from None
+    return answer
+
+
+def _refused(code: int, jar: Jar, repository: Repository) -> SetupError:
+    if code in (http.client.NOT_FOUND, http.client.GONE):
+        return SetupError(
+            "JAR_NOT_IN_REPOSITORY",
+            f"{_address(jar, repository)} is not there (the repository is named by {repository.said_by}).",
+            next_step="Set LAKEWARD_MAVEN_MIRROR to a repository that mirrors Maven Central.",
+        )
+    return SetupError(
+        "JAR_REFUSED",
+        f"{_address(jar, repository)} was refused with status {code} (named by {repository.said_by}).",
+        next_step="Set LAKEWARD_MAVEN_MIRROR to a repository that lets you in: https://user:password@host/path.",
+    )
+
+
+def _verify(jar: Jar, part: Path) -> None:
+    digest = hashlib.sha256()
+    size = 0
+    with part.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+            size += len(block)
+    if size != jar.size:
+        raise _Wrong(f"{size} bytes instead of {jar.size}")
+    if digest.hexdigest() != jar.sha256:
+        raise _Wrong(f"SHA-256 {digest.hexdigest()[:16]}… instead of {jar.sha256[:16]}…")

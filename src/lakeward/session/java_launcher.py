@@ -1,0 +1,50 @@
+"""A `java` in front of a runtime that lacks a module which Spark asks for at every start.
+
+A runtime cut down with jlink has no `jdk.incubator.vector`; Spark uses it for speed in its machine
+learning only, but a JVM told to add a module that it lacks does not start.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+from pathlib import Path
+
+from lakeward.session.cache import made, not_writable
+
+__all__ = ["launcher"]
+
+_SCRIPT = """\
+#!/bin/sh
+for argument do
+  shift
+  case $argument in
+    --add-modules=jdk.incubator.vector) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec {java} "$@"
+"""
+
+
+def launcher(java: Path, cache: Path) -> Path:
+    """The path of a `bin/java` below `cache` that starts `java` without the module.
+
+    Its folder's parent serves as JAVA_HOME. Raises SetupError when the cache cannot be written.
+    """
+    text = _SCRIPT.format(java=shlex.quote(str(java)))
+    name = hashlib.sha256(text.encode()).hexdigest()[:16]
+    script = cache / f"runtime-{name}" / "bin" / "java"
+    if os.access(script, os.X_OK):
+        return script
+    made(script.parent)
+    # Put in place whole: another process may be looking for it now.
+    aside = script.with_name(f".java.{os.getpid()}")
+    try:
+        aside.write_text(text, encoding="utf-8")
+        aside.chmod(0o755)
+        aside.replace(script)
+    except OSError as error:
+        raise not_writable(script, error) from None
+    return script

@@ -1,0 +1,306 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchViewException;
+import org.apache.spark.sql.catalyst.analysis.ViewAlreadyExistsException;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.Column;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.NamespaceChange;
+import org.apache.spark.sql.connector.catalog.Relation;
+import org.apache.spark.sql.connector.catalog.RelationCatalog;
+import org.apache.spark.sql.connector.catalog.StagedTable;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.connector.catalog.TableInfo;
+import org.apache.spark.sql.connector.catalog.View;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * One catalog of the lakehouse (dev, prod, main …). Delta's own catalog does the work; this class
+ * keeps catalogs apart by giving every schema its own database, keeps views, and answers for planned
+ * datasets.
+ */
+public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog implements RelationCatalog {
+
+    private String catalog;
+    private Folder folder;
+
+    public void initialize(String name, CaseInsensitiveStringMap options) {
+        SparkSession session = (SparkSession) org.apache.spark.sql.SparkSession.active();
+        setDelegateCatalog(session.sessionState().catalogManager().v2SessionCatalog());
+        super.initialize(name, options);
+        catalog = name;
+        folder = new Folder(session.sharedState().conf().get("spark.sql.warehouse.dir"), session.sessionState().newHadoopConf());
+    }
+
+    public String name() {
+        return catalog;
+    }
+
+    public String[] defaultNamespace() {
+        return new String[] {"default"};
+    }
+
+    // ---- names
+
+    /** Delta's catalog calls itself with names that went through here already: they stay as they are. */
+    private String[] in(String[] namespace) {
+        if (namespace.length != 1 || namespace[0].startsWith(Names.encode(catalog) + "__")) return namespace;
+        return new String[] {Names.database(catalog, namespace[0])};
+    }
+
+    private Identifier in(Identifier i) {
+        return isPath(i) ? i : Identifier.of(in(i.namespace()), i.name());
+    }
+
+    /** delta.`/some/folder`, parquet.`…` */
+    private static boolean isPath(Identifier i) {
+        return i.namespace().length != 1 || i.name().indexOf('/') >= 0;
+    }
+
+    private Path view(Identifier i) {
+        return folder.object(in(i.namespace())[0], i.name(), "view");
+    }
+
+    // ---- tables
+
+    public Table loadTable(Identifier i) {
+        Table planned = PlannedTable.find(catalog, i);
+        return planned != null ? planned : super.loadTable(in(i));
+    }
+
+    public Table loadTable(Identifier i, String version) {
+        return super.loadTable(in(i), version);
+    }
+
+    public Table loadTable(Identifier i, long timestamp) {
+        return super.loadTable(in(i), timestamp);
+    }
+
+    public boolean tableExists(Identifier i) {
+        return PlannedTable.find(catalog, i) != null || super.tableExists(in(i));
+    }
+
+    public void invalidateTable(Identifier i) {
+        super.invalidateTable(in(i));
+    }
+
+    public Table createTable(Identifier i, StructType schema, Transform[] partitions, Map properties) {
+        return super.createTable(in(i), schema, partitions, properties);
+    }
+
+    public Table createTable(Identifier i, Column[] columns, Transform[] partitions, Map properties) {
+        return super.createTable(in(i), columns, partitions, properties);
+    }
+
+    /** Spark asks before it creates; a second process may still have been faster. */
+    private void requireAbsent(Identifier i) {
+        if (!isPath(i) && (super.tableExists(in(i)) || folder.exists(view(i)))) {
+            throw WarehouseCatalog.sneak(new org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException(i));
+        }
+    }
+
+    public Table createTable(Identifier i, TableInfo info) {
+        requireAbsent(i);
+        return createTable(i, info.columns(), info.partitions(), info.properties());
+    }
+
+    public Table createTableLike(Identifier i, TableInfo info, Table source) {
+        return super.createTableLike(in(i), info, source);
+    }
+
+    public StagedTable stageCreate(Identifier i, StructType s, Transform[] t, Map m) {
+        return super.stageCreate(in(i), s, t, m);
+    }
+
+    public StagedTable stageReplace(Identifier i, StructType s, Transform[] t, Map m) {
+        return super.stageReplace(in(i), s, t, m);
+    }
+
+    public StagedTable stageCreateOrReplace(Identifier i, StructType s, Transform[] t, Map m) {
+        return super.stageCreateOrReplace(in(i), s, t, m);
+    }
+
+    public Table alterTable(Identifier i, TableChange[] changes) {
+        return super.alterTable(in(i), changes);
+    }
+
+    public boolean dropTable(Identifier i) {
+        return super.dropTable(in(i));
+    }
+
+    public boolean purgeTable(Identifier i) {
+        return super.purgeTable(in(i));
+    }
+
+    public void renameTable(Identifier from, Identifier to) throws NoSuchTableException, org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException {
+        String[] namespace = to.namespace();
+        if (namespace.length == 0) namespace = from.namespace();
+        if (namespace.length == 2 && namespace[0].equals(catalog)) namespace = new String[] {namespace[1]};
+        super.renameTable(in(from), in(Identifier.of(namespace, to.name())));
+    }
+
+    public Identifier[] listTables(String[] namespace) throws NoSuchNamespaceException {
+        if (!namespaceExists(namespace)) throw new NoSuchNamespaceException(namespace);
+        return identifiers(namespace, folder.tables(in(namespace)[0]));
+    }
+
+    // ---- schemas
+
+    public String[][] listNamespaces() throws NoSuchNamespaceException {
+        List found = new ArrayList();
+        List schemas = folder.folders(new Path(folder.root(), catalog));
+        for (int k = 0; k < schemas.size(); k++) found.add(new String[] {(String) schemas.get(k)});
+        return (String[][]) found.toArray(new String[0][]);
+    }
+
+    public String[][] listNamespaces(String[] namespace) throws NoSuchNamespaceException {
+        return namespace.length == 0 ? listNamespaces() : new String[0][];
+    }
+
+    public boolean namespaceExists(String[] namespace) {
+        return PlannedTable.hasNamespace(catalog, namespace) || super.namespaceExists(in(namespace));
+    }
+
+    public Map loadNamespaceMetadata(String[] namespace) throws NoSuchNamespaceException {
+        return super.loadNamespaceMetadata(in(namespace));
+    }
+
+    public void createNamespace(String[] namespace, Map metadata) throws org.apache.spark.sql.catalyst.analysis.NamespaceAlreadyExistsException {
+        super.createNamespace(in(namespace), metadata);
+    }
+
+    public void alterNamespace(String[] namespace, NamespaceChange[] changes) throws NoSuchNamespaceException {
+        super.alterNamespace(in(namespace), changes);
+    }
+
+    public boolean dropNamespace(String[] namespace, boolean cascade) throws NoSuchNamespaceException, org.apache.spark.sql.catalyst.analysis.NonEmptyNamespaceException {
+        String database = in(namespace)[0];
+        if (!cascade && namespaceExists(namespace) && !(folder.tables(database).isEmpty() && folder.objects(database, "view").isEmpty())) {
+            throw new org.apache.spark.sql.catalyst.analysis.NonEmptyNamespaceException(namespace);
+        }
+        return super.dropNamespace(in(namespace), cascade);
+    }
+
+    // ---- functions
+
+    public org.apache.spark.sql.connector.catalog.functions.UnboundFunction loadFunction(Identifier i) throws org.apache.spark.sql.catalyst.analysis.NoSuchFunctionException {
+        return super.loadFunction(in(i));
+    }
+
+    public Identifier[] listFunctions(String[] namespace) throws NoSuchNamespaceException {
+        return super.listFunctions(in(namespace));
+    }
+
+    public boolean functionExists(Identifier i) {
+        return super.functionExists(in(i));
+    }
+
+    // ---- views
+
+    public Relation loadRelation(Identifier i) throws NoSuchTableException {
+        if (PlannedTable.find(catalog, i) == null && !isPath(i) && folder.exists(view(i))) {
+            try {
+                return loadView(i);
+            } catch (NoSuchViewException gone) {
+                throw new NoSuchTableException(i);
+            }
+        }
+        return (Relation) loadTable(i);
+    }
+
+    public View loadView(Identifier i) throws NoSuchViewException {
+        ObjectNode json = isPath(i) ? null : folder.read(view(i));
+        if (json == null) throw new NoSuchViewException(i);
+        View.Builder b = new View.Builder();
+        b.withSchema((StructType) DataType.fromJson(json.get("schema").asText()));
+        b.withProperties(Definitions.javaMap(json.get("properties")));
+        b.withQueryText(json.get("query").asText());
+        b.withCurrentCatalog(json.get("currentCatalog").asText());
+        b.withCurrentNamespace(strings((ArrayNode) json.get("currentNamespace")));
+        b.withSqlConfigs(Definitions.javaMap(json.get("settings")));
+        b.withSchemaMode(json.get("schemaMode").isNull() ? null : json.get("schemaMode").asText());
+        b.withQueryColumnNames(strings((ArrayNode) json.get("queryColumns")));
+        return b.build();
+    }
+
+    private void keep(Identifier i, View v) {
+        ObjectNode json = Folder.JSON.createObjectNode();
+        json.put("query", v.queryText());
+        json.put("schema", v.schema().json());
+        json.put("currentCatalog", v.currentCatalog());
+        json.set("currentNamespace", Folder.JSON.valueToTree(v.currentNamespace()));
+        json.set("settings", Folder.JSON.valueToTree(v.sqlConfigs()));
+        json.put("schemaMode", v.schemaMode());
+        json.set("queryColumns", Folder.JSON.valueToTree(v.queryColumnNames()));
+        json.set("properties", Folder.JSON.valueToTree(v.properties()));
+        folder.write(view(i), json);
+    }
+
+    private static String[] strings(ArrayNode json) {
+        String[] out = new String[json.size()];
+        for (int k = 0; k < out.length; k++) out[k] = ((com.fasterxml.jackson.databind.JsonNode) json.get(k)).asText();
+        return out;
+    }
+
+    public boolean viewExists(Identifier i) {
+        return !isPath(i) && folder.exists(view(i));
+    }
+
+    public void invalidateView(Identifier i) {
+    }
+
+    public Identifier[] listViews(String[] namespace) throws NoSuchNamespaceException {
+        if (!namespaceExists(namespace)) throw new NoSuchNamespaceException(namespace);
+        return identifiers(namespace, folder.objects(in(namespace)[0], "view"));
+    }
+
+    private static Identifier[] identifiers(String[] namespace, List names) {
+        Identifier[] out = new Identifier[names.size()];
+        for (int k = 0; k < out.length; k++) out[k] = Identifier.of(namespace, (String) names.get(k));
+        return out;
+    }
+
+    public View createView(Identifier i, View v) throws ViewAlreadyExistsException, NoSuchNamespaceException {
+        if (!namespaceExists(i.namespace())) throw new NoSuchNamespaceException(i.namespace());
+        if (viewExists(i) || super.tableExists(in(i))) throw new ViewAlreadyExistsException(i);
+        keep(i, v);
+        return v;
+    }
+
+    public View replaceView(Identifier i, View v) throws NoSuchViewException {
+        if (!viewExists(i)) throw new NoSuchViewException(i);
+        keep(i, v);
+        return v;
+    }
+
+    public View createOrReplaceView(Identifier i, View v) throws ViewAlreadyExistsException, NoSuchNamespaceException {
+        if (!namespaceExists(i.namespace())) throw new NoSuchNamespaceException(i.namespace());
+        if (super.tableExists(in(i))) throw new ViewAlreadyExistsException(i);
+        keep(i, v);
+        return v;
+    }
+
+    public boolean dropView(Identifier i) {
+        if (!viewExists(i)) return false;
+        folder.remove(view(i));
+        return true;
+    }
+
+    public void renameView(Identifier from, Identifier to) throws NoSuchViewException, ViewAlreadyExistsException {
+        if (!viewExists(from)) throw new NoSuchViewException(from);
+        if (viewExists(to)) throw new ViewAlreadyExistsException(to);
+        folder.rename(view(from), view(to));
+    }
+}

@@ -1,0 +1,42 @@
+package lakeward;
+
+import java.lang.reflect.Field;
+import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogWithListener;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.internal.SharedState;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.AbstractFunction2;
+import scala.runtime.BoxedUnit;
+
+/**
+ * What every session of this JVM gets, cloned sessions of streaming queries included. The parser is
+ * the first thing a session state makes, before its catalog: the place to put the warehouse in.
+ */
+public class Extension extends AbstractFunction1 {
+
+    public Object apply(Object extensions) {
+        ((SparkSessionExtensions) extensions).injectParser(new Parser());
+        return BoxedUnit.UNIT;
+    }
+
+    public static class Parser extends AbstractFunction2 {
+        public Object apply(Object session, Object parser) {
+            useWarehouse(((SparkSession) session).sharedState());
+            return parser;
+        }
+    }
+
+    static synchronized void useWarehouse(SharedState shared) {
+        try {
+            ExternalCatalogWithListener holder = shared.externalCatalog();
+            if (holder.unwrapped() instanceof WarehouseCatalog) return;
+            Field field = ExternalCatalogWithListener.class.getDeclaredField("delegate");
+            field.setAccessible(true);
+            field.set(holder, new WarehouseCatalog(shared.sparkContext().conf(), shared.hadoopConf(),
+                shared.conf().get("spark.sql.warehouse.dir")));
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("This Spark keeps its catalog elsewhere than 4.2 does", e);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.UUID;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocalFileSystem;
+import org.apache.hadoop.fs.Path;
+
+/**
+ * The warehouse folder as the catalog: &lt;root&gt;/&lt;catalog&gt;/&lt;schema&gt;/&lt;table&gt;, and beside the tables a
+ * folder ".objects" with one JSON file for whatever a Delta log cannot say (views, external tables,
+ * other formats, functions, a schema's properties). Nothing is cached: two processes see the same.
+ */
+public class Folder {
+
+    public static final ObjectMapper JSON = new ObjectMapper();
+    private static final String OBJECTS = ".objects";
+
+    final FileSystem files;
+    private final String declared;
+
+    public Folder(String warehouse, Configuration conf) {
+        try {
+            Path path = new Path(warehouse);
+            FileSystem fs = path.getFileSystem(conf);
+            // Checksum side files would go stale when a JSON file is replaced by a rename.
+            files = fs instanceof LocalFileSystem ? ((LocalFileSystem) fs).getRaw() : fs;
+            declared = warehouse;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    Path root() {
+        return files.makeQualified(new Path(Home.warehouse(declared)));
+    }
+
+    Path schema(String database) {
+        return new Path(new Path(root(), Names.catalog(database)), Names.schema(database));
+    }
+
+    Path table(String database, String table) {
+        return new Path(schema(database), table.toLowerCase(java.util.Locale.ROOT));
+    }
+
+    Path object(String database, String name, String kind) {
+        return new Path(new Path(schema(database), OBJECTS), name.toLowerCase(java.util.Locale.ROOT) + "." + kind + ".json");
+    }
+
+    boolean isFolder(Path path) {
+        try {
+            return files.getFileStatus(path).isDirectory();
+        } catch (FileNotFoundException e) {
+            return false;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    boolean exists(Path path) {
+        try {
+            return files.exists(path);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A Delta table stands at `path` once its log holds a commit or a checkpoint. */
+    boolean isDelta(Path path) {
+        Path log = new Path(path, "_delta_log");
+        if (exists(new Path(log, "00000000000000000000.json"))) return true;
+        FileStatus[] entries = list(log);
+        for (int i = 0; i < entries.length; i++) {
+            String name = entries[i].getPath().getName();
+            if (!name.startsWith(".") && (name.endsWith(".json") || name.endsWith(".checkpoint.parquet"))) return true;
+        }
+        return false;
+    }
+
+    FileStatus[] list(Path path) {
+        try {
+            return files.listStatus(path);
+        } catch (FileNotFoundException e) {
+            return new FileStatus[0];
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Names of the folders in `path` that are not hidden, sorted. */
+    List folders(Path path) {
+        List names = new ArrayList();
+        FileStatus[] entries = list(path);
+        for (int i = 0; i < entries.length; i++) {
+            String name = entries[i].getPath().getName();
+            if (entries[i].isDirectory() && !name.startsWith(".")) names.add(name);
+        }
+        Collections.sort(names);
+        return names;
+    }
+
+    /** Names of the objects of `kind` in a schema, sorted. */
+    List objects(String database, String kind) {
+        List names = new ArrayList();
+        String ending = "." + kind + ".json";
+        FileStatus[] entries = list(new Path(schema(database), OBJECTS));
+        for (int i = 0; i < entries.length; i++) {
+            String name = entries[i].getPath().getName();
+            if (name.endsWith(ending) && !name.startsWith(".")) names.add(name.substring(0, name.length() - ending.length()));
+        }
+        Collections.sort(names);
+        return names;
+    }
+
+    /** Names of the tables of a schema, sorted: what has a Delta log, and what is described beside it. */
+    List tables(String database) {
+        TreeSet all = new TreeSet(objects(database, "table"));
+        List places = folders(schema(database));
+        for (int i = 0; i < places.size(); i++) {
+            if (isDelta(new Path(schema(database), (String) places.get(i)))) all.add(places.get(i));
+        }
+        return new ArrayList(all);
+    }
+
+    ObjectNode read(Path path) {
+        try {
+            InputStream in = files.open(path);
+            try {
+                return (ObjectNode) JSON.readTree(in);
+            } finally {
+                in.close();
+            }
+        } catch (FileNotFoundException e) {
+            return null;
+        } catch (IOException e) {
+            throw new UncheckedIOException("Cannot read " + path + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Readers see the old file or the new one, never half of it. */
+    void write(Path path, ObjectNode content) {
+        try {
+            Path aside = new Path(path.getParent(), "." + UUID.randomUUID() + ".tmp");
+            OutputStream out = files.create(aside, true);
+            try {
+                out.write(JSON.writerWithDefaultPrettyPrinter().writeValueAsBytes(content));
+            } finally {
+                out.close();
+            }
+            if (!files.rename(aside, path)) {
+                files.delete(path, false);
+                if (!files.rename(aside, path)) throw new IOException("cannot rename to " + path);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("Cannot write " + path + ": " + e.getMessage(), e);
+        }
+    }
+
+    void makeFolder(Path path) {
+        try {
+            if (!files.mkdirs(path)) throw new IOException("mkdir failed");
+        } catch (IOException e) {
+            throw new UncheckedIOException("Cannot create " + path + ": " + e.getMessage(), e);
+        }
+    }
+
+    void rename(Path from, Path to) {
+        try {
+            if (!files.rename(from, to)) throw new IOException("rename failed");
+        } catch (IOException e) {
+            throw new UncheckedIOException("Cannot rename " + from + " to " + to + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Gone under its name at once; a kill in between leaves only a hidden folder. */
+    void remove(Path path) {
+        try {
+            if (!files.exists(path)) return;
+            Path aside = new Path(path.getParent(), ".dropped-" + UUID.randomUUID());
+            files.delete(files.rename(path, aside) ? aside : path, true);
+        } catch (IOException e) {
+            throw new UncheckedIOException("Cannot remove " + path + ": " + e.getMessage(), e);
+        }
+    }
+}

@@ -1,0 +1,313 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.SparkConf;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.catalyst.analysis.DatabaseAlreadyExistsException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException;
+import org.apache.spark.sql.catalyst.catalog.CatalogDatabase;
+import org.apache.spark.sql.catalyst.catalog.CatalogFunction;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
+import org.apache.spark.sql.catalyst.catalog.InMemoryCatalog;
+import org.apache.spark.sql.catalyst.util.StringUtils;
+import org.apache.spark.sql.errors.QueryCompilationErrors;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.collection.immutable.Seq;
+
+/**
+ * Spark's external catalog on a {@link Folder}. Every answer is read from the folder, so a table made
+ * by another process is there at once. Partitions are found by listing, as for Delta: the inherited
+ * in-memory partition methods are never reached.
+ */
+public class WarehouseCatalog extends InMemoryCatalog {
+
+    private final Folder folder;
+    private final String declared;
+
+    public WarehouseCatalog(SparkConf spark, Configuration hadoop, String warehouse) {
+        super(spark, hadoop);
+        folder = new Folder(warehouse, hadoop);
+        declared = warehouse;
+    }
+
+    // ---- databases
+
+    public void createDatabase(CatalogDatabase database, boolean ignoreIfExists) {
+        String name = database.name();
+        if (databaseExists(name)) {
+            if (ignoreIfExists) return;
+            throw sneak(new DatabaseAlreadyExistsException(name));
+        }
+        folder.makeFolder(folder.schema(name));
+        describe(database);
+    }
+
+    public void alterDatabase(CatalogDatabase database) {
+        requireDatabase(database.name());
+        describe(database);
+    }
+
+    private void describe(CatalogDatabase database) {
+        ObjectNode json = Folder.JSON.createObjectNode();
+        json.put("comment", database.description());
+        json.set("properties", Definitions.map(database.properties()));
+        // Spark proposes <warehouse>/<name>.db; anything else is the user's own LOCATION.
+        String proposed = new Path(declared, database.name() + ".db").toUri().getPath();
+        String asked = database.locationUri().getPath();
+        if (!asked.equals(proposed) && !asked.equals(folder.schema(database.name()).toUri().getPath())) {
+            json.put("location", database.locationUri().toString());
+        }
+        folder.write(folder.object(database.name(), "", "schema"), json);
+    }
+
+    public CatalogDatabase getDatabase(String name) {
+        requireDatabase(name);
+        ObjectNode json = folder.read(folder.object(name, "", "schema"));
+        URI location = folder.schema(name).toUri();
+        if (json == null) return new CatalogDatabase(name, "", location, Definitions.scalaMap(null));
+        if (json.has("location")) location = URI.create(json.get("location").asText());
+        return new CatalogDatabase(name, json.get("comment").asText(), location, Definitions.scalaMap(json.get("properties")));
+    }
+
+    public void dropDatabase(String name, boolean ignoreIfNotExists, boolean cascade) {
+        if (!databaseExists(name)) {
+            if (ignoreIfNotExists) return;
+            throw sneak(new NoSuchDatabaseException(name));
+        }
+        if (!cascade && !(names(name).isEmpty() && folder.objects(name, "view").isEmpty() && folder.objects(name, "function").isEmpty())) {
+            throw sneak(QueryCompilationErrors.cannotDropNonemptyDatabaseError(name));
+        }
+        folder.remove(folder.schema(name));
+    }
+
+    public boolean databaseExists(String name) {
+        if (folder.isFolder(folder.schema(name))) return true;
+        if (!name.equals("default")) return false;
+        // Spark takes this one for granted, in every lakehouse that it is pointed at.
+        folder.makeFolder(folder.schema(name));
+        return true;
+    }
+
+    public Seq listDatabases() {
+        List all = new ArrayList();
+        List catalogs = folder.folders(folder.root());
+        for (int c = 0; c < catalogs.size(); c++) {
+            String catalog = (String) catalogs.get(c);
+            List schemas = folder.folders(new Path(folder.root(), catalog));
+            for (int s = 0; s < schemas.size(); s++) all.add(Names.database(catalog, (String) schemas.get(s)));
+        }
+        return PythonUtils.toSeq(all);
+    }
+
+    public Seq listDatabases(String pattern) {
+        return StringUtils.filterPattern(listDatabases(), pattern);
+    }
+
+    // ---- tables
+
+    private boolean isPlain(CatalogTable table) {
+        if (!table.tableType().equals(CatalogTableType.MANAGED()) || table.provider().isEmpty()) return false;
+        if (!((String) table.provider().get()).equalsIgnoreCase("delta")) return false;
+        if (table.storage().locationUri().isEmpty()) return true;
+        Path own = folder.table((String) table.identifier().database().get(), table.identifier().table());
+        return new Path((URI) table.storage().locationUri().get()).toUri().getPath().equals(own.toUri().getPath());
+    }
+
+    public void createTable(CatalogTable table, boolean ignoreIfExists) {
+        String database = (String) table.identifier().database().get();
+        String name = table.identifier().table();
+        requireDatabase(database);
+        // Delta commits before it registers: the log that already stands there is this very table.
+        if (isPlain(table)) return;
+        if (tableExists(database, name)) {
+            if (ignoreIfExists) return;
+            throw sneak(new TableAlreadyExistsException(database, name));
+        }
+        if (table.tableType().equals(CatalogTableType.MANAGED()) && table.storage().locationUri().isEmpty()) {
+            Path place = folder.table(database, name);
+            folder.makeFolder(place);
+            table = table.withNewStorage(new scala.Some(place.toUri()), table.storage().inputFormat(), table.storage().outputFormat(),
+                false, table.storage().serde(), table.storage().properties(), Definitions.none());
+        }
+        folder.write(folder.object(database, name, "table"), Definitions.toJson(table));
+    }
+
+    public void alterTable(CatalogTable table) {
+        String database = (String) table.identifier().database().get();
+        requireTable(database, table.identifier().table());
+        if (isPlain(table)) return;
+        folder.write(folder.object(database, table.identifier().table(), "table"), Definitions.toJson(table));
+    }
+
+    public void alterTableSchema(String database, String table, StructType schema) {
+        ObjectNode json = folder.read(folder.object(database, table, "table"));
+        requireTable(database, table);
+        if (json == null) return;
+        json.put("schema", schema.json());
+        folder.write(folder.object(database, table, "table"), json);
+    }
+
+    public void alterTableDataSchema(String database, String table, StructType schema) {
+        alterTableSchema(database, table, schema);
+    }
+
+    public void alterTableStats(String database, String table, Option stats) {
+        // Statistics belong to a session's optimizer; they are not kept.
+        requireTable(database, table);
+    }
+
+    public void dropTable(String database, String table, boolean ignoreIfNotExists, boolean purge) {
+        requireDatabase(database);
+        if (!tableExists(database, table)) {
+            if (ignoreIfNotExists) return;
+            throw sneak(new NoSuchTableException(database, table));
+        }
+        CatalogTable entry = getTable(database, table);
+        folder.remove(folder.object(database, table, "table"));
+        if (entry.tableType().equals(CatalogTableType.MANAGED())) folder.remove(new Path((URI) entry.storage().locationUri().get()));
+    }
+
+    public void renameTable(String database, String from, String to) {
+        requireTable(database, from);
+        if (tableExists(database, to)) throw sneak(new TableAlreadyExistsException(database, to));
+        ObjectNode json = folder.read(folder.object(database, from, "table"));
+        boolean managed = getTable(database, from).tableType().equals(CatalogTableType.MANAGED());
+        if (managed) folder.rename(folder.table(database, from), folder.table(database, to));
+        if (json != null) {
+            if (managed) json.put("location", folder.table(database, to).toUri().toString());
+            folder.write(folder.object(database, to, "table"), json);
+            folder.remove(folder.object(database, from, "table"));
+        }
+    }
+
+    public boolean tableExists(String database, String table) {
+        if (isPath(table)) return false;
+        if (folder.exists(folder.object(database, table, "table"))) return true;
+        return folder.isDelta(folder.table(database, table)) && !isBeingRegistered();
+    }
+
+    /** delta.`/some/path` is asked for as table "/some/path" of database "delta". */
+    private static boolean isPath(String table) {
+        return table.startsWith(".") || table.indexOf('/') >= 0;
+    }
+
+    /**
+     * Delta writes the first commit and then has the session catalog create the entry, which refuses a
+     * table that exists. Here the commit is the entry: for that one caller the table is still to come.
+     */
+    private static boolean isBeingRegistered() {
+        StackTraceElement[] frames = new Throwable().getStackTrace();
+        for (int i = 0; i < frames.length && i < 12; i++) {
+            if (frames[i].getMethodName().equals("createTable") && frames[i].getClassName().endsWith(".SessionCatalog")) return true;
+        }
+        return false;
+    }
+
+    public CatalogTable getTable(String database, String table) {
+        if (isPath(table)) throw sneak(new NoSuchTableException(database, table));
+        ObjectNode json = folder.read(folder.object(database, table, "table"));
+        if (json != null) return Definitions.table(database, table, json);
+        requireTable(database, table);
+        Path place = folder.table(database, table);
+        try {
+            return Definitions.delta(database, table, place.toUri(), folder.files.getFileStatus(place).getModificationTime());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    public Seq getTablesByName(String database, Seq tables) {
+        List found = new ArrayList();
+        for (int i = 0; i < tables.length(); i++) {
+            if (tableExists(database, (String) tables.apply(i))) found.add(getTable(database, (String) tables.apply(i)));
+        }
+        return PythonUtils.toSeq(found);
+    }
+
+    private List names(String database) {
+        requireDatabase(database);
+        return folder.tables(database);
+    }
+
+    public Seq listTables(String database) {
+        return PythonUtils.toSeq(names(database));
+    }
+
+    public Seq listTables(String database, String pattern) {
+        return StringUtils.filterPattern(listTables(database), pattern);
+    }
+
+    public Seq listViews(String database, String pattern) {
+        List views = new ArrayList();
+        List all = names(database);
+        for (int i = 0; i < all.size(); i++) {
+            String name = (String) all.get(i);
+            if (getTable(database, name).tableType().equals(CatalogTableType.VIEW())) views.add(name);
+        }
+        return StringUtils.filterPattern(PythonUtils.toSeq(views), pattern);
+    }
+
+    // ---- functions
+
+    public void createFunction(String database, CatalogFunction function) {
+        requireDatabase(database);
+        requireFunctionNotExists(database, function.identifier().funcName());
+        folder.write(folder.object(database, function.identifier().funcName(), "function"), Definitions.toJson(function));
+    }
+
+    public void alterFunction(String database, CatalogFunction function) {
+        requireFunctionExists(database, function.identifier().funcName());
+        folder.write(folder.object(database, function.identifier().funcName(), "function"), Definitions.toJson(function));
+    }
+
+    public void dropFunction(String database, String name) {
+        requireFunctionExists(database, name);
+        folder.remove(folder.object(database, name, "function"));
+    }
+
+    public void renameFunction(String database, String from, String to) {
+        requireFunctionExists(database, from);
+        requireFunctionNotExists(database, to);
+        folder.rename(folder.object(database, from, "function"), folder.object(database, to, "function"));
+    }
+
+    public CatalogFunction getFunction(String database, String name) {
+        requireFunctionExists(database, name);
+        return Definitions.function(database, name, folder.read(folder.object(database, name, "function")));
+    }
+
+    public boolean functionExists(String database, String name) {
+        return folder.exists(folder.object(database, name, "function"));
+    }
+
+    public Seq listFunctions(String database, String pattern) {
+        return StringUtils.filterPattern(PythonUtils.toSeq(folder.objects(database, "function")), pattern);
+    }
+
+    // ---- errors
+
+    private void requireDatabase(String name) {
+        if (!databaseExists(name)) throw sneak(new NoSuchDatabaseException(name));
+    }
+
+    private void requireTable(String database, String table) {
+        if (!tableExists(database, table)) throw sneak(new NoSuchTableException(database, table));
+    }
+
+    /** Scala declares no exceptions; neither may these overrides. */
+    static RuntimeException sneak(Throwable e) {
+        org.apache.spark.unsafe.Platform.throwException(e);
+        return null;
+    }
+}

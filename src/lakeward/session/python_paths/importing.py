@@ -1,0 +1,61 @@
+"""Imports: modules below a mapped `sys.path` entry, and libraries patched once somebody imports them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any
+
+from lakeward.session.python_paths.reach import Reach
+
+__all__ = ["AfterImport", "path_hook"]
+
+
+def path_hook(reach: Reach) -> Callable[[str], Any]:
+    """For `sys.path_hooks`: `sys.path.append("/Workspace/…")` finds modules in the folder behind it."""
+
+    def hook(entry: str) -> Any:
+        local = reach.find(entry)
+        if local is None:
+            raise ImportError("not a mapped path", path=entry)
+        for other in sys.path_hooks:
+            if other is not hook:
+                try:
+                    return other(local)
+                except ImportError:
+                    continue
+        raise ImportError("no importer for this path", path=entry)
+
+    return hook
+
+
+class AfterImport(MetaPathFinder):
+    """Calls `then(module)` right after somebody has imported one of `names`; imports nothing itself."""
+
+    def __init__(self, names: Iterable[str], then: Callable[[ModuleType], None]) -> None:
+        self._names = frozenset(names)
+        self._then = then
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        """The spec as the import system finds it, with `then` behind the loader's work."""
+        if fullname not in self._names:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.loader is None:
+            return spec
+        loader: Any = spec.loader
+        plain = loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            plain(module)
+            self._then(module)
+
+        loader.exec_module = exec_module
+        return spec
+
+    def already(self) -> Iterable[ModuleType]:
+        """Those of the modules that are imported already."""
+        return [sys.modules[name] for name in sorted(self._names) if name in sys.modules]

@@ -1,0 +1,119 @@
+"""Where a lakehouse lives and how its session is set up."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from lakeward.session.profile import DEFAULT_PROFILE
+
+__all__ = ["Settings"]
+
+
+def _user(environ: Mapping[str, str]) -> str:
+    name = environ.get("USER") or environ.get("LOGNAME")
+    if name:
+        return name
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "user"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that decides which tables a session sees and how Spark behaves.
+
+    `root` is the working folder (the bundle's, if there is one), `home` the state folder, `target` one
+    of its lakehouses. `conf` holds the user's Spark settings, which always win; `mounts` further path
+    mappings as (prefix, folder).
+    """
+
+    root: Path
+    home: Path
+    target: str = "local"
+    catalog: str = "main"
+    schema: str = "default"
+    profile: str = DEFAULT_PROFILE
+    user: str = "user"
+    conf: Mapping[str, str] = field(default_factory=dict)
+    mounts: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def here(
+        cls,
+        root: Path | None = None,
+        *,
+        environ: Mapping[str, str] = os.environ,
+        target: str = "local",
+        catalog: str = "main",
+        schema: str = "default",
+        profile: str | None = None,
+        conf: Mapping[str, str] | None = None,
+        mounts: tuple[tuple[str, str], ...] = (),
+    ) -> Settings:
+        """Settings of a folder (default: the current one); LAKEWARD_HOME replaces `.lakeward` in it."""
+        folder = (root or Path.cwd()).absolute()
+        home = (
+            Path(environ["LAKEWARD_HOME"]).absolute()
+            if environ.get("LAKEWARD_HOME")
+            else folder / ".lakeward"
+        )
+        return cls(
+            root=folder,
+            home=home,
+            target=target,
+            catalog=catalog,
+            schema=schema,
+            profile=profile or environ.get("LAKEWARD_PROFILE") or DEFAULT_PROFILE,
+            user=_user(environ),
+            conf=dict(conf or {}),
+            mounts=mounts,
+        )
+
+    def with_(self, **changes: object) -> Settings:
+        """The same settings but for `changes`."""
+        return replace(self, **changes)  # type: ignore[arg-type]  # dataclasses.replace checks the names
+
+    @property
+    def state(self) -> Path:
+        """The folder of the target's state."""
+        return self.home / self.target
+
+    @property
+    def warehouse(self) -> Path:
+        """Tables: `<catalog>/<schema>/<table>`."""
+        return self.state / "warehouse"
+
+    @property
+    def volumes(self) -> Path:
+        """What `/Volumes` is: `<catalog>/<schema>/<volume>`."""
+        return self.state / "volumes"
+
+    @property
+    def dbfs(self) -> Path:
+        """What `dbfs:/` and `/dbfs` are."""
+        return self.state / "dbfs"
+
+    @property
+    def workspace(self) -> Path:
+        """What `/Workspace` is."""
+        return self.state / "workspace"
+
+    @property
+    def pipelines(self) -> Path:
+        """Checkpoints and event logs, a folder a pipeline."""
+        return self.state / "pipelines"
+
+    @property
+    def jobs(self) -> Path:
+        """Runs and locks, a folder a job."""
+        return self.state / "jobs"
+
+    @property
+    def secrets(self) -> Path:
+        """Secret scopes."""
+        return self.state / "secrets"

@@ -1,0 +1,63 @@
+"""Spark's errors as people read them: condition, message and root cause, without plan dump and stack."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = ["condensed", "condition_of", "is_disk_full", "message_of"]
+
+_STACK = re.compile(r"\n\s*(?:JVM stacktrace:|at [\w$.<>/@-]+\([^)]*\)|Driver stacktrace:|=== )")
+_PLAN = re.compile(r";\n(?=['+~!:*( ]|[A-Z]\w+)[\s\S]*$|\n(?=['+~])[\s\S]*$")
+_EXCEPTION_NAME = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
+_CAUSE = re.compile(r"^\s*Caused by: (.+)$", re.MULTILINE)
+_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
+_FULL = "No space left on device"
+
+
+def condensed(text: str) -> str:
+    """The text up to the stack and the plan, with the last cause where the stack had one to tell.
+
+    >>> condensed("[X] no `a`. SQLSTATE: 42703; line 1 pos 7;\\n'Project ['a]\\n+- OneRowRelation")
+    '[X] no `a`. SQLSTATE: 42703; line 1 pos 7'
+    >>> condensed("x.AnError: a\\n\\tat x.y(Z.java:1)\\nCaused by: x.AnError: b\\n\\tat x.y(Z.java:2)")
+    'a Cause: b'
+    """
+    causes = [_EXCEPTION_NAME.sub("", cause) for cause in _CAUSE.findall(text)]
+    text = _STACK.split(text.strip(), maxsplit=1)[0]
+    text = _EXCEPTION_NAME.sub("", text)
+    if "== SQL" not in text:
+        text = _PLAN.sub("", text)
+    text = text.strip().rstrip("; \n")
+    return f"{text} Cause: {causes[-1]}" if causes and causes[-1] not in text else text
+
+
+def message_of(error: BaseException) -> str:
+    """What an error of Spark's or of the JVM's says, in short; any other error's own text."""
+    java = getattr(error, "java_exception", None)
+    return condensed(_deepest(java) if java is not None else str(error))
+
+
+def _deepest(java: Any) -> str:
+    """The message of the deepest cause that carries a condition, else of the exception itself."""
+    messages: list[str] = []
+    while java is not None and len(messages) < 20:
+        messages.append(str(java.toString()))
+        java = java.getCause()
+    return next((message for message in reversed(messages) if ": [" in message), messages[0])
+
+
+def condition_of(error: BaseException) -> str | None:
+    """The condition that an error carries, by itself or at the head of its text; None without one."""
+    own = getattr(error, "getCondition", None)
+    condition = own() if callable(own) else None
+    if condition is None:
+        of_the_jvm = hasattr(error, "java_exception") or hasattr(error, "_origin")
+        found = (_CONDITION.search if of_the_jvm else _CONDITION.match)(message_of(error))
+        condition = found.group(1) if found else None
+    return condition
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether the disk was full, however deep in the error that stands."""
+    return _FULL in str(error) or _FULL in message_of(error)

@@ -1,0 +1,47 @@
+"""The path mapping in Spark's Python workers: UDFs and Python data sources see `/Volumes` too.
+
+The map comes in the environment variable LAKEWARD_PATHS. Spark starts `lakeward.session.worker_daemon` (by
+`spark.python.daemon.module`), which forks the workers. A Python data source's stream reader runs in a worker
+of its own, without the daemon: `worker_site/sitecustomize.py`, on its PYTHONPATH, does the same there.
+Nothing here may start a thread, since the daemon forks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
+from typing import Any
+
+from lakeward.session.paths import PathMap
+
+__all__ = ["PATHS", "install_from_environment", "point_workers", "worker_environment"]
+
+PATHS = "LAKEWARD_PATHS"
+"""The environment variable that holds `PathMap.as_json()`."""
+
+
+def worker_environment(path_map: PathMap, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What a worker needs in its environment; the user's PYTHONPATH stays behind ours."""
+    site = str(Path(__file__).with_name("worker_site"))
+    others = [entry for entry in environ.get("PYTHONPATH", "").split(os.pathsep) if entry and entry != site]
+    return {PATHS: path_map.as_json(), "PYTHONPATH": os.pathsep.join([site, *others])}
+
+
+def point_workers(context: Any, path_map: PathMap) -> None:
+    """From now on workers of `context` (a SparkContext) start with `path_map`; running ones keep theirs.
+
+    Spark hands this environment to every Python function, on a cluster too, and starts other workers for
+    another environment: data sources that were registered before the call keep the map they had.
+    """
+    environment: MutableMapping[str, str] = context.environment
+    environment.update(worker_environment(path_map, {**os.environ, **environment}))
+
+
+def install_from_environment(environ: Mapping[str, str] = os.environ) -> None:
+    """Put the map of LAKEWARD_PATHS in force in this process; nothing without the variable."""
+    text = environ.get(PATHS)
+    if text:
+        from lakeward.session import python_paths
+
+        python_paths.install(PathMap.from_json(text))

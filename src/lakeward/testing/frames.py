@@ -1,0 +1,111 @@
+"""Assertions on DataFrames whose failure says what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from lakeward.testing.diff import compare
+from lakeward.testing.report import rows_report, schema_report
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+__all__ = ["assert_frame_equal", "assert_schema_equal"]
+
+
+def assert_frame_equal(
+    actual: DataFrame,
+    expected: DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]],
+    *,
+    ordered: bool = False,
+    check_types: bool = True,
+    rtol: float | None = None,
+) -> None:
+    """Assert that two frames have the same columns and the same rows.
+
+    `expected` may be rows (dicts, or tuples in the order of the columns) instead of a frame: it is then
+    read with the schema of `actual`. The order of rows counts only when `ordered`; repeats always do.
+    Column types count unless `check_types` is off, nullability never. `rtol` is the relative difference
+    that two floats may have. The failure names differing cells by column, and missing and extra rows.
+    """
+    __tracebackhide__ = True
+    wanted = expected if is_frame(expected) else rows_like(actual, expected)
+    if check_types:
+        assert_schema_equal(actual.schema, wanted.schema)
+    elif problem := names_differ(actual.columns, wanted.columns):
+        raise AssertionError(problem)
+    got, want = [tuple(row) for row in actual.collect()], [tuple(row) for row in wanted.collect()]
+    difference = compare(got, want, ordered=ordered, rtol=rtol)
+    if difference:
+        text = rows_report(actual.columns, difference, actual_count=len(got), expected_count=len(want))
+        raise AssertionError(text)
+
+
+def assert_schema_equal(
+    actual: DataFrame | StructType, expected: DataFrame | StructType | str, *, check_nullable: bool = False
+) -> None:
+    """Assert that two schemas have the same columns with the same types in the same order.
+
+    Either may be a frame; `expected` may be DDL (`"id bigint, name string"`). Nullability counts only
+    when `check_nullable`.
+    """
+    __tracebackhide__ = True
+    got, want = typed(schema_of(actual), check_nullable), typed(schema_of(expected), check_nullable)
+    if got == want:
+        return
+    if dict(got) == dict(want) and len(got) == len(want):
+        order = f"  actual    {', '.join(dict(got))}\n  expected  {', '.join(dict(want))}"
+        raise AssertionError(f"Schemas are not equal: the columns are in another order.\n{order}")
+    raise AssertionError(schema_report(beside(got, want)))
+
+
+def is_frame(given: object) -> TypeGuard[DataFrame]:
+    """Whether it is a DataFrame, told without importing pyspark."""
+    return hasattr(given, "schema") and hasattr(given, "collect")
+
+
+def rows_like(actual: DataFrame, rows: Any) -> DataFrame:
+    return actual.sparkSession.createDataFrame(
+        [
+            tuple(row.get(name) for name in actual.columns) if isinstance(row, Mapping) else tuple(row)
+            for row in rows
+        ],
+        actual.schema,
+    )
+
+
+def schema_of(given: Any) -> StructType:
+    if isinstance(given, str):
+        from pyspark.sql.types import StructType
+
+        ddl = StructType.fromDDL(given)
+        assert isinstance(ddl, StructType)
+        return ddl
+    return getattr(given, "schema", given)  # type: ignore[no-any-return]  # a frame's schema, or a schema
+
+
+def typed(schema: StructType, check_nullable: bool) -> list[tuple[str, str]]:
+    """Names and types; the types inside a type count, too."""
+    return [
+        (
+            field.name,
+            field.dataType.simpleString() + (" not null" if check_nullable and not field.nullable else ""),
+        )
+        for field in schema.fields
+    ]
+
+
+def beside(
+    actual: list[tuple[str, str]], expected: list[tuple[str, str]]
+) -> list[tuple[str, str | None, str | None]]:
+    got, want = dict(actual), dict(expected)
+    names = list(dict.fromkeys([*want, *got]))
+    return [(name, got.get(name), want.get(name)) for name in names]
+
+
+def names_differ(actual: list[str], expected: list[str]) -> str | None:
+    if actual == expected:
+        return None
+    return f"Columns are not equal:\n  actual    {', '.join(actual)}\n  expected  {', '.join(expected)}"

@@ -1,0 +1,88 @@
+"""The pytest plugin: lazy fixtures, and the hooks that let users' own fixtures work as they are.
+
+Nothing imports pyspark or starts a JVM before a test asks for it. LAKEWARD_DISABLE=1 leaves all of it off.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakeward.testing.on_import import OnImport
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lakeward.testing.lakehouse import Lakehouse
+
+__all__ = ["lakehouse", "pytest_configure", "pytest_unconfigure", "spark"]
+
+home_key = pytest.StashKey[Path]()
+watch_key = pytest.StashKey[OnImport]()
+
+
+def disabled() -> bool:
+    return os.environ.get("LAKEWARD_DISABLE") == "1"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Wait for the first import of pyspark.sql; give the suite a state folder of its own."""
+    if disabled():
+        return
+    if not os.environ.get("LAKEWARD_HOME"):
+        # A test that writes a table must not find it in the project's own lakehouse afterwards.
+        home = Path(tempfile.mkdtemp(prefix="lakeward-tests-"))
+        os.environ["LAKEWARD_HOME"] = str(home)
+        config.stash[home_key] = home
+    watch = OnImport("pyspark.sql", hook_builder)
+    watch.install()
+    config.stash[watch_key] = watch
+
+
+def hook_builder() -> None:
+    from lakeward.session import install_builder_hook
+
+    install_builder_hook()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Undo what `pytest_configure` did."""
+    watch = config.stash.get(watch_key, None)
+    if watch is not None:
+        watch.uninstall()
+    home = config.stash.get(home_key, None)
+    if home is not None:
+        os.environ.pop("LAKEWARD_HOME", None)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def spark() -> SparkSession:
+    """The Spark session, made when the first test asks for it and shared by the suite."""
+    from lakeward.session import session
+
+    return session()
+
+
+@pytest.fixture
+def lakehouse(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Lakehouse]:
+    """An empty lakehouse for this test alone; afterwards the session is where it was before."""
+    from lakeward.session import Settings, current_settings, session
+    from lakeward.testing.lakehouse import Lakehouse
+
+    # The suite's own `spark`, where it has one, decides with which settings the session starts.
+    request.getfixturevalue("spark")
+    before = current_settings()
+    folder = tmp_path_factory.mktemp("lakehouse")
+    settings = (before or Settings.here()).with_(home=folder, target="test")
+    yield Lakehouse(session(settings), settings)
+    if before is not None:
+        session(before)

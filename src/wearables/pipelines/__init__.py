@@ -1,0 +1,1 @@
+"""Sources of the pipeline `wearables`: a dataset a file."""

@@ -1,0 +1,119 @@
+"""CSV by name, quoting as Spark's parser has it, and nothing lost (spec §1.5, §4.5; invariant 7)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lakeward.errors import CloudFilesError
+from tests.autoloader.reading import rows_of, schema_of
+
+CELLS = st.text(
+    st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"], exclude_characters="\x85"), max_size=6
+)
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "f.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=5), st.permutations(["a", "b", "x"]))
+def test_any_cells_written_by_another_program_come_back(
+    tmp_path: Path, rows: list[tuple[str, ...]], order: list[str]
+) -> None:
+    rows = [row for row in rows if "".join(row).strip()]
+    out = io.StringIO()
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(order)
+    writer.writerows(rows)
+    path = written(tmp_path, out.getvalue())
+    read = rows_of(
+        [path], schema_of(a="string", b="string"), rescued="_r", cf_format="csv", header=True, escape='"'
+    )
+    assert len(read) == len(rows)
+    for cells, row in zip(rows, read, strict=True):
+        record = dict(zip(order, cells, strict=True))
+        rescued = json.loads(row["_r"]) if row["_r"] else {}
+        assert (row["a"] or "", row["b"] or "", rescued.get("x", "")) == (
+            record["a"],
+            record["b"],
+            record["x"],
+        )
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('"a ""b"" c",x', ['"a ""b"" c"', "x"]),
+        ('"a \\"b\\" c",x', ['a "b" c', "x"]),
+        ('"a"b,c', ['"a"b', "c"]),
+        ('"a,b",c', ["a,b", "c"]),
+        ('"a""",b', ['a""', "b"]),
+        ('"",x', [None, "x"]),
+        (",x", [None, "x"]),
+        ('"open,b', ["open,b", None]),
+    ],
+)
+def test_quotes_are_read_as_spark_reads_them(tmp_path: Path, line: str, expected: list[str | None]) -> None:
+    row = rows_of([written(tmp_path, line + "\n")], schema_of(a="string", b="string"), cf_format="csv")[0]
+    assert [row["a"], row["b"]] == expected
+
+
+def test_rows_of_another_width(tmp_path: Path) -> None:
+    path = written(tmp_path, "a,b\n1,2\n3\n4,5,6\n")
+    options = {"cf_format": "csv", "header": True}
+    rescued = rows_of([path], schema_of(a="integer", b="integer"), rescued="_r", **options)
+    assert [(row["a"], row["b"]) for row in rescued] == [(1, 2), (3, None), (4, 5)]
+    assert json.loads(rescued[2]["_r"]) == {"_c2": "6", "_file_path": f"file:{path}"}
+    corrupt = rows_of([path], schema_of(a="integer", b="integer", _corrupt_record="string"), **options)
+    assert [row["_corrupt_record"] for row in corrupt] == [None, "3", "4,5,6"]
+    assert len(rows_of([path], schema_of(a="integer", b="integer"), mode="DROPMALFORMED", **options)) == 1
+    with pytest.raises(CloudFilesError, match="MALFORMED_RECORD_IN_PARSING"):
+        rows_of([path], schema_of(a="integer", b="integer"), mode="FAILFAST", **options)
+
+
+def test_an_unnamed_column_is_rescued_by_its_place_and_a_bad_number_as_its_text(tmp_path: Path) -> None:
+    path = written(tmp_path, ",price\n61488,$100.00\n")
+    row = rows_of([path], schema_of(price="double"), rescued="_r", cf_format="csv", header=True)[0]
+    assert json.loads(row["_r"]) == {"_c0": "61488", "price": "$100.00", "_file_path": f"file:{path}"}
+
+
+def test_without_a_header_columns_go_by_place_and_surplus_ones_are_rescued(tmp_path: Path) -> None:
+    path = written(tmp_path, "1,x,more\n")
+    row = rows_of([path], schema_of(a="integer", b="string"), rescued="_r", cf_format="csv")[0]
+    assert (row["a"], row["b"], json.loads(row["_r"])["_c2"]) == (1, "x", "more")
+
+
+def test_lines_skipped_commented_split_and_trimmed(tmp_path: Path) -> None:
+    path = written(tmp_path, 'junk\r\na;b\r\n# no\r\n\r\n 1 ;"x\r\ny"\r\n')
+    row = rows_of(
+        [path],
+        schema_of(a="integer", b="string"),
+        cf_format="csv",
+        header=True,
+        sep=";",
+        skipRows=1,
+        comment="#",
+        multiLine=True,
+        ignoreLeadingWhiteSpace=True,
+        ignoreTrailingWhiteSpace=True,
+    )
+    assert row == [{"a": 1, "b": "x\ny"}]
+
+
+def test_times_by_pattern(tmp_path: Path) -> None:
+    path = written(tmp_path, "01/12/2010 08:26\n31/12/2010 8:05\n")
+    rows = rows_of([path], schema_of(t="timestamp"), cf_format="csv", timestampFormat="dd/MM/yyyy H:mm")
+    assert [row["t"].isoformat() for row in rows] == [
+        "2010-12-01T08:26:00+00:00",
+        "2010-12-31T08:05:00+00:00",
+    ]

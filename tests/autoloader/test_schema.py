@@ -1,0 +1,178 @@
+"""Schemas: merged, hinted, stored, grown (spec §2, §3; invariant 8)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructType,
+    TimestampType,
+)
+
+from lakeward.autoloader.discovery import FileStatus
+from lakeward.autoloader.options import Options
+from lakeward.autoloader.schema.hints import apply_hints, parse_hints
+from lakeward.autoloader.schema.merge import appended, inferred, widened
+from lakeward.autoloader.schema.partitions import partition_schema
+from lakeward.autoloader.schema.sampling import infer_files, sample
+from lakeward.autoloader.schema.store import SchemaStore
+from lakeward.errors import CloudFilesError
+from tests.autoloader.reading import schema_of
+
+TYPES: dict[str, DataType] = {
+    "DATE": DateType(),
+    "INT": IntegerType(),
+    "STRING": StringType(),
+    "TIMESTAMP": TimestampType(),
+    "MAP<STRING,STRING>": MapType(StringType(), StringType()),
+    "ARRAY<INT>": ArrayType(IntegerType()),
+}
+
+
+def hinted(schema: StructType, text: str) -> str:
+    return apply_hints(schema, parse_hints(text, lambda name: TYPES[name])).simpleString()
+
+
+def test_the_worked_example_of_schema_hints() -> None:
+    user = schema_of(id="string", name="string", dob="string")
+    inferred_schema = schema_of(date="string", quantity="integer")
+    inferred_schema = inferred_schema.add("user_info", user).add(
+        "purchase_options", schema_of(delivery_address="string")
+    )
+    hints = "date DATE, user_info.dob DATE, purchase_options MAP<STRING,STRING>, time TIMESTAMP"
+    assert hinted(inferred_schema, hints) == (
+        "struct<date:date,quantity:int,user_info:struct<id:string,name:string,dob:date>,"
+        "purchase_options:map<string,string>,time:timestamp>"
+    )
+
+
+def test_hints_inside_arrays_and_maps() -> None:
+    schema = StructType().add("l", ArrayType(StringType())).add("u", ArrayType(schema_of(id="string")))
+    schema = schema.add("m", MapType(StringType(), StringType())).add("p", "string")
+    text = "l.element INT, u.element.id INT, m.key INT, m.value DATE, p ARRAY<INT>"
+    assert hinted(schema, text) == "struct<l:array<int>,u:array<struct<id:int>>,m:map<int,date>,p:array<int>>"
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [("a INT, a DATE", "CF_INVALID_SCHEMA_HINTS_OPTION"), ("a", "CF_INVALID_SCHEMA_HINTS_OPTION"),
+     ("a NOTYPE", "CF_INVALID_SCHEMA_HINTS_OPTION"), ("m.other INT", "CF_INVALID_SCHEMA_HINT_COLUMN")],
+)  # fmt: skip
+def test_hints_that_cannot_be_used(text: str, condition: str) -> None:
+    with pytest.raises(CloudFilesError, match=rf"\[{condition}\]"):
+        hinted(StructType().add("m", MapType(StringType(), StringType())), text)
+
+
+@pytest.mark.parametrize(
+    ("stored", "found", "expected"),
+    [
+        (IntegerType(), LongType(), LongType()),
+        (LongType(), IntegerType(), LongType()),
+        (IntegerType(), DoubleType(), DoubleType()),
+        (LongType(), DoubleType(), None),
+        (DoubleType(), LongType(), None),
+        (IntegerType(), DecimalType(5, 2), DecimalType(12, 2)),
+        (LongType(), DecimalType(5, 2), DecimalType(22, 2)),
+        (IntegerType(), StringType(), None),
+        (StringType(), IntegerType(), None),
+        (DateType(), TimestampType(), None),
+        (DecimalType(5, 2), DecimalType(10, 4), DecimalType(10, 4)),
+    ],
+)
+def test_the_table_of_type_widening(stored: DataType, found: DataType, expected: DataType | None) -> None:
+    assert widened(stored, found) == expected
+
+
+def test_what_has_nothing_in_common_is_a_string() -> None:
+    assert inferred(LongType(), StringType()) == StringType()
+    assert inferred(LongType(), DoubleType()) == DoubleType()
+    assert inferred(schema_of(b="long"), schema_of(a="string")).simpleString() == "struct<a:string,b:bigint>"
+
+
+def test_new_columns_go_to_the_end_and_old_ones_keep_place_and_type() -> None:
+    grown = appended(schema_of(z="long", a="string"), schema_of(A="long", m="long", z="string"), widen=True)
+    assert grown.simpleString() == "struct<z:bigint,a:string,m:bigint>"
+
+
+def infer(folder: Path, text: str, **options: str) -> str:
+    path = folder / "f"
+    path.write_text(text)
+    parsed = Options.of({key.replace("cf_", "cloudFiles."): value for key, value in options.items()})
+    return infer_files([FileStatus("file:/f", str(path), 1, 1)], parsed).simpleString()
+
+
+def test_json_types_are_sparks_when_asked(tmp_path: Path) -> None:
+    text = (
+        '{"b":1,"a":1.5,"c":{"y":1,"x":null},"d":[1,2.5],"e":[],"f":null,"g":123456789012345678901,"h":true,"j":{}}\n'
+        '{"b":"x","a":2,"c":{"z":true},"d":["s"],"h":1}\n'
+    )
+    assert infer(tmp_path, text, cf_format="json", cf_inferColumnTypes="true") == (
+        "struct<a:double,b:string,c:struct<x:string,y:bigint,z:boolean>,d:array<string>,e:array<string>,f:string,"
+        "g:decimal(21,0),h:string>"
+    )
+    assert infer(tmp_path, '{"B":1,"a":2}\n{"b":3}\n', cf_format="json") == "struct<B:string,a:string>"
+
+
+def test_csv_types_are_sparks_when_asked(tmp_path: Path) -> None:
+    text = (
+        "a,b,c,d,e,f,g,h,i\n1,1.5,x,2024-01-01,2024-01-01T10:00:00,true,2147483648,,9223372036854775808\n"
+        "2,2,y,2024-01-02,2024-01-01,false,1,,1\n"
+    )
+    assert infer(tmp_path, text, cf_format="csv", cf_inferColumnTypes="true") == (
+        "struct<a:int,b:double,c:string,d:date,e:timestamp,f:boolean,g:bigint,h:string,i:decimal(19,0)>"
+    )
+    assert infer(tmp_path, "1,x\n", cf_format="csv", header="false") == "struct<_c0:string,_c1:string>"
+
+
+def test_a_sample_that_says_nothing_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(CloudFilesError, match="CF_FAILED_TO_INFER_SCHEMA"):
+        infer(tmp_path, "no json\n", cf_format="json")
+
+
+def test_the_sample_is_the_newest_files_up_to_both_limits() -> None:
+    files = [FileStatus(str(n), str(n), 10, n) for n in range(5)]
+    assert [s.key for s in sample(files, max_files=3, max_bytes=100)] == ["2", "3", "4"]
+    assert [s.key for s in sample(files, max_files=9, max_bytes=20)] == ["3", "4"]
+
+
+def test_versions_only_grow_and_the_first_writer_wins(tmp_path: Path) -> None:
+    first, second = SchemaStore(str(tmp_path)), SchemaStore(str(tmp_path))
+    assert first.latest() is None
+    assert first.add((schema_of(a="long"), schema_of(p="integer")))
+    numbers = first.numbers
+    second.numbers = list  # type: ignore[method-assign]  # it listed before the other wrote
+    assert not second.add((schema_of(b="long"), StructType()))
+    assert numbers() == [0]
+    assert first.latest() == (schema_of(a="long"), schema_of(p="integer"))
+    assert [path.name for path in (tmp_path / "_schemas").iterdir()] == ["0"]
+
+
+def test_a_damaged_version_is_named(tmp_path: Path) -> None:
+    SchemaStore(str(tmp_path)).add((schema_of(a="long"), StructType()))
+    (tmp_path / "_schemas" / "1").write_text("v1\n{")
+    with pytest.raises(CloudFilesError, match=r"CF_INVALID_STORED_SCHEMA.*_schemas/1"):
+        SchemaStore(str(tmp_path)).latest()
+
+
+def test_partition_columns_by_layout_by_option_and_not_at_all() -> None:
+    paths = ["/y=2024/k=a/f", "/y=2025/k=2/f"]
+    json = {"cloudFiles.format": "json"}
+    assert partition_schema(paths, Options.of(json), None).simpleString() == "struct<y:int,k:string>"
+    assert partition_schema([*paths, "/z=1/f"], Options.of(json), None).simpleString() == "struct<>"
+    for option, expected in (("y,day", "struct<y:int,day:string>"), ("", "struct<>")):
+        options = Options.of({**json, "cloudFiles.partitionColumns": option})
+        assert partition_schema(paths, options, None).simpleString() == expected
+    assert (
+        partition_schema(paths, Options.of(json), schema_of(a="long", y="string")).simpleString()
+        == "struct<y:string>"
+    )

@@ -1,0 +1,109 @@
+"""Telling Spark's chatter from what the user's code prints."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from lakeward.cli.noise import Chatter
+
+SPARKS = [
+    "26/11/21 07:10:03 WARN NativeCodeLoader: Unable to load native-hadoop library",
+    "26/11/21 07:10:03 ERROR Executor: Exception in task 0.0 in stage 1.0 (TID 1)",
+    '{"ts": "2026-11-21T07:10:03.123Z", "level": "ERROR", "logger": "SQLQueryContextLogger", "msg": "x"}',
+    "WARNING: Using incubator modules: jdk.incubator.vector",
+    "Using Spark's default log4j profile: org/apache/spark/log4j2-defaults.properties",
+    'Setting default log level to "WARN".',
+    "\r[Stage 0:>                                                          (0 + 2) / 2]",
+]
+USERS = [
+    "WARNING: heart rate of 300",
+    "2026-11-21 is a Saturday",
+    '{"rows": 3}',
+    "    at the end (of the day)",
+    "26/11/21 was a Saturday",
+    "",
+]
+
+
+@pytest.mark.parametrize("line", SPARKS)
+def test_a_line_of_sparks_log_is_chatter(line: str) -> None:
+    assert line in Chatter()
+
+
+@pytest.mark.parametrize("line", USERS)
+def test_a_line_of_the_users_is_not(line: str) -> None:
+    assert line not in Chatter()
+
+
+def test_a_stack_trace_belongs_to_the_log_line_above_it_and_to_nothing_else() -> None:
+    trace = [
+        "java.lang.RuntimeException: boom",
+        "\tat org.apache.spark.Foo.bar(Foo.scala:12)",
+        "Caused by: java.io.IOException",
+        "\t... 12 more",
+    ]
+    chatter = Chatter()
+    assert [line in chatter for line in [SPARKS[1], *trace, "done", *trace]] == [True] * 5 + [False] * 5
+
+
+def guarded(body: str, *, verbose: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run `body` in a process whose streams are guarded, the real ones being `streams`."""
+    program = f"""
+        import os, subprocess, sys
+        from lakeward.cli.streams import guarded
+        with guarded(verbose={verbose}) as streams:
+            {body}
+        print("after")
+    """
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "PYTHONUNBUFFERED": ""},
+    )
+
+
+def test_prints_of_python_and_of_child_processes_go_to_stderr_and_the_result_to_stdout() -> None:
+    ran = guarded(
+        'print("from python"); subprocess.run(["sh", "-c", "echo from a child"]); '
+        'streams.out.write("result\\n")'
+    )
+    assert ran.stdout == "result\nafter\n"
+    assert ran.stderr.splitlines() == ["from python", "from a child"]
+
+
+def test_chatter_is_dropped_unless_asked_for() -> None:
+    body = f"os.write(2, {(SPARKS[0] + chr(10)).encode()!r}); print('mine', flush=True)"
+    assert guarded(body).stderr == "mine\n"
+    assert guarded(body, verbose=True).stderr == f"{SPARKS[0]}\nmine\n"
+
+
+def test_a_log_of_py4js_is_dropped_and_the_users_own_is_kept() -> None:
+    body = (
+        'import logging; logging.warning("mine"); '
+        'record = logging.LogRecord("root", 40, "/x/py4j/clientserver.py", 1, "x", (), None); '
+        "logging.getLogger().handle(record)"
+    )
+    assert guarded(body).stderr == "WARNING:root:mine\n"
+    assert guarded(body, verbose=True).stderr == "WARNING:root:mine\nERROR:root:x\n"
+
+
+def test_an_unfinished_line_is_not_lost() -> None:
+    assert guarded('print("no newline", end="")').stderr == "no newline"
+
+
+def test_a_burst_larger_than_the_pipe_comes_out_whole() -> None:
+    ran = guarded('print("\\n".join(f"line {number}" for number in range(50_000)))')
+    assert ran.stderr.splitlines() == [f"line {number}" for number in range(50_000)]
+
+
+def test_a_child_that_outlives_the_command_does_not_hold_it_up() -> None:
+    ran = guarded('subprocess.Popen(["sleep", "30"], stdin=subprocess.DEVNULL); print("started")')
+    assert ran.stderr == "started\n"

@@ -1,0 +1,191 @@
+"""Mistakes that are known before Spark is needed: one message, the right exit code, no traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+BUNDLE = """\
+bundle:
+  name: shop
+variables:
+  schema:
+    description: Where tables go.
+    default: sales
+resources:
+  jobs:
+    nightly:
+      tasks:
+        - task_key: refresh
+          pipeline_task:
+            pipeline_id: ${resources.pipelines.orders.id}
+  pipelines:
+    orders:
+      catalog: dev
+      schema: ${var.schema}
+      libraries:
+        - glob:
+            include: ./pipelines/**
+targets:
+  dev:
+    default: true
+  prod: {}
+"""
+
+
+def lakeward(*arguments: str, cwd: Path, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
+    # A pyspark that cannot be imported: what is known before Spark must be said without it.
+    blocked = cwd / ".blocked"
+    blocked.mkdir(exist_ok=True)
+    (blocked / "pyspark.py").write_text("raise SystemExit('pyspark was imported')\n")
+    path = os.pathsep.join([str(blocked), os.environ.get("PYTHONPATH", "")])
+    clean = {
+        name: value for name, value in os.environ.items() if not name.startswith(("LAKEWARD_", "DATABRICKS_"))
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "lakeward", *arguments],
+        cwd=cwd,
+        env={**clean, "PYTHONPATH": path, **environ},
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    (tmp_path / "databricks.yml").write_text(BUNDLE)
+    (tmp_path / "pipelines").mkdir()
+    (tmp_path / "pipelines" / "orders.py").write_text("import dlt\n")
+    return tmp_path
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command line in the folder of the bundle, with changes to its files, and words of the answer."""
+
+    arguments: tuple[str, ...]
+    says: tuple[str, ...]
+    files: dict[str, str] = field(default_factory=dict)
+
+
+CASES = {
+    "unknown command": Case(("rnu", "nightly"), ("`rnu`", "Did you mean `run`")),
+    "unknown option": Case(("run", "nightly", "--jsn"), ("--jsn", "--json")),
+    "no key": Case(("run",), ("KEY",)),
+    "continuous": Case(("run", "orders", "--continuous"), ("--continuous is not there yet",)),
+    "unknown key": Case(("run", "nightli"), ("nightli", "Did you mean `nightly`")),
+    "unknown target": Case(("run", "nightly", "-t", "prd"), ("prd", "Did you mean `prod`")),
+    "unknown target of sql": Case(("sql", "-t", "prd", "-e", "select 1"), ("prd", "Did you mean `prod`")),
+    "unknown pipeline of events": Case(("events", "ordrs"), ("ordrs", "Did you mean `orders`")),
+    "events before the first run": Case(("events", "orders"), ("has not run", "lakeward run orders -t dev")),
+    "malformed parameter": Case(("run", "nightly", "--param", "days"), ("'days'", "key=value")),
+    "parameter for a pipeline": Case(("run", "orders", "--param", "a=b"), ("--param is for jobs",)),
+    "task of a pipeline": Case(("run", "orders", "--only", "a"), ("--only is for jobs",)),
+    "unknown task": Case(("run", "nightly", "--only", "refrsh"), ("refrsh", "refresh")),
+    "unknown parameter": Case(("run", "nightly", "--param", "dais=1"), ("dais",)),
+    "unknown variable": Case(("run", "nightly", "--var", "shema=x"), ("shema", "schema")),
+    "broken yaml": Case(
+        ("run", "nightly"), ("databricks.yml:3:",), {"databricks.yml": "bundle:\n  name: [unclosed\n"}
+    ),
+    "variable without a value": Case(
+        ("run", "nightly"), ("schema",), {"databricks.yml": BUNDLE.replace("    default: sales\n", "")}
+    ),
+    "source folder that is not there": Case(
+        ("run", "orders"), ("pipelnes",), {"databricks.yml": BUNDLE.replace("./pipelines/", "./pipelnes/")}
+    ),
+    "path that is not there": Case(("pipeline", "pipelins"), ("pipelins", "Did you mean pipelines")),
+    "malformed mount": Case(("pipeline", "pipelines", "--mount", "s3://x"), ("FROM=TO",)),
+    "no statement": Case(("sql", "-e", "-- nothing"), ("no SQL statement",)),
+    "two sources of statements": Case(("sql", "-e", "select 1", "-f", "a.sql"), ("-e", "-f")),
+    "statement file that is not there": Case(("sql", "-f", "a.sql"), ("a.sql", "No such file")),
+    "unknown format": Case(("sql", "-e", "select 1", "--format", "xml"), ("xml", "csv")),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_a_mistake_is_answered_on_stderr_with_code_2_and_no_traceback(case: Case, shop: Path) -> None:
+    for name, text in case.files.items():
+        (shop / name).write_text(text)
+    ran = lakeward(*case.arguments, cwd=shop)
+    assert ran.returncode == 2, ran.stderr
+    assert ran.stdout == ""
+    assert any(line.startswith("error: ") for line in ran.stderr.splitlines())
+    assert "Traceback" not in ran.stderr
+    for words in case.says:
+        assert words in ran.stderr
+
+
+def test_a_mistake_leaves_nothing_behind(shop: Path) -> None:
+    lakeward("run", "nightli", cwd=shop)
+    assert not (shop / ".lakeward").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments", [("run", "daily"), ("events", "daily", "-t", "dev"), ("run", "a", "-t", "x")]
+)
+def test_outside_a_bundle_the_folder_is_named(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    ran = lakeward(*arguments, cwd=tmp_path)
+    assert ran.returncode == 2
+    assert str(tmp_path) in ran.stderr
+    assert "databricks.yml" in ran.stderr
+
+
+def test_with_json_a_mistake_is_one_object_too(shop: Path) -> None:
+    ran = lakeward("run", "nightli", "--json", cwd=shop)
+    told = json.loads(ran.stdout)
+    assert ran.returncode == 2
+    assert (told["state"], told["datasets"], told["tasks"]) == ("FAILED", [], [])
+    assert "nightli" in told["error"]
+
+
+def test_an_internal_error_names_the_file_with_its_traceback(shop: Path) -> None:
+    # The blocked pyspark ends the process; a broken one is an error that nobody expects.
+    (shop / ".blocked").mkdir()
+    ran = lakeward("sql", "-e", "select 1", cwd=shop, PYTHONPATH=str(broken(shop)))
+    assert ran.returncode == 1
+    assert "Traceback" not in ran.stderr
+    assert "INTERNAL_ERROR" in ran.stderr
+    (log,) = (shop / ".lakeward" / "dev").glob("crash-*.log")
+    assert str(log) in ran.stderr
+    assert "Traceback" in log.read_text()
+    assert "no wings" in log.read_text()
+
+
+def broken(folder: Path) -> Path:
+    (folder / "broken").mkdir()
+    (folder / "broken" / "pyspark.py").write_text("raise RuntimeError('no wings')\n")
+    return folder / "broken"
+
+
+def test_help_needs_neither_spark_nor_rich_and_is_there_at_once(tmp_path: Path) -> None:
+    began = time.monotonic()
+    ran = lakeward("--help", cwd=tmp_path)
+    seconds = time.monotonic() - began
+    assert ran.returncode == 0
+    for command in ("run", "pipeline", "sql", "events"):
+        assert command in ran.stdout
+    loaded = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "lakeward", "--help"],
+        capture_output=True, text=True, check=True, timeout=60,
+    ).stderr  # fmt: skip
+    modules = {line.rsplit("|", 1)[-1].strip().split(".")[0] for line in loaded.splitlines()}
+    assert not modules & {"pyspark", "py4j", "rich", "sqlglot", "pandas", "pyarrow", "prompt_toolkit"}
+    # 0.08 s on a quiet machine; the bound is for a busy one.
+    assert seconds < 1
+
+
+@pytest.mark.parametrize("command", ["run", "pipeline", "sql", "events"])
+def test_every_command_has_help(command: str, tmp_path: Path) -> None:
+    ran = lakeward(command, "--help", cwd=tmp_path)
+    assert ran.returncode == 0
+    assert f"lakeward {command}" in ran.stdout

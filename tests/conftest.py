@@ -1,0 +1,43 @@
+"""One Spark session for the whole suite: starting it is the dear part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
+
+from lakeward.session import Settings, session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+# How long an example takes says more of the machine than of the law.
+hypothesis_settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("suite")
+
+
+@pytest.fixture(scope="session")
+def suite_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """The suite's own lakehouse, in a temporary folder."""
+    # Thousands of short queries: the second compiler would take more than half of the processor time.
+    conf = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+    return Settings.here(tmp_path_factory.mktemp("suite"), environ={}, conf=conf)
+
+
+@pytest.fixture
+def spark(suite_settings: Settings) -> SparkSession:
+    """The shared session, on the suite's lakehouse, in main.default."""
+    return session(suite_settings)
+
+
+@pytest.fixture
+def data() -> Path:
+    """The folder with real data beside the checkout; a test that needs it is skipped where it is absent."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the real data is not beside this checkout")
+    return folder

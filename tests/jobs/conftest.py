@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from textwrap import dedent, indent
+from typing import Any
+
+import pytest
+
+from lakeward import jobs
+from lakeward.bundle import Bundle, load
+from lakeward.jobs import JobRun
+from lakeward.session import Settings
+
+PYPROJECT = """
+[project]
+name = "tool"
+version = "1"
+[project.scripts]
+show = "tool.show:main"
+"""
+
+
+def no_surroundings(bundle: Bundle, settings: Settings) -> None:
+    """Plain Python tasks need neither schemas nor a Spark session."""
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings.here(tmp_path, environ={}, target="dev")
+
+
+@pytest.fixture
+def job_of(tmp_path: Path) -> Callable[..., Bundle]:
+    """Write a bundle whose job `j` is the given YAML, with files beside it, and load it."""
+
+    def make(job: str, files: Mapping[str, str] = {}) -> Bundle:
+        root = (
+            "bundle: {name: b}\nartifacts: {tool: {type: whl, path: .}}\ntargets: {dev: {}}\n"
+            "resources:\n  jobs:\n    j:\n" + indent(dedent(job), " " * 6)
+        )
+        for name, text in {"databricks.yml": root, "pyproject.toml": PYPROJECT, **files}.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(dedent(text), encoding="utf-8")
+        return load(tmp_path, user="ann", environ={})
+
+    return make
+
+
+@pytest.fixture
+def run_job(job_of: Callable[..., Bundle], settings: Settings) -> Callable[..., JobRun]:
+    """Run job `j` of such a bundle without Spark."""
+
+    def run(job: str, files: Mapping[str, str] = {}, **options: Any) -> JobRun:
+        options = {"surroundings": no_surroundings, **options}
+        return jobs.run(job_of(job, files), "j", settings=settings, **options)
+
+    return run

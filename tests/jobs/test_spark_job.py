@@ -1,0 +1,84 @@
+"""A job that uses Spark finds the lakehouse of its target: schemas, volumes, and the session itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from lakeward import jobs
+from lakeward.bundle import Bundle, load
+from lakeward.session import Settings, session
+
+ROOT = """
+bundle: {name: shop}
+resources:
+  jobs:
+    load:
+      tasks:
+        - task_key: write
+          spark_python_task:
+            python_file: write.py
+            parameters: ["${resources.schemas.lake.id}", "${var.landing}"]
+        - task_key: read
+          depends_on: [{task_key: write}]
+          spark_python_task: {python_file: read.py, parameters: ["${resources.schemas.lake.id}.sales"]}
+  schemas: {lake: {catalog_name: "${bundle.target}", name: lake}}
+  volumes:
+    landing:
+      catalog_name: ${bundle.target}
+      schema_name: ${resources.schemas.lake.name}
+      name: landing
+variables:
+  landing:
+    default: /Volumes/${bundle.target}/${resources.schemas.lake.name}/${resources.volumes.landing.name}
+targets: {dev: {mode: development, default: true}, prod: {}}
+"""
+WRITE = """
+import sys
+from pyspark.sql import SparkSession
+
+schema, landing = sys.argv[1:]
+spark = SparkSession.builder.getOrCreate()
+spark.range(3).write.mode("overwrite").json(f"{landing}/sales")
+with open(f"{landing}/note.txt", "w") as file:
+    file.write(schema)
+spark.read.json(f"{landing}/sales").write.mode("overwrite").saveAsTable(f"{schema}.sales")
+"""
+READ = """
+import sys
+from pyspark.sql import SparkSession
+
+count = SparkSession.builder.getOrCreate().table(sys.argv[1]).count()
+print(count)
+assert count == 3, count
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Callable[[str], tuple[Bundle, Settings]]:
+    for name, text in {"databricks.yml": ROOT, "write.py": WRITE, "read.py": READ}.items():
+        (tmp_path / name).write_text(dedent(text))
+
+    def target(name: str) -> tuple[Bundle, Settings]:
+        return load(tmp_path, name, user="ann", environ={}), Settings.here(tmp_path, environ={}, target=name)
+
+    return target
+
+
+def test_tasks_share_tables_and_volumes_of_their_target_and_of_no_other(
+    shop: Callable[[str], tuple[Bundle, Settings]],
+) -> None:
+    bundle, settings = shop("dev")
+    run = jobs.run(bundle, "load", settings=settings)
+    assert [(task.state, task.error) for task in run.tasks] == [("SUCCESS", None)] * 2
+    assert (settings.volumes / "dev/dev_ann_lake/landing/note.txt").read_text() == "dev.dev_ann_lake"
+    assert session(settings).table("dev.dev_ann_lake.sales").count() == 3
+
+    bundle, settings = shop("prod")
+    run = jobs.run(bundle, "load", settings=settings, only=["read"])
+    assert [task.state for task in run.tasks] == ["EXCLUDED", "FAILED"]
+    assert "TABLE_OR_VIEW_NOT_FOUND" in str(run.tasks[1].error)
+    assert "(read.py:5)" in str(run.tasks[1].error)

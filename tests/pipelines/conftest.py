@@ -1,0 +1,84 @@
+"""A pipeline of small files, each test in a schema of its own."""
+
+from __future__ import annotations
+
+import textwrap
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakeward import pipelines
+from lakeward.pipelines import DatasetResult, Progress, Update
+from lakeward.session import Settings, ensure_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Lab:
+    """Write files, run them, look at the tables."""
+
+    def __init__(self, spark: SparkSession, settings: Settings, folder: Path) -> None:
+        self.spark, self.settings, self.folder = spark, settings, folder
+        self.schema = "p" + uuid.uuid4().hex[:10]
+        self.source = self.schema + "src"
+        self.storage = folder / "storage"
+        self.files = folder / "files"
+        self.files.mkdir()
+        self.events: list[Progress] = []
+        ensure_schema(spark, "main", self.schema)
+        ensure_schema(spark, "main", self.source)
+
+    def file(self, name: str, text: str) -> Path:
+        path = self.files / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text).replace("SRC", f"main.{self.source}"))
+        return path
+
+    def seed(self, name: str, query: str) -> None:
+        """Append the rows of a query to a table outside of the pipeline."""
+        self.spark.sql(query).write.mode("append").saveAsTable(f"main.{self.source}.{name}")
+
+    def run(self, **options: Any) -> Update:
+        return pipelines.run(
+            [self.files],
+            session=self.spark,
+            settings=self.settings,
+            name=self.schema,
+            schema=self.schema,
+            storage=self.storage,
+            on_event=self.events.append,
+            **options,
+        )
+
+    def done(self, **options: Any) -> Update:
+        """Run, and expect that all went well."""
+        update = self.run(**options)
+        assert update.state == "COMPLETED", update.error
+        return update
+
+    def rows(self, table: str, columns: str = "*") -> list[tuple[Any, ...]]:
+        found = self.spark.sql(f"SELECT {columns} FROM main.{self.schema}.{table}").collect()
+        return sorted((tuple(row) for row in found), key=repr)
+
+    def version(self, table: str) -> int:
+        history = self.spark.sql(f"DESCRIBE HISTORY main.{self.schema}.{table}")
+        return int(history.agg({"version": "max"}).collect()[0][0])
+
+    def tables(self) -> set[str]:
+        return {row["tableName"] for row in self.spark.sql(f"SHOW TABLES IN main.{self.schema}").collect()}
+
+    def log(self, where: str = "true") -> list[Any]:
+        log = self.spark.read.format("delta").load(str(self.storage / "event_log"))
+        return log.where(where).orderBy("sequence.data_plane_id.seq_no").collect()
+
+
+def result(update: Update, name: str) -> DatasetResult:
+    return next(dataset for dataset in update.datasets if dataset.name == name)
+
+
+@pytest.fixture
+def lab(spark: SparkSession, suite_settings: Settings, tmp_path: Path) -> Lab:
+    return Lab(spark, suite_settings, tmp_path)

@@ -1,0 +1,144 @@
+"""What is remembered: the event log (spec §5), and whether a view has to be written again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.pipelines.conftest import Lab, result
+
+
+def test_the_event_log_tells_the_update(lab: Lab) -> None:
+    lab.seed("raw", "SELECT id FROM range(4)")
+    lab.file("a.py", """
+        import dlt
+        @dlt.table
+        @dlt.expect_or_drop("small", "id < 3")
+        def silver(): return spark.readStream.table("SRC.raw")
+        @dlt.table
+        def gold(): return spark.table("silver")
+    """)  # fmt: skip
+    update = lab.done()
+    events = lab.log()
+    assert events[0]["event_type"] == "create_update"
+    assert {event["origin"]["update_id"] for event in events} == {update.update_id}
+    details = [json.loads(event["details"]) for event in events]
+    states = [each["update_progress"]["state"] for each in details if "update_progress" in each]
+    assert states == ["INITIALIZING", "RUNNING", "COMPLETED"]
+    lineage = {
+        each["flow_definition"]["output_dataset"].split(".")[-1]: [
+            i["name"] for i in each["flow_definition"]["input_datasets"]
+        ]
+        for each in details
+        if "flow_definition" in each
+    }
+    assert lineage == {"silver": [], "gold": ["silver"]}
+    (silver,) = [
+        each["flow_progress"]
+        for each, event in zip(details, events, strict=True)
+        if event["origin"]["flow_name"] == f"main.{lab.schema}.silver"
+        and "metrics" in each.get("flow_progress", {})
+    ]
+    assert silver == {
+        "status": "RUNNING",
+        "metrics": {"num_output_rows": 3},
+        "data_quality": {
+            "dropped_records": 1,
+            "expectations": [
+                {"name": "small", "dataset": "silver", "passed_records": 3, "failed_records": 1}
+            ],
+        },
+    }
+
+
+def test_a_run_costs_the_event_log_one_commit(lab: Lab) -> None:
+    lab.file("a.py", "import dlt\n@dlt.table\ndef t(): return spark.range(1)\n")
+    lab.done()
+    assert len(list((lab.storage / "event_log" / "_delta_log").glob("*.json"))) == 1
+
+
+def test_a_broken_event_log_is_told_and_fails_no_table(lab: Lab) -> None:
+    lab.file("a.py", "import dlt\n@dlt.table\ndef t(): return spark.range(1)\n")
+    lab.storage.mkdir()
+    (lab.storage / "event_log").write_text("in the way")
+    update = lab.run()
+    assert (update.state, len(lab.rows("t"))) == ("COMPLETED", 1)
+    assert "EVENT_LOG_NOT_WRITTEN" in str(update.error)
+
+
+def view(query: str, options: str = "") -> str:
+    imports = "import dlt\nfrom pyspark.sql import functions as F\n"
+    return f"{imports}@dlt.table({options})\ndef t(): return {query}\n"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "spark.table('SRC.raw')",
+        "spark.sql('SELECT id, count(*) n FROM SRC.raw WHERE id IN (SELECT id FROM SRC.raw) GROUP BY ALL')",
+        "spark.range(10)",
+    ],
+)
+def test_an_unchanged_view_is_not_written_again(lab: Lab, query: str) -> None:
+    lab.seed("raw", "SELECT id FROM range(4)")
+    lab.file("a.py", view(query))
+    lab.done()
+    version = lab.version("t")
+    assert result(lab.done(), "t").rows_written == 0
+    assert lab.version("t") == version
+
+
+CHANGES = {
+    "a new version of the input": lambda lab: lab.seed("raw", "SELECT 9L id"),
+    "other code": lambda lab: lab.file("a.py", view("spark.table('SRC.raw').where('id > 1')")),
+    "code that is imported": lambda lab: lab.file("helper/__init__.py", "Y = 1\n"),
+    "an expectation": lambda lab: lab.file("b.py", "x = 1\n"),
+    "a property": lambda lab: lab.file("a.py", view("spark.table('SRC.raw')", "table_properties={'a': 'b'}")),
+    "somebody else's commit": lambda lab: lab.spark.sql(f"DELETE FROM main.{lab.schema}.t WHERE id = 1"),
+    "a full refresh": lambda lab: None,
+    "the configuration": lambda lab: None,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_view_is_written_again_after(lab: Lab, change: str) -> None:
+    lab.seed("raw", "SELECT id FROM range(4)")
+    lab.file("helper/__init__.py", "X = 1\n")
+    lab.file("a.py", "import helper\n" + view("spark.table('SRC.raw')"))
+    lab.done()
+    CHANGES[change](lab)
+    version = lab.version("t")
+    options = {
+        "a full refresh": {"full_refresh_all": True},
+        "the configuration": {"configuration": {"a.b": "c"}},
+    }
+    lab.done(**options.get(change, {}))  # type: ignore[arg-type]
+    assert lab.version("t") == version + 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "spark.range(3).withColumn('x', F.rand())",
+        "spark.range(3).withColumn('x', F.current_timestamp())",
+        "spark.sql('SELECT now() x, id FROM range(3)')",
+        "spark.sql('SELECT uuid() x')",
+        "spark.range(3).withColumn('x', F.udf(lambda x: x).asNondeterministic()('id'))",
+        "spark.createDataFrame([(1,)], 'x int')",
+    ],
+)
+def test_a_view_whose_result_may_differ_is_always_written(lab: Lab, query: str) -> None:
+    lab.file("a.py", view(query))
+    lab.done()
+    lab.done()
+    assert lab.version("t") == 1
+
+
+def test_a_view_over_files_is_always_written(lab: Lab, tmp_path: Path) -> None:
+    lab.spark.range(2).write.parquet(str(tmp_path / "files.parquet"))
+    lab.file("a.py", view(f"spark.read.parquet('{tmp_path}/files.parquet')"))
+    lab.done()
+    lab.done()
+    assert lab.version("t") == 1

@@ -1,0 +1,203 @@
+"""Expectations: what is kept, dropped, refused, and that the counts are exact (spec §2, invariant 11)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.pipelines.conftest import Lab, result
+
+VALUES = st.lists(st.one_of(st.none(), st.integers(-2, 2)), max_size=8)
+RULES = st.lists(
+    st.tuples(
+        st.sampled_from(["x > 0", "x < 2", "x IS NOT NULL", "x <> 1", "x > NULL", "x % 2 = 0"]),
+        st.sampled_from(["warn", "drop"]),
+    ),
+    min_size=1,
+    max_size=3,
+)
+HOLDS = {
+    "x > 0": lambda x: x is not None and x > 0,
+    "x < 2": lambda x: x is not None and x < 2,
+    "x IS NOT NULL": lambda x: x is not None,
+    "x <> 1": lambda x: x is not None and x != 1,
+    "x > NULL": lambda x: False,
+    "x % 2 = 0": lambda x: x is not None and x % 2 == 0,
+}
+
+
+def declaration(rules: list[tuple[str, str]], read: str) -> str:
+    decorators = {"warn": "expect", "drop": "expect_or_drop", "fail": "expect_or_fail"}
+    lines = [f"@dlt.{decorators[action]}('r{i}', '{rule}')" for i, (rule, action) in enumerate(rules)]
+    return "\n".join(
+        ["import dlt", "@dlt.table", *lines, f"def t(): return spark.{read}.table('SRC.raw')", ""]
+    )
+
+
+@pytest.mark.parametrize("read", ["read", "readStream"])
+@settings(
+    # Every example is a whole update: no shrinking, which would run hundreds.
+    max_examples=4,
+    phases=[Phase.generate],
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+)
+@given(values=VALUES, rules=RULES)
+def test_the_partition_law(
+    lab: Lab, read: str, values: list[int | None], rules: list[tuple[str, str]]
+) -> None:
+    """Invariant 11: passed + failed = input for every rule, written + dropped = input; NULL violates."""
+    lab = _fresh(lab)
+    lab.spark.createDataFrame([(x,) for x in values], "x int").write.saveAsTable(f"main.{lab.source}.raw")
+    lab.file("a.py", declaration(rules, read))
+    done = result(lab.done(), "t")
+    drops = [HOLDS[rule] for rule, action in rules if action == "drop"]
+    kept = [x for x in values if all(holds(x) for holds in drops)]
+    assert lab.rows("t") == sorted(((x,) for x in kept), key=repr)
+    assert (done.rows_written, done.dropped) == (len(kept), len(values) - len(kept))
+    assert [(rule.name, rule.passed, rule.failed) for rule in done.expectations] == [
+        (f"r{i}", passed, len(values) - passed)
+        for i, (rule, _) in enumerate(rules)
+        for passed in [sum(HOLDS[rule](x) for x in values)]
+    ]
+
+
+def _fresh(lab: Lab) -> Lab:
+    folder = lab.folder / str(len(list(lab.folder.iterdir())))
+    folder.mkdir()
+    return Lab(lab.spark, lab.settings, folder)
+
+
+@pytest.mark.parametrize("read", ["read", "readStream"])
+def test_a_failing_rule_leaves_the_target_unchanged_and_shows_the_record(lab: Lab, read: str) -> None:
+    lab.seed("raw", "SELECT 1 x, 'fine' AS s")
+    lab.file("a.py", declaration([("x > 0", "fail"), ("x IS NOT NULL", "fail"), ("x > 1", "drop")], read))
+    lab.done()
+    version, rows = lab.version("t"), lab.rows("t")
+    lab.seed("raw", "SELECT * FROM VALUES (5, 'good'), (NULL, 'it''s \"bad\"') AS v(x, s)")
+    update = lab.run()
+    error = str(result(update, "t").error)
+    assert update.state == "FAILED" and result(update, "t").rows_written is None
+    assert error.startswith(
+        "[EXPECTATION_VIOLATION.VERBOSITY_OUTPUT] Flow 't' failed to meet the expectation. "
+    )
+    assert "Violated expectations: 'r0, r1'. Output record: '" in error and "SQLSTATE: 22000" in error
+    record = error.split("Output record: '")[1].split("'. SQLSTATE", maxsplit=1)[0]
+    assert json.loads(record) == {"x": None, "s": 'it\'s "bad"'}
+    assert (lab.version("t"), lab.rows("t")) == (version, rows)
+    assert lab.log("event_type = 'flow_progress' AND level = 'ERROR'")
+
+
+def test_rules_see_rows_of_the_query_alone(lab: Lab) -> None:
+    """Filters, semi joins and distincts come first: a rule is not evaluated on what the query removes."""
+    lab.seed("raw", "SELECT id x FROM range(-5, 5)")
+    lab.seed("good", "SELECT id x FROM range(0, 3)")
+    lab.file("a.py", """
+        import dlt
+        @dlt.table
+        @dlt.expect_or_fail("positive", "x >= 0")
+        def t(): return spark.sql("SELECT x FROM SRC.raw WHERE x IN (SELECT x FROM SRC.good)")
+        @dlt.table
+        @dlt.expect_or_fail("positive", "x >= 0")
+        def u(): return spark.readStream.table("SRC.raw").where("x >= 0")
+    """)  # fmt: skip
+    update = lab.done()
+    assert [(rule.passed, rule.failed) for each in update.datasets for rule in each.expectations] == [
+        (3, 0),
+        (5, 0),
+    ]
+
+
+SHAPES = {
+    "sorted": "spark.table('SRC.raw').orderBy('x')",
+    "ranged": "spark.table('SRC.raw').repartitionByRange(4, 'x')",
+    "limited": "spark.table('SRC.raw').orderBy('x').limit(4)",
+    "empty": "spark.table('SRC.raw').where('x < 0')",
+    "empty join": "spark.sql('SELECT x FROM SRC.raw JOIN (SELECT DISTINCT -1 AS x FROM SRC.raw) USING (x)')",
+    "aggregated": "spark.table('SRC.raw').groupBy('x').count().select('x')",
+    "self union": "spark.table('SRC.raw').union(spark.table('SRC.raw'))",
+    "window": "spark.sql('SELECT x FROM SRC.raw QUALIFY row_number() OVER (ORDER BY x) <= 5')",
+}
+
+
+@pytest.mark.parametrize("options", ["", "partition_cols=['x']", "cluster_by=['x']"])
+def test_counts_of_views_are_exact_whatever_the_plan(lab: Lab, options: str) -> None:
+    """Spark's metrics are doubled under a sort, absent for some empty results; what is told is neither."""
+    lab.seed("raw", "SELECT id x FROM range(10)")
+    text = ["import dlt"]
+    for i, query in enumerate(SHAPES.values()):
+        text += [
+            f"@dlt.table({options})",
+            "@dlt.expect('a', 'x % 2 = 0')",
+            "@dlt.expect_or_drop('b', 'x < 3')",
+        ]
+        text += [f"def t{i}(): return {query}.selectExpr('x', '-x AS y')"]
+    lab.file("a.py", "\n".join(text))
+    update = lab.done()
+    inputs = {
+        "sorted": range(10), "ranged": range(10), "limited": range(4), "empty": [], "empty join": [],
+        "aggregated": range(10), "self union": [*range(10), *range(10)], "window": range(5),
+    }  # fmt: skip
+    for i, shape in enumerate(SHAPES):
+        rows, done = list(inputs[shape]), result(update, f"t{i}")
+        found: dict[str, Any] = {rule.name: (rule.passed, rule.failed) for rule in done.expectations}
+        even, small = sum(x % 2 == 0 for x in rows), sum(x < 3 for x in rows)
+        assert found == {"a": (even, len(rows) - even), "b": (small, len(rows) - small)}, shape
+        assert (done.rows_written, done.dropped) == (small, len(rows) - small), shape
+
+
+def test_a_views_expectations_are_counted_for_each_consumer(lab: Lab) -> None:
+    """§2.1.9; rows that a view drops are absent downstream."""
+    lab.seed("raw", "SELECT id x FROM range(10)")
+    lab.file("a.py", """
+        import dlt
+        @dlt.view
+        @dlt.expect_or_drop("small", "x < 4")
+        def v(): return spark.readStream.table("SRC.raw")
+        @dlt.view
+        @dlt.expect("even", "x % 2 = 0")
+        def b(): return spark.read.table("SRC.raw")
+        @dlt.table
+        def one(): return dlt.read_stream("v")
+        @dlt.table
+        @dlt.expect("positive", "x > 0")
+        def two(): return spark.sql("SELECT * FROM STREAM(v)")
+        @dlt.table
+        def three(): return spark.table("b").orderBy("x")
+    """)  # fmt: skip
+    update = lab.done()
+    assert [(rule.passed, rule.failed) for rule in result(update, "v").expectations] == [(8, 12)]
+    assert [(rule.passed, rule.failed) for rule in result(update, "b").expectations] == [(5, 5)]
+    assert [(rule.passed, rule.failed) for rule in result(update, "two").expectations] == [(3, 1)]
+    assert (len(lab.rows("one")), len(lab.rows("two")), result(update, "v").dropped) == (4, 4, 12)
+    quality = [
+        (event["origin"]["flow_name"].split(".")[-1], rule["dataset"], rule["passed_records"])
+        for event in lab.log("event_type = 'flow_progress'")
+        for rule in json.loads(event["details"])["flow_progress"]
+        .get("data_quality", {})
+        .get("expectations", ())
+    ]
+    assert sorted(quality) == [("one", "v", 4), ("three", "b", 5), ("two", "two", 3), ("two", "v", 4)]
+
+
+def test_the_quarantine_pattern_with_its_inverse_rule(lab: Lab) -> None:
+    """§2.3: rows with a NULL rule are in neither table, as three-valued logic has it."""
+    lab.seed("raw", "SELECT * FROM VALUES (1), (-1), (NULL) AS v(x)")
+    lab.file("a.py", """
+        import dlt
+        rules = {"positive": "x > 0"}
+        @dlt.table
+        @dlt.expect_all_or_drop(rules)
+        def valid(): return spark.readStream.table("SRC.raw")
+        @dlt.table
+        @dlt.expect_all_or_drop({"invalid_record": "NOT({0})".format(" AND ".join(rules.values()))})
+        def invalid(): return spark.readStream.table("SRC.raw")
+    """)  # fmt: skip
+    update = lab.done()
+    assert (lab.rows("valid"), lab.rows("invalid")) == ([(1,)], [(-1,)])
+    assert [each.dropped for each in update.datasets] == [2, 2]

@@ -1,0 +1,153 @@
+"""Processes that are stopped in the middle: the next update puts everything right (invariants 22 and 23)."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+
+STORY = Path(__file__).with_name("story.py")
+FILES = """
+from pyspark import pipelines as dp
+from pyspark.sql import functions as F
+@dp.table
+def bronze():
+    reader = spark.readStream.schema("id bigint, n bigint").option("maxFilesPerTrigger", 2)
+    return reader.json("{landing}")
+@dp.temporary_view
+def tidy(): return spark.readStream.table("bronze").withColumn("k", F.col("id") % 3)
+@dp.table
+@dp.expect_or_drop("not seven", "id % 7 <> 0")
+def silver(): return dp.read_stream("tidy")
+@dp.table
+def counts(): return dp.read_stream("silver").groupBy("k").count()
+@dp.materialized_view
+def gold(): return dp.read("silver").groupBy("k").agg(F.sum("n").alias("total"))
+"""
+
+
+def land(folder: Path, files: range) -> None:
+    for i in files:
+        rows = "\n".join(f'{{"id": {10 * i + j}, "n": {j}}}' for j in range(10))
+        (folder / f"{i:04}.json").write_text(rows)
+
+
+def started(folder: Path, *flags: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(STORY), str(folder), *flags],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True, cwd=folder,
+    )  # fmt: skip
+
+
+def wait_for(process: subprocess.Popen[str], text: str) -> str:
+    assert process.stdout is not None
+    seen = ""
+    for line in process.stdout:
+        seen += line
+        if text in line:
+            return seen
+    raise AssertionError(f"the process never said {text!r}:\n{seen}")
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+def tables(folder: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Read by DuckDB from the files that each Delta log names, so that Spark does not judge itself."""
+    import duckdb
+
+    found = {}
+    for table in ("bronze", "silver", "counts", "gold"):
+        root = folder / ".lakeward/local/warehouse/main/default" / table
+        alive: set[str] = set()
+        for commit in sorted((root / "_delta_log").glob("*.json")):
+            for line in commit.read_text().splitlines():
+                action = json.loads(line)
+                alive |= {action["add"]["path"]} if "add" in action else set()
+                alive -= {action["remove"]["path"]} if "remove" in action else set()
+        files = [str(root / path) for path in sorted(alive)]
+        found[table] = (
+            duckdb.sql(f"SELECT * FROM read_parquet({files}) ORDER BY ALL").fetchall() if files else []
+        )
+    return found
+
+
+def expected(files: range) -> dict[str, list[tuple[object, ...]]]:
+    rows = [(10 * i + j, j) for i in files for j in range(10)]
+    silver = [(i, n, i % 3) for i, n in rows if i % 7]
+    return {
+        "bronze": sorted(rows),
+        "silver": sorted(silver),
+        "counts": [(k, sum(row[2] == k for row in silver)) for k in range(3)],
+        "gold": [(k, sum(row[1] for row in silver if row[2] == k)) for k in range(3)],
+    }
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kill_minus_nine_at_any_moment(tmp_path: Path, seed: int) -> None:
+    """Updates and full refreshes are killed at random moments; a last update gives the tables of no kill."""
+    landing, chance = tmp_path / "landing", random.Random(seed)
+    landing.mkdir()
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.py").write_text(FILES.format(landing=landing))
+    landed = 0
+    for round_ in range(4):
+        land(landing, range(landed, landed + 5))
+        landed += 5
+        process = started(tmp_path, *(["--full"] if round_ == 2 else []))
+        wait_for(process, "bronze RUNNING")
+        time.sleep(chance.uniform(0, 9))
+        kill(process)
+    last = started(tmp_path)
+    wait_for(last, "ENDED COMPLETED")
+    assert last.wait() == 0 and last.stdout is not None
+    last.stdout.close()
+    assert tables(tmp_path) == expected(range(landed))
+
+
+def test_ctrl_c_cancels_and_the_next_update_continues(tmp_path: Path) -> None:
+    landing = tmp_path / "landing"
+    landing.mkdir()
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.py").write_text(FILES.format(landing=landing))
+    land(landing, range(40))
+    process = started(tmp_path)
+    wait_for(process, "bronze RUNNING")
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    said = wait_for(process, "ENDED")
+    assert "ENDED CANCELED" in said and process.wait() == 130 and process.stdout is not None
+    process.stdout.close()
+    last = started(tmp_path)
+    wait_for(last, "ENDED COMPLETED")
+    assert last.wait() == 0 and last.stdout is not None
+    last.stdout.close()
+    assert tables(tmp_path) == expected(range(40))
+
+
+def test_a_second_process_is_refused_while_the_first_runs(tmp_path: Path) -> None:
+    landing = tmp_path / "landing"
+    landing.mkdir()
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.py").write_text(FILES.format(landing=landing))
+    land(landing, range(40))
+    first = started(tmp_path)
+    wait_for(first, "bronze RUNNING")
+    second = started(tmp_path)
+    said = wait_for(second, "ENDED")
+    assert "UPDATE_ALREADY_RUNNING" in said and str(first.pid) in said
+    for process in (second, first):
+        kill(process)

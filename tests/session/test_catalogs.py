@@ -1,0 +1,207 @@
+"""Three-part names: catalogs are kept apart, and the warehouse folder is the catalog."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from lakeward.session import Settings, ensure_catalog, ensure_schema, session
+
+
+@pytest.fixture
+def schema(spark: SparkSession) -> str:
+    """A schema of its own name in the catalogs dev and prod."""
+    name = f"s_{uuid.uuid4().hex[:8]}"
+    ensure_schema(spark, "dev", name)
+    ensure_schema(spark, "prod", name)
+    return name
+
+
+def test_one_name_in_two_catalogs_is_two_tables(spark: SparkSession, schema: str) -> None:
+    spark.sql(f"CREATE TABLE dev.{schema}.t AS SELECT 1 AS id")
+    spark.sql(f"CREATE TABLE prod.{schema}.t AS SELECT 2 AS id")
+    spark.sql(f"INSERT INTO dev.{schema}.t VALUES (11)")
+    assert sorted(r.id for r in spark.table(f"dev.{schema}.t").collect()) == [1, 11]
+    assert [r.id for r in spark.table(f"prod.{schema}.t").collect()] == [2]
+
+
+def test_one_name_in_two_catalogs_is_two_views(spark: SparkSession, schema: str) -> None:
+    spark.sql(f"CREATE TABLE dev.{schema}.t AS SELECT 1 AS id")
+    spark.sql(f"CREATE VIEW dev.{schema}.v AS SELECT id + 1 AS x FROM dev.{schema}.t")
+    spark.sql(f"CREATE VIEW prod.{schema}.v AS SELECT 'prod' AS x")
+    assert [r.x for r in spark.table(f"dev.{schema}.v").collect()] == [2]
+    assert [r.x for r in spark.table(f"prod.{schema}.v").collect()] == ["prod"]
+    spark.sql(f"DROP VIEW dev.{schema}.v")
+    assert not spark.catalog.tableExists(f"dev.{schema}.v")
+    assert spark.catalog.tableExists(f"prod.{schema}.v")
+
+
+def test_default_schema_of_two_catalogs_is_two_schemas(spark: SparkSession) -> None:
+    for catalog in ("dev", "prod"):
+        ensure_catalog(spark, catalog)
+        spark.sql(f"CREATE OR REPLACE TABLE {catalog}.default.t AS SELECT '{catalog}' AS name")
+    assert spark.table("dev.default.t").first()[0] == "dev"
+    assert spark.table("prod.default.t").first()[0] == "prod"
+
+
+def test_statements_of_daily_work_take_three_part_names(spark: SparkSession, schema: str) -> None:
+    t = f"dev.{schema}.t"
+    spark.range(3).write.saveAsTable(t)
+    spark.range(3, 5).write.mode("append").saveAsTable(t)
+    spark.sql(f"MERGE INTO {t} a USING (SELECT 99L AS id) b ON a.id = b.id WHEN NOT MATCHED THEN INSERT *")
+    spark.sql(f"ALTER TABLE {t} ADD COLUMN note STRING")
+    spark.sql(f"UPDATE {t} SET note = 'x' WHERE id = 0")
+    spark.sql(f"DELETE FROM {t} WHERE id = 1")
+    spark.sql(f"OPTIMIZE {t}")
+    assert sorted(r.id for r in spark.table(t).collect()) == [0, 2, 3, 4, 99]
+    assert spark.sql(f"SELECT count(*) FROM {t} VERSION AS OF 0").first()[0] == 3
+    spark.sql(f"RESTORE TABLE {t} TO VERSION AS OF 0")
+    assert spark.table(t).count() == 3
+    spark.sql(f"ALTER TABLE {t} RENAME TO dev.{schema}.t2")
+    assert [r.tableName for r in spark.sql(f"SHOW TABLES IN dev.{schema}").collect()] == ["t2"]
+    spark.sql(f"DROP TABLE dev.{schema}.t2")
+    assert spark.sql(f"SHOW TABLES IN dev.{schema}").count() == 0
+
+
+def test_streams_read_and_write_three_part_names(spark: SparkSession, schema: str, tmp_path: Path) -> None:
+    spark.range(3).write.saveAsTable(f"dev.{schema}.source")
+    query = (
+        spark.readStream.table(f"dev.{schema}.source")
+        .writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .toTable(f"prod.{schema}.target")
+    )
+    query.awaitTermination()
+    assert spark.table(f"prod.{schema}.target").count() == 3
+
+
+def test_use_makes_short_names_work(spark: SparkSession, schema: str) -> None:
+    spark.sql(f"USE dev.{schema}")
+    try:
+        spark.sql("CREATE TABLE k AS SELECT 1 AS x")
+        assert spark.sql("SELECT current_catalog(), current_schema()").first() == ("dev", schema)
+        assert spark.table(f"dev.{schema}.k").count() == 1
+        from delta.tables import DeltaTable
+
+        assert DeltaTable.forName(spark, "k").toDF().count() == 1
+    finally:
+        spark.sql("USE main.default")
+
+
+def test_other_formats_keep_their_schema_and_partitions(spark: SparkSession, schema: str) -> None:
+    spark.sql(f"CREATE TABLE dev.{schema}.p (a INT, b STRING) USING parquet PARTITIONED BY (b)")
+    spark.sql(f"INSERT INTO dev.{schema}.p VALUES (1, 'x'), (2, 'y')")
+    assert sorted(spark.table(f"dev.{schema}.p").collect()) == [(1, "x"), (2, "y")]
+
+
+def test_external_table_leaves_its_files_when_dropped(
+    spark: SparkSession, schema: str, tmp_path: Path
+) -> None:
+    place = tmp_path / "external"
+    spark.sql(f"CREATE TABLE dev.{schema}.e (a INT) LOCATION '{place}'")
+    spark.sql(f"INSERT INTO dev.{schema}.e VALUES (4)")
+    spark.sql(f"DROP TABLE dev.{schema}.e")
+    assert spark.read.load(str(place)).count() == 1
+
+
+def test_a_schema_with_tables_is_dropped_only_by_cascade(spark: SparkSession, schema: str) -> None:
+    spark.sql(f"CREATE VIEW dev.{schema}.v AS SELECT 1 AS x")
+    with pytest.raises(AnalysisException, match=f"SCHEMA_NOT_EMPTY.*{schema}"):
+        spark.sql(f"DROP SCHEMA dev.{schema}")
+    spark.sql(f"DROP SCHEMA dev.{schema} CASCADE")
+    assert (schema,) not in [tuple(r) for r in spark.sql("SHOW SCHEMAS IN dev").collect()]
+
+
+def test_an_existing_table_is_not_made_twice(spark: SparkSession, schema: str) -> None:
+    spark.sql(f"CREATE TABLE dev.{schema}.t (id INT)")
+    for statement in (
+        f"CREATE TABLE dev.{schema}.t (id INT)",
+        f"CREATE TABLE dev.{schema}.t AS SELECT 1 AS id",
+    ):
+        with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+            spark.sql(statement)
+    with pytest.raises(AnalysisException, match="ALREADY_EXISTS"):
+        spark.sql(f"CREATE VIEW dev.{schema}.t AS SELECT 1 AS id")
+    spark.sql(f"CREATE TABLE IF NOT EXISTS dev.{schema}.t (id INT)")
+
+
+def test_a_folder_without_a_commit_is_no_table(
+    spark: SparkSession, schema: str, suite_settings: Settings
+) -> None:
+    """What a killed CREATE TABLE AS leaves behind does not stand in the way of the next one."""
+    (suite_settings.warehouse / "dev" / schema / "t" / "_delta_log").mkdir(parents=True)
+    assert not spark.catalog.tableExists(f"dev.{schema}.t")
+    spark.sql(f"CREATE TABLE dev.{schema}.t AS SELECT 1 AS id")
+    assert spark.table(f"dev.{schema}.t").count() == 1
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.text(min_size=1, max_size=6, alphabet="ab_u0-9é "),
+            st.text(min_size=1, max_size=6, alphabet="ab_u0-9é "),
+        ),
+        min_size=2,
+        max_size=2,
+        unique=True,
+    )
+)
+def test_no_two_schemas_share_a_database_and_names_come_back(
+    names: SimpleNamespace, pairs: list[tuple[str, str]]
+) -> None:
+    databases = [names.database(c, s) for c, s in pairs]
+    assert databases[0] != databases[1]
+    for (catalog, schema), database in zip(pairs, databases, strict=True):
+        assert (names.catalog(database), names.schema(database)) == (catalog, schema)
+        assert database.replace("_", "").isalnum()
+        assert database.isascii()
+
+
+@pytest.fixture(scope="session")
+def names(suite_settings: Settings) -> SimpleNamespace:
+    """The Java functions that join catalog and schema, and part them."""
+    java: Any = session(suite_settings)._jvm.lakeward.Names  # type: ignore[union-attr]
+    return SimpleNamespace(database=java.database, catalog=java.catalog, schema=java.schema)
+
+
+READER = """
+import json, sys
+from pathlib import Path
+from lakeward.session import Settings, session
+spark = session(Settings.here(Path(sys.argv[1]), environ={}))
+t = sys.argv[2]
+print(json.dumps({
+    "rows": spark.table(t).count(), "view": spark.table(t + "_v").first()[0],
+    "tables": sorted(r.tableName for r in spark.sql(f"SHOW TABLES IN {t.rsplit('.', 1)[0]}").collect()),
+}))
+spark.sql(f"INSERT INTO {t} VALUES (7)")
+"""
+
+
+@pytest.mark.process
+def test_another_process_finds_tables_and_views_and_writes_beside_this_one(
+    spark: SparkSession, schema: str, suite_settings: Settings
+) -> None:
+    t = f"dev.{schema}.t"
+    spark.sql(f"CREATE TABLE {t} AS SELECT 1 AS id")
+    spark.sql(f"CREATE VIEW {t}_v AS SELECT count(*) AS n FROM {t}")
+    out = subprocess.run(
+        [sys.executable, "-c", READER, str(suite_settings.root), t],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert json.loads(out.splitlines()[-1]) == {"rows": 1, "view": 1, "tables": ["t", "t_v"]}
+    assert sorted(r.id for r in spark.table(t).collect()) == [1, 7]

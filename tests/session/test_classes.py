@@ -1,0 +1,75 @@
+"""The class archive: used when whole, written by one process, never in the way."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from lakeward.session.classes import class_options
+
+
+@pytest.fixture
+def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Java that has an archive of its own; running it accepts only a file that says `whole`."""
+    monkeypatch.setenv("LAKEWARD_CACHE", str(tmp_path / "cache"))
+    binary = tmp_path / "jre" / "bin" / "java"
+    binary.parent.mkdir(parents=True)
+    binary.write_text(
+        "#!/bin/sh\nfor a do\n"
+        'case $a in -XX:SharedArchiveFile=*) grep -q whole "${a#*=}" || exit 1;; esac\ndone\n'
+    )
+    binary.chmod(0o755)
+    base = tmp_path / "jre" / "lib" / "server" / "classes.jsa"
+    base.parent.mkdir(parents=True)
+    base.touch()
+    return binary
+
+
+def part(options: list[str]) -> Path:
+    """Where the options say that the archive is written."""
+    return Path(next(o for o in options if o.startswith("-XX:ArchiveClassesAtExit=")).split("=", 1)[1])
+
+
+def aged(path: Path, content: str, seconds: float) -> None:
+    path.write_text(content)
+    os.utime(path, (time.time() - seconds, time.time() - seconds))
+
+
+def test_the_first_start_writes_the_archive_and_the_next_ones_wait(java: Path) -> None:
+    assert part(class_options(java, "", "4.2.0"))
+    assert class_options(java, "", "4.2.0") == []
+
+
+def test_a_whole_archive_is_used_from_then_on(java: Path) -> None:
+    aged(part(class_options(java, "", "4.2.0")), "whole", 10)
+    for _ in range(2):
+        assert any(o.startswith("-XX:SharedArchiveFile=") for o in class_options(java, "", "4.2.0"))
+
+
+def test_an_archive_that_is_cut_off_or_still_written_is_not_used(java: Path) -> None:
+    archive = part(class_options(java, "", "4.2.0"))
+    aged(archive, "ha", 10)
+    assert class_options(java, "", "4.2.0") == []
+    aged(archive, "whole", 0)
+    assert class_options(java, "", "4.2.0") == []
+
+
+def test_whoever_was_killed_while_writing_gives_way_to_the_next(java: Path) -> None:
+    archive = part(class_options(java, "", "4.2.0"))
+    aged(archive, "ha", 1000)
+    aged(archive.with_suffix(".claim"), "", 1000)
+    assert part(class_options(java, "", "4.2.0")) == archive
+    assert not archive.exists()
+
+
+def test_another_spark_has_another_archive(java: Path) -> None:
+    assert part(class_options(java, "", "4.2.0")) != part(class_options(java, "", "4.2.1"))
+
+
+def test_without_an_archive_to_build_on_or_when_switched_off_nothing_is_asked_for(java: Path) -> None:
+    assert class_options(java, "", "4.2.0", {"LAKEWARD_CLASS_ARCHIVE": "0"}) == []
+    (java.parent.parent / "lib" / "server" / "classes.jsa").unlink()
+    assert class_options(java, "", "4.2.0") == []

@@ -1,0 +1,193 @@
+"""The map from the user's names to local folders: laws by Hypothesis, spellings by table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakeward.session.paths import PathMap
+
+
+def settings(root: str = "/w", mounts: tuple[tuple[str, str], ...] = ()) -> Any:
+    state = Path(root) / ".lakeward" / "local"
+    return cast(
+        "Any",
+        SimpleNamespace(
+            root=Path(root),
+            home=state.parent,
+            volumes=state / "volumes",
+            dbfs=state / "dbfs",
+            workspace=state / "workspace",
+            mounts=mounts,
+        ),
+    )
+
+
+MOUNTS = (
+    ("s3://bucket/", "/data/b"),
+    ("abfss://c@a.dfs.core.windows.net/", "/data/a"),
+    ("gs://g", "/data/g"),
+)
+MAP = PathMap.of(settings(mounts=(*MOUNTS, ("/mnt/raw", "/data/raw"))))
+STATE = "/w/.lakeward/local"
+
+names = st.text("abcXYZ019_-. é", min_size=1, max_size=8).filter(lambda n: n.strip(".") != "")
+below = st.lists(names, max_size=4).map(lambda parts: "".join("/" + part for part in parts))
+user_prefixes = st.sampled_from(
+    [
+        "/Volumes",
+        "/Workspace",
+        "/dbfs",
+        "/mnt/raw",
+        "s3://bucket",
+        "gs://g",
+        "abfss://c@a.dfs.core.windows.net",
+    ]
+)
+
+
+@given(user_prefixes, below)
+def test_law_the_users_name_of_the_local_path_is_the_path(prefix: str, rest: str) -> None:
+    path = prefix + rest
+    if MAP.local(path).startswith(f"{STATE}/dbfs/"):
+        # `/dbfs/mnt/x` and `/mnt/x` are one folder: the shorter name is shown.
+        assert MAP.local(MAP.user(MAP.local(path))) == MAP.local(path)
+    else:
+        assert MAP.user(MAP.local(path)) == path
+
+
+@given(user_prefixes, below)
+def test_law_a_mapped_path_is_local_and_maps_to_itself(prefix: str, rest: str) -> None:
+    local = MAP.local(prefix + rest)
+    assert local.startswith(("/w/", "/data/"))
+    assert MAP.local(local) == local
+
+
+@given(st.text(max_size=30))
+def test_law_text_outside_every_prefix_is_unchanged(path: str) -> None:
+    local = MAP.local(path)
+    assert local == path or local.startswith(("/w/", "/data/"))
+
+
+@given(user_prefixes, st.lists(st.one_of(names, st.just(".."), st.just("."), st.just("")), max_size=8))
+def test_law_no_dots_reach_the_folders_beside_a_mapped_one(prefix: str, parts: list[str]) -> None:
+    local = MAP.local("/".join([prefix, *parts]))
+    assert ".." not in local.split("/")
+    if local.startswith("/w/"):
+        assert local.startswith(tuple(f"{STATE}/{folder}" for folder in ("volumes", "dbfs", "workspace")))
+
+
+@pytest.mark.parametrize(
+    ("path", "local"),
+    [
+        ("/Volumes", f"{STATE}/volumes"),
+        ("/Volumes/", f"{STATE}/volumes/"),
+        ("/Volumes/c/s/v/x.txt", f"{STATE}/volumes/c/s/v/x.txt"),
+        ("file:/Volumes/c", f"{STATE}/volumes/c"),
+        ("file:///Volumes/c", f"{STATE}/volumes/c"),
+        ("file://localhost/Volumes/c", f"{STATE}/volumes/c"),
+        ("dbfs:/Volumes/c", f"{STATE}/volumes/c"),
+        ("/dbfs/Volumes/c", f"{STATE}/volumes/c"),
+        ("dbfs:/", f"{STATE}/dbfs"),
+        ("dbfs:/x", f"{STATE}/dbfs/x"),
+        ("dbfs:///x", f"{STATE}/dbfs/x"),
+        ("/dbfs/x", f"{STATE}/dbfs/x"),
+        ("/mnt/x", f"{STATE}/dbfs/mnt/x"),
+        ("dbfs:/mnt/x", f"{STATE}/dbfs/mnt/x"),
+        ("/FileStore/x", f"{STATE}/dbfs/FileStore/x"),
+        ("/databricks-datasets/x", f"{STATE}/dbfs/databricks-datasets/x"),
+        ("/Workspace/Users/me", f"{STATE}/workspace/Users/me"),
+        ("s3://bucket", "/data/b"),
+        ("s3://bucket/k/l", "/data/b/k/l"),
+        ("s3a://bucket/k", "/data/b/k"),
+        ("gs://g/k", "/data/g/k"),
+        ("abfss://c@a.dfs.core.windows.net/k", "/data/a/k"),
+        ("/mnt/raw/k", "/data/raw/k"),
+        ("dbfs:/mnt/raw/k", "/data/raw/k"),
+        ("/dbfs/mnt/raw/k", "/data/raw/k"),
+    ],
+)
+def test_every_spelling_of_a_mapped_path(path: str, local: str) -> None:
+    assert MAP.local(path) == local
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/Volumes2/x",
+        "/volumes/x",
+        "Volumes/x",
+        "/tmp//x/./y",
+        "/tmp/Volumes/x",
+        "file:/tmp/x",
+        "s3://bucket2/k",
+        "s3://other",
+        "https://host/Volumes/x",
+        "",
+        "/",
+        ".",
+        "../Volumes",
+        "a:b",
+    ],
+)
+def test_what_no_prefix_covers_is_unchanged(path: str) -> None:
+    assert MAP.local(path) == path
+    assert MAP.user(path) == path
+
+
+@pytest.mark.parametrize(
+    ("path", "local"),
+    [
+        ("/Volumes/c/s/v/../w", f"{STATE}/volumes/c/s/w"),
+        ("/Volumes/../etc/passwd", "/etc/passwd"),
+        ("/Volumes/..", "/"),
+        ("/Volumes/c/../../Workspace/x", f"{STATE}/workspace/x"),
+        ("/tmp/../Volumes/x", f"{STATE}/volumes/x"),
+        ("//Volumes//x", f"{STATE}/volumes/x"),
+        ("/./Volumes/x", f"{STATE}/volumes/x"),
+        ("dbfs:/../../x", f"{STATE}/dbfs/x"),
+        ("s3://bucket/../../x", "/data/b/x"),
+    ],
+)
+def test_dots_are_resolved_in_the_users_name_before_the_prefix_is_looked_up(path: str, local: str) -> None:
+    assert MAP.local(path) == local
+
+
+def test_the_longest_prefix_wins_whatever_the_order_of_the_mounts() -> None:
+    entries = (("/a", "/1"), ("/a/b", "/2"), ("/a/b/c", "/3"))
+    for order in (entries, entries[::-1]):
+        assert [PathMap(order).local(p) for p in ("/a/x", "/a/b/x", "/a/b/c/x", "/a/bc")] == [
+            "/1/x",
+            "/2/x",
+            "/3/x",
+            "/1/bc",
+        ]
+
+
+@pytest.mark.parametrize("root", ["/Volumes/Disk/project", "/mnt/c/project", "/Workspace/Users/me/project"])
+def test_a_project_that_really_lies_below_a_prefix_stays_where_it_is(root: str) -> None:
+    here = PathMap.of(settings(root))
+    assert here.local(f"{root}/src/a.py") == f"{root}/src/a.py"
+    volume = here.local("/Volumes/c/s/v")
+    assert volume == f"{root}/.lakeward/local/volumes/c/s/v"
+    assert here.local(volume) == volume
+    assert here.user(volume) == "/Volumes/c/s/v"
+    assert here.user(f"{root}/src/a.py") == f"{root}/src/a.py"
+
+
+def test_python_sees_paths_but_no_uris_and_dbfs_only_below_its_own_name() -> None:
+    python = MAP.of_python()
+    assert python.local("/dbfs/x") == f"{STATE}/dbfs/x"
+    assert python.local("/Volumes/x") == f"{STATE}/volumes/x"
+    assert python.local("/mnt/raw/x") == "/data/raw/x"
+    for path in ("/mnt/x", "/FileStore/x", "dbfs:/x", "s3://bucket/x"):
+        assert python.local(path) == path
+
+
+def test_the_map_travels_as_json() -> None:
+    assert PathMap.from_json(MAP.as_json()) == MAP

@@ -1,0 +1,95 @@
+"""One session a process, on the lakehouse that is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from lakeward.session import (
+    Settings,
+    install_builder_hook,
+    planned,
+    session,
+    uninstall_builder_hook,
+)
+
+
+def test_the_same_settings_give_the_same_session(spark: SparkSession, suite_settings: Settings) -> None:
+    assert session(suite_settings) is spark
+    assert session() is spark
+
+
+def test_other_settings_give_another_lakehouse_in_the_same_jvm(
+    spark: SparkSession, suite_settings: Settings, tmp_path: Path
+) -> None:
+    spark.sql("CREATE OR REPLACE TABLE main.default.here AS SELECT 1 AS id")
+    other = session(Settings.here(tmp_path, environ={}, target="dev", catalog="dev", schema="bronze"))
+    assert other.sql("SELECT current_catalog(), current_schema()").first() == ("dev", "bronze")
+    assert not other.catalog.tableExists("main.default.here")
+    other.sql("CREATE TABLE t AS SELECT 2 AS id")
+    assert (tmp_path / ".lakeward/dev/warehouse/dev/bronze/t/_delta_log").is_dir()
+    assert session(suite_settings).table("main.default.here").count() == 1
+
+
+def test_the_builder_gives_lakewards_session_with_the_users_settings(spark: SparkSession) -> None:
+    install_builder_hook()
+    try:
+        built = SparkSession.builder.appName("mine").config("spark.sql.shuffle.partitions", "7").getOrCreate()
+        assert built is spark
+        assert built.conf.get("spark.sql.shuffle.partitions") == "7"
+    finally:
+        uninstall_builder_hook()
+        spark.conf.unset("spark.sql.shuffle.partitions")
+
+
+def test_the_hook_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = SparkSession.Builder.getOrCreate
+    monkeypatch.setenv("LAKEWARD_DISABLE", "1")
+    install_builder_hook()
+    assert SparkSession.Builder.getOrCreate is plain
+
+
+def test_session_follows_the_runtime_profile(spark: SparkSession) -> None:
+    assert spark.conf.get("spark.sql.ansi.enabled") == "true"
+    assert spark.sql("SELECT current_timezone()").first()[0] == "Etc/UTC"
+
+
+def test_volumes_dbfs_and_files_are_one_disk_under_the_users_names(
+    spark: SparkSession, suite_settings: Settings, tmp_path: Path
+) -> None:
+    spark.range(3).write.mode("overwrite").json("/Volumes/main/default/landing/x")
+    rows = spark.read.json("/Volumes/main/default/landing/x").select("id", "_metadata.file_path").collect()
+    assert sorted(r.id for r in rows) == [0, 1, 2]
+    assert all(r.file_path.startswith("file:/Volumes/main/default/landing/x/") for r in rows)
+    assert spark.read.json("dbfs:/Volumes/main/default/landing/x").count() == 3
+    assert spark.read.json("/Volumes/main/*/landing/x/*.json").count() == 3
+    assert list((suite_settings.volumes / "main/default/landing/x").glob("*.json"))
+    spark.range(2).write.mode("overwrite").save("dbfs:/tmp/d")
+    assert (
+        spark.read.load("/dbfs/tmp/d").count() == spark.sql("SELECT * FROM delta.`dbfs:/tmp/d`").count() == 2
+    )
+    spark.range(4).write.save(str(tmp_path / "plain"))
+    assert spark.read.load((tmp_path / "plain").as_uri()).count() == 4
+
+
+def test_planned_datasets_read_as_empty_tables_until_the_block_ends(spark: SparkSession) -> None:
+    with planned(spark) as planning:
+        planning.add("dev.nowhere.raw", StructType.fromDDL("id BIGINT, at TIMESTAMP"))
+        assert spark.table("dev.nowhere.RAW").columns == ["id", "at"]
+        assert spark.readStream.table("dev.nowhere.raw").isStreaming
+        assert spark.sql("SELECT * FROM STREAM(dev.nowhere.raw)").isStreaming
+        assert spark.table("dev.nowhere.raw").count() == 0
+    assert not spark.catalog.tableExists("dev.nowhere.raw")
+
+
+def test_a_python_function_over_the_rows_of_a_file_comes_to_an_end(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Columnar batches handed to a Python worker hang in Spark 4.2; they must not be on by default."""
+    spark.range(100).write.parquet(str(tmp_path / "rows"))
+    double = F.udf(lambda n: n * 2, "long")
+    assert spark.read.parquet(str(tmp_path / "rows")).select(F.sum(double("id"))).first() == (9900,)

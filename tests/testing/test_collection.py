@@ -1,0 +1,83 @@
+"""A suite that does not ask for Spark pays nothing for the plugin."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+CONFTEST = """\
+import sys
+
+def pytest_sessionfinish():
+    heavy = {"pyspark", "py4j", "pandas", "pyarrow", "rich"}
+    loaded = sorted({name.split(".")[0] for name in sys.modules} & heavy)
+    print("loaded:", loaded)
+"""
+SUITE = """\
+def test_arithmetic():
+    assert 1 + 1 == 2
+
+def test_with_spark(spark):
+    assert spark.range(1).count() == 1
+
+def test_with_lakehouse(lakehouse):
+    assert lakehouse
+"""
+HOOK = """\
+def test_who_makes_the_session():
+    from pyspark.sql import SparkSession
+    print("maker:", SparkSession.Builder.getOrCreate.__module__)
+"""
+
+
+def pytest_in(folder: Path, *arguments: str, **environ: str) -> str:
+    clean = {
+        name: value for name, value in os.environ.items() if not name.startswith(("LAKEWARD_", "PYTEST"))
+    }
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "lakeward.testing.plugin", "-s", "-q", *arguments],
+        cwd=folder,
+        env={**clean, **environ},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def project(folder: Path, suite: str) -> Path:
+    (folder / "conftest.py").write_text(CONFTEST)
+    (folder / "test_suite.py").write_text(suite)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    return folder
+
+
+def test_collecting_imports_no_pyspark(tmp_path: Path) -> None:
+    out = pytest_in(project(tmp_path, SUITE), "--collect-only")
+    assert "test_with_lakehouse" in out
+    assert "loaded: []" in out
+
+
+def test_running_a_test_without_spark_imports_no_pyspark(tmp_path: Path) -> None:
+    assert "loaded: []" in pytest_in(project(tmp_path, SUITE), "-k", "arithmetic")
+
+
+def test_a_builder_of_the_users_own_gives_lakewards_session(tmp_path: Path) -> None:
+    assert "maker: lakeward.session.hooks" in pytest_in(project(tmp_path, HOOK))
+
+
+def test_lakeward_disable_leaves_the_builder_alone(tmp_path: Path) -> None:
+    assert "maker: pyspark.sql.session" in pytest_in(project(tmp_path, HOOK), LAKEWARD_DISABLE="1")
+
+
+def test_the_suite_has_a_state_folder_of_its_own_that_is_gone_afterwards(tmp_path: Path) -> None:
+    suite = 'import os\n\ndef test_home():\n    print("home:", os.environ["LAKEWARD_HOME"])\n'
+    out = pytest_in(project(tmp_path, suite))
+    home = next(line for line in out.splitlines() if "home:" in line).split("home: ")[1].rstrip(".")
+    assert "lakeward-tests-" in home
+    assert not Path(home).exists()
+    assert not (tmp_path / ".lakeward").exists()

@@ -1,0 +1,61 @@
+"""The bundle of this repository, run in a lakehouse of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from lakeward import jobs
+from lakeward.bundle import load
+from lakeward.jobs import JobRun
+from lakeward.session import Settings, session
+from tests.wearables.frames import rows
+from tests.wearables.oracle import Lakehouse
+
+__all__ = ["ROOT", "Company"]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Company:
+    """One lakehouse of the bundle's target dev, in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.bundle = load(ROOT, "dev", user="ann", environ={})
+        self.settings = Settings.here(folder, environ={}, target="dev")
+        self.schema = "dev.dev_ann_wearables"
+
+    def run(self, source: Path, **parameters: str) -> JobRun:
+        """One run of the job, which must succeed."""
+        given = {"source": str(source), **parameters}
+        run = jobs.run(self.bundle, "daily", settings=self.settings, parameters=given)
+        assert [(task.task_key, task.state, task.error) for task in run.tasks] == [
+            ("land", "SUCCESS", None),
+            ("refresh", "SUCCESS", None),
+            ("check", "SUCCESS", None),
+        ]
+        return run
+
+    def differences(self, expected: Lakehouse) -> Mapping[str, Any]:
+        """The datasets that differ from the oracle's, with rows that only one side has."""
+        differing = {}
+        for field in fields(expected):
+            wanted, got = getattr(expected, field.name), self.rows(field.name)
+            if wanted != got:
+                differing[field.name] = {"missing": list(wanted - got)[:3], "extra": list(got - wanted)[:3]}
+        return differing
+
+    def rows(self, name: str) -> Counter[tuple[Any, ...]]:
+        return rows(session(self.settings).table(f"{self.schema}.{name}"), name)
+
+    def versions(self) -> dict[str, int]:
+        """The newest version of each table."""
+        spark = session(self.settings)
+        names = [row["tableName"] for row in spark.sql(f"SHOW TABLES IN {self.schema}").collect()]
+        return {
+            name: spark.sql(f"DESCRIBE HISTORY {self.schema}.{name} LIMIT 1").collect()[0]["version"]
+            for name in names
+        }

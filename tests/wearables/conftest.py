@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fixtures.generate import generate
+
+from tests.wearables.oracle import Lakehouse, lakehouse
+
+
+@pytest.fixture(scope="session")
+def deliveries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Generated data of five users on seven days."""
+    folder = tmp_path_factory.mktemp("deliveries")
+    generate(folder, users=5, days=7, seed=7, longest=120)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def expected(deliveries: Path) -> Lakehouse:
+    """What the oracle makes of `deliveries`."""
+    return lakehouse(deliveries)

@@ -1,0 +1,44 @@
+"""The job's last task sees when tables contradict each other, and says which."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.wearables.frames import batch
+from wearables.jobs.check import CheckError, failures, main
+
+
+@pytest.fixture
+def schema(spark: SparkSession, deliveries: Path, tmp_path: Path) -> str:
+    """All tables, consistent, in main.checked."""
+    spark.sql("CREATE SCHEMA IF NOT EXISTS main.checked")
+    for name, frame in batch(spark, deliveries, tmp_path).items():
+        frame.write.mode("overwrite").option("overwriteSchema", "true").saveAsTable(f"main.checked.{name}")
+    return "main.checked"
+
+
+def test_consistent_tables_pass_and_each_contradiction_is_named(
+    spark: SparkSession, schema: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["--catalog", "main", "--schema", "checked"])
+    assert "all checks hold in main.checked" in capsys.readouterr().out
+
+    spark.sql("DELETE FROM main.checked.quarantine WHERE feed = 'registrations'")
+    spark.sql("DELETE FROM main.checked.heart_rate WHERE device_id = 3800000000")
+    spark.sql(
+        "INSERT INTO main.checked.completed_workouts SELECT * FROM main.checked.completed_workouts LIMIT 1"
+    )
+    spark.sql("UPDATE main.checked.workout_bpm_summary SET max_bpm = max_bpm + 1 WHERE user_id = 10000")
+    bronze, registrations, keys, gold = failures(spark, schema)
+    assert bronze.startswith("bronze has ")
+    assert bronze.endswith("are unaccounted for")
+    assert registrations.startswith("registrations has ")
+    assert keys == "completed_workouts has 1 keys (user_id, session_id) with more than one row"
+    assert gold.startswith("workout_bpm_summary differs in ")
+    with pytest.raises(
+        CheckError, match=r"4 checks failed in `main`\.`checked`: bronze has .*; registrations has"
+    ):
+        main(["--catalog", "main", "--schema", "checked"])

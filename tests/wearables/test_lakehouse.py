@@ -1,0 +1,99 @@
+"""The job `daily` of the bundle, end to end: land, pipeline, checks (spec domain.md §2–§4, §7).
+
+However the files arrive, the tables are those that the oracle computes from all of them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fixtures.generate import generate
+
+from tests.wearables.company import Company
+from tests.wearables.oracle import Lakehouse, lakehouse
+
+
+@pytest.fixture
+def company(tmp_path: Path) -> Company:
+    return Company(tmp_path / "lakehouse")
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("source")
+    generate(folder, users=4, days=5, seed=11, longest=90)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wanted(source: Path) -> Lakehouse:
+    return lakehouse(source)
+
+
+@pytest.fixture
+def only(source: Path, tmp_path: Path) -> Callable[[Callable[[str], bool]], Path]:
+    """A source folder with those daily files whose names fit, and the registrations."""
+    folder = tmp_path / "part"
+
+    def make(fits: Callable[[str], bool]) -> Path:
+        shutil.copytree(
+            source, folder, ignore=lambda _, names: [n for n in names if n[:2] == "20" and not fits(n)]
+        )
+        return folder
+
+    return make
+
+
+def test_all_files_at_once_give_the_tables_of_the_oracle_and_a_further_run_writes_nothing(
+    company: Company, source: Path, wanted: Lakehouse
+) -> None:
+    first = company.run(source)
+    assert company.differences(wanted) == {}
+    written = {dataset.name.split(".")[-1]: dataset.rows_written for dataset in first.datasets}
+    assert written["bronze"] == sum(wanted.bronze.values())
+
+    before = company.versions()
+    again = company.run(source)
+    assert company.versions() == before
+    assert [dataset.rows_written for dataset in again.datasets] == [0] * len(again.datasets)
+
+
+def test_the_days_one_run_at_a_time_give_the_same_tables(
+    company: Company, source: Path, wanted: Lakehouse
+) -> None:
+    days = len(list((source / "daily").iterdir()))
+    for taken in range(1, days + 1):
+        company.run(source, days="1")
+        landed = company.settings.volumes / "dev" / "dev_ann_wearables" / "landing" / "daily"
+        assert len(list(landed.iterdir())) == taken
+    assert company.differences(wanted) == {}
+
+
+def test_later_days_first_give_the_same_tables_and_a_new_file_adds_exactly_its_rows(
+    company: Company, source: Path, wanted: Lakehouse, only: Callable[[Callable[[str], bool]], Path]
+) -> None:
+    part = only(lambda name: name >= "2019-12-18")
+    company.run(part)
+    assert company.differences(lakehouse(part)) == {}
+
+    shutil.copytree(source, part, dirs_exist_ok=True)
+    before = company.rows("bronze")
+    company.run(part)
+    added = company.rows("bronze") - before
+    assert {row[8] for row in added} == {"2019-12-16.json.gz", "2019-12-17.json"}
+    assert company.differences(wanted) == {}
+
+
+def test_all_fourteen_real_days_give_the_tables_of_the_oracle(company: Company, data: Path) -> None:
+    company.run(data / "wearables")
+    assert company.differences(lakehouse(data / "wearables")) == {}
+
+
+@pytest.mark.slow
+def test_the_real_days_one_run_at_a_time_give_the_same_tables(company: Company, data: Path) -> None:
+    for _ in range(14):
+        company.run(data / "wearables", days="1")
+    assert company.differences(lakehouse(data / "wearables")) == {}

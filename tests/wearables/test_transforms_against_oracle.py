@@ -1,0 +1,51 @@
+"""Spark's batch reader and the transforms give, row for row, what plain Python gives from the same files."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tests.wearables.frames import batch, rows
+from tests.wearables.oracle import Lakehouse, lakehouse
+
+
+def differences(expected: Lakehouse, source: Path, spark: SparkSession, scratch: Path) -> dict[str, object]:
+    """The datasets that differ, each with a few of the rows that only one side has."""
+    tables = batch(spark, source, scratch)
+    differing = {}
+    for field in fields(expected):
+        wanted, got = getattr(expected, field.name), rows(tables[field.name], field.name)
+        if wanted != got:
+            differing[field.name] = {"missing": list(wanted - got)[:3], "extra": list(got - wanted)[:3]}
+    return differing
+
+
+def test_generated_deliveries_give_the_datasets_of_the_oracle(
+    spark: SparkSession, deliveries: Path, expected: Lakehouse, tmp_path: Path
+) -> None:
+    assert all(getattr(expected, field.name) for field in fields(expected)), (
+        "each dataset has rows to compare"
+    )
+    assert differences(expected, deliveries, spark, tmp_path) == {}
+
+
+def test_the_time_zone_of_the_session_changes_no_row(
+    spark: SparkSession, deliveries: Path, expected: Lakehouse, tmp_path: Path
+) -> None:
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        assert differences(expected, deliveries, spark, tmp_path) == {}
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", str(before))
+
+
+def test_all_fourteen_real_days_give_the_datasets_of_the_oracle(
+    spark: SparkSession, data: Path, tmp_path: Path
+) -> None:
+    source = data / "wearables"
+    expected = lakehouse(source)
+    assert (sum(expected.bronze.values()), sum(expected.registered_users.values())) == (68_603, 11)
+    assert differences(expected, source, spark, tmp_path) == {}
