@@ -37,7 +37,7 @@ def pytest_in(folder: Path, *arguments: str, **environ: str) -> str:
         name: value for name, value in os.environ.items() if not name.startswith(("LAKEWARD_", "PYTEST"))
     }
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "lakeward.testing.plugin", "-s", "-q", *arguments],
+        [sys.executable, "-m", "pytest", "-s", "-q", *arguments],
         cwd=folder,
         env={**clean, **environ},
         capture_output=True,
