@@ -11,7 +11,7 @@ from lakeward.bundle.node import Node, Position, failure
 from lakeward.bundle.yaml_reader import parse
 from lakeward.errors import BundleError
 
-__all__ = ["ROOT_FILES", "find_root", "read", "root_file"]
+__all__ = ["ROOT_FILES", "find_root", "read", "read_file", "root_file"]
 
 ROOT_FILES = ("databricks.yml", "databricks.yaml", "bundle.yml", "bundle.yaml")
 
@@ -49,7 +49,7 @@ def read(root: Path) -> Node:
 
     Raises BundleError when a file is not YAML, an include names no file, or two files define one resource.
     """
-    tree = _parsed(root_file(root), root)
+    tree = read_file(root_file(root), root)
     patterns = tree.get("include")
     if patterns is None:
         require_unique(tree)
@@ -59,7 +59,7 @@ def read(root: Path) -> Node:
     included: dict[Path, None] = {}
     for pattern in patterns.value:
         included.update(dict.fromkeys(_matches(pattern, root)))
-    additions = [_parsed(file, root) for file in included]
+    additions = [read_file(file, root) for file in included]
     for addition in additions:
         if "include" in addition.children:
             message = "only the root file may include others."
@@ -86,7 +86,11 @@ def _matches(pattern: Node, root: Path) -> list[Path]:
     return [path for path in found if path.parent != root or path.name not in ROOT_FILES]
 
 
-def _parsed(file: Path, root: Path) -> Node:
+def read_file(file: Path, root: Path) -> Node:
+    """Return one file below `root` as a tree whose positions are relative to it.
+
+    Raises BundleError when it cannot be read, or is not a YAML (or JSON) mapping.
+    """
     name = file.relative_to(root).as_posix()
     try:
         text = file.read_text(encoding="utf-8")
@@ -99,6 +103,6 @@ def _parsed(file: Path, root: Path) -> Node:
     tree = parse(text, name)
     if not isinstance(tree.value, dict):
         raise failure(
-            "YAML_INVALID", tree.position, "a bundle file is a mapping at its top (`resources:` …)."
+            "YAML_INVALID", tree.position, "the top of this file has to be a mapping (`resources:` …)."
         )
     return tree

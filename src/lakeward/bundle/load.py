@@ -69,10 +69,15 @@ def resolved(
     given: Mapping[str, str],
     user: str,
     environ: Mapping[str, str],
+    confined: bool = True,
+    called: str | None = None,
 ) -> Bundle:
-    """Return `tree`, the merged files of a bundle, as the resolved bundle of `target`; see `load`."""
+    """Return `tree`, the merged files of a bundle, as the resolved bundle of `target`; see `load`.
+
+    Not `confined`, paths may lead out of `root`. A tree without targets has one that is `called` so.
+    """
     _require_sections(tree)
-    chosen = targets.choose(tree, target)
+    chosen = called or targets.choose(tree, target)
     tree = targets.select(tree, chosen)
     require_unique(tree)
     name = tree.children["bundle"].get("name")
@@ -86,7 +91,7 @@ def resolved(
     own = variables.read_overrides(root, chosen)
     tree = variables.assign(tree, given=given, environ=environ, overrides=own, target=chosen)
     tree = references.resolve(tree, _EARLY)
-    tree = paths.relative_to_root(tree)
+    tree = paths.relative_to_root(tree, confined=confined)
     tree = inherit_run_as(tree)
     modes.require_mode(tree, explicit_root=explicit_root)
     tree = presets.apply(tree, presets.presets_of(tree))

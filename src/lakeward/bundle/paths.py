@@ -39,11 +39,11 @@ _DEPENDENCY = re.compile(r"(?P<option>-r |-e |--requirement |--editable )?(?P<pa
 _ELSEWHERE = re.compile(r"/|\$\{|[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
-def relative_to_root(tree: Node) -> Node:
+def relative_to_root(tree: Node, *, confined: bool = True) -> Node:
     """Return `tree` with every path of a local file rewritten relative to the bundle's folder.
 
-    Absolute paths, URLs and requirements stay. Raises BundleError(PATH_OUTSIDE) for a path of a resource
-    that leaves the bundle.
+    Absolute paths, URLs and requirements stay. `confined`, a path of a resource that leaves the bundle
+    raises BundleError(PATH_OUTSIDE).
     """
     for path, leaf in list(walk(tree)):
         if not isinstance(leaf.value, str) or not leaf.value:
@@ -52,17 +52,17 @@ def relative_to_root(tree: Node) -> Node:
         if _DEPENDENCIES.fullmatch(name):
             found = _DEPENDENCY.fullmatch(leaf.value)
             if found is not None:
-                local = f"{found['option'] or ''}./{_rewritten(leaf, found['path'], path)}"
+                local = f"{found['option'] or ''}./{_rewritten(leaf, found['path'], path, confined)}"
                 tree = with_value(tree, path, Node(local, leaf.position))
         elif _PATHS.fullmatch(name) and not _ELSEWHERE.match(leaf.value):
-            tree = with_value(tree, path, Node(_rewritten(leaf, leaf.value, path), leaf.position))
+            tree = with_value(tree, path, Node(_rewritten(leaf, leaf.value, path, confined), leaf.position))
     return tree
 
 
-def _rewritten(leaf: Node, text: str, path: Path) -> str:
+def _rewritten(leaf: Node, text: str, path: Path, confined: bool) -> str:
     folder = posixpath.dirname(leaf.position.file)
     joined = posixpath.normpath(posixpath.join(folder, text))
-    if path[0] == "resources" and (joined == ".." or joined.startswith("../")):
+    if confined and path[0] == "resources" and (joined == ".." or joined.startswith("../")):
         message = f"`{text}` leads out of the bundle's folder."
         next_step = (
             "Only files of the bundle are deployed. Paths are relative to the file that they stand in."

@@ -1,4 +1,4 @@
-"""`lakeward run KEY`: a job or a pipeline of the bundle in this folder."""
+"""`lakeward run KEY`: a job or a pipeline of the bundle in this folder, or the job of a file."""
 
 from __future__ import annotations
 
@@ -48,11 +48,16 @@ def run(
     as_json: bool,
     **flags: Any,
 ) -> int:
-    """Run the job or pipeline KEY of the bundle in this folder."""
-    from lakeward.cli import next_steps, pipelines_of
-    from lakeward.cli.target import here
+    """Run the job or pipeline KEY of the bundle in this folder.
 
-    place = here(target, variables)
+    Where there is no bundle, KEY is a file with the settings of a job, as the Jobs API takes them, or with
+    `resources: jobs:`. FILE:JOB names one of several.
+    """
+    from lakeward.cli import next_steps, pipelines_of
+    from lakeward.cli.target import here, in_file
+
+    named = in_file(key, target, variables)
+    place, key = named or (here(target, variables), key)
     bundle = place.the_bundle(key)
     title = f"{key} · {bundle.target}"
     if bundle.kind_of(key) == "job":
@@ -82,7 +87,7 @@ def run(
         return next_steps.after(
             result.datasets,
             prefix=pipelines_of.prefix(bundle, pipeline, place.settings),
-            target=bundle.target,
+            target=None if named else bundle.target,
             events_of=pipeline,
         )
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lakeward.bundle import Bundle
     from lakeward.session import Settings
 
-__all__ = ["Place", "here", "home_of_pipeline"]
+__all__ = ["Place", "here", "home_of_pipeline", "in_file"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,35 @@ def here(target: str | None = None, variables: Mapping[str, str] | None = None) 
         place = Place(bundle, Settings.here(root, target=bundle.target))
     failures.state_folder.set(place.settings.state)
     return place
+
+
+def in_file(
+    asked: str, target: str | None = None, variables: Mapping[str, str] | None = None
+) -> tuple[Place, str] | None:
+    """The place and the key of a job that `asked` takes from a file (`job.json`, `jobs.yml:nightly`).
+
+    None when `asked` is no file but a key. The state is this folder's, as for everything without a bundle.
+    Raises `BundleError` for a file that cannot be read, `UsageError` for what only a bundle has.
+    """
+    from lakeward.bundle import is_job_file, load_jobs, only_job
+    from lakeward.session import Settings
+
+    if not is_job_file(asked):
+        return None
+    for option, value in (("-t", target), ("--var", variables)):
+        if value:
+            raise UsageError(
+                "OPTION_NEEDS_BUNDLE",
+                f"{option} was given, and {asked} is a file: only a bundle has targets and variables.",
+                next_step=f"Leave {option} out, or name a job of the bundle by its key.",
+            )
+    name, key = asked, None
+    if not Path(asked).exists() and not is_job_file(asked.rpartition(":")[2]):
+        name, _, key = asked.rpartition(":")
+    settings = Settings.here(Path.cwd())
+    bundle = load_jobs(Path(name), user=settings.user)
+    failures.state_folder.set(settings.state)
+    return Place(bundle, settings), only_job(bundle, name, key)
 
 
 def home_of_pipeline(pipeline: Mapping[str, Any], settings: Settings) -> tuple[str, str]:

@@ -1,0 +1,112 @@
+"""A file with job definitions, read as a bundle that has nothing else.
+
+Two forms: the settings of one job, as the Jobs API takes them (`name`, `tasks` …) or gives them back
+(`job_id`, `settings`), and the `resources: jobs:` of a bundle, as the workspace exports them.
+Source: https://docs.databricks.com/api/workspace/jobs/create and …/dev-tools/bundles/job-task-types
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from lakeward.bundle.includes import read_file
+from lakeward.bundle.keys import require_unique
+from lakeward.bundle.load import resolved
+from lakeward.bundle.model import Bundle
+from lakeward.bundle.near import suggestion
+from lakeward.bundle.node import Node, failure, lift
+from lakeward.errors import BundleError
+
+__all__ = ["is_job_file", "load_jobs", "only_job"]
+
+_SUFFIXES = (".json", ".yml", ".yaml")
+# Older than jobs of several tasks; the API still takes them.
+_SINGLE = ("notebook_task", "spark_python_task", "python_wheel_task", "spark_jar_task", "spark_submit_task")
+
+
+def is_job_file(name: str) -> bool:
+    """Tell whether `name`, given where a key is expected, names a file: `job.json`, `jobs.yml:nightly`.
+
+    >>> [is_job_file(name) for name in ("daily", "job.json", "jobs.yml:nightly")]
+    [False, True, True]
+    """
+    return name.endswith(_SUFFIXES) or name.rpartition(":")[0].endswith(_SUFFIXES)
+
+
+def load_jobs(file: Path, *, user: str) -> Bundle:
+    """Return the jobs of `file` as a bundle in its folder, with the target `local`.
+
+    Relative paths are meant from the file's folder and may leave it. Raises BundleError: FILE_UNREADABLE,
+    YAML_INVALID, JOB_FILE_INVALID with file, line and column, and what a bundle's references refuse.
+    """
+    if not file.is_file():
+        there = "is a folder" if file.is_dir() else "is not there"
+        raise BundleError(
+            "FILE_UNREADABLE",
+            f"The job file {file} {there}.",
+            next_step="Name a file with the settings of a job, in JSON or YAML.",
+        )
+    root = file.resolve().parent
+    content = read_file(root / file.name, root)
+    place = content.position
+    name = lift({"name": _key_of(file)}, place)
+    tree = Node({"bundle": name, "resources": _resources(content, file)}, place)
+    require_unique(tree)
+    return resolved(
+        tree, root=root, target=None, given={}, user=user, environ={}, confined=False, called="local"
+    )
+
+
+def only_job(bundle: Bundle, file: str, key: str | None) -> str:
+    """Return the job that is meant: `key`, else the only one. Raises BundleError(KEY_UNKNOWN)."""
+    if key is not None:
+        if key in bundle.jobs:
+            return key
+        message = f"{file} has no job `{key}`."
+        raise BundleError("KEY_UNKNOWN", message, next_step=suggestion(key, bundle.jobs, what="jobs"))
+    if len(bundle.jobs) == 1:
+        return next(iter(bundle.jobs))
+    names = ", ".join(bundle.jobs)
+    raise BundleError(
+        "KEY_UNKNOWN",
+        f"{file} has {len(bundle.jobs)} jobs: {names}.",
+        next_step=f"Name one of them: {file}:{next(iter(bundle.jobs))}",
+    )
+
+
+def _resources(content: Node, file: Path) -> Node:
+    place = content.position
+    if "resources" in content.children:
+        resources = content.children["resources"]
+        if not (resources.get("jobs") or Node({}, place)).children:
+            raise failure("JOB_FILE_INVALID", resources.position, "there are no `jobs` below `resources`.")
+        return resources
+    settings = content.get("settings") or content
+    if settings.get("tasks") is None:
+        raise _no_job(settings)
+    if not isinstance(settings.children["tasks"].value, list):
+        position = settings.children["tasks"].position
+        raise failure("JOB_FILE_INVALID", position, "`tasks` has to be a list of tasks.")
+    return Node({"jobs": Node({_key_of(file): settings}, place)}, place)
+
+
+def _no_job(settings: Node) -> BundleError:
+    old = next((name for name in _SINGLE if name in settings.children), None)
+    if old is not None:
+        message = f"`{old}` stands beside the job's name, as in version 2.0 of the Jobs API."
+        next_step = f"Put it into a list: tasks: [{{task_key: main, {old}: …}}]"
+        return failure("JOB_FILE_INVALID", settings.children[old].position, message, next_step=next_step)
+    has = ", ".join(list(settings.children)[:6]) or "nothing"
+    return failure(
+        "JOB_FILE_INVALID",
+        settings.position,
+        f"this is no job: it has {has}, and neither `tasks` nor `resources: jobs:`.",
+        next_step="`databricks jobs get JOB_ID` prints a job as it is expected here.",
+    )
+
+
+def _key_of(file: Path) -> str:
+    """The file's name as a key: `nightly.job.yml` is `nightly`."""
+    stem = re.sub(r"(\.job)?\.(json|ya?ml)$", "", file.name)
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", stem).strip("_") or "job"
