@@ -6,6 +6,17 @@ Importing this room starts nothing and does not import pyspark.
 """
 
 from lakeward.pipelines.model import DatasetResult, ExpectationResult, Progress, Update
+from lakeward.pipelines.parameters import FUNCTIONS, Function, Parameter, function
 from lakeward.pipelines.update import run
 
-__all__ = ["DatasetResult", "ExpectationResult", "Progress", "Update", "run"]
+__all__ = [
+    "FUNCTIONS",
+    "DatasetResult",
+    "ExpectationResult",
+    "Function",
+    "Parameter",
+    "Progress",
+    "Update",
+    "function",
+    "run",
+]

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines import reads
+from lakeward.pipelines.binding import Values, declared
 from lakeward.pipelines.elements import Flow
-from lakeward.pipelines.handles import function_name, handle, required
-from lakeward.pipelines.options import conf, warn_unused
+from lakeward.pipelines.handles import function_name, handle
+from lakeward.pipelines.options import conf
+from lakeward.pipelines.registry import Registry
 
 __all__ = ["append_flow", "read", "read_stream"]
 
 
-def append_flow(
-    *,
-    target: str,
-    name: str | None = None,
-    once: bool = False,
-    spark_conf: Mapping[str, str] | None = None,
-    comment: str | None = None,  # noqa: ARG001  # accepted: a flow is shown nowhere with a comment
-    depends_on: str | Sequence[str] | None = None,
-    import_checkpoint: Any = None,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+@declared
+def append_flow(registry: Registry, values: Values) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A query whose new records are appended to the streaming table `target` (spec §4)."""
-    registry = required("append_flow")
-    warn_unused(registry, "append_flow", import_checkpoint=import_checkpoint)
-    settings = conf("append_flow", spark_conf)
+    target, name, depends_on = values["target"], values["name"], values["depends_on"]
+    settings = conf("append_flow", values["spark_conf"])
     waits = (depends_on,) if isinstance(depends_on, str) else tuple(depends_on or ())
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,7 +34,7 @@ def append_flow(
             )
         pending.declares = label
         key = registry.key(target, view=False)
-        registry.flows.append(Flow(label, key, callable_, pending.place, once, settings, waits))
+        registry.flows.append(Flow(label, key, callable_, pending.place, values["once"], settings, waits))
         return callable_
 
     return decorate

@@ -15,24 +15,18 @@ from typing import Any
 
 from lakeward.pipelines import decorators, expect, flows
 from lakeward.pipelines.later import LATER
+from lakeward.pipelines.parameters import FUNCTIONS
 from lakeward.session import patches
 
 __all__ = ["API", "serving"]
 
-API: dict[str, Callable[..., Any]] = {
-    "table": decorators.table,
-    "materialized_view": decorators.materialized_view,
-    "temporary_view": decorators.temporary_view,
-    "view": decorators.temporary_view,
-    "create_view": decorators.temporary_view,
-    "create_table": decorators.create_table,
-    "create_streaming_table": decorators.create_streaming_table,
-    "create_target_table": decorators.create_streaming_table,
-    "create_streaming_live_table": decorators.create_streaming_table,
-    "append_flow": flows.append_flow,
-    "read": flows.read,
-    "read_stream": flows.read_stream,
+_THERE: dict[str, Callable[..., Any]] = {
+    **{name: getattr(decorators, name) for name in decorators.__all__},
+    **{name: getattr(flows, name) for name in flows.__all__},
     **{name: getattr(expect, name) for name in expect.__all__},
+}
+API: dict[str, Callable[..., Any]] = {
+    **{name: _THERE[row.name] for row in FUNCTIONS if not row.lacking for name in row.names},
     **LATER,
 }
 _WHY = "pipeline files declare into lakeward's graph"

@@ -1,0 +1,187 @@
+"""Every function of the pipeline API with its parameters, and what this runtime does about each.
+
+The table is the one source: the functions themselves bind, warn and refuse by it, the modules that user
+files import get their names from it, and `lakeward check` reads it (pipelines.md §1.1, §1.2).
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+__all__ = ["FUNCTIONS", "Function", "Parameter", "Verdict", "function"]
+
+Verdict = Literal["supported", "accepted", "refused"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter. `verdict`: supported; accepted (does nothing here, one warning says so); refused.
+
+    `note` says why, and what holds instead. A refused parameter may be given its `default`.
+    """
+
+    name: str
+    default: Any = None
+    verdict: Verdict = "supported"
+    note: str = ""
+    required: bool = False
+
+    def is_given(self, value: Any) -> bool:
+        """Whether `value` asks for something: None, False and the default, in any case, ask for nothing."""
+        if value is None or value is False:
+            return False
+        if isinstance(value, str) and isinstance(self.default, str):
+            return value.lower() != self.default.lower()
+        return bool(value != self.default)
+
+
+@dataclass(frozen=True)
+class Function:
+    """One function or decorator. The first `positional` parameters may be given by position.
+
+    `lacking` is what a function that is not there yet would do, as a noun; empty for those that are.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...] = ()
+    positional: int = 0
+    aliases: tuple[str, ...] = ()
+    lacking: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name and the older ones."""
+        return (self.name, *self.aliases)
+
+    def parameter(self, name: str) -> Parameter | None:
+        """The parameter called `name`, None for one that nobody knows."""
+        return next((parameter for parameter in self.parameters if parameter.name == name), None)
+
+    def signature(self) -> inspect.Signature:
+        """The parameters as Python knows them."""
+        kinds = inspect.Parameter
+        return inspect.Signature(
+            [
+                kinds(
+                    parameter.name,
+                    kinds.POSITIONAL_OR_KEYWORD if index < self.positional else kinds.KEYWORD_ONLY,
+                    default=kinds.empty if parameter.required else parameter.default,
+                )
+                for index, parameter in enumerate(self.parameters)
+            ]
+        )
+
+
+_NOT_YET = "not there yet"
+_PRIVATE = "the table is made in the pipeline's schema and can be read from outside"
+
+_QUERY = Parameter("query_function")
+_NAME = Parameter("name")
+_COMMENT = Parameter("comment")
+_CONF = Parameter("spark_conf")
+_EXPECT_ALL = tuple(Parameter(name) for name in ("expect_all", "expect_all_or_drop", "expect_all_or_fail"))
+_STORAGE = (
+    Parameter("table_properties"),
+    Parameter("path", None, "accepted", "tables live in the warehouse folder"),
+    Parameter("partition_cols"),
+    Parameter(
+        "cluster_by_auto",
+        False,
+        "accepted",
+        "clustering columns are never chosen by themselves; name them with cluster_by",
+    ),
+    Parameter("cluster_by"),
+    Parameter("schema"),
+    Parameter("row_filter", None, "accepted", "row filters are not enforced on a local lakehouse"),
+    Parameter("private", None, "accepted", _PRIVATE),
+    Parameter("format", "delta", "refused", "datasets are Delta tables; leave format out"),
+)
+_TEMPORARY = Parameter("temporary", None, "accepted", _PRIVATE)
+_REPLACE = tuple(
+    Parameter(name, None, "refused", _NOT_YET) for name in ("replace_using", "sequence_by", "replace_where")
+)
+_TABLE = (_QUERY, _NAME, _COMMENT, _CONF, *_STORAGE, _TEMPORARY, *_REPLACE)
+_STREAMING_TABLE = (
+    Parameter("name", required=True),
+    _COMMENT,
+    Parameter("spark_conf", None, "accepted", "settings are the flows'; give them to append_flow"),
+    *(parameter for parameter in _STORAGE if parameter.name in ("table_properties", "path")),
+    *(parameter for parameter in _STORAGE if parameter.name in ("partition_cols", "schema")),
+    *_EXPECT_ALL,
+    *(parameter for parameter in _STORAGE if parameter.name in ("cluster_by", "row_filter")),
+    *(parameter for parameter in _STORAGE if parameter.name in ("cluster_by_auto", "private", "format")),
+)
+_RULE = (Parameter("description", required=True), Parameter("constraint", required=True))
+_RULES = (Parameter("expectations", required=True),)
+_DATASET = (Parameter("name", required=True),)
+
+FUNCTIONS: tuple[Function, ...] = (
+    Function("table", _TABLE, 1),
+    Function(
+        "materialized_view",
+        (
+            *(_QUERY, _NAME, _COMMENT, _CONF, *_STORAGE, _TEMPORARY),
+            Parameter(
+                "refresh_policy", None, "accepted", "views are recomputed whenever their inputs changed"
+            ),
+        ),
+        1,
+    ),
+    Function("temporary_view", (_QUERY, _NAME, _COMMENT, _CONF), 1, ("view", "create_view")),
+    Function("create_table", (*_TABLE, *_EXPECT_ALL), 1),
+    Function(
+        "create_streaming_table",
+        _STREAMING_TABLE,
+        len(_STREAMING_TABLE),
+        ("create_target_table", "create_streaming_live_table"),
+    ),
+    Function(
+        "append_flow",
+        (
+            Parameter("target", required=True),
+            _NAME,
+            Parameter("once", False),
+            _CONF,
+            Parameter("comment", note="a flow is shown nowhere with a comment"),
+            Parameter("depends_on"),
+            Parameter(
+                "import_checkpoint",
+                None,
+                "accepted",
+                "flows keep their checkpoints in the pipeline's storage",
+            ),
+        ),
+    ),
+    Function("expect", _RULE, 2),
+    Function("expect_or_drop", _RULE, 2),
+    Function("expect_or_fail", _RULE, 2),
+    Function("expect_all", _RULES, 1),
+    Function("expect_all_or_drop", _RULES, 1),
+    Function("expect_all_or_fail", _RULES, 1),
+    Function("read", _DATASET, 1),
+    Function("read_stream", _DATASET, 1),
+    Function("create_auto_cdc_flow", aliases=("apply_changes",), lacking="AUTO CDC"),
+    Function(
+        "create_auto_cdc_from_snapshot_flow",
+        aliases=("apply_changes_from_snapshot",),
+        lacking="AUTO CDC from snapshots",
+    ),
+    Function("create_sink", lacking="A sink"),
+    Function("foreach_batch_sink", lacking="A foreach-batch sink"),
+    Function("update_flow", lacking="An update flow"),
+    Function("replace_flow", lacking="A replace flow"),
+    Function("on_event_hook", lacking="An event hook"),
+)
+
+
+@cache
+def _by_name() -> dict[str, Function]:
+    return {name: each for each in FUNCTIONS for name in each.names}
+
+
+def function(name: str) -> Function | None:
+    """The function that is called `name`, by an older name too; None for one that nobody knows."""
+    return _by_name().get(name)
