@@ -14,6 +14,6 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str) -> ModuleType:
     # `import lakeward` must cost nothing: rooms are loaded when they are asked for.
-    if name in ("session", "pipelines", "bundle", "jobs", "testing"):
+    if name in ("session", "pipelines", "bundle", "dbutils", "jobs", "testing"):
         return importlib.import_module(f"lakeward.{name}")
     raise AttributeError(f"module 'lakeward' has no attribute '{name}'")

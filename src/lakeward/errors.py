@@ -10,7 +10,8 @@
     │   └── UnknownFieldException          new fields met while parsing (UNKNOWN_FIELD_EXCEPTION)
     ├── PipelineError                      a pipeline's sources or graph
     │   └── ExpectationViolation           expect_or_fail met a record that breaks it
-    └── JobError                           a job's tasks
+    ├── JobError                           a job's tasks
+    └── DbutilsError                       a call of `dbutils` that cannot be carried out
 
 A message reads: condition, what was asked, what was there, what to do next.
 """
@@ -21,6 +22,7 @@ __all__ = [
     "BundleError",
     "CloudFilesError",
     "ConfigurationError",
+    "DbutilsError",
     "ExpectationViolation",
     "JobError",
     "LakewardError",
@@ -91,3 +93,7 @@ class ExpectationViolation(PipelineError):
 
 class JobError(LakewardError):
     """A job whose definition or task failed."""
+
+
+class DbutilsError(LakewardError):
+    """A call of `dbutils` that cannot be carried out; `condition` is the platform's Java class, or ours."""

@@ -19,9 +19,10 @@ from lakeward.testing.on_import import OnImport
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from lakeward.dbutils import DBUtils
     from lakeward.testing.lakehouse import Lakehouse
 
-__all__ = ["lakehouse", "pytest_configure", "pytest_unconfigure", "spark"]
+__all__ = ["dbutils", "lakehouse", "pytest_configure", "pytest_unconfigure", "spark"]
 
 home_key = pytest.StashKey[Path]()
 watch_key = pytest.StashKey[OnImport]()
@@ -68,6 +69,15 @@ def spark() -> SparkSession:
     from lakeward.session import session
 
     return session()
+
+
+@pytest.fixture
+def dbutils() -> Iterator[DBUtils]:
+    """`dbutils` with widgets of this test alone, on the lakehouse that is in force."""
+    from lakeward.dbutils import DBUtils, Environment, using
+
+    with using(Environment()):
+        yield DBUtils()
 
 
 @pytest.fixture

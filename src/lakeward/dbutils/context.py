@@ -1,0 +1,152 @@
+"""The notebook context: which notebook this is, for whom and where it runs.
+
+Field names and the layout of the two JSON forms are the platform's; a lakehouse on one machine has no
+workspace, so its host is loopback and its token opens nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lakeward.dbutils.options import Option, ScalaMap
+from lakeward.session import Settings
+
+__all__ = ["Context", "EntryPoint"]
+
+LOCAL_HOST = "lakeward.localhost"
+LOCAL_TOKEN = "lakeward-local-token"  # noqa: S105  # opens nothing: for code that only passes it on
+LOCAL_ID = "0"
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the context answers with; None where the platform has none either (outside of a job …)."""
+
+    user: str
+    notebook_path: str | None = None
+    api_url: str = f"https://{LOCAL_HOST}"
+    api_token: str = LOCAL_TOKEN
+    workspace_id: str = LOCAL_ID
+    cluster_id: str = "lakeward-local"
+    notebook_id: str | None = None
+    job_id: str | None = None
+    run_id: str | None = None
+    task_key: str | None = None
+    extra_tags: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, settings: Settings) -> Context:
+        """The context of a process that runs no notebook: its folder stands for the notebook's place."""
+        return cls(user=settings.user, notebook_path=f"/Users/{settings.user}/{settings.root.name}")
+
+    @property
+    def host(self) -> str:
+        """The workspace's host name, without scheme."""
+        return self.api_url.partition("://")[2] or self.api_url
+
+    def tags(self) -> dict[str, str]:
+        """The tags, those without a value left out."""
+        known = {
+            "user": self.user,
+            "orgId": self.workspace_id,
+            "clusterId": self.cluster_id,
+            "browserHostName": self.host,
+            "notebookId": self.notebook_id,
+            "notebookPath": self.notebook_path,
+            "jobId": self.job_id,
+            "runId": self.run_id,
+            "multitaskParentRunId": self.run_id,
+            "taskKey": self.task_key,
+            **self.extra_tags,
+        }
+        return {key: value for key, value in known.items() if value is not None}
+
+    def as_json(self) -> dict[str, Any]:
+        """`toJson()`: tags, ids, and an `extraContext` with the token."""
+        return {
+            "rootRunId": {"id": self.run_id} if self.run_id else None,
+            "currentRunId": {"id": self.run_id} if self.run_id else None,
+            "jobGroup": None,
+            "tags": self.tags(),
+            "extraContext": {
+                "notebook_path": self.notebook_path,
+                "api_url": self.api_url,
+                "api_token": self.api_token,
+                "notebook_id": self.notebook_id,
+            },
+        }
+
+    def as_safe_json(self) -> dict[str, Any]:
+        """`safeToJson()`: one flat `attributes`, and no token."""
+        attributes = {
+            "user": self.user,
+            "workspace_id": self.workspace_id,
+            "cluster_id": self.cluster_id,
+            "api_url": self.api_url,
+            "browserHostName": self.host,
+            "notebook_path": self.notebook_path,
+            "notebook_id": self.notebook_id,
+            "jobId": self.job_id,
+            "currentRunId": self.run_id,
+            "rootRunId": self.run_id,
+            "multitaskParentRunId": self.run_id,
+            "taskKey": self.task_key,
+            "notebookType": "python",
+        }
+        return {"attributes": {key: value for key, value in attributes.items() if value is not None}}
+
+
+class JavaContext:
+    """The context as py4j hands it out: every fact a method that gives an Option."""
+
+    def __init__(self, facts: Context) -> None:
+        self._facts = facts
+        # Methods, so that a name that the platform does not have is an AttributeError here, too.
+        for name, value in {
+            "apiUrl": facts.api_url,
+            "apiToken": facts.api_token,
+            "notebookPath": facts.notebook_path,
+            "notebookId": facts.notebook_id,
+            "browserHostName": facts.host,
+            "userName": facts.user,
+            "workspaceId": facts.workspace_id,
+            "clusterId": facts.cluster_id,
+            "jobId": facts.job_id,
+            "currentRunId": facts.run_id,
+            "rootRunId": facts.run_id,
+            "jobGroup": None,
+            "aclPathOfAclRoot": None,
+        }.items():
+            setattr(self, name, lambda value=value: Option(value))
+
+    def tags(self) -> ScalaMap:
+        return ScalaMap(self._facts.tags())
+
+    def extraContext(self) -> ScalaMap:
+        extra = self._facts.as_json()["extraContext"]
+        return ScalaMap({key: value for key, value in extra.items() if value is not None})
+
+    def toJson(self) -> str:
+        return json.dumps(self._facts.as_json())
+
+    def safeToJson(self) -> str:
+        return json.dumps(self._facts.as_safe_json())
+
+
+class EntryPoint:
+    """`dbutils.notebook.entry_point`: the way down to the context."""
+
+    def __init__(self, facts: Context) -> None:
+        self._facts = facts
+
+    def getDbutils(self) -> EntryPoint:
+        return self
+
+    def notebook(self) -> EntryPoint:
+        return self
+
+    def getContext(self) -> JavaContext:
+        return JavaContext(self._facts)

@@ -1,0 +1,112 @@
+"""Copying, removing and writing local files, with failures in the words of the platform."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lakeward.dbutils.failures import ExecutionError
+from lakeward.dbutils.locations import Location
+
+__all__ = ["copy", "remove", "told", "write"]
+
+_IO = "java.io.IOException"
+_ARGUMENT = "java.lang.IllegalArgumentException"
+
+
+@contextmanager
+def told(call: str, shown: str) -> Iterator[None]:
+    """A block whose OSErrors come out as ExecutionError about the path as the user wrote it."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError):
+        message = f"No such file or directory {shown}"
+        raise ExecutionError(call, "java.io.FileNotFoundException", message) from None
+    except FileExistsError:
+        raise ExecutionError(call, "org.apache.hadoop.fs.FileAlreadyExistsException", shown) from None
+    except IsADirectoryError:
+        raise ExecutionError(call, "java.io.FileNotFoundException", f"{shown} is a directory") from None
+    except PermissionError:
+        message = f"Permission denied: {shown}"
+        raise ExecutionError(call, "org.apache.hadoop.security.AccessControlException", message) from None
+    except OSError as error:
+        raise ExecutionError(call, _IO, f"{error.strerror or error}: {shown}") from None
+
+
+def copy(source: Location, dest: Location, *, recurse: bool, call: str) -> None:
+    """Copy a file, or a directory with `recurse`; files of the same names are replaced."""
+    with told(call, source.shown):
+        source.local.stat()
+    if not source.local.is_dir():
+        into = dest.local.is_dir() or dest.shown.endswith("/")
+        _copy_file(source, dest.below(source.local.name) if into else dest, call)
+        return
+    if not recurse:
+        message = f"Cannot copy directory unless recurse is set to true: {source.shown}"
+        raise ExecutionError(call, _ARGUMENT, message)
+    if dest.local.resolve().is_relative_to(source.local.resolve()):
+        message = f"Cannot copy {source.shown} into itself: {dest.shown}"
+        raise ExecutionError(call, _ARGUMENT, message)
+    with told(call, dest.shown):
+        shutil.copytree(source.local, dest.local, dirs_exist_ok=True, copy_function=_copy_plain)
+
+
+def _copy_file(source: Location, dest: Location, call: str) -> None:
+    if dest.local.exists() and dest.local.samefile(source.local):
+        raise ExecutionError(call, _ARGUMENT, f"Cannot copy {source.shown} to itself")
+    with told(call, dest.shown):
+        dest.local.parent.mkdir(parents=True, exist_ok=True)
+        _copy_plain(source.local, dest.local)
+
+
+def _copy_plain(source: os.PathLike[str] | str, dest: os.PathLike[str] | str) -> None:
+    """Whole or not at all: a reader of the directory never meets half a file."""
+    aside = _aside(Path(dest))
+    try:
+        shutil.copyfile(source, aside)
+        aside.replace(dest)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def remove(place: Location, *, recurse: bool, call: str) -> bool:
+    """Remove a file or a directory; False where there is none."""
+    local = place.local
+    if not os.path.lexists(local):
+        return False
+    if local.is_symlink() and local.is_dir():
+        message = f"{place.shown} is a mount point"
+        raise ExecutionError(call, _IO, message, next_step="Call dbutils.fs.unmount first.")
+    with told(call, place.shown):
+        if not local.is_dir():
+            local.unlink()
+        elif recurse:
+            shutil.rmtree(local)
+        elif any(local.iterdir()):
+            message = f"Directory {place.shown} is not empty, and recurse is not set"
+            raise ExecutionError(call, _IO, message)
+        else:
+            local.rmdir()
+    return True
+
+
+def write(place: Location, data: bytes, *, overwrite: bool, call: str) -> None:
+    """Write a file, whole or not at all."""
+    with told(call, place.shown):
+        if place.local.is_dir() or (place.local.exists() and not overwrite):
+            raise FileExistsError(place.shown)
+        place.local.parent.mkdir(parents=True, exist_ok=True)
+        aside = _aside(place.local)
+        try:
+            aside.write_bytes(data)
+            aside.replace(place.local)
+        finally:
+            aside.unlink(missing_ok=True)
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f".{uuid.uuid4().hex}.tmp")

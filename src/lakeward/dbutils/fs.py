@@ -1,0 +1,198 @@
+"""`dbutils.fs`: files under the platform's paths."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from lakeward.dbutils import files, mounts
+from lakeward.dbutils.failures import ExecutionError, refused
+from lakeward.dbutils.group import Group, also_named
+from lakeward.dbutils.locations import Location, locate
+from lakeward.dbutils.mounts import MountInfo
+
+__all__ = ["FileInfo", "FileSystem"]
+
+_CALL = "z:com.databricks.backend.daemon.dbutils.FSUtils."
+_MOUNT_NAMES = also_named(
+    mountPoint="mount_point", encryptionType="encryption_type", extraConfigs="extra_configs"
+)
+
+
+class FileInfo(NamedTuple):
+    """One entry of a directory; that of a directory has a slash at the end and the size 0."""
+
+    path: str
+    name: str
+    size: int
+    modificationTime: int
+
+    def isDir(self) -> bool:
+        return self.name.endswith("/")
+
+    def isFile(self) -> bool:
+        return not self.isDir()
+
+
+class FileSystem(Group):
+    """`dbutils.fs`. Every function raises ExecutionError, whose text names the Java class, when it fails."""
+
+    _group = "fs"
+
+    @also_named(dir="path")
+    def ls(self, path: str) -> list[FileInfo]:
+        """The entries of a directory by name, or the one entry of a file."""
+        place, call = self._at(path, "ls")
+        with files.told(call, place.shown):
+            entries = sorted(place.local.iterdir()) if place.local.is_dir() else None
+            if entries is None:
+                return [_info(Location(place.shown.rstrip("/"), place.local), place.local.name)]
+            return [_info(place.below(each.name, is_dir=each.is_dir()), each.name) for each in entries]
+
+    @also_named(from_="source", to="dest")
+    def cp(self, source: str, dest: str, recurse: bool = False) -> bool:
+        """Copy a file; a directory, into the one of that name if there is one, only with `recurse`."""
+        (here, call), (there, _) = self._at(source, "cp"), self._at(dest, "cp")
+        files.copy(here, there, recurse=recurse, call=call)
+        return True
+
+    @also_named(from_="source", to="dest")
+    def mv(self, source: str, dest: str, recurse: bool = False) -> bool:
+        """Copy, then remove the source."""
+        (here, call), (there, _) = self._at(source, "mv"), self._at(dest, "mv")
+        self._spare(here, call)
+        files.copy(here, there, recurse=recurse, call=call)
+        files.remove(here, recurse=True, call=call)
+        return True
+
+    @also_named(path="dir")
+    def rm(self, dir: str, recurse: bool = False) -> bool:
+        """Remove a file; a directory with something in it only with `recurse`. False where there is none."""
+        place, call = self._at(dir, "rm")
+        self._spare(place, call)
+        return files.remove(place, recurse=recurse, call=call)
+
+    @also_named(path="dir")
+    def mkdirs(self, dir: str) -> bool:
+        """Make a directory and those above it; one that is there is fine."""
+        place, call = self._at(dir, "mkdirs")
+        with files.told(call, place.shown):
+            place.local.mkdir(parents=True, exist_ok=True)
+        return True
+
+    @also_named(maxBytes="max_bytes")
+    def head(self, file: str, max_bytes: int = 65536) -> str:
+        """The first bytes of a file as text; a note is printed when there are more."""
+        place, call = self._at(file, "head")
+        with files.told(call, place.shown), place.local.open("rb") as opened:
+            start = opened.read(max_bytes + 1)
+        if len(start) > max_bytes:
+            print(f"[Truncated to first {max_bytes} bytes]")
+        return start[:max_bytes].decode("utf-8", errors="replace")
+
+    def put(self, file: str, contents: str, overwrite: bool = False) -> bool:
+        """Write text to a file; the directories above it are made."""
+        place, call = self._at(file, "put")
+        data = contents.encode()
+        files.write(place, data, overwrite=overwrite, call=call)
+        print(f"Wrote {len(data)} bytes.")
+        return True
+
+    @_MOUNT_NAMES
+    def mount(
+        self,
+        source: str,
+        mount_point: str,
+        encryption_type: str = "",
+        owner: str | None = None,
+        extra_configs: Mapping[str, str] | None = None,
+    ) -> bool:
+        """Let `source` appear under `mount_point` (credentials in `extra_configs` are not looked at).
+
+        The source is the local folder that the path mapping gives it. Where it gives none, an empty folder
+        stands for it, and one line on stderr says so.
+        """
+        environment = self._environment()
+        mounted = mounts.mount(
+            environment.settings(), environment.paths, source, mount_point, encryption_type
+        )
+        if mounted is not None:
+            print(
+                f"dbutils.fs.mount: {source} is not mapped to a local folder (--mount {source}=FOLDER); "
+                f"the folder {mounted} stands for it.",
+                file=sys.stderr,
+            )
+        return True
+
+    @_MOUNT_NAMES
+    def updateMount(
+        self,
+        source: str,
+        mount_point: str,
+        encryption_type: str = "",
+        owner: str | None = None,
+        extra_configs: Mapping[str, str] | None = None,
+    ) -> bool:
+        """`mount`, in place of what is mounted there."""
+        if any(each.mountPoint == mounts.tidy(mount_point) for each in self.mounts()):
+            self.unmount(mount_point)
+        return self.mount(source, mount_point, encryption_type, owner, extra_configs)
+
+    @_MOUNT_NAMES
+    def unmount(self, mount_point: str) -> bool:
+        """Take a mount point away; its source keeps its files."""
+        mounts.unmount(self._environment().settings(), mount_point)
+        print(f"{mounts.tidy(mount_point)} has been unmounted.")
+        return True
+
+    def mounts(self) -> list[MountInfo]:
+        """The mount points: those of the platform, of the settings, and those made by `mount`."""
+        return mounts.mounted(self._environment().settings())
+
+    def refreshMounts(self) -> bool:
+        """Nothing: every process reads the mounts from the same folder."""
+        return True
+
+    def cacheFiles(self, *files: str) -> NoReturn:
+        """Raises DbutilsError(NOT_SUPPORTED)."""
+        raise _no_cache("cacheFiles")
+
+    def cacheTable(self, name: str) -> NoReturn:
+        """Raises DbutilsError(NOT_SUPPORTED)."""
+        raise _no_cache("cacheTable")
+
+    def uncacheFiles(self, *files: str) -> NoReturn:
+        """Raises DbutilsError(NOT_SUPPORTED)."""
+        raise _no_cache("uncacheFiles")
+
+    def uncacheTable(self, name: str) -> NoReturn:
+        """Raises DbutilsError(NOT_SUPPORTED)."""
+        raise _no_cache("uncacheTable")
+
+    def _at(self, path: str, function: str) -> tuple[Location, str]:
+        return locate(path, self._environment().paths, _CALL + function), _CALL + function
+
+    def _spare(self, place: Location, call: str) -> None:
+        """On the platform a wrong path costs a DBFS folder; here it could cost somebody's disk."""
+        settings = self._environment().settings()
+        local = place.local.resolve()
+        if any(kept.resolve().is_relative_to(local) for kept in (settings.root, settings.state, Path.home())):
+            raise ExecutionError(
+                call,
+                "java.io.IOException",
+                f"{place.shown} is not removed: it holds {settings.root} or a home folder.",
+                next_step="Name a folder below it.",
+            )
+
+
+def _info(place: Location, name: str) -> FileInfo:
+    status = place.local.stat() if place.local.exists() else place.local.lstat()
+    directory = place.shown.endswith("/")
+    size = 0 if directory else status.st_size
+    return FileInfo(place.shown, f"{name}/" if directory else name, size, status.st_mtime_ns // 1_000_000)
+
+
+def _no_cache(function: str) -> Exception:
+    return refused(f"dbutils.fs.{function}", "DBFS caching has no successor.", "Use df.cache() instead.")

@@ -1,0 +1,78 @@
+"""`dbutils.library`, `dbutils.data` and `dbutils.credentials`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NoReturn
+
+from lakeward.dbutils.failures import refused
+from lakeward.dbutils.group import Group
+
+__all__ = ["Credentials", "Data", "Library"]
+
+
+class Library(Group):
+    """`dbutils.library`."""
+
+    _group = "library"
+    _told = False
+
+    def restartPython(self) -> None:
+        """Nothing: the process goes on with the libraries that it has, and says so once."""
+        if not Library._told:
+            Library._told = True
+            print(
+                "dbutils.library.restartPython() has no effect here: Python keeps running.", file=sys.stderr
+            )
+
+
+class Data(Group):
+    """`dbutils.data`."""
+
+    _group = "data"
+
+    def summarize(self, df: Any, precise: bool = False) -> None:
+        """Print statistics of every column; `precise` asks for exact percentiles.
+
+        Raises TypeError for what is no frame, DbutilsError(NOT_SUPPORTED) for a stream.
+        """
+        from lakeward.session import session
+
+        if not hasattr(df, "summary"):
+            df = df.to_spark() if hasattr(df, "to_spark") else session().createDataFrame(df)
+        if df.isStreaming:
+            raise refused("dbutils.data.summarize", "streaming frames have no end to summarise.")
+        measures = ["count", "mean", "stddev", "min", "25%", "50%", "75%", "max"]
+        if precise:
+            measures.append("count_distinct")
+        print(df.summary(*measures)._show_string(len(measures) + 1, 40, False).rstrip())
+
+
+class Credentials(Group):
+    """`dbutils.credentials`: roles of a cloud account, which a local run does not have."""
+
+    _group = "credentials"
+
+    def assumeRole(self, role: str) -> NoReturn:
+        """Raises DbutilsError(NOT_SUPPORTED)."""
+        raise self._refused("assumeRole")
+
+    def showCurrentRole(self) -> NoReturn:
+        """Raises DbutilsError(NOT_SUPPORTED)."""
+        raise self._refused("showCurrentRole")
+
+    def showRoles(self) -> NoReturn:
+        """Raises DbutilsError(NOT_SUPPORTED)."""
+        raise self._refused("showRoles")
+
+    def getServiceCredentialsProvider(self, credentialName: str) -> NoReturn:
+        """Raises DbutilsError(NOT_SUPPORTED)."""
+        raise self._refused("getServiceCredentialsProvider")
+
+    @staticmethod
+    def _refused(function: str) -> Exception:
+        return refused(
+            f"dbutils.credentials.{function}",
+            "there is no cloud account behind a local run.",
+            "Map the paths it is for to local folders (--mount s3://bucket=FOLDER).",
+        )

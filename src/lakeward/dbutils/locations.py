@@ -1,0 +1,77 @@
+"""Which local path a path in `dbutils.fs` means, and how it is shown."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from lakeward.dbutils.failures import ExecutionError
+from lakeward.session import PathMap
+
+__all__ = ["Location", "locate"]
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_ARGUMENT = "java.lang.IllegalArgumentException"
+
+
+@dataclass(frozen=True)
+class Location:
+    """A path as it is shown, `dbfs:/…` and `file:/…` in front as on the platform, and the local one."""
+
+    shown: str
+    local: Path
+
+    def below(self, name: str, *, is_dir: bool = False) -> Location:
+        """An entry of this directory."""
+        slash = "/" if is_dir else ""
+        return Location(f"{self.shown.rstrip('/')}/{name}{slash}", self.local / name)
+
+
+def locate(path: str, paths: PathMap, call: str) -> Location:
+    """Where `path` is.
+
+    A path without a scheme is what Spark takes it for: a volume, DBFS below its well-known roots, else the
+    local disk. Raises ExecutionError for a path that is empty, relative, or of a storage that no mapping
+    brings to a local folder; TypeError for what is no text.
+    """
+    if hasattr(path, "__fspath__"):
+        path = path.__fspath__()
+    if not isinstance(path, str):
+        raise TypeError(f"a path is a text, not {path!r}")
+    if not path.strip():
+        raise ExecutionError(call, _ARGUMENT, "Can not create a Path from an empty string")
+    scheme = _SCHEME.match(path)
+    if scheme is None and not path.startswith("/"):
+        raise ExecutionError(
+            call,
+            _ARGUMENT,
+            f"Path must be absolute: {path}",
+            next_step="Begin it with /Volumes/…, dbfs:/… or file:/….",
+        )
+    local = paths.local(path)
+    if local.startswith("file:"):
+        local = "/" + local[len("file:") :].removeprefix("//localhost").lstrip("/")
+    if not local.startswith("/"):
+        raise ExecutionError(
+            call,
+            "org.apache.hadoop.fs.UnsupportedFileSystemException",
+            f'No FileSystem for scheme "{scheme.group(1) if scheme else ""}": {path}',
+            next_step=f"Give it a local folder: --mount {_root(path)}=FOLDER.",
+        )
+    return Location(_shown(path, local, scheme.group(1) if scheme else None), Path(local))
+
+
+def _shown(path: str, local: str, scheme: str | None) -> str:
+    if scheme is not None:
+        rest = path[len(scheme) + 1 :]
+        return f"{scheme}:/{rest.lstrip('/')}" if scheme in ("dbfs", "file") else path
+    if path.startswith("/dbfs/"):
+        return f"dbfs:{path[len('/dbfs') :]}"
+    mapped = local.rstrip("/") != path.rstrip("/") and not path.startswith("/Workspace")
+    return f"{'dbfs' if mapped else 'file'}:{path}"
+
+
+def _root(uri: str) -> str:
+    scheme, _, rest = uri.partition("://")
+    return f"{scheme}://{rest.split('/', 1)[0]}"

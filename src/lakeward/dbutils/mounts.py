@@ -1,0 +1,115 @@
+"""Mount points: a symbolic link in the DBFS folder, so that Spark, Python and its workers follow it alike."""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+from pathlib import Path
+from typing import NamedTuple
+
+from lakeward.dbutils.failures import ExecutionError
+from lakeward.session import PathMap, Settings
+
+__all__ = ["MountInfo", "mount", "mounted", "tidy", "unmount"]
+
+_CALL = "z:com.databricks.backend.daemon.dbutils.DBUtilsCore."
+_ARGUMENT = "java.lang.IllegalArgumentException"
+
+
+class MountInfo(NamedTuple):
+    """One row of `dbutils.fs.mounts`."""
+
+    mountPoint: str
+    source: str
+    encryptionType: str
+
+
+_PLATFORMS = (
+    MountInfo("/", "DatabricksRoot", ""),
+    MountInfo("/databricks-datasets", "databricks-datasets", ""),
+    MountInfo("/Volumes", "UnityCatalogVolumes", ""),
+)
+
+
+def tidy(mount_point: str) -> str:
+    """A mount point as `mounts()` shows it: absolute in DBFS, no scheme, no slash at the end."""
+    plain = mount_point.removeprefix("dbfs:")
+    if not plain.startswith("/"):
+        raise ExecutionError(_CALL + "mount", _ARGUMENT, f"Mount point must be absolute: {mount_point}")
+    clean = posixpath.normpath("/" + plain.lstrip("/"))
+    if clean == "/":
+        raise ExecutionError(_CALL + "mount", _ARGUMENT, "The root of DBFS is no mount point")
+    return clean
+
+
+def mounted(settings: Settings) -> list[MountInfo]:
+    """All mount points: the platform's, those of the settings, and those that were made."""
+    given = [
+        MountInfo(prefix.removeprefix("dbfs:"), Path(folder).as_uri(), "")
+        for prefix, folder in settings.mounts
+        if prefix.startswith(("/mnt/", "dbfs:/"))
+    ]
+    return [*_PLATFORMS, *given, *_made(settings)]
+
+
+def mount(settings: Settings, paths: PathMap, source: str, mount_point: str, encryption: str) -> Path | None:
+    """Mount `source`; gives the empty folder that stands for it when nothing maps it to a local one.
+
+    Raises ExecutionError(IllegalArgumentException) when something is mounted there, or in the way.
+    """
+    point = tidy(mount_point)
+    place = settings.dbfs / point.lstrip("/")
+    if any(each.mountPoint == point for each in mounted(settings)):
+        raise ExecutionError(
+            _CALL + "mount", _ARGUMENT, f"requirement failed: Directory already mounted: {point}"
+        )
+    if os.path.lexists(place) and (not place.is_dir() or any(place.iterdir())):
+        raise ExecutionError(_CALL + "mount", _ARGUMENT, f"There are files in {point} already")
+    target = paths.local(source)
+    known = target.startswith("/")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if known:
+        if place.is_dir():
+            place.rmdir()
+        Path(target).mkdir(parents=True, exist_ok=True)
+        place.symlink_to(target, target_is_directory=True)
+    else:
+        place.mkdir(exist_ok=True)
+    _keep(settings, [*_made(settings), MountInfo(point, source, encryption or "")])
+    return None if known else place
+
+
+def unmount(settings: Settings, mount_point: str) -> None:
+    """Take a mount away. Raises ExecutionError(IllegalArgumentException) when nothing is mounted there."""
+    point = tidy(mount_point)
+    made = _made(settings)
+    rest = [each for each in made if each.mountPoint != point]
+    if len(rest) == len(made):
+        raise ExecutionError(
+            _CALL + "unmount", _ARGUMENT, f"requirement failed: Directory not mounted: {point}"
+        )
+    place = settings.dbfs / point.lstrip("/")
+    if place.is_symlink():
+        place.unlink()
+    elif place.is_dir() and not any(place.iterdir()):
+        place.rmdir()
+    _keep(settings, rest)
+
+
+def _file(settings: Settings) -> Path:
+    return settings.state / "mounts.json"
+
+
+def _made(settings: Settings) -> list[MountInfo]:
+    try:
+        return [MountInfo(*row) for row in json.loads(_file(settings).read_text())]
+    except FileNotFoundError:
+        return []
+
+
+def _keep(settings: Settings, made: list[MountInfo]) -> None:
+    file = _file(settings)
+    aside = file.with_suffix(".tmp")
+    aside.write_text(json.dumps(made, indent=1))
+    aside.replace(file)

@@ -1,0 +1,71 @@
+"""`dbutils.secrets`."""
+
+from __future__ import annotations
+
+import builtins
+from typing import NamedTuple
+
+from lakeward.dbutils.failures import JavaError
+from lakeward.dbutils.group import Group
+from lakeward.dbutils.secret_stores import SecretStore, variable_of
+
+__all__ = ["SecretMetadata", "SecretScope", "Secrets"]
+
+
+class SecretMetadata(NamedTuple):
+    """One row of `dbutils.secrets.list`."""
+
+    key: str
+
+
+class SecretScope(NamedTuple):
+    """One row of `dbutils.secrets.listScopes`."""
+
+    name: str
+
+    def getName(self) -> str:
+        return self.name
+
+
+class Secrets(Group):
+    """`dbutils.secrets`."""
+
+    _group = "secrets"
+
+    def get(self, scope: str, key: str) -> str:
+        """The secret as text. Raises JavaError(IllegalArgumentException) where there is none."""
+        return self._value("get", scope, key).decode()
+
+    def getBytes(self, scope: str, key: str) -> bytes:
+        """The secret. Raises JavaError(IllegalArgumentException) where there is none."""
+        return self._value("getBytes", scope, key)
+
+    def list(self, scope: str) -> builtins.list[SecretMetadata]:
+        """The keys of a scope. Raises JavaError(IllegalArgumentException) for a scope that does not exist."""
+        store = self._environment().secrets
+        keys = store.keys(scope)
+        if not keys and scope.lower() not in store.scopes():
+            raise self._missing("list", f"Scope {scope} does not exist!", store, scope, "<key>")
+        return [SecretMetadata(key) for key in keys]
+
+    def listScopes(self) -> builtins.list[SecretScope]:
+        """The scopes of the target."""
+        return [SecretScope(scope) for scope in self._environment().secrets.scopes()]
+
+    def _value(self, function: str, scope: str, key: str) -> bytes:
+        store = self._environment().secrets
+        value = store.get(scope, key)
+        if value is None:
+            message = f"Secret does not exist with scope: {scope} and key: {key}"
+            raise self._missing(function, message, store, scope, key)
+        return value
+
+    def _missing(self, function: str, message: str, store: SecretStore, scope: str, key: str) -> JavaError:
+        folder = self._environment().settings().secrets
+        return JavaError(
+            f"o.{function}",
+            "java.lang.IllegalArgumentException",
+            message,
+            next_step=f"Scopes are: {', '.join(store.scopes()) or 'none'}. Set {variable_of(scope, key)}, "
+            f"or write the file {folder / scope.lower() / key} with mode 600.",
+        )

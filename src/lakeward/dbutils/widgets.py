@@ -1,0 +1,108 @@
+"""`dbutils.widgets`: parameters of a notebook, with values that a run was given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lakeward.dbutils.failures import JavaError
+from lakeward.dbutils.group import Group
+
+__all__ = ["Widgets"]
+
+
+class Widgets(Group):
+    """`dbutils.widgets`."""
+
+    _group = "widgets"
+
+    def text(self, name: str, defaultValue: str, label: str | None = None) -> None:
+        """Declare a parameter of any text."""
+        self._declare(name, defaultValue)
+
+    def dropdown(
+        self,
+        name: str,
+        defaultValue: str,
+        choices: Sequence[str],
+        label: str | None = None,
+    ) -> None:
+        """Declare a parameter with fixed values. Raises JavaError when the default is not one of them."""
+        self._check("dropdown", name, [defaultValue], choices)
+        self._declare(name, defaultValue)
+
+    def combobox(
+        self,
+        name: str,
+        defaultValue: str,
+        choices: Sequence[str],
+        label: str | None = None,
+    ) -> None:
+        """Declare a parameter with suggested values; any text is one."""
+        self._declare(name, defaultValue)
+
+    def multiselect(
+        self,
+        name: str,
+        defaultValue: str,
+        choices: Sequence[str],
+        label: str | None = None,
+    ) -> None:
+        """Declare a parameter whose value is several of the choices, joined by commas."""
+        self._check("multiselect", name, str(defaultValue).split(","), choices)
+        self._declare(name, defaultValue)
+
+    def get(self, name: str) -> str:
+        """The value that the run was given, else the default. Raises JavaError(InputWidgetNotDefined)."""
+        return self._value("get", name)
+
+    def getArgument(self, name: str, defaultValue: str | None = None) -> str:
+        """The value, or `defaultValue` where there is neither a widget nor a value."""
+        if defaultValue is not None and name not in self.getAll():
+            return str(defaultValue)
+        return self._value("getArgument", name)
+
+    def getAll(self) -> dict[str, str]:
+        """All parameters: the declared ones, and those that the run was given."""
+        environment = self._environment()
+        return {**environment.widgets, **environment.arguments}
+
+    def remove(self, name: str) -> None:
+        """Take a widget away; a value that the run was given stays. Raises JavaError for one not declared."""
+        if self._environment().widgets.pop(name, None) is None:
+            raise self._undefined("remove", name)
+
+    def removeAll(self) -> None:
+        """Take all widgets away."""
+        self._environment().widgets.clear()
+
+    def _declare(self, name: str, default: str) -> None:
+        if not name:
+            raise TypeError("a widget needs a name")
+        self._environment().widgets[name] = str(default)
+
+    def _value(self, function: str, name: str) -> str:
+        values = self.getAll()
+        if name not in values:
+            raise self._undefined(function, name)
+        return values[name]
+
+    def _undefined(self, function: str, name: str) -> JavaError:
+        known = ", ".join(sorted(self.getAll())) or "none"
+        return JavaError(
+            f"o.{function}",
+            "com.databricks.dbutils_v1.InputWidgetNotDefined",
+            f"No input widget named {name} is defined",
+            next_step=f"Declared are: {known}. "
+            f'Declare it with dbutils.widgets.text("{name}", "") or give the run a value.',
+        )
+
+    @staticmethod
+    def _check(kind: str, name: str, defaults: Sequence[str], choices: Sequence[str]) -> None:
+        strange = [value for value in map(str, defaults) if value and value not in map(str, choices)]
+        if strange:
+            raise JavaError(
+                f"o.{kind}",
+                "com.databricks.dbutils_v1.InvalidInputWidgetDefinition",
+                f"The default of the {kind} widget {name} ({', '.join(strange)}) is not one of its choices: "
+                f"{', '.join(map(str, choices))}",
+            )
