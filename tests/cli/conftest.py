@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import pytest
 
 from lakeward.jobs import JobRun, TaskResult
 from lakeward.pipelines import DatasetResult, ExpectationResult, Update
+from lakeward.session import Settings, session
+from tests.cli.inside import Inside
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 BRONZE = DatasetResult("bronze", "streaming_table", "COMPLETED", 1234567, None, (), None, 2.34)
 HEART_RATE = DatasetResult(
@@ -63,3 +72,18 @@ def broken() -> Update:
 def job() -> JobRun:
     """A job whose second task is the broken update."""
     return JOB
+
+
+@pytest.fixture
+def inside(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    spark: SparkSession,
+    suite_settings: Settings,
+) -> Iterator[Inside]:
+    """Commands in an empty folder of their own; the suite's session is where it was afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LAKEWARD_HOME", raising=False)
+    yield Inside(tmp_path, capfd, monkeypatch)
+    session(suite_settings)

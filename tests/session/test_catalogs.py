@@ -86,6 +86,16 @@ def test_streams_read_and_write_three_part_names(spark: SparkSession, schema: st
     assert spark.table(f"prod.{schema}.target").count() == 3
 
 
+def test_a_table_of_a_catalog_that_is_not_there_is_a_table_that_is_not_there(spark: SparkSession) -> None:
+    from pyspark.errors import AnalysisException
+
+    for name in ("nowhere.crm.customers", "nowhere.a.b.customers"):
+        with pytest.raises(AnalysisException, match="customers") as raised:
+            spark.table(name)
+        assert raised.value.getCondition() == "TABLE_OR_VIEW_NOT_FOUND"
+        assert not spark.catalog.tableExists(name)
+
+
 def test_use_makes_short_names_work(spark: SparkSession, schema: str) -> None:
     spark.sql(f"USE dev.{schema}")
     try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import ConfigurationError, PipelineError
 from lakeward.pipelines import modules, sources
+from lakeward.pipelines.blame import clean
 from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.collect import Collected, collect, common_root
 from lakeward.pipelines.counts import listening
@@ -28,6 +29,7 @@ from lakeward.pipelines.refresh import Selection, select
 from lakeward.pipelines.resolve import Resolution, resolve
 from lakeward.pipelines.results import not_tried
 from lakeward.pipelines.schema_places import SchemaPlaces
+from lakeward.session import is_disk_full
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -206,7 +208,8 @@ class _OneUpdate:
         try:
             self.narrator.events.flush()
         except Exception as broken:  # noqa: BLE001  # whatever it is, the tables stand
-            text = f"[EVENT_LOG_NOT_WRITTEN] The event log of `{self.name}` could not be written: {broken}"
+            why = "no space was left on the disk." if is_disk_full(broken) else clean(broken)
+            text = f"[EVENT_LOG_NOT_WRITTEN] The event log of `{self.name}` could not be written: {why}"
             self.narrator.tell(Progress("", "", "FAILED", message=text))
             error = f"{error}\n{text}" if error else text
         self.narrator.tell(

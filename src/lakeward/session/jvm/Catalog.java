@@ -75,8 +75,14 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     // ---- tables
 
+    /** A name whose first part is no catalog comes here with that part in its namespace: no such table. */
+    private static boolean isElsewhere(Identifier i) {
+        return i.namespace().length > 1 && i.name().indexOf('/') < 0;
+    }
+
     public Table loadTable(Identifier i) {
         Table planned = PlannedTable.find(catalog, i);
+        if (planned == null && isElsewhere(i)) throw WarehouseCatalog.sneak(new NoSuchTableException(i));
         return planned != null ? planned : super.loadTable(in(i));
     }
 
@@ -89,7 +95,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public boolean tableExists(Identifier i) {
-        return PlannedTable.find(catalog, i) != null || super.tableExists(in(i));
+        return PlannedTable.find(catalog, i) != null || (!isElsewhere(i) && super.tableExists(in(i)));
     }
 
     public void invalidateTable(Identifier i) {
