@@ -10,10 +10,12 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from lakeward.session import Settings, session
+from tests.disks import full_disk, read_only
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+__all__ = ["data", "full_disk", "read_only", "spark", "suite_settings"]
 
 # How long an example takes says more of the machine than of the law.
 hypothesis_settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])

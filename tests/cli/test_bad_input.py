@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -151,25 +150,11 @@ def test_a_file_of_statements_that_is_a_folder_is_wrong_usage(inside: Inside) ->
     assert "folder" in ran.stderr.lower() or "directory" in ran.stderr.lower()
 
 
-@pytest.fixture
-def small_disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A file system of twelve megabytes."""
-    folder = tmp_path_factory.mktemp("disk")
-    mounted = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=12m", "lakeward-test", str(folder)],
-        capture_output=True,
-        check=False,
-    )
-    if not mounted or mounted.returncode:
-        pytest.skip("this user may not mount a small file system")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
 def test_a_full_disk_ends_the_run_with_one_sentence_leaves_the_table_whole_and_the_next_run_goes_on(
-    inside: Inside, small_disk: Path, monkeypatch: pytest.MonkeyPatch
+    inside: Inside, full_disk: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LAKEWARD_HOME", str(small_disk))
+    disk = full_disk(12 << 20)
+    monkeypatch.setenv("LAKEWARD_HOME", str(disk))
     big = SOUND.replace("spark.range(3)", 'spark.range(SIZE).selectExpr("id", "sha2(string(id), 512) AS x")')
     inside.write(shop=big.replace("SIZE", "1000"))
     assert inside("pipeline", "shop.py").returncode == 0
@@ -181,7 +166,7 @@ def test_a_full_disk_ends_the_run_with_one_sentence_leaves_the_table_whole_and_t
     assert "LAKEWARD_HOME" in base["error"]
     assert len(base["error"].splitlines()) <= 3
     assert rows(inside, "base") == 1000
-    subprocess.run(["mount", "-o", "remount,size=400m", str(small_disk)], check=True)
+    subprocess.run(["mount", "-o", "remount,size=400m", str(disk)], check=True)
     assert inside("pipeline", "shop.py").returncode == 0
     assert rows(inside, "base") == 300000
     assert json.loads(inside("sql", "--format", "json", "-e", "select max(id) m from result").stdout)

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
+from lakeward.session.java import find_java
 from lakeward.session.paths import PathMap
 from lakeward.session.worker_paths import point_workers
 
@@ -88,6 +89,7 @@ def only(frame: DataFrame) -> str:
 
 
 def main() -> None:
+    os.environ["JAVA_HOME"] = str(find_java().parent.parent)
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.python.daemon.module", "lakeward.session.worker_daemon").getOrCreate()
     point_workers(spark.sparkContext, PathMap((("/Volumes", f"{FOLDER}/one"),)))

@@ -7,8 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,44 +66,6 @@ def nobody_listens() -> str:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{taken.getsockname()[1]}"
-
-
-@pytest.fixture
-def full_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
-    """Makes folders that are disks of so many bytes; needs the right to mount, and skips without it."""
-    with ExitStack() as mounted:
-
-        def make(size: int) -> Path:
-            folder = tmp_path / f"disk of {size}"
-            folder.mkdir()
-            _mount(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], folder, mounted)
-            return folder
-
-        yield make
-
-
-@pytest.fixture
-def read_only() -> Iterator[Callable[[Path], Path]]:
-    """Makes a folder read-only, for root too: by a mount where the tests run as root, else by its mode."""
-    with ExitStack() as undone:
-
-        def make(folder: Path) -> Path:
-            if os.geteuid():
-                folder.chmod(0o555)
-                undone.callback(folder.chmod, 0o755)
-            else:
-                _mount(["mount", "--bind", str(folder), str(folder)], folder, undone)
-                subprocess.run(["mount", "-o", "remount,ro,bind", str(folder)], check=True)
-            return folder
-
-        yield make
-
-
-def _mount(command: list[str], folder: Path, undone: ExitStack) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"this needs the right to mount, and there is none: {done.stderr.strip()}")
-    undone.callback(subprocess.run, ["umount", str(folder)], check=True)
 
 
 @pytest.fixture

@@ -1,0 +1,52 @@
+"""Places that are full or cannot be written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
+    """Makes folders that are disks of so many bytes; needs the right to mount, and skips without it."""
+    with ExitStack() as mounted:
+
+        def make(size: int) -> Path:
+            folder = tmp_path / f"disk of {size}"
+            folder.mkdir()
+            _mount(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], folder, mounted)
+            return folder
+
+        yield make
+
+
+@pytest.fixture
+def read_only() -> Iterator[Callable[[Path], Path]]:
+    """Makes a folder read-only, for root too: by a mount where the tests run as root, else by its mode."""
+    with ExitStack() as undone:
+
+        def make(folder: Path) -> Path:
+            if os.geteuid():
+                folder.chmod(0o555)
+                undone.callback(folder.chmod, 0o755)
+            else:
+                _mount(["mount", "--bind", str(folder), str(folder)], folder, undone)
+                subprocess.run(["mount", "-o", "remount,ro,bind", str(folder)], check=True)
+            return folder
+
+        yield make
+
+
+def _mount(command: list[str], folder: Path, undone: ExitStack) -> None:
+    if shutil.which("mount") is None:
+        pytest.skip("this needs to mount a file system, and there is no `mount` on PATH")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"this needs the right to mount, and there is none: {done.stderr.strip()}")
+    undone.callback(subprocess.run, ["umount", str(folder)], check=True)
