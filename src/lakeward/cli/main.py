@@ -14,6 +14,7 @@ from lakeward.cli.near import near
 from lakeward.cli.pipeline import pipeline
 from lakeward.cli.run import run
 from lakeward.cli.sql import sql
+from lakeward.cli.test import test
 
 __all__ = ["main"]
 
@@ -45,7 +46,7 @@ def lakeward() -> None:
     """
 
 
-for command in (run, pipeline, sql, events):
+for command in (run, pipeline, sql, events, test):
     lakeward.add_command(command)
 
 

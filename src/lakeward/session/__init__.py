@@ -8,6 +8,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from lakeward.session.cache import cache_dir, made, not_writable
 from lakeward.session.catalogs import ensure_catalog, ensure_schema
 from lakeward.session.current import current_settings, on_databricks, prepare, session
 from lakeward.session.hooks import install_builder_hook, uninstall_builder_hook
@@ -25,6 +26,7 @@ __all__ = [
     "Planning",
     "Profile",
     "Settings",
+    "cache_dir",
     "condensed",
     "condition_of",
     "current_settings",
@@ -32,7 +34,9 @@ __all__ = [
     "ensure_schema",
     "install_builder_hook",
     "is_disk_full",
+    "made",
     "message_of",
+    "not_writable",
     "on_databricks",
     "planned",
     "prepare",

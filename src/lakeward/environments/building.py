@@ -1,0 +1,126 @@
+"""Filling the environment of a plan: beside its place, and in its place only when it is whole."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+
+from lakeward.environments.carry import carry
+from lakeward.environments.failures import is_about_versions
+from lakeward.environments.installers import Installer, python_of
+from lakeward.environments.own import Own
+from lakeward.environments.plan import Attempt, Plan
+from lakeward.environments.repository import source_folders
+from lakeward.environments.stand_ins import OWN_PYSPARK, STAND_INS
+from lakeward.errors import LakewardError
+from lakeward.session import not_writable
+
+__all__ = ["build"]
+
+Say = Callable[[str], None]
+
+
+def build(plan: Plan, own: Own, folder: Path, installer: Installer, say: Say) -> None:
+    """Make the environment of `plan` in `folder`, which does not exist yet; on failure nothing of it stays.
+
+    Raises SetupError (disk, network, installer) and ConfigurationError (versions that exclude each other).
+    """
+    try:
+        with _full_disk_told(folder):
+            installer.create(plan.interpreter, folder)
+            site = _site(folder)
+            carry(own, site, same_python=plan.interpreter.running, say=installer.show)
+            installer.complete(plan.interpreter, folder, site)
+            _fill(plan, folder, installer, say)
+            _remove_stand_ins(site, own, folder, installer, say)
+            if plan.package:
+                _install_repository(plan, folder, site, installer, say)
+            (folder / "lakeward.json").write_text(json.dumps({"root": str(plan.root)}), encoding="utf-8")
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    finally:
+        shutil.rmtree(folder.with_name(f"{folder.name}.tmp"), ignore_errors=True)
+
+
+def _fill(plan: Plan, folder: Path, installer: Installer, say: Say) -> None:
+    """Install by the first attempt that the installer can carry out."""
+    for number, attempt in enumerate(plan.attempts, start=1):
+        try:
+            _install(attempt, plan.overrides, folder, installer)
+        except LakewardError as error:
+            if number == len(plan.attempts) or not is_about_versions(error):
+                raise
+            say(f"{error.message}")
+            say(f"again, without {plan.attempts[number].without}")
+        else:
+            return
+
+
+def _install(attempt: Attempt, overrides: tuple[str, ...], folder: Path, installer: Installer) -> None:
+    files = []
+    for name, lines in (
+        ("requirements", attempt.requirements),
+        ("constraints", attempt.constraints),
+        ("overrides", overrides),
+    ):
+        file = folder / f"{name}.txt"
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        # An index address may hold a password.
+        file.chmod(0o600)
+        files.append(file)
+    installer.install(folder, *files)
+
+
+def _remove_stand_ins(site: Path, own: Own, folder: Path, installer: Installer, say: Say) -> None:
+    """Take out what other packages have brought of what lakeward stands in for, and mend Spark after it."""
+    installed = {
+        canonicalize_name(each.metadata["Name"]): each for each in metadata.distributions(path=[str(site)])
+    }
+    brought = [name for name in STAND_INS if name in installed and name not in (*OWN_PYSPARK, "lakeward")]
+    if not brought:
+        return
+    for name in brought:
+        say(f"left out {name}, which other packages bring: {STAND_INS[name]}")
+    pins = [str(each) for each in own.requires if canonicalize_name(each.name) in OWN_PYSPARK]
+    installer.replace(folder, brought, pins)
+
+
+def _install_repository(plan: Plan, folder: Path, site: Path, installer: Installer, say: Say) -> None:
+    """Install the repository in place; where its build fails, its folders are put on the path instead."""
+    try:
+        installer.install_in_place(folder, plan.root)
+    except LakewardError as error:
+        if error.condition in ("CACHE_NO_SPACE", "CACHE_NOT_WRITABLE"):
+            raise
+        folders = source_folders(plan.root)
+        (site / "_lakeward_repository.pth").write_text("".join(f"{each}\n" for each in folders), "utf-8")
+        say(
+            f"{plan.root.name} itself could not be installed, so its folders are on the path: {error.message}"
+        )
+
+
+def _site(folder: Path) -> Path:
+    code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    told = subprocess.run(
+        [str(python_of(folder)), "-I", "-c", code], capture_output=True, text=True, check=True
+    )
+    return Path(told.stdout.strip())
+
+
+@contextlib.contextmanager
+def _full_disk_told(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM):
+            raise not_writable(folder.parent, error) from None
+        raise

@@ -1,0 +1,29 @@
+"""What the names of dependency groups, extras and requirements files tell about their use."""
+
+from __future__ import annotations
+
+import re
+
+from lakeward.environments.model import Role
+
+__all__ = ["role_of"]
+
+_TESTS = re.compile(r"tests?|testing|pytest|unit\w*|dev|develop|development|ci|qa|local")
+_NOT_TESTS = re.compile(
+    r"docs?|documentation|mkdocs|sphinx|release|publish|publishing|deploy|build|lint|linters?|linting|"
+    r"format|formatting|style|pre-?commit|benchmarks?|notebooks?|jupyter|examples?|demo|demos"
+)
+
+
+def role_of(name: str) -> Role | None:
+    """The role of the group `name`; None for one that is for documents, releases or style alone.
+
+    >>> [role_of(name) for name in ("test", "unit-tests", "spark", "docs", "docs-dev")]
+    [<Role.TEST: 1>, <Role.TEST: 1>, <Role.OTHER: 2>, None, <Role.TEST: 1>]
+    """
+    words = [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
+    if any(_TESTS.fullmatch(word) for word in words):
+        return Role.TEST
+    if any(_NOT_TESTS.fullmatch(word) for word in words):
+        return None
+    return Role.OTHER

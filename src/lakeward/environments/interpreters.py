@@ -1,0 +1,128 @@
+"""The Python that a repository's tests run on: this one where it will do, else another of the machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.specifiers import Specifier, SpecifierSet
+
+from lakeward.environments.model import PythonWanted
+from lakeward.environments.relax import compatible
+from lakeward.errors import ConfigurationError, SetupError
+
+__all__ = ["Interpreter", "choose"]
+
+_NAMES = ("python3.12", "python3.11", "python3.13", "python3.10", "python3.14", "python3")
+_PROBE = "import sys, venv, ensurepip; print('%d.%d.%d' % sys.version_info[:3])"
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python; `running` when it is the one of this process."""
+
+    path: Path
+    version: str
+    running: bool = False
+
+
+def choose(
+    asked: Iterable[PythonWanted],
+    own: SpecifierSet,
+    *,
+    uv: str | None,
+    environ: Mapping[str, str] = os.environ,
+    here: Interpreter | None = None,
+) -> Interpreter:
+    """A Python that satisfies all of `asked` and lakeward's `own` bound; `uv` may fetch one.
+
+    Raises ConfigurationError when no version can satisfy both, SetupError when the machine has none.
+    """
+    wanted = SpecifierSet()
+    stated = list(asked)
+    for each in stated:
+        wanted &= _by_minor(each.specifier)
+    said = " and ".join(f"{each.specifier} ({each.origin})" for each in stated if str(each.specifier))
+    if not compatible(wanted, own):
+        raise ConfigurationError(
+            "PYTHON_CONFLICT",
+            f"The repository asks for Python {said}, and lakeward needs {own}.",
+            next_step="Widen the repository's bound, if its code runs on a newer Python.",
+        )
+    both = wanted & own
+    running = here or _here()
+    if both.contains(running.version, prereleases=True):
+        return running
+    found = _by_uv(both, uv) if uv else next(_on_path(both, environ), None)
+    if found is not None:
+        return found
+    if uv and (found := next(_on_path(both, environ), None)):
+        return found
+    cure = f"uv python install '{both}'" if uv else "Install one, or install uv, which fetches it."
+    raise SetupError(
+        "PYTHON_NOT_FOUND",
+        f"The repository asks for Python {said}; this is {running.version}, and there is no other on PATH.",
+        next_step=cure,
+    )
+
+
+def _here() -> Interpreter:
+    base = Path(getattr(sys, "_base_executable", "") or sys.executable)
+    return Interpreter(base, ".".join(map(str, sys.version_info[:3])), running=True)
+
+
+def _by_minor(specifier: SpecifierSet) -> SpecifierSet:
+    """Exact pins of a bug-fix release (`==3.11.4`) as the feature release: no test depends on more."""
+    return SpecifierSet(",".join(_minor(each) for each in specifier))
+
+
+def _minor(specifier: Specifier) -> str:
+    found = re.match(r"(\d+\.\d+)\.\d+$", specifier.version)
+    if found and specifier.operator == "==":
+        return f"=={found[1]}.*"
+    if found and specifier.operator == ">=":
+        return f">={found[1]}"
+    return str(specifier)
+
+
+def _by_uv(wanted: SpecifierSet, uv: str) -> Interpreter | None:
+    """One that uv knows; else one that it fetches."""
+    request = ",".join(sorted(map(str, wanted)))
+    for command in ((), ("install", request)):
+        if command and _told([uv, "python", *command]) is None:
+            return None
+        path = _told([uv, "python", "find", "--system", request])
+        version = _told([path, "-c", _PROBE]) if path else None
+        if path and version and wanted.contains(version):
+            return Interpreter(Path(path), version)
+    return None
+
+
+def _on_path(wanted: SpecifierSet, environ: Mapping[str, str]) -> Iterator[Interpreter]:
+    places: list[str] = []
+    for name in _NAMES:
+        path = shutil.which(name, path=environ.get("PATH", os.defpath))
+        if path:
+            places.append(path)
+    # pyenv keeps those that are not chosen away from PATH.
+    root = environ.get("PYENV_ROOT") or f"{environ.get('HOME', '')}/.pyenv"
+    places += sorted(map(str, Path(root).glob("versions/3.1*/bin/python")), reverse=True)
+    for place in places:
+        version = _told([place, "-c", _PROBE])
+        if version and wanted.contains(version, prereleases=True):
+            yield Interpreter(Path(place), version)
+
+
+def _told(command: list[str]) -> str | None:
+    """What a program prints; None when it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,0 +1,113 @@
+"""From a folder to the environment that its tests run in."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from lakeward.environments.building import build
+from lakeward.environments.installers import Installer, python_of, uv_on
+from lakeward.environments.interpreters import choose
+from lakeward.environments.own import own
+from lakeward.environments.plan import Plan, plan
+from lakeward.environments.repository import has_tests, root_of
+from lakeward.environments.shelf import Shelf
+from lakeward.environments.sources import read_all
+from lakeward.errors import UsageError
+from lakeward.session import cache_dir
+
+__all__ = ["Environment", "NoTests", "prepare"]
+
+
+class NoTests(UsageError):
+    """There is nothing that pytest would collect; pytest's own exit code says so."""
+
+    exit_code = 5
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A whole environment for the tests of the repository in `root`; `made` when it was built just now."""
+
+    root: Path
+    folder: Path
+    made: bool
+    plan: Plan
+    shelf: Shelf
+
+    def command(self, *arguments: str) -> list[str]:
+        """The command line of pytest in this environment."""
+        return [str(python_of(self.folder)), "-m", "pytest", *arguments]
+
+    def environ(self, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+        """Variables for it: the user's, with this environment's programs first."""
+        changed = {
+            key: value
+            for key, value in environ.items()
+            # Spark's workers run on the Python of the tests.
+            if key not in ("PYTHONHOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "__PYVENV_LAUNCHER__")
+        }
+        path = os.pathsep.join([str(self.folder / "bin"), environ.get("PATH", os.defpath)])
+        return {**changed, "VIRTUAL_ENV": str(self.folder), "PATH": path}
+
+    def hold(self) -> None:
+        """Keep it from being thrown away until this process, or the one that takes its place, ends."""
+        self.shelf.use(self.plan.key, self.folder)
+
+
+def prepare(
+    folder: Path,
+    *,
+    say: Callable[[str], None],
+    show: Callable[[str], None] = lambda _: None,
+    anew: bool = False,
+    must_have_tests: bool = True,
+    environ: Mapping[str, str] = os.environ,
+) -> Environment:
+    """The environment for the tests of the repository that `folder` lies in, made when it is not there.
+
+    `say` is told each decision and step, `show` each line of the installer. Raises NoTests,
+    ConfigurationError and SetupError; nothing half-made stays.
+    """
+    root = root_of(folder)
+    if must_have_tests and not has_tests(root):
+        raise NoTests(
+            "NO_TESTS",
+            f"There are no tests below {root}: no file is called test_*.py or *_test.py.",
+            next_step="Write one, or name the files: lakeward test PATH.",
+        )
+    found = read_all(root)
+    installation = own()
+    uv = uv_on(environ)
+    interpreter = choose(found.python, installation.python, uv=uv, environ=environ)
+    planned = plan(found, root, installation, interpreter)
+    shelf = Shelf(cache_dir(environ) / "environments")
+    there = None if anew else shelf.find(planned.key)
+    if there is not None:
+        return Environment(root, there, False, planned, shelf)
+    began = time.monotonic()
+    _explain(planned, uv, say)
+
+    def make(place: Path) -> None:
+        build(planned, installation, place, Installer(uv, show), say)
+
+    wait = lambda: say("another process is making this environment; waiting for it")  # noqa: E731
+    place = shelf.make(planned.key, make, anew=anew, waiting=wait)
+    say(f"the environment is there after {time.monotonic() - began:.0f} s, and is used from now on: {place}")
+    return Environment(root, place, True, planned, shelf)
+
+
+def _explain(planned: Plan, uv: str | None, say: Callable[[str], None]) -> None:
+    version = ".".join(planned.interpreter.version.split(".")[:2])
+    by = "uv" if uv else "venv and pip"
+    say(f"an environment for {planned.root.name}, with Python {version} and {by}")
+    by_reason: dict[str, list[str]] = {}
+    for each in planned.left_out:
+        by_reason.setdefault(each.why, []).append(f"{each.text} ({each.origin})")
+    for why, texts in by_reason.items():
+        say(f"left out {', '.join(dict.fromkeys(texts))}: {why}")
+    for sentence in planned.relaxed:
+        say(f"relaxed {sentence}")

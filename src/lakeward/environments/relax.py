@@ -1,0 +1,119 @@
+"""The repository's pins on packages that lakeward needs too: kept where both can be had, else relaxed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from lakeward.environments.model import LeftOut, Lock, Wanted
+from lakeward.environments.stand_ins import stands_in
+
+__all__ = ["Reconciled", "compatible", "reconcile", "unlocked"]
+
+
+@dataclass(frozen=True)
+class Reconciled:
+    """What is to be installed, and what of the repository's wishes is not."""
+
+    wanted: tuple[Wanted, ...]
+    left_out: tuple[LeftOut, ...]
+    relaxed: tuple[str, ...]
+
+
+def reconcile(wanted: Iterable[Wanted], own: Sequence[Requirement]) -> Reconciled:
+    """Leave out what lakeward stands in for, and relax pins that exclude the versions of `own`."""
+    needs = _by_name(own)
+    kept: list[Wanted] = []
+    left_out: list[LeftOut] = []
+    relaxed: list[str] = []
+    for each in wanted:
+        asked = each.requirement
+        why = stands_in(asked.name) if asked else None
+        if asked is None:
+            kept.append(each)
+        elif why is not None:
+            left_out.append(LeftOut(each.text, each.origin, why))
+        elif (need := needs.get(canonicalize_name(asked.name))) and not _both(asked, need):
+            relaxed.append(
+                f"{asked.name}{asked.specifier} ({each.origin}) became {need}: lakeward needs that"
+            )
+            kept.append(_without_version(each, asked))
+        else:
+            kept.append(each)
+    return Reconciled(tuple(kept), tuple(left_out), tuple(relaxed))
+
+
+def unlocked(lock: Lock, own: Sequence[Requirement]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The versions of a lock that may hold, and the sentences on those of them that may not."""
+    needs = _by_name(own)
+    kept: dict[str, str] = {}
+    relaxed: list[str] = []
+    for name, version in lock.versions.items():
+        if stands_in(name) is not None:
+            continue
+        need = needs.get(canonicalize_name(name))
+        if need is None or _holds(need.specifier, version):
+            kept[name] = version
+        else:
+            relaxed.append(f"{name}=={version} ({lock.origin}) became {need}: lakeward needs that")
+    return kept, tuple(relaxed)
+
+
+def compatible(first: SpecifierSet, second: SpecifierSet) -> bool:
+    """Whether some version satisfies both.
+
+    Tried are the versions that they name and their neighbours: where two ranges meet, they meet there.
+
+    >>> compatible(SpecifierSet("==1.5.3"), SpecifierSet(">=2.2,<3"))
+    False
+    >>> compatible(SpecifierSet("~=2.1"), SpecifierSet(">=2.2,<3"))
+    True
+    """
+    both = first & second
+    return any(both.contains(version, prereleases=True) for version in _near([*first, *second])) or not [
+        *both
+    ]
+
+
+def _near(specifiers: Iterable[object]) -> Iterable[Version]:
+    yield Version("0")
+    for specifier in specifiers:
+        try:
+            version = Version(str(getattr(specifier, "version", "")).removesuffix(".*"))
+        except InvalidVersion:
+            continue
+        release = [*version.release, 0, 0][: max(3, len(version.release))]
+        yield version
+        yield Version(".".join(map(str, [*release, 1])))
+        for position in range(len(release)):
+            yield Version(".".join(map(str, [*release[:position], release[position] + 1])))
+            if release[position]:
+                below = [*release[:position], release[position] - 1, 999]
+                yield Version(".".join(map(str, below)))
+
+
+def _both(asked: Requirement, need: Requirement) -> bool:
+    # A package from an address has whatever version it has; the installer will tell.
+    return asked.url is not None or compatible(asked.specifier, need.specifier)
+
+
+def _holds(specifier: SpecifierSet, version: str) -> bool:
+    try:
+        return specifier.contains(version, prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+def _without_version(each: Wanted, asked: Requirement) -> Wanted:
+    extras = f"[{','.join(sorted(asked.extras))}]" if asked.extras else ""
+    text = f"{asked.name}{extras}" + (f" ; {asked.marker}" if asked.marker else "")
+    return replace(each, text=text, requirement=Requirement(text))
+
+
+def _by_name(own: Iterable[Requirement]) -> Mapping[str, Requirement]:
+    return {canonicalize_name(each.name): each for each in own}

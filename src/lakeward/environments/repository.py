@@ -1,0 +1,108 @@
+"""A repository: where it begins, what it is as a package, and whether it has tests."""
+
+from __future__ import annotations
+
+import configparser
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from lakeward.environments.sources.reading import toml_of
+
+__all__ = ["has_tests", "is_package", "package_digest", "root_of", "source_folders"]
+
+_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "databricks.yml")
+_NOT_LOOKED_INTO = {"node_modules", "venv", "__pycache__", "site-packages", "build", "dist"}
+# Tables of pyproject.toml that decide how the package is built.
+_BUILD_TOOLS = ("flit", "hatch", "maturin", "pdm", "poetry", "setuptools", "setuptools_scm", "uv")
+
+
+def root_of(folder: Path) -> Path:
+    """The nearest folder at or above `folder` with a project file, up to the top of the Git repository."""
+    for candidate in (folder, *folder.parents):
+        if any((candidate / mark).is_file() for mark in _MARKS):
+            return candidate
+        if (candidate / ".git").exists():
+            return candidate
+    return folder
+
+
+def is_package(root: Path) -> bool:
+    """Whether the repository is installed as a package: what its own tool would do."""
+    content = toml_of(root / "pyproject.toml")
+    tool = content.get("tool") or {}
+    if (tool.get("uv") or {}).get("package") is False or (tool.get("poetry") or {}).get(
+        "package-mode"
+    ) is False:
+        return False
+    named = bool((content.get("project") or {}).get("name") or (tool.get("poetry") or {}).get("name"))
+    return (named and "build-system" in content) or (root / "setup.py").is_file()
+
+
+def package_digest(root: Path) -> str:
+    """Changes when the package must be installed anew."""
+    content = toml_of(root / "pyproject.toml")
+    tool = content.get("tool") or {}
+    parts = {
+        **{key: content.get(key) for key in ("project", "build-system")},
+        **{key: tool.get(key) for key in _BUILD_TOOLS},
+    }
+    digest = hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode())
+    for name in ("setup.py", "setup.cfg"):
+        if (root / name).is_file():
+            digest.update((root / name).read_bytes())
+    return digest.hexdigest()
+
+
+def source_folders(root: Path) -> tuple[Path, ...]:
+    """The folders that Python must know where the package cannot be installed."""
+    return tuple(folder for folder in (root / "src", root) if folder.is_dir())
+
+
+def has_tests(root: Path) -> bool:
+    """Whether pytest has anything to look at below `root`, by its own settings for names and places."""
+    settings = _pytest_settings(root)
+    patterns = _words(settings.get("python_files")) or ["test_*.py", "*_test.py"]
+    places = [root / place for place in _words(settings.get("testpaths"))] or [root]
+    doctests = "--doctest" in str(settings.get("addopts"))
+    files = (name for place in places for name in _files(place))
+    return any(
+        any(fnmatch(name, pattern.rpartition("/")[2]) for pattern in patterns)
+        or (doctests and name.endswith((".py", ".txt", ".md")))
+        for name in files
+    )
+
+
+def _files(place: Path) -> Iterator[str]:
+    if place.is_file():
+        yield place.name
+    for _, folders, files in os.walk(place):
+        folders[:] = [each for each in folders if each not in _NOT_LOOKED_INTO and not each.startswith(".")]
+        yield from files
+
+
+def _pytest_settings(root: Path) -> Mapping[str, Any]:
+    """The settings of the first file that has any, in pytest's order."""
+    for name, section in (("pytest.ini", "pytest"), (".pytest.ini", "pytest"), ("tox.ini", "pytest")):
+        if (found := _ini(root / name, section)) is not None:
+            return found
+    tool = (toml_of(root / "pyproject.toml").get("tool") or {}).get("pytest") or {}
+    return tool.get("ini_options") or tool or _ini(root / "setup.cfg", "tool:pytest") or {}
+
+
+def _ini(file: Path, section: str) -> Mapping[str, Any] | None:
+    parser = configparser.RawConfigParser()
+    try:
+        parser.read(file, encoding="utf-8")
+    except (configparser.Error, UnicodeDecodeError):
+        # pytest will say what is wrong with it.
+        return None
+    return dict(parser[section]) if parser.has_section(section) else None
+
+
+def _words(value: object) -> list[str]:
+    return value.split() if isinstance(value, str) else [str(each) for each in value or ()]  # type: ignore[attr-defined]

@@ -1,0 +1,133 @@
+"""Where environments are kept: found by key, made once, and thrown away when nobody uses them.
+
+`<key>.json` names the folder of a whole environment and is put in place by a rename, last of all. A folder
+that no such file names was left half-made, by a kill. Programs in an environment hold its path, so that it is
+the name that moves and not the folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from lakeward.environments.installers import python_of
+from lakeward.session import made, not_writable
+
+__all__ = ["Shelf"]
+
+_KEPT = 30 * 24 * 3600.0
+"""Seconds after its last use for which an environment is kept."""
+
+
+class Shelf:
+    """The environments in the folder `home`."""
+
+    def __init__(self, home: Path, *, now: Callable[[], float] = time.time) -> None:
+        self.home = home
+        self.now = now
+
+    def find(self, key: str) -> Path | None:
+        """The whole environment of `key`; None when there is none."""
+        try:
+            folder = self.home / str(json.loads(self._name(key).read_text(encoding="utf-8"))["folder"])
+        except (OSError, ValueError, KeyError):
+            return None
+        return folder if python_of(folder).exists() else None
+
+    def make(
+        self, key: str, build: Callable[[Path], None], *, anew: bool, waiting: Callable[[], None]
+    ) -> Path:
+        """The environment of `key`, built by `build(folder)` when it is not there, or `anew`.
+
+        One process builds it; others wait, after a call of `waiting`, and take what it made.
+        Raises SetupError when `home` cannot be written, and what `build` raises.
+        """
+        made(self.home)
+        with self._alone(key, waiting) as waited:
+            there = self.find(key)
+            if there is not None and (waited or not anew):
+                return there
+            self._sweep(key)
+            folder = self.home / f"{key}-{int(self.now() * 1000):x}"
+            build(folder)
+            self._publish(key, folder)
+            self._sweep(key)
+            return folder
+
+    def use(self, key: str, folder: Path) -> int:
+        """Say that `folder` is in use until this process, or the one that takes its place, ends."""
+        with contextlib.suppress(OSError):
+            os.utime(self._name(key), (self.now(), self.now()))
+        descriptor = os.open(folder / ".in-use", os.O_RDWR | os.O_CREAT, 0o600)
+        os.set_inheritable(descriptor, True)
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        return descriptor
+
+    def _publish(self, key: str, folder: Path) -> None:
+        aside = self._name(key).with_suffix(".new")
+        try:
+            aside.write_text(json.dumps({"folder": folder.name}), encoding="utf-8")
+            aside.replace(self._name(key))
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise not_writable(self.home, error) from None
+
+    def _sweep(self, key: str) -> None:
+        """Remove what is half-made or replaced under `key`, and other environments long unused."""
+        for name in self.home.glob("*.json"):
+            with contextlib.suppress(OSError):
+                if name.stem != key and self.now() - name.stat().st_mtime > _KEPT:
+                    folder = self.find(name.stem)
+                    if folder is None or _unused(folder):
+                        name.unlink()
+        named = {self.find(name.stem) for name in self.home.glob("*.json")}
+        for folder in self.home.glob("*-*"):
+            owner = folder.name.partition("-")[0]
+            if folder not in named and (owner == key or self._is_free(owner)) and _unused(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _is_free(self, key: str) -> bool:
+        """Whether nobody builds under `key` just now."""
+        try:
+            with (self.home / f"{key}.lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    @contextlib.contextmanager
+    def _alone(self, key: str, waiting: Callable[[], None]) -> Iterator[bool]:
+        """One builder of `key` at a time; whether another one had to be waited for."""
+        waited = False
+        try:
+            lock = (self.home / f"{key}.lock").open("w")
+        except OSError as error:
+            raise not_writable(self.home, error) from None
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waited = True
+                waiting()
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield waited
+
+    def _name(self, key: str) -> Path:
+        return self.home / f"{key}.json"
+
+
+def _unused(folder: Path) -> bool:
+    try:
+        with (folder / ".in-use").open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,47 @@
+"""Pipfile. Source: https://pipenv.pypa.io/en/latest/pipfile.html"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+from lakeward.environments.model import Found, Role, Wanted
+from lakeward.environments.sources.reading import python_wanted, toml_of, wanted
+from lakeward.environments.sources.uv_sources import git_url
+
+__all__ = ["read"]
+
+_SECTIONS = (("packages", Role.RUN), ("dev-packages", Role.TEST))
+
+
+def read(root: Path) -> Found:
+    """What the Pipfile of `root` says."""
+    content = toml_of(root / "Pipfile", condition="REQUIREMENTS_INVALID")
+    if not content:
+        return Found()
+    parts = [Found(files=(root / "Pipfile",))]
+    asked = content.get("requires") or {}
+    if asked.get("python_version"):
+        parts.append(Found(python=python_wanted(f"=={asked['python_version']}.*", "Pipfile python_version")))
+    for section, role in _SECTIONS:
+        for name, stated in (content.get(section) or {}).items():
+            parts.append(_package(name, stated, f"Pipfile [{section}]", role, root))
+    return reduce(add, parts)
+
+
+def _package(name: str, stated: Any, origin: str, role: Role, root: Path) -> Found:
+    settings: Mapping[str, Any] = stated if isinstance(stated, dict) else {"version": stated}
+    if "path" in settings:
+        place = (root / str(settings["path"])).resolve()
+        return Found() if place == root.resolve() else Found((Wanted(f"-e {place}", origin, role),))
+    extras = f"[{','.join(settings['extras'])}]" if settings.get("extras") else ""
+    if "git" in settings:
+        text = f"{name}{extras} @ {git_url({**settings, 'rev': settings.get('ref')})}"
+    else:
+        version = str(settings.get("version") or "*")
+        text = f"{name}{extras}{'' if version == '*' else version}"
+    marker = settings.get("markers")
+    return wanted([f"{text} ; {marker}" if marker else text], origin, role, root)

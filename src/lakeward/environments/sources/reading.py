@@ -1,0 +1,85 @@
+"""Text and TOML of a file, and requirements from their text; each error names the file."""
+
+from __future__ import annotations
+
+import codecs
+import importlib
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from lakeward.environments.model import Found, LeftOut, PythonWanted, Role, Wanted
+from lakeward.errors import ConfigurationError
+
+__all__ = ["python_wanted", "text_of", "toml_of", "wanted"]
+
+# The standard library has it from 3.11 on, and there it is the very same code.
+tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+# `pip freeze > requirements.txt` in PowerShell writes UTF-16.
+_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+
+def text_of(file: Path, *, condition: str = "REQUIREMENTS_INVALID") -> str:
+    """The text of `file`, whatever Unicode encoding it has. Raises ConfigurationError."""
+    try:
+        content = file.read_bytes()
+        encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
+        return content.decode(encoding)
+    except UnicodeDecodeError:
+        raise ConfigurationError(condition, f"{file} is not UTF-8.", next_step="Save it as UTF-8.") from None
+    except OSError as error:
+        raise ConfigurationError(condition, f"{file} cannot be read: {error.strerror}.") from None
+
+
+def toml_of(file: Path, *, condition: str = "PYPROJECT_INVALID") -> dict[str, Any]:
+    """The content of a TOML file, empty where there is none. Raises ConfigurationError."""
+    if not file.is_file():
+        return {}
+    try:
+        content: dict[str, Any] = tomllib.loads(text_of(file, condition=condition))
+    except tomllib.TOMLDecodeError as error:
+        cure = (
+            "Finish the merge." if "<<<<<<<" in file.read_text("utf-8") else "Correct it, or remove the file."
+        )
+        raise ConfigurationError(
+            condition, f"{file}: this is not valid TOML: {error}.", next_step=cure
+        ) from None
+    return content
+
+
+def wanted(texts: Iterable[object], origin: str, role: Role, root: Path) -> Found:
+    """Requirements in the standard's form (PEP 508); what is none is left out, with the reason."""
+    found: list[Wanted] = []
+    left_out: list[LeftOut] = []
+    for each in texts:
+        text = str(each).strip()
+        if text.startswith("-e "):
+            found.append(Wanted(_editable(text, root), origin, role))
+            continue
+        try:
+            found.append(Wanted(text, origin, role, Requirement(text)))
+        except InvalidRequirement as error:
+            reason = str(error).splitlines()[0]
+            left_out.append(LeftOut(text, origin, f"this is no requirement: {reason}"))
+    return Found(tuple(found), tuple(left_out))
+
+
+def _editable(text: str, root: Path) -> str:
+    place = text[3:].strip()
+    local = place.removeprefix("file://").replace("/${PROJECT_ROOT}", str(root))
+    return f"-e {place}" if "://" in local else f"-e {(root / local).resolve()}"
+
+
+def python_wanted(text: object, origin: str) -> tuple[PythonWanted, ...]:
+    """`requires-python` in the standard's form. Raises ConfigurationError for what cannot be one."""
+    try:
+        return (PythonWanted(SpecifierSet(str(text)), origin),)
+    except InvalidSpecifier:
+        raise ConfigurationError(
+            "PYTHON_INVALID", f"{origin} asks for Python `{text}`, which is no version.", next_step=">=3.10"
+        ) from None

@@ -1,0 +1,278 @@
+"""What of a repository's wishes is granted: stand-ins, pins, Python, the ways to fill an environment."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+from lakeward.environments.failures import explained, is_about_versions
+from lakeward.environments.indexes import for_uv, index_is_refused
+from lakeward.environments.interpreters import Interpreter, choose
+from lakeward.environments.model import Found, Lock, PythonWanted, Role, Wanted
+from lakeward.environments.own import own
+from lakeward.environments.plan import plan
+from lakeward.environments.relax import compatible, reconcile, unlocked
+from lakeward.environments.repository import has_tests, is_package, root_of
+from lakeward.environments.stand_ins import STAND_INS
+from lakeward.errors import ConfigurationError, SetupError
+
+Repository = Callable[[Mapping[str, str]], Path]
+OWN = [Requirement("pandas>=2.2,<3"), Requirement("pyspark==4.2.0"), Requirement("rich>=13.9")]
+
+
+def asked(*texts: str, role: Role = Role.RUN) -> list[Wanted]:
+    return [Wanted(text, "here:1", role, Requirement(text)) for text in texts]
+
+
+@pytest.mark.parametrize("name", [*STAND_INS, "Delta_Spark"])
+def test_what_lakeward_stands_in_for_is_left_out_with_the_reason(name: str) -> None:
+    done = reconcile(asked(f"{name}>=1", "requests"), OWN)
+    assert [each.text for each in done.wanted] == ["requests"]
+    assert [(each.text, each.origin) for each in done.left_out] == [(f"{name}>=1", "here:1")]
+    assert done.left_out[0].why
+
+
+def test_pins_that_exclude_lakewards_versions_are_relaxed_and_others_kept() -> None:
+    done = reconcile(
+        asked("pandas[excel]==1.5.3 ; python_version > '3.8'", "rich==13.9.4", "pandas~=2.1"), OWN
+    )
+    assert [each.text for each in done.wanted] == [
+        'pandas[excel] ; python_version > "3.8"',
+        "rich==13.9.4",
+        "pandas~=2.1",
+    ]
+    (sentence,) = done.relaxed
+    assert sentence == "pandas==1.5.3 (here:1) became pandas<3,>=2.2: lakeward needs that"
+
+
+def test_versions_of_a_lock_hold_but_for_those_that_cannot() -> None:
+    lock = Lock(
+        "uv.lock", {"pandas": "1.5.3", "rich": "13.9.4", "pyspark": "3.5.0", "py4j": "0.10", "x": "1"}
+    )
+    kept, relaxed = unlocked(lock, OWN)
+    assert kept == {"rich": "13.9.4", "x": "1"}
+    assert relaxed == ("pandas==1.5.3 (uv.lock) became pandas<3,>=2.2: lakeward needs that",)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("", "", True),
+        ("", ">=2.2,<3", True),
+        ("==1.5.3", ">=2.2,<3", False),
+        ("==2.2.*", ">=2.2,<3", True),
+        (">1,<2.2", ">=2.2,<3", False),
+        (">1,<=2.2", ">=2.2,<3", True),
+        ("!=2.2", ">=2.2,<3", True),
+        (">=3", ">=2.2,<3", False),
+        ("<3", ">2.99", True),
+        (">=3.10", ">=3.10", True),
+        ("==3.11.*", ">=3.10", True),
+        ("<3.10", ">=3.10", False),
+        ("~=3.9.0", ">=3.10", False),
+    ],
+)
+def test_two_bounds_are_compatible_when_some_version_satisfies_both(
+    first: str, second: str, expected: bool
+) -> None:
+    assert compatible(SpecifierSet(first), SpecifierSet(second)) is expected
+    assert compatible(SpecifierSet(second), SpecifierSet(first)) is expected
+
+
+HERE = Interpreter(Path(sys.executable), "3.11.7", running=True)
+BOUND = SpecifierSet(">=3.10")
+
+
+def python(text: str) -> list[PythonWanted]:
+    return [PythonWanted(SpecifierSet(text), "pyproject.toml requires-python")]
+
+
+@pytest.mark.parametrize("text", [">=3.8", "", "==3.11.4", ">=3.11.9,<4", "==3.11.*"])
+def test_the_running_python_is_used_where_it_will_do(text: str) -> None:
+    assert choose(python(text), BOUND, uv=None, environ={"PATH": ""}, here=HERE) is HERE
+
+
+def test_another_python_of_the_machine_is_found(tmp_path: Path) -> None:
+    fake = tmp_path / "python3.12"
+    fake.write_text("#!/bin/sh\necho 3.12.1\n")
+    fake.chmod(0o755)
+    found = choose(python(">=3.12"), BOUND, uv=None, environ={"PATH": str(tmp_path)}, here=HERE)
+    assert (found.path, found.version, found.running) == (fake, "3.12.1", False)
+
+
+def test_without_a_python_that_will_do_the_cure_is_named(tmp_path: Path) -> None:
+    with pytest.raises(
+        SetupError, match=r"PYTHON_NOT_FOUND.*>=3\.13 \(pyproject.*this is 3\.11\.7.*install uv"
+    ):
+        choose(python(">=3.13"), BOUND, uv=None, environ={"PATH": str(tmp_path)}, here=HERE)
+
+
+def test_a_python_too_old_for_lakeward_names_both_sides() -> None:
+    with pytest.raises(ConfigurationError, match=r"PYTHON_CONFLICT.*<3\.10,>=3\.8 \(pyproj.*needs >=3\.10"):
+        choose(python(">=3.8,<3.10"), BOUND, uv=None, environ={"PATH": ""}, here=HERE)
+
+
+def test_everything_is_tried_first_then_without_the_lock_then_without_other_extras(tmp_path: Path) -> None:
+    found = Found(
+        (*asked("a"), *asked("b", role=Role.TEST), Wanted("c", "extra c", Role.OTHER, Requirement("c"))),
+        index_options=("--extra-index-url https://inner",),
+        lock=Lock("uv.lock", {"a": "1"}),
+    )
+    attempts = plan(found, tmp_path, own(), HERE).attempts
+    assert [(each.requirements[-3:], each.constraints, each.without) for each in attempts] == [
+        (("a", "b", "c"), ("a==1",), ""),
+        (("a", "b", "c"), (), "the versions of uv.lock"),
+        (("pytest", "a", "b"), ("a==1",), "extra c"),
+        (("pytest", "a", "b"), (), "the versions of uv.lock and extra c"),
+    ]
+    assert all(each.requirements[0] == "--extra-index-url https://inner" for each in attempts)
+    assert f"lakeward=={own().version}" in attempts[0].requirements
+
+
+def test_the_key_changes_with_what_is_installed_and_with_nothing_else(repository: Repository) -> None:
+    project = "[build-system]\nrequires=[]\n[project]\nname='p'\nversion='1'\n"
+    root = repository({"pyproject.toml": project})
+
+    def key(found: Found = Found(), interpreter: Interpreter = HERE) -> str:  # noqa: B008  # both are frozen
+        return plan(found, root, own(), interpreter).key
+
+    first = key()
+    (root / "pyproject.toml").write_text(
+        project + "[tool.ruff]\nline-length=100\n[tool.pytest.ini_options]\n"
+    )
+    assert key() == first
+    assert key(Found(tuple(asked("a")))) != first
+    assert key(Found(lock=Lock("uv.lock", {"a": "1"}))) != first
+    assert key(interpreter=Interpreter(HERE.path, "3.12.1")) != first
+    (root / "pyproject.toml").write_text(project.replace("'1'", "'2'"))
+    assert key() != first
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"tests/test_a.py": ""}, True),
+        ({"a/b/x_test.py": ""}, True),
+        ({"main.py": "", ".venv/lib/test_x.py": "", "node_modules/test_x.py": ""}, False),
+        ({"checks/a_spec.py": "", "pytest.ini": "[pytest]\npython_files = *_spec.py"}, True),
+        ({"src/test_a.py": "", "pyproject.toml": "[tool.pytest.ini_options]\ntestpaths=['tests']"}, False),
+        ({"src/a.py": "", "setup.cfg": "[tool:pytest]\naddopts = --doctest-modules"}, True),
+    ],
+)
+def test_a_repository_has_tests_when_pytest_would_look_at_a_file(
+    repository: Repository, files: dict[str, str], expected: bool
+) -> None:
+    assert has_tests(repository(files)) is expected
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"pyproject.toml": "[project]\nname='a'"}, False),
+        ({"pyproject.toml": "[project]\nname='a'\n[build-system]\nrequires=[]"}, True),
+        (
+            {"pyproject.toml": "[build-system]\nrequires=[]\n[tool.poetry]\nname='a'\npackage-mode=false"},
+            False,
+        ),
+        ({"pyproject.toml": "[build-system]\nrequires=[]\n[tool.poetry]\nname='a'"}, True),
+        ({"setup.py": ""}, True),
+        ({"requirements.txt": ""}, False),
+    ],
+)
+def test_a_repository_is_a_package_when_its_own_tool_would_install_it(
+    repository: Repository, files: dict[str, str], expected: bool
+) -> None:
+    assert is_package(repository(files)) is expected
+
+
+def test_the_repository_begins_at_the_nearest_project_file(repository: Repository) -> None:
+    root = repository({"one/pyproject.toml": "", "one/tests/unit/x": "", "two/x": ""})
+    assert root_of(root / "one" / "tests" / "unit") == root / "one"
+    assert root_of(root / "two") == root
+
+
+PIP_CONFLICT = """
+ERROR: Cannot install thing and lakeward because these package versions have conflicting dependencies.
+
+The conflict is caused by:
+    thing 1.0 depends on rich<1
+    lakeward 0.1.0 depends on rich>=13.9
+
+To fix this you could try to:
+"""
+UV_CONFLICT = """
+  × No solution found when resolving dependencies:
+  ╰─▶ Because thing==1.0 depends on rich<1 and you require
+      rich>=13.9, we can conclude that your requirements are unsatisfiable.
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "condition", "says"),
+    [
+        (
+            PIP_CONFLICT,
+            "DEPENDENCIES_CONFLICT",
+            "thing 1.0 depends on rich<1; lakeward 0.1.0 depends on rich>=13.9",
+        ),
+        (UV_CONFLICT, "DEPENDENCIES_CONFLICT", "thing==1.0 depends on rich<1 and you require rich>=13.9"),
+        ("OSError: [Errno 28] No space left on device", "CACHE_NO_SPACE", "LAKEWARD_CACHE"),
+        ("failed to copy file: No space left on device (os error 28)", "CACHE_NO_SPACE", "LAKEWARD_CACHE"),
+        (
+            "Failed to establish a new connection: [Errno 111] Connection refused",
+            "INDEX_NOT_REACHABLE",
+            "PIP_INDEX_URL",
+        ),
+        (
+            "error: Failed to fetch: `https://x`\n  Caused by: dns error",
+            "INDEX_NOT_REACHABLE",
+            "UV_DEFAULT_INDEX",
+        ),
+        ("ProxyError('Cannot connect to proxy.')", "INDEX_NOT_REACHABLE", "HTTPS_PROXY"),
+        ("[SSL: CERTIFICATE_VERIFY_FAILED]", "INDEX_CERTIFICATE_NOT_TRUSTED", "SSL_CERT_FILE"),
+        ("invalid peer certificate: UnknownIssuer", "INDEX_CERTIFICATE_NOT_TRUSTED", "SSL_CERT_FILE"),
+        ("401 Client Error: Unauthorized for url", "INDEX_REFUSED", "PIP_INDEX_URL"),
+        ("ERROR: No matching distribution found for old==0.1", "DEPENDENCY_NOT_FOUND", "old==0.1"),
+        ("error: Failed to build `old==0.1`", "DEPENDENCY_NOT_BUILT", "old==0.1"),
+        ("Something else\nERROR: it rains", "INSTALL_FAILED", "it rains"),
+    ],
+)
+def test_what_an_installer_prints_becomes_one_sentence(output: str, condition: str, says: str) -> None:
+    error = explained(output, Path("/cache/x"))
+    assert error.condition == condition
+    assert says in str(error)
+    assert "\n" not in str(error)
+    assert is_about_versions(error) == condition.startswith("DEPENDENC")
+
+
+def test_uv_is_told_what_pip_is_told(tmp_path: Path) -> None:
+    (tmp_path / "pip.conf").write_text(
+        "[global]\nindex-url = https://mirror/simple\nextra-index-url = https://a\n  https://b\n"
+        "[install]\nno-index = yes\n"
+    )
+    environ = {
+        "HOME": str(tmp_path),
+        "PIP_CONFIG_FILE": str(tmp_path / "pip.conf"),
+        "PIP_FIND_LINKS": "/a /b",
+    }
+    told = for_uv(environ)
+    assert {key: told.get(key) for key in ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_FIND_LINKS")} == {
+        "UV_DEFAULT_INDEX": "https://mirror/simple",
+        "UV_INDEX": "https://a https://b",
+        "UV_FIND_LINKS": "/a,/b",
+    }
+    assert index_is_refused(environ)
+    assert not index_is_refused({**environ, "PIP_NO_INDEX": "0"})
+    assert "UV_DEFAULT_INDEX" not in for_uv({**environ, "UV_INDEX_URL": "https://own"})
+
+
+def test_nothing_of_it_loads_spark() -> None:
+    code = "import sys, lakeward.environments; assert not {'pyspark', 'pandas', 'rich'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, env=dict(os.environ))

@@ -1,0 +1,293 @@
+"""`lakeward test` in repositories that know nothing of lakeward, from outside, without a network."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.environments.conftest import Machine, make_wheel, write
+
+INSTALLERS = [
+    "pip",
+    pytest.param(
+        "uv", marks=pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not on this machine")
+    ),
+]
+
+# A build backend that stands in the repository: building needs no network then.
+BACKEND = """\
+import zipfile
+from pathlib import Path
+
+def get_requires_for_build_editable(config_settings=None):
+    return []
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    name, info = "sales-1.0-py3-none-any.whl", "sales-1.0.dist-info"
+    files = {
+        "sales.pth": str(Path("src").resolve()),
+        f"{info}/METADATA": "Metadata-Version: 2.1\\nName: sales\\nVersion: 1.0\\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\\nGenerator: own\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+    }
+    with zipfile.ZipFile(Path(wheel_directory) / name, "w") as wheel:
+        for path, text in {**files, f"{info}/RECORD": "".join(f"{each},,\\n" for each in files)}.items():
+            wheel.writestr(path, text)
+    return name
+
+build_wheel = build_editable
+"""
+REPOSITORY = {
+    "pyproject.toml": """\
+        [build-system]
+        requires = []
+        build-backend = "backend"
+        backend-path = ["tools"]
+        [project]
+        name = "sales"
+        version = "1.0"
+        requires-python = ">=3.9"
+        dependencies = ["pyspark==3.4.1", "pandas==1.5.3", "tiny>=1"]
+        [dependency-groups]
+        dev = ["databricks-connect>=15,<16"]
+        """,
+    "tools/backend.py": BACKEND,
+    "src/sales/__init__.py": "PRICE = 3\n",
+    "tests/test_sales.py": """\
+        import os, sys
+        from importlib import metadata
+        from pathlib import Path
+
+        def test_the_environment():
+            import pandas, sales, tiny
+            assert sales.PRICE == 3
+            assert Path(sales.__file__).is_relative_to(Path.cwd().resolve())
+            assert tiny.__version__ == "1.1"
+            assert metadata.version("pyspark") == "4.2.0"
+            assert int(pandas.__version__.split(".")[0]) == 2
+            assert metadata.version("sales") == "1.0"
+            assert os.environ["VIRTUAL_ENV"] == sys.prefix
+
+        def test_the_plugin(request):
+            assert request.config.pluginmanager.hasplugin("lakeward")
+
+        def test_that_fails():
+            assert os.environ.get("BROKEN") is None
+        """,
+}
+
+
+@pytest.fixture(scope="module", params=INSTALLERS)
+def machine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    machine = Machine(tmp_path_factory.mktemp("machine"), request.param)
+    make_wheel(machine.wheels, "tiny", "1.0")
+    make_wheel(machine.wheels, "tiny", "1.1")
+    return machine
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    """The installer that is faster, for what does not depend on it."""
+    machine = Machine(tmp_path_factory.mktemp("quick"), "uv" if shutil.which("uv") else "pip")
+    make_wheel(machine.wheels, "tiny", "1.1")
+    return machine
+
+
+@pytest.fixture(scope="module")
+def prepared(machine: Machine) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """A repository with its environment, and what the first call said."""
+    root = write(machine.folder / "a repository", REPOSITORY)
+    before = {file: file.read_bytes() for file in root.rglob("*") if file.is_file()}
+    ran = machine.lakeward(root, "-q", "-p", "no:cacheprovider", PYTHONDONTWRITEBYTECODE="1")
+    assert {file: file.read_bytes() for file in root.rglob("*") if file.is_file()} == before
+    return root, ran
+
+
+def test_the_repositorys_tests_pass_with_its_own_dependencies_and_our_spark(
+    prepared: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    _, ran = prepared
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "3 passed" in ran.stdout
+
+
+def test_what_was_left_out_and_relaxed_is_said_with_the_reason(
+    prepared: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    said = prepared[1].stderr
+    assert "left out pyspark==3.4.1 (pyproject.toml [project] dependencies): lakeward brings Spark" in said
+    assert (
+        "left out databricks-connect>=15,<16 (pyproject.toml group dev): it brings a pyspark of its own"
+        in said
+    )
+    assert "relaxed pandas==1.5.3" in said
+    assert "Traceback" not in said
+
+
+def test_arguments_and_exit_code_are_pytests_own_and_nothing_is_built_again(
+    machine: Machine, prepared: tuple[Path, subprocess.CompletedProcess[str]]
+) -> None:
+    root, _ = prepared
+    before = sorted(machine.environments.iterdir())
+    failed = machine.lakeward(root / "tests", "-q", "-k", "fails", "--tb=line", BROKEN="1")
+    assert (failed.returncode, "1 failed, 2 deselected" in failed.stdout) == (1, True), failed.stderr
+    wrong = machine.lakeward(root, "--no-such-option")
+    assert (wrong.returncode, "no-such-option" in wrong.stderr) == (4, True)
+    none = machine.lakeward(root, "-q", "-k", "nothing_is_called_so")
+    assert none.returncode == 5
+    assert sorted(machine.environments.iterdir()) == before
+    assert none.stderr.splitlines()[0].startswith("lakeward test: without pyspark==3.4.1, databricks-connect")
+
+
+def test_a_conftest_that_raises_is_told_by_pytest(
+    machine: Machine, prepared: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    root, _ = prepared
+    broken = write(
+        tmp_path, {"conftest.py": "raise RuntimeError('no bread')", "test_a.py": "def test_a(): pass"}
+    )
+    ran = machine.lakeward(root, str(broken), "--rootdir", str(broken))
+    assert ran.returncode == 4
+    assert "no bread" in ran.stderr
+    assert "lakeward" not in ran.stderr.replace(str(root), "").partition("\n")[2]
+
+
+def test_a_repository_without_tests_builds_nothing(quick: Machine, tmp_path: Path) -> None:
+    write(tmp_path, {"pyproject.toml": "", "main.py": ""})
+    other = Machine(tmp_path / "m", quick.installer)
+    ran = other.lakeward(tmp_path)
+    assert ran.returncode == 5
+    assert "[NO_TESTS]" in ran.stderr
+    assert not other.environments.exists()
+
+
+def refused(machine: Machine, root: Path, condition: str, *says: str) -> None:
+    before = set(machine.environments.glob("*-*")) | set(machine.environments.glob("*.json"))
+    ran = machine.lakeward(root)
+    assert ran.returncode == 2, ran.stdout + ran.stderr
+    (message,) = [line for line in ran.stderr.splitlines() if line.startswith("error: ")]
+    assert f"[{condition}]" in message
+    for words in says:
+        assert words in message, ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert set(machine.environments.glob("*-*")) | set(machine.environments.glob("*.json")) == before
+
+
+def test_a_pin_that_truly_conflicts_names_both_sides_and_leaves_nothing(
+    machine: Machine, tmp_path: Path
+) -> None:
+    make_wheel(machine.wheels, "stubborn", "1.0", requires=("rich<1",))
+    write(tmp_path, {"requirements.txt": "stubborn", "test_a.py": ""})
+    refused(machine, tmp_path, "DEPENDENCIES_CONFLICT", "stubborn", "rich<1", "rich>=13.9")
+
+
+def test_a_package_that_no_index_has_is_named(machine: Machine, tmp_path: Path) -> None:
+    write(tmp_path, {"requirements.txt": "tiny==7", "test_a.py": ""})
+    ran = machine.lakeward(tmp_path)
+    assert ran.returncode == 2
+    assert "tiny==7" in ran.stderr
+    assert "PIP_INDEX_URL" in ran.stderr
+
+
+def test_a_lock_whose_versions_cannot_be_had_gives_way(quick: Machine, tmp_path: Path) -> None:
+    lock = '[[package]]\nname = "tiny"\nversion = "0.9"\n'
+    code = "import tiny\ndef test_a(): assert tiny.__version__ == '1.1'"
+    write(tmp_path, {"requirements.txt": "tiny", "poetry.lock": lock, "test_a.py": code})
+    ran = quick.lakeward(tmp_path, "-q")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "lakeward test: again, without the versions of poetry.lock" in ran.stderr
+
+
+def test_what_packages_of_packages_bring_of_databricks_connect_is_taken_out(
+    machine: Machine, tmp_path: Path
+) -> None:
+    spoil = {"pyspark/version.py": "__version__: str = 'connect'\n", "databricks/connect/__init__.py": ""}
+    make_wheel(machine.wheels, "databricks_connect", "15.4.1", files=spoil)
+    make_wheel(machine.wheels, "helpers", "1.0", requires=("databricks-connect>=15",))
+    spark = {"pyspark/__init__.py": "", "pyspark/version.py": "__version__ = '4.2.0'"}
+    make_wheel(machine.wheels, "pyspark", "4.2.0", files=spark)
+    make_wheel(machine.wheels, "delta_spark", "4.4.0", files={"delta/__init__.py": ""})
+    code = """\
+        import importlib.util, helpers
+        from pyspark.version import __version__
+        def test_a():
+            assert __version__ == "4.2.0"
+            try:
+                found = importlib.util.find_spec("databricks.connect")
+            except ModuleNotFoundError:
+                found = None
+            assert found is None
+        """
+    write(tmp_path, {"requirements.txt": "helpers", "test_a.py": code})
+    ran = machine.lakeward(tmp_path, "-q")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_a_repository_whose_build_fails_is_put_on_the_path(quick: Machine, tmp_path: Path) -> None:
+    project = "[project]\nname='p'\nversion='1'\n"
+    project += "[build-system]\nrequires=[]\nbuild-backend='gone'\nbackend-path=['.']\n"
+    files = {
+        "pyproject.toml": project,
+        "src/p/__init__.py": "",
+        "tests/test_p.py": "import p\ndef test_p(): pass",
+    }
+    ran = quick.lakeward(write(tmp_path, files), "-q")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "could not be installed, so its folders are on the path" in ran.stderr
+
+
+def test_a_build_that_is_stopped_leaves_nothing_that_is_taken_for_whole(
+    quick: Machine, tmp_path: Path
+) -> None:
+    write(tmp_path, {"requirements.txt": "tiny", "test_a.py": "def test_a(): pass"})
+    other = Machine(tmp_path / "m", quick.installer)
+    environ = other.environ(PIP_FIND_LINKS=str(quick.wheels))
+    running = subprocess.Popen(
+        [sys.executable, "-m", "lakeward", "test"],
+        cwd=tmp_path, env=environ, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not list(other.environments.glob("*-*/bin")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "canceled" in said
+    assert "Traceback" not in said
+    assert [each for each in other.environments.iterdir() if each.is_dir() or each.suffix == ".json"] == []
+
+
+def test_a_full_disk_is_said_with_the_setting_and_leaves_nothing(
+    quick: Machine, tmp_path: Path, full_disk: Callable[[int], Path]
+) -> None:
+    write(tmp_path / "r", {"requirements.txt": "", "test_a.py": ""})
+    disk = full_disk(2 * 1024 * 1024)
+    ran = quick.lakeward(tmp_path / "r", LAKEWARD_CACHE=str(disk / "cache"))
+    assert ran.returncode == 2, ran.stdout + ran.stderr
+    assert "[CACHE_NO_SPACE]" in ran.stderr
+    assert "LAKEWARD_CACHE" in ran.stderr
+    assert [each for each in (disk / "cache" / "environments").iterdir() if each.is_dir()] == []
+
+
+def test_without_a_network_the_settings_that_help_are_named(quick: Machine, tmp_path: Path) -> None:
+    write(tmp_path, {"requirements.txt": "no-such-package-here", "test_a.py": ""})
+    nobody = {"PIP_NO_INDEX": "", "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "UV_HTTP_RETRIES": "0"}
+    ran = quick.lakeward(tmp_path, **nobody, PIP_RETRIES="1", no_proxy="127.0.0.1")
+    assert ran.returncode == 2
+    assert "[INDEX_NOT_REACHABLE]" in ran.stderr, ran.stderr
+    assert "PIP_INDEX_URL" in ran.stderr
+    assert "HTTPS_PROXY" in ran.stderr
+
+
+def test_help_tells_the_command_apart_from_pytest(quick: Machine, tmp_path: Path) -> None:
+    ran = quick.lakeward(tmp_path, "--help")
+    assert ran.returncode == 0
+    assert "PYTEST ARGUMENTS" in ran.stdout
+    assert os.listdir(tmp_path) == []
