@@ -67,7 +67,9 @@ def run(
         started=now(),
     )
     selection = Selection(tuple(refresh), tuple(full_refresh), full_refresh_all, dry_run)
-    context = Context(bundle, settings, job, values, selection, stdout, on_event)
+    context = Context(
+        bundle, settings, job, values, selection, stdout, on_event, known["job.id"], known["job.run_id"]
+    )
     actions = {
         task.key: prepare(context, _filled(task, known))
         for task in tasks

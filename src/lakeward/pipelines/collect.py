@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lakeward.dbutils import dbutils
 from lakeward.errors import PipelineError
 from lakeward.pipelines.blame import blame
 from lakeward.pipelines.graph import Graph
 from lakeward.pipelines.loading import load
 from lakeward.pipelines.names import Home
 from lakeward.pipelines.registry import Registry, collecting
+from lakeward.standins import display
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,7 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["FILE_GLOBALS", "Collected", "collect", "common_root"]
 
 # Names that every file finds as globals, made for the session of the run.
-FILE_GLOBALS: dict[str, Callable[[SparkSession], Any]] = {"spark": lambda spark: spark}
+FILE_GLOBALS: dict[str, Callable[[SparkSession], Any]] = {
+    "spark": lambda spark: spark,
+    "dbutils": lambda _: dbutils(),
+    "display": lambda _: display,
+}
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from lakeward.pipelines.resolve import Resolution, resolve
 from lakeward.pipelines.results import not_tried
 from lakeward.pipelines.schema_places import SchemaPlaces
 from lakeward.session import is_disk_full
+from lakeward.standins import running
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -132,7 +133,7 @@ class _OneUpdate:
         self.narrator.created(self.conf, self.spark.version)
         self.narrator.tell(Progress("", "", "PLANNING", message="Reading the pipeline's files"))
         folders = tuple(dict.fromkeys([self.root, *(source.parent for source in self.sources)]))
-        with modules.serving(), user_modules(folders):
+        with running(), modules.serving(), user_modules(folders):
             self.collected = collect(self.spark, self.sources, self.home, folders=folders)
             pickle_by_value(folders)
             if self.collected.errors:

@@ -41,6 +41,9 @@ def pytest_configure(config: pytest.Config) -> None:
         home = Path(tempfile.mkdtemp(prefix="lakeward-tests-"))
         os.environ["LAKEWARD_HOME"] = str(home)
         config.stash[home_key] = home
+    from lakeward.standins import install
+
+    install()
     watch = OnImport("pyspark.sql", hook_builder)
     watch.install()
     config.stash[watch_key] = watch
@@ -57,6 +60,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     watch = config.stash.get(watch_key, None)
     if watch is not None:
         watch.uninstall()
+    from lakeward.standins import uninstall
+
+    uninstall()
     home = config.stash.get(home_key, None)
     if home is not None:
         os.environ.pop("LAKEWARD_HOME", None)

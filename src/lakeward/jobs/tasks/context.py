@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
 from lakeward.bundle import Bundle
@@ -22,7 +22,10 @@ Action = Callable[[], "Update | None"]
 
 @dataclass(frozen=True)
 class Context:
-    """A run as its tasks see it; `stdout` is where their output goes when it may not go to ours."""
+    """A run as its tasks see it; `stdout` is where their output goes when it may not go to ours.
+
+    `task_values` is what tasks hand to later ones, by task and key.
+    """
 
     bundle: Bundle
     settings: Settings
@@ -31,6 +34,9 @@ class Context:
     selection: Selection
     stdout: TextIO | None = None
     on_event: Callable[[Any], None] | None = None
+    job_id: str | None = None
+    run_id: str | None = None
+    task_values: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
 # Checks a task before anything runs and returns its action, or None when a dry run has nothing to do for it.

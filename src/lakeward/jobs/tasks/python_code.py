@@ -3,35 +3,64 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import posixpath
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from lakeward.bundle import Distribution
+from lakeward.dbutils import Context as Facts
+from lakeward.dbutils import Environment, JobValues, NotebookExit
 from lakeward.jobs.definition import Task
 from lakeward.jobs.tasks.context import Context
+from lakeward.standins import running
 
 __all__ = ["installed", "run_python"]
 
 
 def run_python(
-    context: Context, code: Callable[[], object], *, argv: Sequence[str], paths: Sequence[Path]
+    context: Context,
+    task: Task,
+    code: Callable[[], object],
+    *,
+    argv: Sequence[str],
+    paths: Sequence[Path],
+    folder: Path | None = None,
 ) -> None:
     """Call `code` with `sys.argv` = `argv` and `paths` in front of `sys.path`; afterwards both are as before.
 
-    Modules that it imported from `paths` are forgotten again: tasks share no state on Databricks either.
-    Leaving with SystemExit is a success when its code is 0 or None; everything else propagates.
+    It finds what Databricks puts around it (`dbutils`, the modules of the platform …), and `folder`, if one
+    is given, as its working directory. Modules that it imported from `paths` are forgotten again: tasks share
+    no state on Databricks either. Leaving with SystemExit is a success when its code is 0 or None, leaving
+    with `dbutils.notebook.exit` always; everything else propagates.
     """
     with contextlib.ExitStack() as stack:
+        stack.enter_context(running(environment_of(context, task)))
         stack.enter_context(_interpreter(list(argv), [str(path) for path in paths]))
+        if folder is not None:
+            stack.enter_context(_directory(folder))
         if context.stdout is not None:
             stack.enter_context(contextlib.redirect_stdout(context.stdout))
         try:
             code()
+        except NotebookExit:
+            pass
         except SystemExit as leaving:
             if leaving.code not in (None, 0):
                 raise
+
+
+def environment_of(context: Context, task: Task) -> Environment:
+    """Return what `dbutils` works on in `task`: the target's lakehouse, the run's ids and task values."""
+    settings = context.settings
+    facts = Facts.of(settings)
+    return Environment(
+        settings=lambda: settings,
+        context=replace(facts, job_id=context.job_id, run_id=context.run_id, task_key=task.key),
+        task_values=JobValues(context.task_values, task.key),
+    )
 
 
 def installed(context: Context, task: Task) -> tuple[Distribution, ...]:
@@ -50,6 +79,16 @@ def installed(context: Context, task: Task) -> tuple[Distribution, ...]:
 def _is_below(path: str, folder: str) -> bool:
     path, folder = posixpath.normpath(path), posixpath.normpath(folder)
     return path.endswith(".whl") and (folder == "." or path.startswith(f"{folder}/"))
+
+
+@contextlib.contextmanager
+def _directory(folder: Path) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 @contextlib.contextmanager

@@ -33,7 +33,7 @@ def prepare(context: Context, task: Task) -> Action | None:
         return None
 
     def action() -> None:
-        run_python(context, lambda: _call(target), argv=argv, paths=paths)
+        run_python(context, task, lambda: _call(target), argv=argv, paths=paths)
 
     return action
 

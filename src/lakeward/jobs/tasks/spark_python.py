@@ -9,12 +9,16 @@ from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import Task
 from lakeward.jobs.tasks.context import Action, Context
 from lakeward.jobs.tasks.python_code import installed, run_python
+from lakeward.standins import free_names
 
 __all__ = ["prepare"]
 
 
 def prepare(context: Context, task: Task) -> Action | None:
-    """Return the run of the file as `__main__`, its own folder first on `sys.path`; None in a dry run.
+    """Return the run of the file as `__main__`; None in a dry run.
+
+    Its own folder is first on `sys.path` and the working directory, and `spark`, `dbutils` … are there
+    without an import.
 
     Raises ConfigurationError when the file does not exist or comes from a Git source.
     """
@@ -34,8 +38,11 @@ def prepare(context: Context, task: Task) -> Action | None:
         return None
 
     def action() -> None:
-        code = lambda: runpy.run_path(str(file), run_name="__main__")  # noqa: E731
-        run_python(context, code, argv=argv, paths=[file.parent, *folders])
+        def code() -> object:
+            # In the file alone, as on the platform: modules that it imports do not have them.
+            return runpy.run_path(str(file), init_globals=free_names(), run_name="__main__")
+
+        run_python(context, task, code, argv=argv, paths=[file.parent, *folders], folder=file.parent)
 
     return action
 
