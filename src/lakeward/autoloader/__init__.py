@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakeward.autoloader.options import OPTIONS, READABLE, Option, declared
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["install"]
+__all__ = ["OPTIONS", "READABLE", "Option", "declared", "install"]
 
 
 def install(spark: SparkSession) -> None:

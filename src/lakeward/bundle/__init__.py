@@ -10,11 +10,13 @@ from lakeward.bundle.job_file import is_job_file, load_jobs, only_job
 from lakeward.bundle.load import load
 from lakeward.bundle.model import Bundle
 from lakeward.bundle.near import suggestion
+from lakeward.bundle.node import Position
 from lakeward.bundle.workspace import short_name
 
 __all__ = [
     "Bundle",
     "Distribution",
+    "Position",
     "find_root",
     "is_job_file",
     "load",

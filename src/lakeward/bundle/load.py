@@ -98,7 +98,9 @@ def resolved(
     tree = references.resolve(tree, ("resources",), identities(tree))
     references.require_resolved(tree, _SECTIONS - {"scripts"})
     mode = tree.children["bundle"].get("mode")
-    return Bundle(root, str(plain(tree)["bundle"]["name"]), chosen, mode.value if mode else None, plain(tree))
+    return Bundle(
+        root, str(plain(tree)["bundle"]["name"]), chosen, mode.value if mode else None, plain(tree), tree
+    )
 
 
 def _login() -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lakeward.bundle.entry_points import Distribution, read_distribution
 from lakeward.bundle.identities import identity
 from lakeward.bundle.near import suggestion
+from lakeward.bundle.node import Key, Node, Position
 from lakeward.errors import BundleError
 
 __all__ = ["Bundle"]
@@ -24,6 +25,7 @@ class Bundle:
     target: str
     mode: str | None
     config: dict[str, Any]
+    tree: Node | None = field(default=None, repr=False, compare=False)
 
     @property
     def jobs(self) -> Mapping[str, dict[str, Any]]:
@@ -54,6 +56,17 @@ class Bundle:
         """Return the resources of `kind` (`jobs`, `pipelines` …) by key; empty when there are none."""
         found: Mapping[str, dict[str, Any]] = (self.config.get("resources") or {}).get(kind) or {}
         return found
+
+    def position(self, *path: Key) -> Position | None:
+        """Return where the value at `path` of `config` is written, None for one that nobody wrote."""
+        node = self.tree
+        for key in path:
+            children = node.value if node is not None else None
+            if isinstance(children, list) and isinstance(key, int):
+                node = children[key] if key < len(children) else None
+            else:
+                node = children.get(key) if isinstance(children, dict) else None
+        return node.position if node is not None else None
 
     def job(self, key: str) -> dict[str, Any]:
         """Return the job `key`; raises BundleError(KEY_UNKNOWN) with near misses."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 
 from lakeward.cli import failures
+from lakeward.cli.check import check
 from lakeward.cli.events import events
 from lakeward.cli.near import near
 from lakeward.cli.pipeline import pipeline
@@ -46,7 +47,7 @@ def lakeward() -> None:
     """
 
 
-for command in (run, pipeline, sql, events, test):
+for command in (run, pipeline, sql, events, test, check):
     lakeward.add_command(command)
 
 

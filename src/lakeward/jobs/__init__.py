@@ -3,8 +3,10 @@
 `run` carries out a job, `run_pipeline` one pipeline; both make the schemas and volumes of the bundle exist.
 """
 
+from lakeward.jobs.definition import tasks_of
 from lakeward.jobs.model import JobRun, TaskProgress, TaskResult
-from lakeward.jobs.pipelines import run_pipeline
+from lakeward.jobs.pipelines import run_pipeline, sources
 from lakeward.jobs.run import run
+from lakeward.jobs.tasks import KINDS
 
-__all__ = ["JobRun", "TaskProgress", "TaskResult", "run", "run_pipeline"]
+__all__ = ["KINDS", "JobRun", "TaskProgress", "TaskResult", "run", "run_pipeline", "sources", "tasks_of"]

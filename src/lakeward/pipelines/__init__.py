@@ -6,11 +6,14 @@ Importing this room starts nothing and does not import pyspark.
 """
 
 from lakeward.pipelines.model import DatasetResult, ExpectationResult, Progress, Update
-from lakeward.pipelines.parameters import FUNCTIONS, Function, Parameter, function
+from lakeward.pipelines.parameters import FUNCTIONS, MODULES, Function, Parameter, function
+from lakeward.pipelines.sources import SUFFIXES
 from lakeward.pipelines.update import run
 
 __all__ = [
     "FUNCTIONS",
+    "MODULES",
+    "SUFFIXES",
     "DatasetResult",
     "ExpectationResult",
     "Function",

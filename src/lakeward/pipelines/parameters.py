@@ -11,9 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-__all__ = ["FUNCTIONS", "Function", "Parameter", "Verdict", "function"]
+__all__ = ["FUNCTIONS", "MODULES", "Function", "Parameter", "Role", "Verdict", "function"]
+
+MODULES = ("pyspark.pipelines", "dlt")
+"""The modules that serve the API; both have the same objects (§1.2)."""
 
 Verdict = Literal["supported", "accepted", "refused"]
+Role = Literal["query", "target", "flow", "rule", "read", "other"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class Parameter:
 class Function:
     """One function or decorator. The first `positional` parameters may be given by position.
 
+    `role`: it declares a dataset with its query, or without one; a flow; rules; it reads a dataset by name.
     `lacking` is what a function that is not there yet would do, as a noun; empty for those that are.
     """
 
@@ -49,6 +54,7 @@ class Function:
     parameters: tuple[Parameter, ...] = ()
     positional: int = 0
     aliases: tuple[str, ...] = ()
+    role: Role = "other"
     lacking: str = ""
 
     @property
@@ -119,7 +125,7 @@ _RULES = (Parameter("expectations", required=True),)
 _DATASET = (Parameter("name", required=True),)
 
 FUNCTIONS: tuple[Function, ...] = (
-    Function("table", _TABLE, 1),
+    Function("table", _TABLE, 1, role="query"),
     Function(
         "materialized_view",
         (
@@ -129,14 +135,16 @@ FUNCTIONS: tuple[Function, ...] = (
             ),
         ),
         1,
+        role="query",
     ),
-    Function("temporary_view", (_QUERY, _NAME, _COMMENT, _CONF), 1, ("view", "create_view")),
-    Function("create_table", (*_TABLE, *_EXPECT_ALL), 1),
+    Function("temporary_view", (_QUERY, _NAME, _COMMENT, _CONF), 1, ("view", "create_view"), "query"),
+    Function("create_table", (*_TABLE, *_EXPECT_ALL), 1, role="query"),
     Function(
         "create_streaming_table",
         _STREAMING_TABLE,
         len(_STREAMING_TABLE),
         ("create_target_table", "create_streaming_live_table"),
+        "target",
     ),
     Function(
         "append_flow",
@@ -155,14 +163,14 @@ FUNCTIONS: tuple[Function, ...] = (
             ),
         ),
     ),
-    Function("expect", _RULE, 2),
-    Function("expect_or_drop", _RULE, 2),
-    Function("expect_or_fail", _RULE, 2),
-    Function("expect_all", _RULES, 1),
-    Function("expect_all_or_drop", _RULES, 1),
-    Function("expect_all_or_fail", _RULES, 1),
-    Function("read", _DATASET, 1),
-    Function("read_stream", _DATASET, 1),
+    Function("expect", _RULE, 2, role="rule"),
+    Function("expect_or_drop", _RULE, 2, role="rule"),
+    Function("expect_or_fail", _RULE, 2, role="rule"),
+    Function("expect_all", _RULES, 1, role="rule"),
+    Function("expect_all_or_drop", _RULES, 1, role="rule"),
+    Function("expect_all_or_fail", _RULES, 1, role="rule"),
+    Function("read", _DATASET, 1, role="read"),
+    Function("read_stream", _DATASET, 1, role="read"),
     Function("create_auto_cdc_flow", aliases=("apply_changes",), lacking="AUTO CDC"),
     Function(
         "create_auto_cdc_from_snapshot_flow",

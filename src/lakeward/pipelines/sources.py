@@ -7,7 +7,10 @@ from pathlib import Path
 
 from lakeward.errors import ConfigurationError
 
-__all__ = ["find"]
+__all__ = ["SUFFIXES", "find"]
+
+SUFFIXES = (".py",)
+"""The forms of pipeline sources that can be run."""
 
 
 def find(paths: Sequence[Path]) -> list[Path]:
@@ -29,7 +32,7 @@ def find(paths: Sequence[Path]) -> list[Path]:
                 )
             found.update(dict.fromkeys(inside))
         elif path.is_file():
-            if path.suffix != ".py":
+            if path.suffix not in SUFFIXES:
                 raise ConfigurationError(
                     "NOT_SUPPORTED",
                     f"{path} is no Python file; other source forms are not there yet.",
@@ -50,5 +53,5 @@ def _below(folder: Path) -> Iterator[Path]:
         if entry.is_dir():
             if not (entry / "__init__.py").exists():
                 yield from _below(entry)
-        elif entry.suffix == ".py" and entry.name != "__init__.py":
+        elif entry.suffix in SUFFIXES and entry.name != "__init__.py":
             yield entry

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from lakeward.session.cache import cache_dir, made, not_writable
 from lakeward.session.catalogs import ensure_catalog, ensure_schema
+from lakeward.session.connectors import CONNECTORS
 from lakeward.session.current import current_settings, on_databricks, prepare, session
 from lakeward.session.hooks import install_builder_hook, uninstall_builder_hook
 from lakeward.session.paths import PathMap
 from lakeward.session.planning import Planning, planned
 from lakeward.session.profile import Profile, profile
+from lakeward.session.serverless import SERVERLESS_LIMITS, SERVERLESS_SETTINGS, Limit
 from lakeward.session.settings import Settings
 from lakeward.session.spark_errors import condensed, condition_of, is_disk_full, message_of
 
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = [
+    "CONNECTORS",
+    "SERVERLESS_LIMITS",
+    "SERVERLESS_SETTINGS",
+    "Limit",
     "PathMap",
     "Planning",
     "Profile",

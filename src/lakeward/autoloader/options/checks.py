@@ -8,7 +8,7 @@ from lakeward.autoloader.options.declared import MODES, OPTIONS, PREFIX, declare
 from lakeward.autoloader.options.options import Options
 from lakeward.errors import CloudFilesError
 
-__all__ = ["check", "evolution_mode", "warnings_of"]
+__all__ = ["READABLE", "check", "evolution_mode", "warnings_of"]
 
 READABLE = ("json", "csv", "parquet")
 FIXED = ("text", "binaryfile")

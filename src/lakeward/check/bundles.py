@@ -1,0 +1,86 @@
+"""Uses in a bundle: the tasks of its jobs and the sources of its pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakeward.check.model import Place, Use
+from lakeward.errors import LakewardError
+
+if TYPE_CHECKING:
+    from lakeward.bundle import Bundle, Position
+
+__all__ = ["profile_of", "uses_in_bundle"]
+
+
+def uses_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Use]:
+    """The uses in one target; `prefix` leads from the folder that is checked to the bundle's."""
+    from lakeward.jobs import tasks_of
+
+    for key, job in bundle.jobs.items():
+        for number, task in enumerate(job.get("tasks") or ()):
+            kinds = [name for name in task if name.endswith("_task") and task[name] is not None]
+            where = _place(bundle, prefix, "resources", "jobs", key, "tasks", number, *kinds[:1])
+            try:
+                tasks_of(key, {"tasks": [task]})
+            except LakewardError as error:
+                yield Use("task", f"task {task.get('task_key')}", where, error.message)
+                continue
+            yield Use("task", kinds[0], where)
+    for key, pipeline in bundle.pipelines.items():
+        yield from _sources(bundle, prefix, key, pipeline)
+
+
+def profile_of(bundle: Bundle) -> str | None:
+    """The runtime that the bundle's compute has, None where it names none: `serverless`, or a version."""
+    if any(pipeline.get("serverless") is True for pipeline in bundle.pipelines.values()):
+        return "serverless"
+    for job in bundle.jobs.values():
+        clusters = [
+            each.get("new_cluster") or {}
+            for each in (*(job.get("job_clusters") or ()), *(job.get("tasks") or ()))
+        ]
+        versions = [str(each["spark_version"]) for each in clusters if each.get("spark_version")]
+        if versions:
+            return versions[0]
+        if any(task.get("environment_key") for task in job.get("tasks") or ()):
+            return "serverless"
+    return None
+
+
+def _sources(bundle: Bundle, prefix: str, key: str, pipeline: Mapping[str, Any]) -> Iterator[Use]:
+    from lakeward.jobs import sources
+    from lakeward.pipelines import SUFFIXES
+
+    where = _place(bundle, prefix, "resources", "pipelines", key, "libraries")
+    try:
+        files = sources(bundle.root, key, pipeline)
+    except LakewardError as error:
+        yield Use("task", f"pipeline {key}", where, error.message)
+        return
+    for number, library in enumerate(pipeline.get("libraries") or ()):
+        if not any(kind in library for kind in ("glob", "file", "notebook")):
+            place = _place(bundle, prefix, "resources", "pipelines", key, "libraries", number)
+            known = "glob, file and notebook"
+            yield Use(
+                "task", f"library {next(iter(library), '')}", place, f"Libraries that are run: {known}."
+            )
+    for file in files:
+        if file.is_file() and file.suffix not in SUFFIXES:
+            forms = ", ".join(SUFFIXES)
+            cure = f"{file.name} cannot be run as a pipeline source yet; forms that can: {forms}."
+            yield Use("task", f"pipeline source {file.suffix}", where, cure)
+
+
+def _place(bundle: Bundle, prefix: str, *path: str | int) -> Place:
+    position: Position | None = None
+    while path and position is None:
+        position = bundle.position(*path)
+        path = path[:-1]
+    if position is None:
+        return Place(prefix + "databricks.yml")
+    file = Path(position.file)
+    name = file.relative_to(bundle.root).as_posix() if file.is_relative_to(bundle.root) else position.file
+    return Place(prefix + name, 0, position.line, position.column)

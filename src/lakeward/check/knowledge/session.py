@@ -1,0 +1,64 @@
+"""Sessions and DataFrames: what serverless compute refuses, settings, and where data is read from."""
+
+from __future__ import annotations
+
+from lakeward.check.knowledge.words import NOTHING, SERVED
+from lakeward.check.model import Fact, Use
+from lakeward.session import CONNECTORS, SERVERLESS_LIMITS, SERVERLESS_SETTINGS
+
+__all__ = ["attribute", "data_format", "setting"]
+
+_OWNERS = {"spark": "SparkSession", "frame": "DataFrame", "catalog": "Catalog"}
+_LIMITS = {(limit.owner, limit.name): limit for limit in SERVERLESS_LIMITS}
+_TRIGGERS = ("processingTime", "continuous", "realTime")
+
+
+def attribute(use: Use) -> Fact | None:
+    """The verdict on an attribute of a session, a DataFrame or the catalog; None for what runs everywhere."""
+    owner, _, name = use.name.partition(".")
+    if owner == "builder" and name == "getOrCreate":
+        return Fact(
+            "SparkSession.builder", "runs_with_lakeward", "Nothing to do: it gives lakeward's session."
+        )
+    if owner == "stream_writer" and name == "trigger":
+        given = [each for each in (use.detail or "").split(",") if each in _TRIGGERS]
+        if given:
+            cure = "INFINITE_STREAMING_TRIGGER_NOT_SUPPORTED there: use trigger(availableNow=True)."
+            return Fact(f"trigger({given[0]}=…)", "fails_on_serverless", cure)
+        return None
+    limit = _LIMITS.get((_OWNERS.get(owner, ""), name))
+    if limit is None:
+        return None
+    return Fact(f"{limit.owner}.{name}", "fails_on_serverless", f"{limit.condition} there: {limit.instead}.")
+
+
+def setting(use: Use) -> Fact | None:
+    """The verdict on a Spark setting that is set or read."""
+    if use.detail == "set":
+        if not use.name.startswith("spark.") or use.name in SERVERLESS_SETTINGS or "{…}" in use.name:
+            return None
+        cure = "CONFIG_NOT_AVAILABLE there: leave it out, or set it only where compute is classic."
+        return Fact(f"setting {use.name}", "fails_on_serverless", cure)
+    is_platform = use.name.startswith("spark.databricks.") and not use.name.startswith(
+        "spark.databricks.delta"
+    )
+    if not is_platform:
+        return None
+    if use.detail == "default":
+        return Fact(f"setting {use.name}", "differs", "It is not set here: the code's own default is given.")
+    cure = "It is not set here: give it a value with spark.conf.set, or a default in spark.conf.get."
+    return Fact(f"setting {use.name}", "refused", cure)
+
+
+def data_format(use: Use) -> Fact | None:
+    """The verdict on a format of `read`, `write` and their streams; None for Spark's own."""
+    name = use.name.lower()
+    if name == "cloudfiles":
+        return Fact("Auto Loader (cloudFiles)", "runs_with_lakeward", SERVED)
+    if name == "delta":
+        return Fact("format delta", "runs_as_is", NOTHING)
+    if name in CONNECTORS:
+        package = CONNECTORS[name]
+        cure = "Spark has no such connector of its own: name its package in spark.jars.packages"
+        return Fact(f"format {use.name}", "refused", f"{cure}{f' ({package})' if package else ''}.")
+    return None

@@ -1,0 +1,115 @@
+"""What `check` finds: uses of the platform, and the verdict on each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+__all__ = ["VERDICTS", "Fact", "Finding", "Kind", "Place", "Report", "Unread", "Use", "Verdict"]
+
+Verdict = Literal[
+    "runs_as_is", "runs_with_lakeward", "differs", "needs_seed", "fails_on_serverless", "refused"
+]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+Kind = Literal[
+    "builtin",
+    "conf",
+    "creates",
+    "dbutils",
+    "format",
+    "magic",
+    "module",
+    "option",
+    "parameter",
+    "path",
+    "pipeline",
+    "reads",
+    "requirement",
+    "spark",
+    "sql",
+    "task",
+]
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """Where something stands, as editors count: `line` and `column` from 1; 0 where none is known.
+
+    In a notebook of cells the line is that of `cell`, counted from 1.
+    """
+
+    file: str
+    cell: int = 0
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        file = f"{self.file}#{self.cell}" if self.cell else self.file
+        return f"{file}:{self.line}:{self.column}" if self.line else file
+
+
+@dataclass(frozen=True)
+class Use:
+    """One use of something: `name` as the table of its `kind` calls it, `detail` what else matters there.
+
+    `guarded` uses have a way out in the user's own code (an import that may fail).
+    """
+
+    kind: Kind
+    name: str
+    place: Place
+    detail: str | None = None
+    guarded: bool = False
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What the runtime does about a construct, and what the user may do, in one sentence."""
+
+    construct: str
+    verdict: Verdict
+    cure: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fact at a place."""
+
+    verdict: Verdict
+    construct: str
+    place: Place
+    cure: str
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A file that could not be read, and why."""
+
+    place: Place
+    reason: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that was found below a path. `files` counts what was read, by kind of file."""
+
+    path: str
+    profile: str
+    files: Mapping[str, int]
+    findings: tuple[Finding, ...]
+    unread: tuple[Unread, ...] = ()
+    seconds: float = 0.0
+
+    def of(self, verdict: Verdict) -> tuple[Finding, ...]:
+        """The findings with `verdict`, in the order of their places."""
+        return tuple(finding for finding in self.findings if finding.verdict == verdict)
+
+    @property
+    def blocking(self) -> tuple[Finding, ...]:
+        """What keeps code from running: refused, without a seed, and on serverless what fails there."""
+        stops = {"refused", "needs_seed"} | (
+            {"fails_on_serverless"} if self.profile == "serverless" else set()
+        )
+        return tuple(finding for finding in self.findings if finding.verdict in stops)

@@ -1,0 +1,94 @@
+"""The check of one folder or file, from its files to a report."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lakeward.check.bundles import profile_of, uses_in_bundle
+from lakeward.check.files import SourceFile, files_below
+from lakeward.check.knowledge import KNOWLEDGE, judged
+from lakeward.check.model import Place, Report, Unread, Use
+from lakeward.check.reading import Unreadable, content_of, uses_in
+from lakeward.check.requirements import requirements_in
+from lakeward.check.tables import seeds_needed
+from lakeward.errors import BundleError, LakewardError
+
+if TYPE_CHECKING:
+    from lakeward.bundle import Bundle
+
+__all__ = ["check"]
+
+
+def check(
+    path: Path,
+    *,
+    profile: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+    clock: Callable[[], float] = time.monotonic,
+) -> Report:
+    """Look through everything at or below `path`; nothing of it is run or imported.
+
+    The profile is the given one, that of LAKEWARD_PROFILE, or what the bundle's compute is; without any
+    it is the runtime's default. What cannot be read is told in the report.
+    """
+    from lakeward.session import Settings
+
+    began = clock()
+    uses: list[Use] = []
+    unread: list[Unread] = []
+    read: Counter[str] = Counter()
+    profiles: list[str] = []
+    for file in files_below(path):
+        found, failure = _read(file, profiles, environ)
+        uses += found
+        read[file.kind] += failure is None
+        if failure is not None:
+            unread.append(failure)
+    findings = [finding for use in uses if (finding := judged(use, KNOWLEDGE)) is not None]
+    findings += seeds_needed(uses)
+    findings.sort(key=lambda finding: (finding.place, finding.construct))
+    chosen = profile or environ.get("LAKEWARD_PROFILE") or next(iter(profiles), None)
+    return Report(
+        path=str(path),
+        profile=chosen or Settings.here(path, environ={}).profile,
+        files={kind: count for kind, count in sorted(read.items()) if count},
+        findings=tuple(dict.fromkeys(findings)),
+        unread=tuple(unread),
+        seconds=clock() - began,
+    )
+
+
+def _read(
+    file: SourceFile, profiles: list[str], environ: Mapping[str, str]
+) -> tuple[list[Use], Unread | None]:
+    if file.kind == "bundle":
+        return _bundle(file, profiles, environ)
+    if file.kind != "requirements":
+        return uses_in(file)
+    try:
+        return list(requirements_in(file.name, content_of(file))), None
+    except (Unreadable, ValueError) as error:
+        return [], Unread(Place(file.name), str(error))
+
+
+def _bundle(
+    file: SourceFile, profiles: list[str], environ: Mapping[str, str]
+) -> tuple[list[Use], Unread | None]:
+    from lakeward.bundle import load
+
+    prefix = file.name.rpartition("/")[0]
+    try:
+        bundle: Bundle = load(file.path.parent, environ=environ)
+    except BundleError as error:
+        return [], Unread(Place(file.name), str(error))
+    except (LakewardError, OSError, ValueError, RecursionError) as error:
+        return [], Unread(Place(file.name), str(error))
+    runtime = profile_of(bundle)
+    if runtime is not None:
+        profiles.append(runtime)
+    return list(uses_in_bundle(bundle, f"{prefix}/" if prefix else "")), None

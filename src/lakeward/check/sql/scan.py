@@ -1,0 +1,179 @@
+"""What a piece of SQL uses: tables that it reads and makes, and everything that is not plain SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from lakeward.check.code.values import HOLE, Text
+from lakeward.check.model import Kind
+from lakeward.check.sink import Sink
+from lakeward.check.sql.constructs import constructs_in
+from lakeward.check.sql.tokens import name_at, statements, words
+
+if TYPE_CHECKING:
+    from sqlglot.tokenizer_core import Token
+
+__all__ = ["scan_sql"]
+
+# Functions with a FROM of their own: extract(year FROM day).
+_OWN_FROM = frozenset(("EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY", "POSITION", "LTRIM", "RTRIM"))
+_MODIFIERS = frozenset(
+    (
+        *("OR", "REPLACE", "REFRESH", "TEMP", "TEMPORARY", "GLOBAL", "LIVE", "STREAMING", "MATERIALIZED"),
+        *("EXTERNAL", "PRIVATE", "MANAGED"),
+    )
+)
+_NO_TABLE = frozenset(("LATERAL", "VALUES", "UNNEST", "SELECT", "SET", "ONLY", "IDENTIFIER"))
+_NOT_AN_ALIAS = frozenset(
+    (
+        *(
+            "WHERE",
+            "JOIN",
+            "LEFT",
+            "RIGHT",
+            "INNER",
+            "FULL",
+            "CROSS",
+            "OUTER",
+            "ON",
+            "GROUP",
+            "ORDER",
+            "LIMIT",
+        ),
+        *(
+            "UNION",
+            "HAVING",
+            "QUALIFY",
+            "WINDOW",
+            "PIVOT",
+            "UNPIVOT",
+            "TABLESAMPLE",
+            "SEMI",
+            "ANTI",
+            "NATURAL",
+        ),
+        *(
+            "USING",
+            "WHEN",
+            "SET",
+            "VALUES",
+            "SELECT",
+            "VERSION",
+            "TIMESTAMP",
+            "FOR",
+            "WITH",
+            "SORT",
+            "CLUSTER",
+        ),
+        *(
+            "DISTRIBUTE",
+            "EXCEPT",
+            "INTERSECT",
+            "MINUS",
+            "LATERAL",
+            "OFFSET",
+            "BY",
+            "PARTITION",
+            "TBLPROPERTIES",
+        ),
+    )
+)
+
+
+def scan_sql(text: Text, sink: Sink) -> None:
+    """Hand over the uses in all statements of `text`. Raises ValueError for what is no SQL at all."""
+    for statement in statements(text.value):
+        names = words(statement)
+        if not names or names[0] == "SHOW":
+            continue
+
+        def use(kind: Kind, name: str, at: int, of: list[Token] = statement) -> None:
+            sink.emit(kind, name, *text.place(of[at].start))
+
+        known = set(_common_tables(statement, names))
+        for at, parts in _made(statement, names):
+            use("creates", ".".join(parts), at)
+        for at, parts in _read(statement, names):
+            if len(parts) == 1 and parts[0].lower() in known:
+                continue
+            if len(parts) == 2 and "/" in parts[1]:
+                use("path", parts[1], at)
+            else:
+                use("reads", ".".join(parts), at)
+        for at, name in constructs_in(names):
+            use("sql", name, at)
+
+
+def _common_tables(statement: list[Token], names: list[str]) -> Iterator[str]:
+    """Names that a WITH defines: `name [(columns)] AS (SELECT`."""
+    for at, word in enumerate(names):
+        if word == "AS" and names[at + 1 : at + 2] == ["("] and at:
+            back = at - 1
+            if names[back] == ")":
+                while back and names[back] != "(":
+                    back -= 1
+                back -= 1
+            if back >= 0:
+                yield statement[back].text.lower()
+
+
+def _made(statement: list[Token], names: list[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Tables and views that CREATE makes."""
+    for start, word in enumerate(names):
+        if word != "CREATE":
+            continue
+        at = start + 1
+        while at < len(names) and names[at] in _MODIFIERS:
+            at += 1
+        if at >= len(names) or names[at] not in ("TABLE", "VIEW"):
+            continue
+        at += 1
+        if names[at : at + 3] == ["IF", "NOT", "EXISTS"]:
+            at += 3
+        parts, _ = name_at(statement, at)
+        if parts:
+            prefix = ("global_temp",) if "GLOBAL" in names[start:at] and len(parts) == 1 else ()
+            yield at, prefix + parts
+
+
+def _read(statement: list[Token], names: list[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Tables that a statement needs: read, merged into, inserted into, updated."""
+    opened: list[str] = []
+    for at, word in enumerate(names):
+        if word == "(":
+            opened.append(names[at - 1] if at else "")
+        elif word == ")":
+            del opened[-1:]
+        elif word == "FROM":
+            distinct = names[at - 1] == "DISTINCT" and names[at - 2] in ("IS", "NOT") if at > 1 else False
+            if distinct or (opened and opened[-1] in _OWN_FROM) or names[0] == "COPY":
+                continue
+            yield from _listed(statement, names, at + 1)
+        elif word == "JOIN" or (word == "USING" and names[0] == "MERGE" and not opened):
+            yield from _listed(statement, names, at + 1)
+        elif word in ("INTO", "OVERWRITE") and names[at - 1] in ("INSERT", "MERGE"):
+            yield from _listed(statement, names, at + 1 + (names[at + 1 : at + 2] == ["TABLE"]))
+        elif word == "UPDATE" and at == 0:
+            yield from _listed(statement, names, 1)
+
+
+def _listed(statement: list[Token], names: list[str], at: int) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The tables of a list `a, b AS c`; what is no table ends it."""
+    while at < len(names):
+        if names[at] == "STREAM":
+            at += 1
+            if names[at : at + 1] == ["("]:
+                at += 1
+        parts, after = name_at(statement, at)
+        is_call = names[after : after + 1] == ["("] and names[0] != "INSERT"
+        if not parts or names[at] in _NO_TABLE or is_call:
+            return
+        if parts[-1].strip(HOLE):
+            yield at, parts
+        at = after + (names[after : after + 1] == ["AS"])
+        if at < len(names) and names[at] not in _NOT_AN_ALIAS and name_at(statement, at)[0]:
+            at += 1
+        if names[at : at + 1] != [","]:
+            return
+        at += 1

@@ -1,0 +1,73 @@
+"""SQL as tokens, a list a statement, with what templates fill in made into holes."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from lakeward.check.code.values import HOLE
+
+if TYPE_CHECKING:
+    from sqlglot.tokenizer_core import Token
+
+__all__ = ["name_at", "statements", "words"]
+
+# `${var}`, `{{ expression }}`, `{% statement %}`, `{# comment #}`, `{name}` and `$name`.
+_TEMPLATES = re.compile(r"\$\{[^}]*\}|\{\{.*?\}\}|\{[%#].*?[%#]\}|\{\w*\}|\$\w+", re.DOTALL)
+
+
+def statements(sql: str) -> list[list[Token]]:
+    """The tokens of each statement; positions are those in `sql`. Raises ValueError for what is no SQL."""
+    from sqlglot.errors import TokenError
+
+    try:
+        tokens = _dialect().tokenize(_TEMPLATES.sub(_hole, sql))
+    except TokenError as error:
+        raise ValueError(str(error).splitlines()[0]) from None
+    found: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type.name == "SEMICOLON":
+            found.append([])
+        else:
+            found[-1].append(token)
+    return [each for each in found if each]
+
+
+def words(statement: list[Token]) -> list[str]:
+    """The tokens in upper case; strings and quoted names as blanks, so that they match no keyword."""
+    return [
+        "" if token.token_type.name in ("STRING", "IDENTIFIER") else token.text.upper() for token in statement
+    ]
+
+
+def name_at(statement: list[Token], at: int) -> tuple[tuple[str, ...], int]:
+    """The dotted name that begins at a position, and the position behind it; no parts where none begins."""
+    parts: list[str] = []
+    while at < len(statement):
+        token = statement[at]
+        if token.token_type.name != "IDENTIFIER" and not _is_word(token.text):
+            break
+        parts.append(re.sub(f"{HOLE}+", HOLE, token.text))
+        at += 1
+        if at >= len(statement) or statement[at].token_type.name != "DOT":
+            break
+        at += 1
+    return tuple(parts), at
+
+
+def _is_word(text: str) -> bool:
+    return text.replace("_", "a").replace(HOLE, "a").isalnum()
+
+
+def _hole(match: re.Match[str]) -> str:
+    text = match.group()
+    filler = " " if text.startswith(("{%", "{#")) else HOLE
+    return "".join(char if char == "\n" else filler for char in text)
+
+
+@cache
+def _dialect() -> Any:
+    from sqlglot.dialects.databricks import Databricks
+
+    return Databricks()

@@ -1,0 +1,78 @@
+"""Tables that are read and that nothing in the repository makes: they need a seed."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+
+from lakeward.check.model import Finding, Use
+
+__all__ = ["seeds_needed"]
+
+_HOLE = "{…}"
+_PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
+
+
+def seeds_needed(uses: Iterable[Use], known: Collection[str] = ()) -> Iterator[Finding]:
+    """One finding for each read of a table that no use creates and that is not `known`.
+
+    Names meet when one ends in the other, part for part and in any case; a hole meets everything, but a
+    table whose own name is a hole is not asked about.
+    """
+    made: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    wild: list[tuple[str, ...]] = []
+    reads: list[tuple[Use, tuple[str, ...]]] = []
+    uses = list(uses)
+    for parts in [_parts(use.name) for use in uses if use.kind == "creates"] + [
+        _parts(name) for name in known
+    ]:
+        if parts and _HOLE in parts[-1]:
+            wild.append(parts)
+        elif parts:
+            made[parts[-1]].append(parts)
+    for use in uses:
+        parts = _parts(use.name) if use.kind == "reads" else ()
+        if parts and parts[-1] != _HOLE:
+            reads.append((use, parts))
+    for use, parts in reads:
+        candidates = (
+            wild if _HOLE not in parts[-1] else [*wild, *(each for every in made.values() for each in every)]
+        )
+        if any(_meet(parts, each) for each in (*made.get(parts[-1], ()), *candidates)):
+            continue
+        name = ".".join(parts)
+        if "information_schema" in parts[:-1]:
+            cure = "The information schema is not served yet: use SHOW TABLES, or spark.catalog."
+            yield Finding("refused", f"table {name}", use.place, cure)
+            continue
+        yield Finding("needs_seed", f"table {name}", use.place, _cure(name))
+
+
+def _cure(name: str) -> str:
+    in_tests = f'lakehouse.seed("{name}", rows, schema)'
+    return f'Make it first: `lakeward sql -e "CREATE TABLE {name} …"`, or {in_tests} in tests.'
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    found = tuple(
+        (match[1].replace("``", "`") if match[1] is not None else match[2]).strip().lower()
+        for match in _PART.finditer(name)
+    )
+    return found[1:] if len(found) == 2 and found[0] == "live" else found
+
+
+def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    return all(_alike(a, b) for a, b in zip(reversed(one), reversed(other), strict=False))
+
+
+def _alike(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    if _HOLE not in one and _HOLE not in other:
+        return False
+    return _fits(one, other) or _fits(other, one)
+
+
+def _fits(pattern: str, name: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, pattern.split(_HOLE))), name) is not None

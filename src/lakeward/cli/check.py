@@ -1,0 +1,40 @@
+"""`lakeward check [PATH]`: what of a repository will run, without running it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+__all__ = ["check"]
+
+
+@click.command()
+@click.argument("path", metavar="[PATH]", default=".", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout, nothing else.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit 1 when something is refused, needs a seed, cannot be read, or fails on the runtime's compute.",
+)
+def check(path: Path, as_json: bool, strict: bool) -> int:
+    """Tell what of the code at PATH (default: this folder) will run here; nothing is started.
+
+    Python, notebooks, SQL, the bundle and requirements are read. For each use of the platform there is a
+    verdict, its places, and what to do.
+    """
+    from lakeward.check import as_object
+    from lakeward.check import check as look_through
+    from lakeward.cli.check_text import lines
+    from lakeward.cli.pipeline import require
+
+    require(path)
+    report = look_through(path)
+    if as_json:
+        print(json.dumps(as_object(report), ensure_ascii=False))
+    else:
+        for line in lines(report, terminal=sys.stdout.isatty()):
+            print(line)
+    return 1 if strict and (report.blocking or report.unread) else 0

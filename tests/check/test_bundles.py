@@ -1,0 +1,101 @@
+"""Bundles and requirements: tasks, sources of pipelines, the compute that is meant, pins."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.check.conftest import Look
+
+BUNDLE = """\
+bundle:
+  name: shop
+include: [resources/*.yml]
+targets:
+  dev: {default: true}
+"""
+JOB = """\
+resources:
+  jobs:
+    nightly:
+      tasks:
+        - task_key: load
+          notebook_task:
+            notebook_path: ../load.py
+        - task_key: always
+          run_if: ALL_DONE
+          spark_python_task:
+            python_file: ../load.py
+        - task_key: check
+          spark_python_task:
+            python_file: ../load.py
+  pipelines:
+    orders:
+      libraries:
+        - file: {path: ../orders.sql}
+        - jar: dbfs:/x.jar
+"""
+FILES = {
+    "databricks.yml": BUNDLE,
+    "resources/job.yml": JOB,
+    "load.py": "",
+    "orders.sql": "select 1",
+}
+
+
+def test_tasks_and_sources_are_judged_where_they_are_written(look: Look) -> None:
+    found = look({f"etl/{name}": text for name, text in FILES.items()})
+    assert found.places("notebook_task") == ["etl/resources/job.yml:6:11"]
+    assert found.verdicts() == {
+        "notebook_task": "refused", "task always": "refused", "spark_python_task": "runs_with_lakeward",
+        "library jar": "refused", "pipeline source .sql": "refused",
+    }  # fmt: skip
+
+
+def test_a_bundle_that_cannot_be_read_is_told_with_its_place(look: Look) -> None:
+    found = look({"databricks.yml": "bundle:\n  name: x\nresurces: {}\n"})
+    (unread,) = found.report.unread
+    assert "databricks.yml:3" in unread.reason
+
+
+@pytest.mark.parametrize(
+    ("resources", "profile"),
+    [
+        ("pipelines: {p: {serverless: true}}", "serverless"),
+        ("jobs: {j: {tasks: [{task_key: a, environment_key: default}]}}", "serverless"),
+        ("jobs: {j: {job_clusters: [{new_cluster: {spark_version: 15.4.x-scala2.12}}]}}", "15.4.x-scala2.12"),
+        ("jobs: {}", "17.3"),
+    ],
+)
+def test_the_profile_is_what_the_bundle_runs_on(look: Look, resources: str, profile: str) -> None:
+    text = f"bundle: {{name: x}}\nresources:\n  {resources}\n"
+    assert look({"databricks.yml": text}).report.profile == profile
+
+
+def test_a_limit_of_serverless_blocks_only_where_compute_is_serverless(look: Look) -> None:
+    assert look("df.cache()").report.blocking == ()
+    assert len(look("df.cache()", profile="serverless").report.blocking) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("requirements.txt", "# pins\npyspark[sql] == 3.5.0 ; python_version > '3.8'\n"),
+        ("requirements-dev.txt", "-r requirements.txt\npyspark==3.5.0\n"),
+        ("pyproject.toml", '[project]\nname="x"\ndependencies = ["pyspark==3.5.0"]\n'),
+        ("pyproject.toml", '[project.optional-dependencies]\ndev = ["pyspark==3.5.0"]\n'),
+        ("pyproject.toml", '[dependency-groups]\ndev = ["pyspark==3.5.0", {include-group = "x"}]\n'),
+        ("pyproject.toml", '[tool.poetry.dependencies]\npyspark = "3.5.0"\n'),
+        ("pyproject.toml", '[tool.poetry.group.dev.dependencies]\npyspark = {version = "3.5.0"}\n'),
+    ],
+)
+def test_pins_are_read_from_every_kind_of_file(look: Look, name: str, text: str) -> None:
+    found = look({name: text})
+    assert list(found.verdicts().values()) == ["differs"] and "pyspark" in found.report.findings[0].construct
+
+
+@pytest.mark.parametrize(
+    ("version", "fits"), [("^3.5", False), ("~4.1", False), ("^4.1", True), ("~4", True)]
+)
+def test_poetrys_own_operators_are_understood(look: Look, version: str, fits: bool) -> None:
+    found = look({"pyproject.toml": f'[tool.poetry.dependencies]\npyspark = "{version}"\n'})
+    assert (found.report.findings == ()) is fits

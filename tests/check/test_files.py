@@ -1,0 +1,143 @@
+"""Repositories as they are found: notebooks, broken files, links in circles, nothing at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from lakeward.check import check, what_will_run
+from lakeward.check.files import LARGEST
+from tests.check.conftest import Look
+
+NOTEBOOK = """\
+# Databricks notebook source
+# MAGIC %md
+# MAGIC # Orders from /Volumes/x
+# COMMAND ----------
+# MAGIC %sql
+# MAGIC SELECT *
+# MAGIC   FROM main.raw.orders
+# COMMAND ----------
+# MAGIC %scala
+# MAGIC val x = 1
+# COMMAND ----------
+df = spark.table("main.raw.items")
+df.rdd
+"""
+
+
+def reasons(path: Path) -> dict[str, str]:
+    return {str(each.place): each.reason for each in check(path, environ={}).unread}
+
+
+def test_a_notebook_in_a_source_file_is_read_cell_by_cell(look: Look) -> None:
+    found = look({"nb.py": NOTEBOOK})
+    assert found.places("table main.raw.orders") == ["nb.py:7:16"]
+    assert found.places("table main.raw.items") == ["nb.py:12:12"]
+    assert found.places("DataFrame.rdd") == ["nb.py:13:4"]
+    assert found.places("magic %scala") == ["nb.py:9:9"]
+
+
+def test_a_notebook_of_cells_names_the_cell(look: Look) -> None:
+    def code(*lines: str) -> dict[str, object]:
+        return {"cell_type": "code", "source": [f"{line}\n" for line in lines]}
+
+    cells = [
+        code("%pip install x", "df = spark.table('a.b')"),
+        {"cell_type": "markdown", "source": "dbutils.fs.ls"},
+        code("%sql", "select * from c.d"),
+        code("!ls", "df.rdd"),
+        code("def broken(:"),
+    ]
+    found = look({"nb.ipynb": json.dumps({"cells": cells, "metadata": {}})})
+    assert found.places("magic %pip") == ["nb.ipynb#1:1:1"]
+    assert found.places("table a.b") == ["nb.ipynb#1:2:12"]
+    assert found.places("table c.d") == ["nb.ipynb#3:2:15"]
+    assert found.places("DataFrame.rdd") == ["nb.ipynb#4:2:4"]
+    assert [str(each.place) for each in found.report.unread] == ["nb.ipynb#5:1:12"]
+
+
+def test_sql_with_templates_is_read(look: Look) -> None:
+    sql = "{% if x %} select * from {{ ref('m') }} join ${catalog}.raw.t {% endif %}; GRANT SELECT ON t TO u"
+    found = look({"q.sql": sql})
+    assert found.of("needs_seed") == ["table {…}.raw.t"] and found.of("refused") == ["SQL GRANT"]
+
+
+def test_what_cannot_be_read_is_told_and_stops_nothing(look: Look, tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "good.py": "import dlt\n",
+        "syntax.py": "def f(:\n",
+        "null.py": b"x = 1\0",
+        "encoding.py": b"x = '\xff'\n",
+        "encoding.sql": b"select '\xff'",
+        "unclosed.sql": "select 'a",
+        "nb.ipynb": "{}",
+        "list.ipynb": "[]",
+        "huge.sql": b"x" * (LARGEST + 1),
+        "pyproject.toml": "[[[",
+    }
+    found = look(files)
+    (tmp_path / "dead.py").symlink_to("/nowhere")
+    os.mkfifo(tmp_path / "pipe.py")
+    told = reasons(tmp_path)
+    assert [finding.place.file for finding in found.report.findings] == ["good.py"]
+    names = {place.partition(":")[0] for place in told}
+    assert names == {*files, "dead.py", "pipe.py"} - {"good.py"}
+    assert "data rather than source" in told["huge.sql"]
+    assert "syntax.py:1:7" in told and "invalid syntax" in told["syntax.py:1:7"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_files_without_permission_are_told(look: Look, tmp_path: Path) -> None:
+    look({"a.py": "import dlt\n"})
+    (tmp_path / "a.py").chmod(0)
+    assert "Permission denied" in reasons(tmp_path)["a.py"]
+
+
+def test_links_that_lead_round_in_circles_are_followed_once(look: Look, tmp_path: Path) -> None:
+    look({"src/a.py": "import dlt\n"})
+    (tmp_path / "src" / "round").symlink_to(tmp_path)
+    (tmp_path / "self").symlink_to("self")
+    (tmp_path / "other").symlink_to(tmp_path / "src")
+    report = check(tmp_path, environ={})
+    assert report.files == {"python": 1} and len(report.findings) == 1
+
+
+def test_what_tools_and_other_people_made_is_left_out(look: Look) -> None:
+    folders = (".venv/lib", "node_modules/x", "src/__pycache__", "build/lib", ".git/x", "mine/lib")
+    files: dict[str, str | bytes] = {f"{folder}/a.py": "import dlt\n" for folder in folders}
+    assert look({**files, "mine/pyvenv.cfg": ""}).report.findings == ()
+
+
+def test_an_empty_folder_has_nothing_to_run(tmp_path: Path) -> None:
+    report = check(tmp_path, environ={})
+    assert what_will_run(report) == "There is nothing here that lakeward could run."
+
+
+def test_a_repository_without_anything_of_databricks_is_told_so(look: Look) -> None:
+    report = look({"a.py": "import os\nprint(os.getcwd())\n", "b.sql": "select 1"}).report
+    assert what_will_run(report) == "Nothing of Databricks was found in 2 files: they run as they are."
+
+
+def test_a_single_file_can_be_looked_at(look: Look, tmp_path: Path) -> None:
+    look({"a.py": "import dlt\n", "b.py": "import dlt\n"})
+    report = check(tmp_path / "a.py", environ={})
+    assert [str(finding.place) for finding in report.findings] == ["a.py:1:1"]
+
+
+def test_the_summary_counts_files_inputs_and_limits(look: Look) -> None:
+    report = look(
+        {
+            "a.py": "import dlt\ndlt.create_sink('x')\n",
+            "b.py": "spark.table('a.b').cache()\n",
+            "c.py": "",
+            "d.py": "(",
+        }
+    ).report
+    assert what_will_run(report) == (
+        "2 of 4 files will run; 1 uses something that is refused; 1 cannot be read; 1 input must be there "
+        "first; 1 construct would fail on serverless compute."
+    )

@@ -1,0 +1,107 @@
+"""The knowledge is the rooms' own: every row of their tables has a verdict, and the same one."""
+
+from __future__ import annotations
+
+import pytest
+
+from lakeward.autoloader import OPTIONS, Option
+from lakeward.check.knowledge import judged
+from lakeward.check.model import Kind, Place, Use, Verdict
+from lakeward.dbutils import FUNCTIONS as DBUTILS
+from lakeward.jobs import KINDS
+from lakeward.pipelines import FUNCTIONS, Function
+from lakeward.session import SERVERLESS_LIMITS
+from tests.check.conftest import Look
+
+
+def verdict(kind: Kind, name: str, detail: str | None = None) -> Verdict | None:
+    found = judged(Use(kind, name, Place("f.py", 0, 1, 1), detail))
+    assert found is None or (found.cure.endswith((".", "!")) and found.cure[0].isupper()), found
+    return found.verdict if found else None
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.key)
+def test_an_option_of_auto_loader_has_the_verdict_of_its_row(option: Option) -> None:
+    expected = {"supported": "runs_with_lakeward", "accepted": "differs", "refused": "refused"}
+    value = "json" if option.key == "cloudFiles.format" else "something"
+    assert verdict("option", option.key, value) == expected[option.verdict]
+    assert verdict("option", option.key.upper(), value) == expected[option.verdict]
+
+
+def test_a_refused_option_may_have_its_default() -> None:
+    assert verdict("option", "cloudFiles.cleanSource", "off") == "runs_with_lakeward"
+    assert verdict("option", "cloudFiles.cleanSource", None) == "refused"
+
+
+@pytest.mark.parametrize("row", FUNCTIONS, ids=lambda row: row.name)
+def test_a_function_of_the_pipeline_api_has_the_verdict_of_its_row(row: Function) -> None:
+    for name in row.names:
+        assert verdict("pipeline", name) == ("refused" if row.lacking else "runs_with_lakeward")
+    if not row.lacking:
+        for parameter in row.parameters:
+            expected = {"supported": None, "accepted": "differs", "refused": "refused"}[parameter.verdict]
+            assert verdict("parameter", f"{row.name}.{parameter.name}", "x") == expected
+        assert verdict("parameter", f"{row.name}.nobody", "x") == "refused"
+
+
+def test_functions_of_dbutils_have_the_verdicts_of_their_rows() -> None:
+    expected = {
+        "runs": "runs_with_lakeward",
+        "differs": "differs",
+        "no effect": "differs",
+        "refused": "refused",
+    }
+    for row in DBUTILS:
+        assert verdict("dbutils", f"{row.group}.{row.name}") == expected[row.verdict], row.full_name
+    assert verdict("dbutils", "fs.nobody") == "refused"
+    assert verdict("dbutils", "fs") is None
+
+
+def test_limits_of_serverless_are_told_with_the_platforms_condition(look: Look) -> None:
+    owners = {"SparkSession": "spark", "DataFrame": "df", "Catalog": "spark.catalog"}
+    code = "\n".join(f"{owners[limit.owner]}.{limit.name}" for limit in SERVERLESS_LIMITS)
+    found = look(code)
+    for number, limit in enumerate(SERVERLESS_LIMITS, start=1):
+        (finding,) = [each for each in found.report.findings if each.place.line == number]
+        assert finding.verdict == "fails_on_serverless" and limit.condition in finding.cure
+        assert finding.construct == f"{limit.owner}.{limit.name}"
+
+
+def test_a_task_runs_when_the_runner_has_its_kind() -> None:
+    for kind in KINDS:
+        assert verdict("task", kind) == "runs_with_lakeward"
+    assert verdict("task", "dbt_task") == "refused"
+
+
+@pytest.mark.parametrize(
+    ("pin", "expected"),
+    [
+        ("==3.5.1", "differs"),
+        (">=3.5", None),
+        ("<4", "differs"),
+        ("~=4.2", None),
+        (None, None),
+        ("==x", None),
+    ],
+)
+def test_a_pin_that_excludes_our_spark_is_told(pin: str | None, expected: Verdict | None) -> None:
+    assert verdict("requirement", "pyspark", pin) == expected
+
+
+def test_databricks_connect_cannot_stand_beside_us() -> None:
+    assert verdict("requirement", "Databricks_Connect", None) == "differs"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/Volumes/main/raw/in", "runs_with_lakeward"),
+        ("dbfs:/mnt/x", "runs_with_lakeward"),
+        ("/mnt/lake/x", "runs_with_lakeward"),
+        ("s3://bucket/in", "needs_seed"),
+        ("abfss://raw@account.dfs.core.windows.net/x", "needs_seed"),
+        ("s3://", None),
+    ],
+)
+def test_a_path_is_mapped_or_needs_a_folder(path: str, expected: Verdict | None) -> None:
+    assert verdict("path", path) == expected

@@ -1,0 +1,125 @@
+"""What is found in Python code, and where."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.check.conftest import Look
+
+PIPELINE = """\
+import dlt as dp
+
+@dp.table(
+    path="/x",
+)
+@dp.expect("ok", "id > 0")
+def bronze():
+    return (
+        spark.readStream.format("cloudFiles")
+        .option("cloudFiles.format", "json")
+        .option("cloudFiles.maxFileAge", "1 day")
+        .option("cloudFiles.fromat", "json")
+        .load("/Volumes/main/raw/in")
+    )
+
+dp.create_auto_cdc_flow(target="t", source="bronze", keys=["id"], sequence_by="ts")
+"""
+
+
+def test_each_use_has_the_line_and_column_of_its_own_word(look: Look) -> None:
+    found = look(PIPELINE)
+    assert found.places("pipelines table(path=…)") == ["job.py:4:10"]
+    assert found.places("pipelines expect") == ["job.py:6:5"]
+    assert found.places("Auto Loader (cloudFiles)") == ["job.py:9:26"]
+    assert found.places("option cloudFiles.maxFileAge") == ["job.py:11:10"]
+    assert found.places("option cloudFiles.fromat") == ["job.py:12:10"]
+    assert found.places("path /Volumes") == ["job.py:13:15"]
+    assert found.places("pipelines create_auto_cdc_flow") == ["job.py:16:4"]
+    assert found.of("refused") == [
+        "option cloudFiles.maxFileAge", "option cloudFiles.fromat", "pipelines create_auto_cdc_flow"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from pyspark import pipelines as p\np.create_sink('s', 'kafka')",
+        "import pyspark.pipelines\npyspark.pipelines.create_sink('s', 'kafka')",
+        "from pyspark.pipelines import create_sink as c\nc('s', 'kafka')",
+        "import dlt\ndlt.create_sink('s', 'kafka')",
+        "from dlt import *\ncreate_sink('s', 'kafka')",
+    ],
+)
+def test_the_pipeline_api_is_known_by_every_import(look: Look, imports: str) -> None:
+    assert look(imports).one("pipelines create_sink").verdict == "refused"
+
+
+def test_another_table_decorator_is_not_ours(look: Look) -> None:
+    assert look("from rich.table import Table as table\n@table\ndef t(): pass\n").report.findings == ()
+
+
+def test_options_in_a_dict_are_found_wherever_it_goes(look: Look) -> None:
+    found = look('OPTIONS = {"cloudFiles.format": "avro", "cloudFiles.useNotifications": True, "x": 1}\n')
+    assert found.verdicts() == {
+        "option cloudFiles.format=avro": "refused", "option cloudFiles.useNotifications": "differs"
+    }  # fmt: skip
+
+
+def test_a_dataframe_is_known_by_what_made_it_its_annotation_or_its_name(look: Look) -> None:
+    found = look("""\
+from pyspark.sql import DataFrame
+result = spark.sql("select 1").where("a")
+result.cache()
+def f(rows: DataFrame, cache):
+    rows.persist()
+    cache.persist()
+orders_df.cache()
+anything.withColumn("a", b).cache()
+functools.cache(f)
+self.cache()
+""")
+    assert [finding.place.line for finding in found.report.findings] == [3, 5, 7, 8]
+
+
+def test_a_session_is_known_under_other_names(look: Look) -> None:
+    found = look("""\
+from pyspark.sql import SparkSession
+s = SparkSession.builder.appName("x").getOrCreate()
+s.sparkContext
+class A:
+    def f(self, session: SparkSession):
+        session._jvm
+        self.spark._jsc
+SparkSession.getActiveSession().sparkContext
+""")
+    assert [(each.construct, each.place.line) for each in found.report.of("fails_on_serverless")] == [
+        ("SparkSession.sparkContext", 3), ("SparkSession._jvm", 6),
+        ("SparkSession._jsc", 7), ("SparkSession.sparkContext", 8),
+    ]  # fmt: skip
+
+
+def test_settings_that_serverless_refuses_are_told_and_those_it_has_are_not(look: Look) -> None:
+    found = look('spark.conf.set("spark.sql.shuffle.partitions", 4)\nspark.conf.set("spark.x.y", 1)\n')
+    assert found.verdicts() == {"setting spark.x.y": "fails_on_serverless"}
+
+
+def test_a_guarded_import_is_not_refused(look: Look) -> None:
+    plain = look("from databricks.nowhere import x\nimport dbruntime.x\n")
+    assert plain.one("module dbruntime").verdict == "refused"
+    guarded = look("try:\n    import dbruntime.x\nexcept ImportError:\n    pass\n")
+    assert guarded.one("module dbruntime").verdict == "differs"
+
+
+def test_imports_for_types_only_do_not_count(look: Look) -> None:
+    assert look("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import dlt\n").report.findings == ()
+
+
+def test_docstrings_and_comments_are_no_uses(look: Look) -> None:
+    text = '"""/Volumes/a/b"""\ndef f():\n    """dbfs:/x"""\n    # /Volumes/a\n'
+    assert look(text).report.findings == ()
+
+
+def test_a_long_chain_and_a_deep_sum_are_read(look: Look) -> None:
+    chain = "df = spark.table('t')" + ".withColumn('a', b)" * 300 + ".cache()\n"
+    deep = "x = " + " + ".join(["'a'"] * 300) + "\n"
+    assert look(chain + deep).one("DataFrame.cache").place.line == 1

@@ -1,0 +1,103 @@
+"""Tables that are read and that nothing in the repository makes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.check.conftest import Look
+
+READS = 'spark.table("main.sales.orders")\n'
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        'spark.table("main.sales.orders")',
+        'spark.read.table("main.sales.orders")',
+        'spark.readStream.option("a", 1).table("main.sales.orders")',
+        'spark.sql("select * from main.sales.orders o")',
+        'spark.sql("select * from a cross join `main`.`sales`.orders")\nspark.range(1).createTempView("a")',
+        'spark.sql("insert into main.sales.orders select 1")',
+        'spark.sql("merge into main.sales.orders using (select 1) on true when matched then delete")',
+        'DeltaTable.forName(spark, "main.sales.orders")\nfrom delta.tables import DeltaTable',
+        'NAME = "main.sales.orders"\ndef f():\n    return spark.table(NAME)',
+        'CATALOG = "main"\nspark.table(f"{CATALOG}.sales.orders")',
+        'spark.table("main" + ".sales.orders")',
+        'spark.table("{}.sales.orders".format("main"))\nspark.table("main.sales.orders")',
+        'df.write.insertInto("main.sales.orders")',
+    ],
+)
+def test_a_table_that_nobody_makes_needs_a_seed(look: Look, reading: str) -> None:
+    imports = [line for line in reading.splitlines() if line.startswith("from")]
+    found = look("\n".join([*imports, reading]))
+    assert "table main.sales.orders" in found.of("needs_seed")
+    assert "main.sales.orders" in found.one("table main.sales.orders").cure
+
+
+@pytest.mark.parametrize(
+    "making",
+    [
+        {"make.py": 'df.write.mode("overwrite").saveAsTable("main.sales.orders")'},
+        {"make.py": 'df.write.saveAsTable(f"{catalog}.sales.orders")'},
+        {"make.py": 'df.write.saveAsTable("orders")'},
+        {"make.py": 'df.writeStream.toTable("SALES.Orders")'},
+        {"make.py": 'df.writeTo("main.sales.orders").createOrReplace()'},
+        {"make.py": "import dlt\n@dlt.table\ndef orders(): pass\n"},
+        {"make.py": "import dlt\n@dlt.view(name='orders')\ndef f(): pass\n"},
+        {"make.py": "import dlt\ndlt.create_streaming_table('orders')\n"},
+        {"make.py": 'df.createOrReplaceTempView("orders")'},
+        {"make.py": 'spark.sql("create table if not exists main.sales.orders (a int)")'},
+        {"make.py": 'from delta import DeltaTable\nDeltaTable.create(s).tableName("sales.orders").execute()'},
+        {"make.sql": "CREATE OR REPLACE TABLE main.sales.orders AS SELECT 1"},
+        {"make.sql": "create view sales.orders as select 1"},
+        {"make.sql": "create table ${catalog}.sales.orders (a int)"},
+    ],
+    ids=lambda files: next(iter(files.values())),
+)
+def test_a_table_that_the_repository_makes_needs_none(look: Look, making: dict[str, str | bytes]) -> None:
+    assert look({"read.py": READS, **making}).of("needs_seed") == []
+
+
+def test_another_table_of_the_name_is_another_table(look: Look) -> None:
+    found = look({"read.py": READS, "make.sql": "create table dev.sales.orders (a int)"})
+    assert found.of("needs_seed") == ["table main.sales.orders"]
+
+
+def test_names_that_only_a_run_knows_are_not_asked_about(look: Look) -> None:
+    assert (
+        look("spark.table(name)\nspark.table(f'{a}.{b}')\nspark.sql(f'select * from {t}')\n").report.findings
+        == ()
+    )
+
+
+def test_a_parameter_hides_a_constant_of_its_name(look: Look) -> None:
+    assert look('table = "a.b"\ndef f(table):\n    return spark.table(table)\n').report.findings == ()
+
+
+def test_live_is_no_schema(look: Look) -> None:
+    text = "import dlt\n@dlt.table\ndef a(): pass\n@dlt.table\ndef b():\n    return spark.table('LIVE.a')\n"
+    assert look(text).of("needs_seed") == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "with a as (select 1), b (x) as (select * from a) select * from a, b",
+        "select extract(year from day) as y, trim(both ' ' from s), a is distinct from b",
+        "select * from (select 1) x join lateral (select 2) y",
+        "select * from explode(array(1)), range(3)",
+        "select 'from nowhere.t' -- from nowhere.t",
+        "show tables in main.nowhere",
+        "select * from identifier(:name)",
+        "select * from values (1), (2)",
+    ],
+)
+def test_what_is_no_table_needs_no_seed(look: Look, sql: str) -> None:
+    assert look({"q.sql": sql}).of("needs_seed") == []
+
+
+def test_a_table_in_sql_has_its_own_place(look: Look) -> None:
+    text = 'spark.sql(f"""\n    select *\n      from {env}.sales.items\n    """)\n'
+    assert look(text).places("table {…}.sales.items") == ["job.py:3:12"]
+    found = look({"q.sql": "-- one\nselect 1;\nselect *\n  from a.b,\n       c.d x"})
+    assert found.places("table a.b") == ["q.sql:4:8"] and found.places("table c.d") == ["q.sql:5:8"]
