@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import click
 
-from lakeward.cli import failures
+from lakeward.cli import beside, failures
 from lakeward.cli.check import check
 from lakeward.cli.events import events
 from lakeward.cli.near import near
@@ -40,11 +40,14 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lakeward", message="lakeward %(version)s")
-def lakeward() -> None:
+@click.pass_context
+def lakeward(ctx: click.Context) -> None:
     """Run Databricks pipelines, jobs and SQL on open-source Spark and Delta.
 
     The same source files, the same tables, the same error conditions, without a workspace.
     """
+    if not {"-h", "--help"} & set(ctx.obj or ()):
+        beside.refuse_or_warn(ctx.invoked_subcommand)
 
 
 for command in (run, pipeline, sql, events, test, check):
@@ -61,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     began = time.monotonic()
     try:
-        result = lakeward.main(args=arguments, prog_name="lakeward", standalone_mode=False)
+        result = lakeward.main(args=arguments, prog_name="lakeward", standalone_mode=False, obj=arguments)
         return result if isinstance(result, int) else 0
     except (click.Abort, KeyboardInterrupt):
         failure = failures.Failure("canceled by Ctrl-C", exit_code=130)

@@ -1,11 +1,28 @@
 """Isolated environments for the tests of repositories that know nothing of lakeward.
 
 `prepare` gives the one of a folder, made and cached when it is not there; `clash` tells of a package in this
-environment that cannot stand beside lakeward. `STAND_INS` are the packages that lakeward stands in for.
+environment that cannot stand beside lakeward, and `cure` what to do. `STAND_INS` are the packages that
+lakeward stands in for.
 """
 
-from lakeward.environments.own import CLASH, clash
-from lakeward.environments.prepare import Environment, NoTests, prepare
-from lakeward.environments.stand_ins import STAND_INS
+from __future__ import annotations
 
-__all__ = ["CLASH", "STAND_INS", "Environment", "NoTests", "clash", "prepare"]
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from lakeward.environments.clash import CLASH, clash, cure
+
+if TYPE_CHECKING:
+    from lakeward.environments.preparing import Environment, NoTests, prepare
+    from lakeward.environments.stand_ins import STAND_INS
+
+__all__ = ["CLASH", "STAND_INS", "Environment", "NoTests", "clash", "cure", "prepare"]
+
+_WHERE = {"STAND_INS": "stand_ins"}
+
+
+def __getattr__(name: str) -> Any:
+    # Every command asks for `clash`, and must not wait for the rest.
+    if name in __all__:
+        return getattr(importlib.import_module(f"{__name__}.{_WHERE.get(name, 'preparing')}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 
-from lakeward.environments.own import Own, clash, closure
+from lakeward.environments.clash import clash
+from lakeward.environments.own import Own, closure
 
 __all__ = ["carry"]
 

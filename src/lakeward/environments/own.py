@@ -13,10 +13,7 @@ from packaging.specifiers import SpecifierSet
 import lakeward
 from lakeward.errors import SetupError
 
-__all__ = ["CLASH", "Own", "clash", "closure", "own"]
-
-CLASH = "databricks-connect"
-"""The package whose own `pyspark` overwrites Spark's."""
+__all__ = ["Own", "closure", "own"]
 
 
 @dataclass(frozen=True)
@@ -74,14 +71,6 @@ def closure(roots: tuple[str, ...]) -> list[metadata.Distribution]:
         found.setdefault(distribution.metadata["Name"], distribution)
         waiting += [(need.name, frozenset(need.extras)) for need in _needed(distribution, extras)]
     return list(found.values())
-
-
-def clash() -> str | None:
-    """The version of Databricks Connect that is installed in this environment; None when it is not."""
-    try:
-        return metadata.version(CLASH)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _needed(
