@@ -51,10 +51,11 @@ test-all: lint
 bench: set-up-bench
 	@$(BIN)/python -m benchmarks "$(or $(CASE),*)"
 
-# The runtime's wheel, and the one that the bundle deploys.
+# The runtime's wheel, the one that the bundle deploys, and the one with Delta's jars for closed networks.
 wheels: set-up-dev
 	@$(BIN)/python -m build --no-isolation --wheel --outdir dist .
 	@$(BIN)/python -m build --no-isolation --wheel --outdir dist packaging/wearables
+	@$(BIN)/python -m build --no-isolation --wheel --outdir dist packaging/lakeward-jars
 
 # Keeps the tables in .lakeward and the jars in the cache.
 clean:

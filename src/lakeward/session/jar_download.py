@@ -11,6 +11,7 @@ import http.client
 import ssl
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,8 @@ __all__ = ["download"]
 _ATTEMPTS = 3
 _BLOCK = 1 << 16
 _WAYS_ROUND = (
-    "set LAKEWARD_MAVEN_MIRROR or HTTPS_PROXY, or name a folder that holds the jars in LAKEWARD_JARS."
+    "set LAKEWARD_MAVEN_MIRROR or HTTPS_PROXY, install the package lakeward-jars, which holds them, "
+    "or name a folder that does in LAKEWARD_JARS."
 )
 
 
@@ -75,13 +77,22 @@ def download(
         )
     raise SetupError(
         "JARS_NOT_REACHABLE",
-        f"{_address(jar, repository)} could not be fetched: {reason}.",
+        f"{_address(jar, repository)} could not be fetched{_by_proxy(repository)}: {reason}.",
         next_step=f"The network is needed the first time only. Without it, {_WAYS_ROUND}",
     )
 
 
 def _address(jar: Jar, repository: Repository) -> str:
     return f"{repository.url}/{jar.path}"
+
+
+def _by_proxy(repository: Repository) -> str:
+    """The proxy that requests go through and the variable that names it, without its password."""
+    parts = urllib.parse.urlsplit(repository.url)
+    proxy = urllib.request.getproxies().get(parts.scheme)
+    if not proxy or urllib.request.proxy_bypass(parts.hostname or ""):
+        return ""
+    return f" through the proxy {proxy.rpartition('@')[2]}, which {parts.scheme.upper()}_PROXY names"
 
 
 def _continue(jar: Jar, part: Path, repository: Repository, on_bytes: Callable[[int], None]) -> None:

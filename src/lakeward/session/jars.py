@@ -1,11 +1,12 @@
 """The jars that Spark lacks: which ones, and where they are found.
 
-A folder named by LAKEWARD_JARS, else the cache, else the Maven repository, once. Delta's own helper
-resolves 33 jars at every start; Spark's distribution has all of them but these.
+A folder named by LAKEWARD_JARS, else the package lakeward-jars, else the cache, else the Maven repository,
+once. Delta's own helper resolves 33 jars at every start; Spark's distribution has all of them but these.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -67,13 +68,24 @@ def located(jars: Iterable[Jar], environ: Mapping[str, str] = os.environ) -> lis
     wanted = list(jars)
     if environ.get("LAKEWARD_JARS"):
         return _in_folder(wanted, Path(environ["LAKEWARD_JARS"]).expanduser().absolute())
-    folder = cache_dir(environ) / "jars"
-    missing = [jar for jar in wanted if not _is_whole(folder / jar.name, jar)]
+    cache = cache_dir(environ) / "jars"
+    folders = [*_packaged(), cache]
+    found = {
+        jar: next((folder / jar.name for folder in folders if _is_whole(folder / jar.name, jar)), None)
+        for jar in wanted
+    }
+    missing = [jar for jar, file in found.items() if file is None]
     if missing:
         from lakeward.session.jar_fetch import fetch
 
-        fetch(missing, folder, environ)
-    return [folder / jar.name for jar in wanted]
+        fetch(missing, cache, environ)
+    return [file or cache / jar.name for jar, file in found.items()]
+
+
+def _packaged() -> list[Path]:
+    """The folder of the package lakeward-jars, where it is installed."""
+    spec = importlib.util.find_spec("lakeward_jars")
+    return [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
 
 
 def _is_whole(file: Path, jar: Jar) -> bool:

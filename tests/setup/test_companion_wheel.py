@@ -1,0 +1,128 @@
+"""The wheel `lakeward-jars`: built from the jars that are there, found beside lakeward, without a network."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from lakeward.errors import SetupError
+from lakeward.session.jars import DELTA, delta_jars, located
+from tests.setup.conftest import ROOT
+from tests.setup.maven_server import MavenServer
+
+
+def build(folder: Path, out: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(out), str(folder)],
+        env={**os.environ, **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("out")
+    done = build(ROOT / "packaging" / "lakeward-jars", out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (file,) = out.iterdir()
+    return file
+
+
+@pytest.fixture
+def site(wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder on Python's path with the wheel's content."""
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    return tmp_path / "site"
+
+
+def nowhere(tmp_path: Path, address: str) -> dict[str, str]:
+    return {
+        "HOME": str(tmp_path / "home"),
+        "LAKEWARD_CACHE": str(tmp_path / "cache"),
+        "LAKEWARD_MAVEN_MIRROR": address,
+    }
+
+
+def test_it_holds_the_jars_and_has_lakewards_version(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    from lakeward import __version__
+
+    assert wheel.name == f"lakeward_jars-{__version__}-py3-none-any.whl"
+    assert {f"lakeward_jars/{jar.name}" for jar in DELTA} < names
+    assert not [file for file in (ROOT / "packaging").rglob("*.jar") if "dist" not in file.parts]
+
+
+def test_installed_it_comes_before_any_download(
+    site: Path, tmp_path: Path, nobody_listens: str, maven: MavenServer
+) -> None:
+    environ = nowhere(tmp_path, nobody_listens)
+    assert delta_jars(environ) == [site / "lakeward_jars" / jar.name for jar in DELTA]
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_jar_that_it_lacks_or_that_was_cut_comes_as_without_it(
+    site: Path, tmp_path: Path, maven: MavenServer
+) -> None:
+    other = maven.jar(b"other")
+    (site / "lakeward_jars" / other.name).write_bytes(b"oth")
+    files = located([DELTA[0], other], nowhere(tmp_path, maven.url))
+    assert files == [site / "lakeward_jars" / DELTA[0].name, tmp_path / "cache" / "jars" / other.name]
+
+
+def test_without_it_and_without_a_network_it_is_named(
+    tmp_path: Path, nobody_listens: str, maven: MavenServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SetupError, match="lakeward-jars"):
+        delta_jars(nowhere(tmp_path, nobody_listens))
+    monkeypatch.setenv("http_proxy", nobody_listens.replace("://", "://me:secret@"))
+    with pytest.raises(SetupError) as raised:
+        delta_jars(nowhere(tmp_path, "http://maven.invalid/maven2"))
+    host = nobody_listens.removeprefix("http://")
+    assert f"through the proxy {host}, which HTTP_PROXY names" in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+def test_it_is_not_built_of_anything_but_deltas_own_jars(tmp_path: Path) -> None:
+    for jar in DELTA:
+        (tmp_path / jar.name).write_bytes(b"my own build")
+    done = build(ROOT / "packaging" / "lakeward-jars", tmp_path / "out", LAKEWARD_JARS=str(tmp_path))
+    assert done.returncode != 0
+    assert "is not the file that Delta's authors published" in done.stdout + done.stderr
+
+
+def test_lakeward_test_takes_it_along(wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lakeward.environments.carry import carry
+    from lakeward.environments.own import own
+
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-index",
+            "--target",
+            "site",
+            str(wheel),
+        ],
+        cwd=tmp_path,
+        check=True,
+    )
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    (tmp_path / "other").mkdir()
+    put = carry(own(), tmp_path / "other", same_python=False, say=lambda _: None)
+    assert "lakeward-jars" in put
+    assert (tmp_path / "other" / "lakeward_jars" / DELTA[0].name).stat().st_size == DELTA[0].size
+    shutil.rmtree(tmp_path / "other")
