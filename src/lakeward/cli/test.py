@@ -1,4 +1,4 @@
-"""`lakeward test`: the tests of the repository in this folder, in an environment of their own."""
+"""`lakeward test`: the own tests of the repository in this folder, in an environment apart from it."""
 
 from __future__ import annotations
 
