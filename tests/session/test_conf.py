@@ -72,6 +72,5 @@ def test_extensions_and_jars_of_the_user_are_added_to_ours() -> None:
 
 def test_deltas_package_is_not_resolved_a_second_time() -> None:
     assert merged({}, {"spark.jars.packages": "io.delta:delta-spark_2.13:4.0.0"}) == {}
-    assert merged({}, {"spark.jars.packages": "io.delta:delta-spark_2.13:4.0.0,org.x:y:1"}) == {
-        "spark.jars.packages": "org.x:y:1"
-    }
+    both = {"spark.jars.packages": "io.delta:delta-spark_2.13:4.0.0,org.x:y:1"}
+    assert merged({}, both)["spark.jars.packages"] == "org.x:y:1"

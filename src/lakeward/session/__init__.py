@@ -12,7 +12,7 @@ from lakeward.session.cache import cache_dir, made, not_writable
 from lakeward.session.catalogs import ensure_catalog, ensure_schema
 from lakeward.session.connectors import CONNECTORS
 from lakeward.session.current import current_settings, on_databricks, prepare, session
-from lakeward.session.hooks import install_builder_hook, uninstall_builder_hook
+from lakeward.session.hooks import install_builder_hook, install_connect_hook, uninstall_builder_hook
 from lakeward.session.paths import PathMap
 from lakeward.session.planning import Planning, planned
 from lakeward.session.profile import Profile, profile
@@ -39,6 +39,7 @@ __all__ = [
     "ensure_catalog",
     "ensure_schema",
     "install_builder_hook",
+    "install_connect_hook",
     "is_disk_full",
     "made",
     "message_of",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lakeward.session.profile import profile
 from lakeward.session.settings import Settings
+from lakeward.session.user_conf import kept
 
 __all__ = ["base_conf", "catalog_conf", "merged", "path_map_text"]
 
@@ -15,6 +16,8 @@ CATALOG_CLASS = "lakeward.Catalog"
 # Values of these are lists: the user's entries are added to ours instead of replacing them.
 _LISTS = ("spark.jars", "spark.sql.extensions")
 _OPTIONS = ("spark.driver.extraJavaOptions",)
+# Spark matches these as globs.
+_DELTA_MODULES = ("io.delta:delta-spark*", "io.delta:delta-storage*", "io.delta:delta-kernel*")
 
 
 def path_map_text(entries: Iterable[tuple[str, str]]) -> str:
@@ -83,26 +86,24 @@ def base_conf(
     return conf
 
 
-def _without_delta(packages: str) -> str:
-    """`spark.jars.packages` less Delta's own, which configure_spark_with_delta_pip adds."""
-    return ",".join(p for p in packages.split(",") if p.strip() and not p.strip().startswith("io.delta:"))
-
-
 def merged(base: Mapping[str, str], user: Mapping[str, str]) -> dict[str, str]:
-    """`base` overlaid with the user's settings; list-valued ones are joined, ours first."""
+    """`base` overlaid with the user's settings; list-valued ones are joined, ours first.
+
+    Delta's own jars are left out of the user's, whether named or brought along by other packages.
+    """
     out = dict(base)
-    for key, value in user.items():
+    for key, value in kept(user).items():
         if key in _LISTS and base.get(key):
             ours = base[key].split(",")
             out[key] = ",".join([*ours, *(v for v in value.split(",") if v and v not in ours)])
         elif key in _OPTIONS and base.get(key):
-            out[key] = f"{base[key]} {value}"
-        elif key == "spark.jars.packages":
-            rest = _without_delta(value)
-            if rest:
-                out[key] = rest
+            # After a stop(), a SparkConf repeats what the JVM was started with.
+            out[key] = value if base[key] in value else f"{base[key]} {value}"
         else:
             out[key] = value
+    if out.get("spark.jars.packages"):
+        excluded = out.get("spark.jars.excludes")
+        out["spark.jars.excludes"] = ",".join([*([excluded] if excluded else []), *_DELTA_MODULES])
     return out
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lakeward.errors import SessionError
+from lakeward.session.connect_finder import connect_is_installed
 from lakeward.session.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["current_settings", "on_databricks", "prepare", "session"]
+__all__ = ["adopt", "current_settings", "enter", "is_running", "on_databricks", "prepare", "session"]
 
 # What other rooms add to every session: "module:function", called with it. Named, not imported:
 # dependencies point the other way.
@@ -25,11 +26,8 @@ _settings: Settings | None = None
 
 def on_databricks(environ: Mapping[str, str] = os.environ) -> bool:
     """Whether the platform's own implementation is there: on Databricks, or through Databricks Connect."""
-    try:
-        if importlib.util.find_spec("databricks.connect") is not None:
-            return True
-    except ModuleNotFoundError:  # not even the namespace package is there
-        pass
+    if connect_is_installed():
+        return True
     return "DATABRICKS_RUNTIME_VERSION" in environ and Path("/databricks/spark").is_dir()
 
 
@@ -45,6 +43,11 @@ def prepare(spark: SparkSession) -> SparkSession:
         install: Callable[[SparkSession], None] = getattr(importlib.import_module(module), function)
         install(spark)
     return spark
+
+
+def is_running() -> bool:
+    """Whether this process has a Spark session whose context has not been stopped."""
+    return _running() is not None
 
 
 def _running() -> SparkSession | None:
@@ -63,44 +66,57 @@ def session(settings: Settings | None = None, user_conf: Mapping[str, str] | Non
     given, in the same JVM. On Databricks it is the platform's own session. Raises SetupError or
     SessionError.
     """
-    global _settings  # noqa: PLW0603  # one session a process, as in Spark itself
     from pyspark.sql import SparkSession
 
-    from lakeward.session import delta_names, python_paths
     from lakeward.session import launch as launching
-    from lakeward.session.paths import PathMap
 
     if on_databricks():
         return SparkSession.builder.getOrCreate()
     running = _running()
     wanted = settings or _settings or Settings.here()
-    if running is not None and _settings is None and settings is None:
-        return running
-    if running is not None and _settings is not None and wanted == _settings and not user_conf:
+    if running is not None and _settings is None:
+        if settings is None:
+            return running
+        raise SessionError(
+            "FOREIGN_SPARK_SESSION",
+            "A Spark session that lakeward has not made is running in this process.",
+            next_step="Call stop() on it first, or make it after `lakeward.session()`.",
+        )
+    if running is not None and wanted == _settings and not user_conf:
         return running
     if running is None or _settings is None:
         spark = launching.launch(wanted, user_conf or {})
     else:
-        spark = launching.point_at(running, wanted)
+        spark = launching.point_at(running, wanted, _settings)
         for key, value in (user_conf or {}).items():
             spark.conf.set(key, value)
-    python_paths.install(PathMap.of(wanted))
+    return adopt(spark, wanted)
+
+
+def adopt(spark: SparkSession, settings: Settings) -> SparkSession:
+    """Make `spark` this process's session, with everything registered; returns it."""
+    global _settings  # noqa: PLW0603  # one session a process, as in Spark itself
+    from lakeward.session import delta_names, hooks, python_paths
+    from lakeward.session.paths import PathMap
+
+    python_paths.install(PathMap.of(settings))
     delta_names.install()
-    _settings = wanted
-    _enter(spark, wanted)
-    return prepare(spark)
-
-
-def _enter(spark: SparkSession, settings: Settings) -> None:
-    """Make `spark` the active session, in the catalog and schema of `settings`."""
-    from lakeward.session.catalogs import ensure_schema, java_array
-
+    hooks.install_builder_hook()
+    _settings = settings
     jvm: Any = spark._jvm
     type(spark)._instantiatedSession = spark
     type(spark)._activeSession = spark
     # Before any look at a catalog: Spark loads catalogs with the active session's settings.
     jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
     jvm.org.apache.spark.sql.classic.SparkSession.setDefaultSession(spark._jsparkSession)
+    enter(spark, settings)
+    return prepare(spark)
+
+
+def enter(spark: SparkSession, settings: Settings) -> None:
+    """Put `spark` into the catalog and schema of `settings`."""
+    from lakeward.session.catalogs import ensure_schema, java_array
+
     ensure_schema(spark, settings.catalog, settings.schema)
     manager = spark._jsparkSession.sessionState().catalogManager()
     manager.setCurrentCatalog(settings.catalog)

@@ -36,7 +36,8 @@ def start_gateway(conf: Mapping[str, str], version: str) -> Any:
     """
     java = find_java()
     os.environ["JAVA_HOME"] = str(java.parent.parent)
-    at_start = {key: value for key, value in conf.items() if not key.startswith(_NOT_YET)}
+    # spark-submit complains about settings of other names; the context takes them later.
+    at_start = {k: v for k, v in conf.items() if k.startswith("spark.") and not k.startswith(_NOT_YET)}
     options = cache_dir() / "java" / f"options-{version}"
     if not _is_plain(conf):
         return _by_spark_submit(at_start)

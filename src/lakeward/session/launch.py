@@ -6,32 +6,37 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SessionError
 from lakeward.session import conf as confs
+from lakeward.session import patches
 from lakeward.session.cache import cache_dir
 from lakeward.session.compiler import compile_jar, jar_path
 from lakeward.session.gateway import start_gateway
 from lakeward.session.jars import delta_jars
 from lakeward.session.paths import PathMap
+from lakeward.session.profile import profile
 from lakeward.session.settings import Settings
+from lakeward.session.user_conf import from_submit_args
 from lakeward.session.worker_paths import point_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["launch", "point_at", "start_jvm"]
+__all__ = ["after_context", "context_parts", "launch", "point_at", "session_of", "start_jvm"]
 
 
 def known_catalogs(settings: Settings) -> list[str]:
     """Catalogs that exist in the warehouse, the session's own and `main`."""
     names = {"main", settings.catalog}
     if settings.warehouse.is_dir():
-        names |= {p.name for p in settings.warehouse.iterdir() if p.is_dir() and not p.name.startswith(".")}
+        # A warehouse of the user's may hold folders of Spark's own, such as `sales.db`.
+        names |= {p.name for p in settings.warehouse.iterdir() if p.is_dir() and "." not in p.name}
     return sorted(names - {"spark_catalog"})
 
 
@@ -99,36 +104,81 @@ def _point_jvm(jvm: Any, settings: Settings) -> None:
     jvm.lakeward.Home.use(settings.warehouse.as_uri(), confs.path_map_text(entries))
 
 
-def launch(settings: Settings, user_conf: Mapping[str, str]) -> SparkSession:
-    """A new Spark context and session for `settings`; `user_conf` wins over ours.
+def context_parts(settings: Settings, user_conf: Mapping[str, str]) -> tuple[Any, Any]:
+    """The gateway and the SparkConf of a new context for `settings`; `user_conf` wins over ours.
 
     Raises SetupError (Java, jars), SessionError (state folder).
     """
-    from pyspark import SparkConf, SparkContext
-    from pyspark.sql import SparkSession
+    from pyspark import SparkConf
 
-    conf = _conf(settings, user_conf)
-    gateway = start_jvm(settings, conf)
+    submitted, rest = from_submit_args(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+    conf = _conf(settings, {**submitted, **user_conf})
+    with _submit_args(rest):
+        gateway = start_jvm(settings, conf)
     # An instance of an unmapped file system, cached while the JVM started, would write to the real paths.
     gateway.jvm.org.apache.hadoop.fs.FileSystem.closeAll()
     spark_conf = SparkConf(loadDefaults=False, _jvm=gateway.jvm)
     for key, value in conf.items():
         spark_conf.set(key, value)
-    context = SparkContext(gateway=gateway, conf=spark_conf)
+    return gateway, spark_conf
+
+
+@contextmanager
+def _submit_args(rest: str) -> Iterator[None]:
+    """Without what became settings already: spark-submit would resolve Delta a second time."""
+    before = os.environ.get("PYSPARK_SUBMIT_ARGS")
+    if before is None:
+        yield
+        return
+    if rest in ("", "pyspark-shell"):
+        del os.environ["PYSPARK_SUBMIT_ARGS"]
+    else:
+        os.environ["PYSPARK_SUBMIT_ARGS"] = rest
+    try:
+        yield
+    finally:
+        os.environ["PYSPARK_SUBMIT_ARGS"] = before
+
+
+def after_context(context: Any, settings: Settings) -> None:
+    """What a context that has just started still lacks."""
     point_workers(context, PathMap.of(settings))
+
+
+def session_of(context: Any) -> SparkSession:
+    """The session of a new context."""
+    from pyspark.sql import SparkSession
+
     return SparkSession(context)
 
 
-def point_at(spark: SparkSession, settings: Settings) -> SparkSession:
-    """A session of the running context on another lakehouse: its warehouse, paths and catalogs."""
+def launch(settings: Settings, user_conf: Mapping[str, str]) -> SparkSession:
+    """A new Spark context and session for `settings`; otherwise as `context_parts`."""
+    from pyspark import SparkContext
+
+    gateway, conf = context_parts(settings, user_conf)
+    context = SparkContext(gateway=gateway, conf=conf)
+    after_context(context, settings)
+    return session_of(context)
+
+
+def point_at(spark: SparkSession, settings: Settings, before: Settings) -> SparkSession:
+    """A session of the running context on another lakehouse: its warehouse, paths and catalogs.
+
+    `before` are the settings of `spark`; the runtime profile's are set only where it is another one, since
+    the user may have started the context with others.
+    """
     _prepare_process(settings, {})
     _point_jvm(spark._jvm, settings)
     point_workers(spark.sparkContext, PathMap.of(settings))
     context_conf = spark.sparkContext._jsc.sc().conf()
     for key, value in confs.catalog_conf(known_catalogs(settings)).items():
         context_conf.set(key, value)
-    session = spark.newSession()
+    session: SparkSession = patches.original(type(spark), "newSession")(spark)
     session.conf.set("spark.sql.defaultCatalog", settings.catalog)
+    if settings.profile != before.profile:
+        for key, value in profile(settings.profile).conf().items():
+            session.conf.set(key, value)
     modifiable = session._jsparkSession.sessionState().conf().isModifiable
     for key, value in settings.conf.items():
         if modifiable(key):  # what the JVM was started with stays as it is

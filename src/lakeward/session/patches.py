@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-__all__ = ["Patch", "insert", "installed", "original", "replace", "undo", "undo_all"]
+__all__ = ["Patch", "append", "insert", "installed", "original", "replace", "undo", "undo_all"]
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,21 @@ def insert(owner: object, attribute: str, item: object, *, why: str) -> None:
 
     `undo(owner, attribute, item)` takes out this item alone: what others have put into the list since stays.
     """
+    _put(owner, attribute, item, why, first=True)
+
+
+def append(owner: object, attribute: str, item: object, *, why: str) -> None:
+    """Put `item` last in the list `owner.attribute`, once; otherwise as `insert`."""
+    _put(owner, attribute, item, why, first=False)
+
+
+def _put(owner: object, attribute: str, item: object, why: str, *, first: bool) -> None:
     with _lock:
         entries: list[object] = getattr(owner, attribute)
         key = (id(item), attribute)
         if key in _records:
             return
-        entries.insert(0, item)
+        entries.insert(0 if first else len(entries), item)
 
         def give_back() -> None:
             entries[:] = [entry for entry in entries if entry is not item]

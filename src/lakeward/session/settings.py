@@ -29,7 +29,7 @@ class Settings:
 
     `root` is the working folder (the bundle's, if there is one), `home` the state folder, `target` one
     of its lakehouses. `conf` holds the user's Spark settings, which always win; `mounts` further path
-    mappings as (prefix, folder).
+    mappings as (prefix, folder). `warehouse_dir` is where tables are kept instead of `home`.
     """
 
     root: Path
@@ -41,6 +41,7 @@ class Settings:
     user: str = "user"
     conf: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[tuple[str, str], ...] = ()
+    warehouse_dir: Path | None = None
 
     @classmethod
     def here(
@@ -86,7 +87,7 @@ class Settings:
     @property
     def warehouse(self) -> Path:
         """Tables: `<catalog>/<schema>/<table>`."""
-        return self.state / "warehouse"
+        return self.warehouse_dir or self.state / "warehouse"
 
     @property
     def volumes(self) -> Path:

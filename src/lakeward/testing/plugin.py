@@ -41,9 +41,11 @@ def pytest_configure(config: pytest.Config) -> None:
         home = Path(tempfile.mkdtemp(prefix="lakeward-tests-"))
         os.environ["LAKEWARD_HOME"] = str(home)
         config.stash[home_key] = home
+    from lakeward.session import install_connect_hook
     from lakeward.standins import install
 
     install()
+    install_connect_hook()
     watch = OnImport("pyspark.sql", hook_builder)
     watch.install()
     config.stash[watch_key] = watch
@@ -98,7 +100,7 @@ def lakehouse(
     request.getfixturevalue("spark")
     before = current_settings()
     folder = tmp_path_factory.mktemp("lakehouse")
-    settings = (before or Settings.here()).with_(home=folder, target="test")
+    settings = (before or Settings.here()).with_(home=folder, target="test", warehouse_dir=None)
     yield Lakehouse(session(settings), settings)
     if before is not None:
         session(before)

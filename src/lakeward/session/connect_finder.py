@@ -1,0 +1,66 @@
+"""`import databricks.connect` where Databricks Connect is not installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from lakeward.session import patches
+
+__all__ = ["ORIGIN", "connect_is_installed", "install", "uninstall"]
+
+ORIGIN = "lakeward"
+_SERVED = ("databricks.connect", "databricks.connect.session")
+
+
+def connect_is_installed() -> bool:
+    """Whether the true Databricks Connect can be imported; the stand-in does not count."""
+    try:
+        spec = importlib.util.find_spec("databricks.connect")
+    except (ModuleNotFoundError, ValueError):  # no such namespace; a test's own stub, made without a spec
+        return False
+    return spec is not None and spec.origin != ORIGIN
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Stands last on the path: whatever is installed, or put into `sys.modules` by a test, comes first."""
+
+    def find_spec(
+        self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname == "databricks":
+            # Reached only where no package of the namespace is installed.
+            return ModuleSpec(fullname, self, origin=ORIGIN, is_package=True)
+        if fullname in _SERVED:
+            return ModuleSpec(fullname, self, origin=ORIGIN, is_package=fullname == _SERVED[0])
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__name__ == "databricks":
+            return
+        from lakeward.session import connect
+
+        module.__doc__ = "Databricks Connect's interface, served by lakeward's local session."
+        vars(module).update({name: getattr(connect, name) for name in connect.__all__})
+        vars(module)["__all__"] = list(connect.__all__)
+
+
+_finder = _Finder()
+
+
+def install() -> None:
+    """Serve `databricks.connect` from now on, wherever nobody else does."""
+    patches.append(sys, "meta_path", _finder, why="databricks.connect gives lakeward's session")
+
+
+def uninstall() -> None:
+    """Serve it no longer; modules that were imported from here are forgotten."""
+    patches.undo(sys, "meta_path", _finder)
+    for name in (*reversed(_SERVED), "databricks"):
+        module = sys.modules.get(name)
+        if module is not None and getattr(module, "__loader__", None) is _finder:
+            del sys.modules[name]
