@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,6 +33,14 @@ def declare(tmp_path: Path) -> Declare:
             return collect(spark, files, HOME, folders=(tmp_path,))
 
     return read
+
+
+@pytest.fixture
+def without_the_plugin() -> Iterator[None]:
+    """`pyspark.pipelines` as it is where no tests run."""
+    modules.stop_serving_tests()
+    yield
+    modules.serve_tests()
 
 
 def graph(collected: Collected) -> Graph:
@@ -278,7 +286,7 @@ def test_the_session_is_a_global_of_every_file(declare: Declare) -> None:
     graph(declare("import dlt\nassert spark.named == 'the session'\n@dlt.table\ndef t(): pass\n"))
 
 
-def test_afterwards_pyspark_has_its_own_functions_again(declare: Declare) -> None:
+def test_afterwards_pyspark_has_its_own_functions_again(without_the_plugin: None, declare: Declare) -> None:
     import sys
 
     from pyspark import pipelines
@@ -288,7 +296,7 @@ def test_afterwards_pyspark_has_its_own_functions_again(declare: Declare) -> Non
     assert pipelines.table is api.table and not hasattr(pipelines, "expect") and "dlt" not in sys.modules
 
 
-def test_decorators_outside_of_a_pipeline_say_how_to_run_one() -> None:
+def test_decorators_outside_of_a_pipeline_say_how_to_run_one(without_the_plugin: None) -> None:
     with modules.serving():
         import dlt  # type: ignore[import-not-found]
 
@@ -299,3 +307,35 @@ def test_decorators_outside_of_a_pipeline_say_how_to_run_one() -> None:
 def test_files_without_datasets_are_an_error(declare: Declare) -> None:
     (error,) = declare("x = 1\n").errors
     assert error.condition == "RUN_EMPTY_PIPELINE"
+
+
+def test_a_file_that_a_unit_test_has_imported_is_read_all_the_same(
+    declare: Declare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import importlib
+    import sys
+
+    monkeypatch.syspath_prepend(str(tmp_path))
+    text = "from pyspark import pipelines as dp\n@dp.table\ndef t(): return 1\n"
+    (tmp_path / "file0.py").write_text(text)
+    monkeypatch.setattr("lakeward.pipelines.outside._allowed", True)
+    with modules.serving():
+        module = importlib.import_module("file0")
+    try:
+        assert module.t() == 1
+        assert graph(declare(text)).names() == ["t"]
+        assert sys.modules["file0"] is module
+    finally:
+        del sys.modules["file0"]
+
+
+def test_a_mock_of_dlt_is_put_away_while_a_pipeline_is_read(
+    declare: Declare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+    from unittest.mock import MagicMock
+
+    mock = MagicMock()
+    monkeypatch.setitem(sys.modules, "dlt", mock)
+    assert graph(declare("import dlt\n@dlt.table\ndef t(): pass\n")).names() == ["t"]
+    assert sys.modules["dlt"] is mock

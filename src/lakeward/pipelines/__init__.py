@@ -6,6 +6,7 @@ Importing this room starts nothing and does not import pyspark.
 """
 
 from lakeward.pipelines.model import DatasetResult, ExpectationResult, Progress, Update
+from lakeward.pipelines.modules import fill_dlt, serve_tests, stop_serving_tests
 from lakeward.pipelines.parameters import FUNCTIONS, MODULES, Function, Parameter, function
 from lakeward.pipelines.sources import SUFFIXES
 from lakeward.pipelines.update import run
@@ -20,6 +21,9 @@ __all__ = [
     "Parameter",
     "Progress",
     "Update",
+    "fill_dlt",
     "function",
     "run",
+    "serve_tests",
+    "stop_serving_tests",
 ]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.errors import PipelineError
+from lakeward.pipelines import outside
 from lakeward.pipelines.elements import Place, Rule
 from lakeward.pipelines.registry import Pending, Registry, active
 
@@ -22,8 +23,10 @@ Function = Callable[..., Any]
 
 
 def required(what: str) -> Registry:
-    """The registry in force. Raises PipelineError when `what` runs outside of a pipeline."""
+    """The registry in force. Raises PipelineError when `what` runs outside of a pipeline, and may not."""
     registry = active()
+    if registry is None and outside.is_outside():
+        return outside.nowhere()
     if registry is None:
         raise PipelineError(
             "GRAPH_ELEMENT_DEFINED_OUTSIDE_OF_DECLARATIVE_PIPELINE",

@@ -14,6 +14,10 @@ __all__ = ["load", "pickle_by_value", "user_files", "user_modules"]
 
 _OURS = str(Path(__file__).parents[1])
 
+# What was imported before the files of this pipeline were read; those of them that are its sources.
+_earlier: set[str] = set()
+_put_away: dict[str, ModuleType] = {}
+
 
 def load(source: Path, given: Mapping[str, Any]) -> None:
     """Execute one file with `given` (spark, dbutils …) as globals.
@@ -22,8 +26,12 @@ def load(source: Path, given: Mapping[str, Any]) -> None:
     source has already imported is not executed again: its datasets are declared. Whatever the file
     raises goes through.
     """
-    if any(_file_of(module) == source for module in list(sys.modules.values())):
-        return
+    for name, module in list(sys.modules.items()):
+        if _file_of(module) == source:
+            if name not in _earlier:
+                return
+            # A unit test has imported it, outside of any pipeline.
+            _put_away[name] = sys.modules.pop(name)
     code = compile(source.read_bytes(), str(source), "exec", dont_inherit=True)
     module = ModuleType(source.stem)
     module.__file__ = str(source)
@@ -49,11 +57,13 @@ def user_modules(folders: Sequence[Path]) -> Iterator[None]:
 
     added = [str(folder) for folder in dict.fromkeys(folders) if str(folder) not in sys.path]
     before = set(sys.modules)
+    _earlier.update(before)
     sys.path[:0] = added
     importlib.invalidate_caches()
     try:
         yield
     finally:
+        _earlier.clear()
         for folder in added:
             if folder in sys.path:
                 sys.path.remove(folder)
@@ -63,6 +73,8 @@ def user_modules(folders: Sequence[Path]) -> Iterator[None]:
                 if name in cloudpickle.list_registry_pickle_by_value():
                     cloudpickle.unregister_pickle_by_value(module)
                 del sys.modules[name]
+        sys.modules.update(_put_away)
+        _put_away.clear()
 
 
 def pickle_by_value(folders: Sequence[Path]) -> None:

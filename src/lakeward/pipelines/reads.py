@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lakeward.errors import PipelineError
+from lakeward.pipelines import outside
 from lakeward.session import patches
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ _reader: Reader | None = None
 
 def dataset(name: str, *, stream: bool) -> Any:
     """What `dp.read` and `dp.read_stream` give. Raises PipelineError outside of a dataset function."""
+    if _reader is None and outside.is_outside():
+        return outside.open_table(name, stream=stream)
     if _reader is None:
         raise PipelineError(
             "READ_OUTSIDE_OF_DATASET_FUNCTION",

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Mapping
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 
 from lakeward.session import on_databricks, patches
 from lakeward.standins import ipython
@@ -41,10 +41,11 @@ _lock = threading.RLock()
 _finders: list[Finder] = []
 
 
-def install(*, with_ipython: bool = False) -> None:
+def install(*, with_ipython: bool = False, also: Mapping[str, Fill] = MappingProxyType({})) -> None:
     """From now on imports give the stand-ins; imports nothing itself, and a second call changes nothing.
 
-    `with_ipython` serves `IPython` even where it is not installed. Nothing happens with LAKEWARD_DISABLE=1,
+    `with_ipython` serves `IPython` even where it is not installed, `also` further modules that are filled in
+    when they are imported and nobody else has them. Nothing happens with LAKEWARD_DISABLE=1,
     on Databricks, or under Databricks Connect.
     """
     if os.environ.get("LAKEWARD_DISABLE") == "1" or on_databricks():
@@ -53,7 +54,7 @@ def install(*, with_ipython: bool = False) -> None:
         if _finders:
             return
         empty: Mapping[str, Fill] = dict.fromkeys(PACKAGES, lambda _: None)
-        finder = Finder(SERVED, {**empty, **(WHEN_ASKED if with_ipython else {})}, _AFTER)
+        finder = Finder(SERVED, {**empty, **(WHEN_ASKED if with_ipython else {}), **also}, _AFTER)
         patches.insert(sys, "meta_path", finder, why=_WHY)
         _finders.append(finder)
         for name, change in _AFTER.items():

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["dbutils", "lakehouse", "pytest_configure", "pytest_unconfigure", "spark"]
 
 home_key = pytest.StashKey[Path]()
-watch_key = pytest.StashKey[OnImport]()
+watches_key = pytest.StashKey[list[OnImport]]()
 
 
 def disabled() -> bool:
@@ -44,11 +46,12 @@ def pytest_configure(config: pytest.Config) -> None:
     from lakeward.session import install_connect_hook
     from lakeward.standins import install
 
-    install()
+    install(also={"dlt": dlt})
     install_connect_hook()
-    watch = OnImport("pyspark.sql", hook_builder)
-    watch.install()
-    config.stash[watch_key] = watch
+    watches = [OnImport("pyspark.sql", hook_builder), OnImport("pyspark.pipelines", hook_pipelines)]
+    for watch in watches:
+        watch.install()
+    config.stash[watches_key] = watches
 
 
 def hook_builder() -> None:
@@ -57,14 +60,29 @@ def hook_builder() -> None:
     install_builder_hook()
 
 
+def hook_pipelines() -> None:
+    from lakeward.pipelines import serve_tests
+
+    serve_tests()
+
+
+def dlt(module: ModuleType) -> None:
+    from lakeward.pipelines import fill_dlt
+
+    fill_dlt(module)
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Undo what `pytest_configure` did."""
-    watch = config.stash.get(watch_key, None)
-    if watch is not None:
+    for watch in config.stash.get(watches_key, []):
         watch.uninstall()
     from lakeward.standins import uninstall
 
     uninstall()
+    if "lakeward.pipelines" in sys.modules:
+        from lakeward.pipelines import stop_serving_tests
+
+        stop_serving_tests()
     home = config.stash.get(home_key, None)
     if home is not None:
         os.environ.pop("LAKEWARD_HOME", None)
