@@ -26,9 +26,7 @@ hypothesis_settings.load_profile("suite")
 def suite_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """The suite's own lakehouse, in a temporary folder."""
     # Thousands of short queries: the second compiler would take more than half of the processor time.
-    # Without it Java keeps room for 48 MB of code only, and a full one is emptied by a full collection each
-    # time: 275 of them, a fifth of the suite's time.
-    conf = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"}
+    conf = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
     return Settings.here(tmp_path_factory.mktemp("suite"), environ={}, conf=conf)
 
 

@@ -8,15 +8,17 @@ from lakeward.autoloader import OPTIONS, Option
 from lakeward.check.knowledge import judged
 from lakeward.check.model import Kind, Place, Use, Verdict
 from lakeward.dbutils import FUNCTIONS as DBUTILS
+from lakeward.environments import STAND_INS
 from lakeward.jobs import KINDS
-from lakeward.pipelines import FUNCTIONS, Function
-from lakeward.session import SERVERLESS_LIMITS
+from lakeward.pipelines import FUNCTIONS, MODULES, Function
+from lakeward.session import CONNECT_MODULES, SERVERLESS_LIMITS, SERVERLESS_NAMES
+from lakeward.standins import NAMES, SERVED
 from tests.check.conftest import Look
 
 
 def verdict(kind: Kind, name: str, detail: str | None = None) -> Verdict | None:
     found = judged(Use(kind, name, Place("f.py", 0, 1, 1), detail))
-    assert found is None or (found.cure.endswith((".", "!")) and found.cure[0].isupper()), found
+    assert found is None or (found.cure.endswith((".", "!")) and found.cure.lstrip("`")[0].isalpha()), found
     return found.verdict if found else None
 
 
@@ -88,8 +90,24 @@ def test_a_pin_that_excludes_our_spark_is_told(pin: str | None, expected: Verdic
     assert verdict("requirement", "pyspark", pin) == expected
 
 
-def test_databricks_connect_cannot_stand_beside_us() -> None:
-    assert verdict("requirement", "Databricks_Connect", None) == "differs"
+def test_packages_that_lakeward_stands_in_for_are_told() -> None:
+    for package in STAND_INS:
+        expected = None if package in ("pyspark", "delta-spark", "lakeward") else "differs"
+        assert (
+            verdict("requirement", package.upper().replace("-", "_"), None) == expected
+            or package == "lakeward"
+        )
+
+
+def test_modules_and_names_that_are_served_run() -> None:
+    for name in (*SERVED, *CONNECT_MODULES, *MODULES):
+        assert verdict("module", name) == "runs_with_lakeward"
+    for name in NAMES:
+        expected = "fails_on_serverless" if name in SERVERLESS_NAMES else "runs_with_lakeward"
+        assert verdict("builtin", name) == expected
+    assert verdict("module", "databricks.sdk.service.jobs") == "differs"
+    assert verdict("module", "databricks.labs.x") == "runs_as_is"
+    assert verdict("module", "pyspark.databricks.x") == "refused"
 
 
 @pytest.mark.parametrize(

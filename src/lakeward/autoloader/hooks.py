@@ -17,7 +17,7 @@ from lakeward.session.paths import PathMap
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["install"]
+__all__ = ["install", "patch"]
 
 _SEEN = "_lakeward_reader"
 
@@ -27,7 +27,7 @@ def install(spark: SparkSession) -> None:
     from lakeward.autoloader.source import CloudFilesDataSource
 
     _register(spark, CloudFilesDataSource)
-    _patch()
+    patch()
 
 
 def _register(spark: SparkSession, source: Any) -> None:
@@ -65,7 +65,8 @@ def _seen(reader: Any) -> _Seen:
     return found
 
 
-def _patch() -> None:
+def patch() -> None:
+    """Change PySpark's readers, writers and queries, once a process; no session is needed."""
     from pyspark.sql.readwriter import DataFrameReader
     from pyspark.sql.streaming.query import StreamingQuery, StreamingQueryManager
     from pyspark.sql.streaming.readwriter import DataStreamReader, DataStreamWriter

@@ -19,12 +19,17 @@ __all__ = ["check"]
     is_flag=True,
     help="Exit 1 when something is refused, needs a seed, cannot be read, or fails on the runtime's compute.",
 )
-def check(path: Path, as_json: bool, strict: bool) -> int:
+@click.option("--patches", is_flag=True, help="List instead what lakeward changes in other people's classes.")
+def check(path: Path, as_json: bool, strict: bool, patches: bool) -> int:
     """Tell what of the code at PATH (default: this folder) will run here; nothing is started.
 
     Python, notebooks, SQL, the bundle and requirements are read. For each use of the platform there is a
     verdict, its places, and what to do.
     """
+    if patches:
+        from lakeward.cli.patches import show_patches
+
+        return show_patches(as_json=as_json)
     from lakeward.check import as_object
     from lakeward.check import check as look_through
     from lakeward.cli.check_text import lines

@@ -59,14 +59,14 @@ def lines(report: Report, *, terminal: bool) -> Iterator[str]:
             continue
         for name, findings in grouped.items():
             yield f"  {paint(plain(name, keep=''), bold=True)}"
-            yield from _wrapped(findings[0].cure, width, "    → ")
+            yield from _wrapped(plain(findings[0].cure, keep=""), width, "    → ")
             for place in _places(findings):
                 yield paint(f"    {plain(place, keep='')}", dim=True)
     if report.unread:
         yield ""
         yield paint("could not be read", fg="red", bold=True)
         for each in report.unread:
-            yield from _wrapped(f"{each.place}: {plain(each.reason, keep='')}", width, "  ")
+            yield from _wrapped(plain(f"{each.place}: {each.reason}", keep=""), width, "  ")
 
 
 def _counts(report: Report) -> Iterator[str]:

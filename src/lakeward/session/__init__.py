@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 
 from lakeward.session.cache import cache_dir, made, not_writable
 from lakeward.session.catalogs import ensure_catalog, ensure_schema
+from lakeward.session.changes import every_change
+from lakeward.session.connect_finder import CONNECT_MODULES
 from lakeward.session.connectors import CONNECTORS
 from lakeward.session.current import current_settings, on_databricks, prepare, session
 from lakeward.session.hooks import install_builder_hook, install_connect_hook, uninstall_builder_hook
 from lakeward.session.paths import PathMap
 from lakeward.session.planning import Planning, planned
 from lakeward.session.profile import Profile, profile
-from lakeward.session.serverless import SERVERLESS_LIMITS, SERVERLESS_SETTINGS, Limit
+from lakeward.session.serverless import SERVERLESS_LIMITS, SERVERLESS_NAMES, SERVERLESS_SETTINGS, Limit
 from lakeward.session.settings import Settings
 from lakeward.session.spark_errors import condensed, condition_of, is_disk_full, message_of
 
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONNECTORS",
+    "CONNECT_MODULES",
     "SERVERLESS_LIMITS",
+    "SERVERLESS_NAMES",
     "SERVERLESS_SETTINGS",
     "Limit",
     "PathMap",
@@ -38,6 +42,7 @@ __all__ = [
     "current_settings",
     "ensure_catalog",
     "ensure_schema",
+    "every_change",
     "install_builder_hook",
     "install_connect_hook",
     "is_disk_full",

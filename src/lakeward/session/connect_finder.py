@@ -11,10 +11,11 @@ from types import ModuleType
 
 from lakeward.session import patches
 
-__all__ = ["ORIGIN", "connect_is_installed", "install", "uninstall"]
+__all__ = ["CONNECT_MODULES", "ORIGIN", "connect_is_installed", "install", "uninstall"]
 
 ORIGIN = "lakeward"
-_SERVED = ("databricks.connect", "databricks.connect.session")
+CONNECT_MODULES = ("databricks.connect", "databricks.connect.session")
+"""The modules that are served where Databricks Connect is not installed."""
 
 
 def connect_is_installed() -> bool:
@@ -35,8 +36,8 @@ class _Finder(MetaPathFinder, Loader):
         if fullname == "databricks":
             # Reached only where no package of the namespace is installed.
             return ModuleSpec(fullname, self, origin=ORIGIN, is_package=True)
-        if fullname in _SERVED:
-            return ModuleSpec(fullname, self, origin=ORIGIN, is_package=fullname == _SERVED[0])
+        if fullname in CONNECT_MODULES:
+            return ModuleSpec(fullname, self, origin=ORIGIN, is_package=fullname == CONNECT_MODULES[0])
         return None
 
     def exec_module(self, module: ModuleType) -> None:
@@ -60,7 +61,7 @@ def install() -> None:
 def uninstall() -> None:
     """Serve it no longer; modules that were imported from here are forgotten."""
     patches.undo(sys, "meta_path", _finder)
-    for name in (*reversed(_SERVED), "databricks"):
+    for name in (*reversed(CONNECT_MODULES), "databricks"):
         module = sys.modules.get(name)
         if module is not None and getattr(module, "__loader__", None) is _finder:
             del sys.modules[name]

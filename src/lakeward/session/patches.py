@@ -8,12 +8,23 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-__all__ = ["Patch", "append", "insert", "installed", "original", "replace", "undo", "undo_all"]
+__all__ = [
+    "Patch",
+    "append",
+    "insert",
+    "installed",
+    "original",
+    "replace",
+    "temporary",
+    "undo",
+    "undo_all",
+]
 
 
 @dataclass(frozen=True)
@@ -126,6 +137,19 @@ def undo(owner: object, attribute: str, item: object | None = None) -> None:
         record = _records.pop((id(owner if item is None else item), attribute), None)
         if record is not None:
             record.give_back()
+
+
+@contextmanager
+def temporary() -> Iterator[None]:
+    """A block after which the changes made in it are taken back, the latest first; older ones stay."""
+    with _lock:
+        before = set(_records)
+    try:
+        yield
+    finally:
+        with _lock:
+            for key in reversed([key for key in _records if key not in before]):
+                _records.pop(key).give_back()
 
 
 def undo_all() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["SERVERLESS_LIMITS", "SERVERLESS_SETTINGS", "Limit"]
+__all__ = ["SERVERLESS_LIMITS", "SERVERLESS_NAMES", "SERVERLESS_SETTINGS", "Limit"]
 
 
 @dataclass(frozen=True)
@@ -63,3 +63,6 @@ SERVERLESS_SETTINGS = frozenset(
     )
 )
 """The Spark settings that serverless compute lets notebooks and jobs set; others are CONFIG_NOT_AVAILABLE."""
+
+SERVERLESS_NAMES = {"sc": _NO_RDD, "sqlContext": "Use spark: it has everything that sqlContext has"}
+"""Names that notebooks have without an import on classic compute alone, and what to use instead."""

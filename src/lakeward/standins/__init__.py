@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from lakeward.standins.display import display, displayHTML, shown_by
 from lakeward.standins.installing import install, installed, uninstall
+from lakeward.standins.modules import SERVED
 from lakeward.standins.names import NAMES, free_names
 from lakeward.standins.surroundings import VERSION, running, runtime_version
 
 __all__ = [
     "NAMES",
+    "SERVED",
     "VERSION",
     "display",
     "displayHTML",

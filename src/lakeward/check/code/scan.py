@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import Any
 
 from lakeward.check.code import detectors, pipelines
 from lakeward.check.code.chains import unroll
 from lakeward.check.code.environment import Environment
+from lakeward.check.code.nodes import catches_imports, children, is_type_checking, without_docstring
 from lakeward.check.code.values import HOLE, Text, text_of
 from lakeward.check.model import Kind, Place, Use
 from lakeward.check.sql.scan import scan_sql
@@ -17,18 +19,8 @@ from lakeward.check.sql.scan import scan_sql
 __all__ = ["Scanner"]
 
 _HOLES = re.compile(f"{HOLE}+")
-_LEAVE: ast.AST = ast.Pass()
-_UNGUARD: ast.AST = ast.Pass()
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_GUARDS = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
 
-
-class _Enter(ast.AST):
-    """Stands in the stack for the beginning of a function's scope."""
-
-    def __init__(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        super().__init__()
-        self.function = function
+Step = Callable[[], None]
 
 
 class Scanner:
@@ -40,13 +32,15 @@ class Scanner:
         self.environment = Environment()
         self.uses: list[Use] = []
         self._guards = 0
+        self._inside: set[int] = set()
 
     def emit(
         self, kind: Kind, name: str, line: int, column: int, detail: str | None = None, guarded: bool = False
     ) -> None:
         """Keep one use."""
         place = Place(self.file, self.cell, line, column)
-        self.uses.append(Use(kind, _shown(name), place, detail, guarded))
+        shown = _HOLES.sub("{…}", name) if HOLE in name else name
+        self.uses.append(Use(kind, shown, place, detail, guarded))
 
     def sql(self, text: Text) -> None:
         """Look at SQL that stands in the code; what is no SQL is left to the run."""
@@ -55,107 +49,118 @@ class Scanner:
 
     def scan(self, tree: ast.Module) -> None:
         """Read one module, or one cell, after those before it."""
-        for each in tree.body:
-            if isinstance(each, ast.Assign) and len(each.targets) == 1:
+        for statement in tree.body:
+            if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
                 # Functions above a constant use it, too.
-                self.environment.assigned(each.targets[0], each.value)
-        inside: set[int] = set()
-        stack: list[ast.AST] = [tree]
+                self.environment.assigned(statement.targets[0], statement.value)
+        self._inside.clear()
+        # A stack instead of recursion: chains of calls are as deep as they are long.
+        stack: list[Any] = [tree]
         while stack:
             node = stack.pop()
-            if node is _LEAVE:
-                self.environment.leave()
-            elif node is _UNGUARD:
-                self._guards -= 1
-            elif isinstance(node, _Enter):
-                self.environment.enter(node.function)
+            visit = _VISITS.get(node.__class__)
+            if visit is not None:
+                stack += reversed(visit(self, node))
+            elif isinstance(node, ast.AST):
+                stack += reversed(children(node))
             else:
-                stack.extend(reversed(list(self._visit(node, inside))))
+                node()
 
-    def _visit(self, node: ast.AST, inside: set[int]) -> Iterator[ast.AST]:
-        """Look at one node; gives those to look at next."""
-        if isinstance(node, (ast.Call, ast.Attribute)):
-            if id(node) not in inside:
-                root, links, parts = unroll(node)
-                inside.update(map(id, parts))
-                detectors.chain(root, links, self.environment, self)
-                pipelines.call(root, links, self.environment, self)
-            yield from ast.iter_child_nodes(node)
-        elif isinstance(node, (ast.Constant, ast.JoinedStr)):
+    def _chain(self, node: ast.Call | ast.Attribute) -> list[Any]:
+        if id(node) not in self._inside:
+            root, links, parts = unroll(node)
+            self._inside.update(map(id, parts))
+            detectors.chain(root, links, self.environment, self)
+            pipelines.call(root, links, self.environment, self)
+        return children(node)
+
+    def _text(self, node: ast.Constant | ast.JoinedStr) -> list[Any]:
+        if isinstance(node, ast.JoinedStr):
             detectors.text(node, text_of(node, self.environment.constants), self)
-            if isinstance(node, ast.JoinedStr):
-                yield from (each.value for each in node.values if isinstance(each, ast.FormattedValue))
-        elif isinstance(node, ast.Dict):
-            detectors.options_in(node, self.environment, self)
-            yield from ast.iter_child_nodes(node)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            self.environment.imported(node)
-            detectors.imported(node, self, guarded=self._guards > 0)
-        elif isinstance(node, _FUNCTIONS):
-            yield from self._defined(node)
-        elif isinstance(node, (ast.Module, ast.ClassDef)):
-            yield from getattr(node, "decorator_list", ())
-            yield from _without_docstring(node.body)
-        elif isinstance(node, ast.Try):
-            yield from self._tried(node)
-        elif isinstance(node, ast.If) and _is_type_checking(node.test):
-            yield from node.orelse
-        else:
-            self._assignment(node)
-            yield from ast.iter_child_nodes(node)
+            return [each.value for each in node.values if isinstance(each, ast.FormattedValue)]
+        if node.value.__class__ is str:
+            detectors.text(node, text_of(node, {}), self)
+        return []
 
-    def _defined(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
+    def _dict(self, node: ast.Dict) -> list[Any]:
+        detectors.options_in(node, self.environment, self)
+        return children(node)
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> list[Any]:
+        self.environment.imported(node)
+        detectors.imported(node, self, guarded=self._guards > 0)
+        return []
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Any]:
         self.environment.defined(node)
         pipelines.decorated(node, self.environment, self)
-        yield from node.decorator_list
-        yield from (each for each in (*node.args.defaults, *node.args.kw_defaults) if each)
-        # Comes before the scope is opened: what is yielded is looked at only afterwards.
-        yield _Enter(node)
-        yield from _without_docstring(node.body)
-        yield _LEAVE
+        defaults = [each for each in (*node.args.defaults, *node.args.kw_defaults) if each]
 
-    def _tried(self, node: ast.Try) -> Iterator[ast.AST]:
-        if any(_catches_imports(handler) for handler in node.handlers):
-            self._guards += 1
-            yield from node.body
-            yield _UNGUARD
-        else:
-            yield from node.body
-        yield from (*node.handlers, *node.orelse, *node.finalbody)
+        def enter() -> None:
+            self.environment.enter(node)
 
-    def _assignment(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                self.environment.assigned(target, node.value)
-        elif isinstance(node, ast.AnnAssign):
-            self.environment.assigned(node.target, node.value)
-        elif isinstance(node, ast.AugAssign):
-            self.environment.assigned(node.target, node.value, more=True)
-        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+        return [*node.decorator_list, *defaults, enter, *without_docstring(node.body), self.environment.leave]
+
+    def _body(self, node: ast.Module | ast.ClassDef) -> list[Any]:
+        return [*getattr(node, "decorator_list", ()), *without_docstring(node.body)]
+
+    def _try(self, node: ast.Try) -> list[Any]:
+        rest = [*node.handlers, *node.orelse, *node.finalbody]
+        if not any(catches_imports(handler) for handler in node.handlers):
+            return [*node.body, *rest]
+        return [self._guard(1), *node.body, self._guard(-1), *rest]
+
+    def _guard(self, change: int) -> Step:
+        def step() -> None:
+            self._guards += change
+
+        return step
+
+    def _if(self, node: ast.If) -> list[Any]:
+        return node.orelse if is_type_checking(node.test) else children(node)
+
+    def _assign(self, node: ast.Assign) -> list[Any]:
+        for target in node.targets:
+            self.environment.assigned(target, node.value)
+        return children(node)
+
+    def _typed(self, node: ast.AnnAssign) -> list[Any]:
+        self.environment.assigned(node.target, node.value)
+        return children(node)
+
+    def _more(self, node: ast.AugAssign) -> list[Any]:
+        self.environment.assigned(node.target, node.value, more=True)
+        return children(node)
+
+    def _with(self, node: ast.withitem) -> list[Any]:
+        if node.optional_vars is not None:
             self.environment.assigned(node.optional_vars, node.context_expr)
-        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
-            self.environment.assigned(node.target, None)
+        return children(node)
+
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.comprehension) -> list[Any]:
+        self.environment.assigned(node.target, None)
+        return children(node)
 
 
-def _shown(name: str) -> str:
-    return _HOLES.sub("{…}", name) if HOLE in name else name
-
-
-def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
-    first = body[0] if body else None
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-        return body[1:]
-    return body
-
-
-def _is_type_checking(test: ast.expr) -> bool:
-    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
-        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
-    )
-
-
-def _catches_imports(handler: ast.ExceptHandler) -> bool:
-    if handler.type is None:
-        return True
-    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(isinstance(each, ast.Name) and each.id in _GUARDS for each in caught)
+_VISITS: Mapping[type, Callable[[Scanner, Any], list[Any]]] = {
+    ast.AnnAssign: Scanner._typed,
+    ast.Assign: Scanner._assign,
+    ast.AsyncFor: Scanner._loop,
+    ast.AsyncFunctionDef: Scanner._function,
+    ast.Attribute: Scanner._chain,
+    ast.AugAssign: Scanner._more,
+    ast.Call: Scanner._chain,
+    ast.ClassDef: Scanner._body,
+    ast.comprehension: Scanner._loop,
+    ast.Constant: Scanner._text,
+    ast.Dict: Scanner._dict,
+    ast.For: Scanner._loop,
+    ast.FunctionDef: Scanner._function,
+    ast.If: Scanner._if,
+    ast.Import: Scanner._import,
+    ast.ImportFrom: Scanner._import,
+    ast.JoinedStr: Scanner._text,
+    ast.Module: Scanner._body,
+    ast.Try: Scanner._try,
+    ast.withitem: Scanner._with,
+}

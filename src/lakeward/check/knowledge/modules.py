@@ -2,48 +2,49 @@
 
 from __future__ import annotations
 
-from lakeward.check.knowledge.words import NOTHING, SERVED
+from lakeward.check.knowledge.words import NOTHING, SERVED, sentence
 from lakeward.check.model import Fact, Use
 from lakeward.pipelines import MODULES
+from lakeward.session import CONNECT_MODULES, SERVERLESS_NAMES
+from lakeward.standins import NAMES
+from lakeward.standins import SERVED as STAND_INS
 
 __all__ = ["builtin", "magic", "module"]
 
-# No room serves these yet; each is answered with what really happens.
-_NOT_SERVED = {
-    "databricks.connect": "Nothing stands in for it yet: SparkSession.builder gives lakeward's session.",
-    "databricks.sdk.runtime": "Nothing stands in for it yet: elsewhere it starts Databricks Connect.",
-    "dbruntime": "Nothing stands in for it yet.",
-    "pyspark.databricks": "Nothing stands in for it yet.",
-    "pyspark.dbutils": "Nothing stands in for it yet: the import fails.",
-}
-_WORKSPACE = "It talks to a real workspace: it needs credentials, and nothing stands in for it yet."
+_WORKSPACE = (
+    "A client without credentials is answered here: secrets, files, volumes, workspace files and the current "
+    "user; other requests say what is missing."
+)
+_SERVED = frozenset((*MODULES, *CONNECT_MODULES, *STAND_INS))
 _OWN = "A package of its own: it runs where it is installed, and lakeward changes nothing about it."
+_PLATFORM = "The module is the platform's own, and nothing stands in for it."
 
 
 def module(use: Use) -> Fact | None:
     """The verdict on an imported module."""
     name = use.name
-    if name in MODULES:
+    if name in _SERVED:
         return Fact(f"module {name}", "runs_with_lakeward", SERVED)
     if name.partition(".")[0] == "delta":
         return Fact("module delta", "runs_as_is", NOTHING)
-    for known, cure in _NOT_SERVED.items():
-        if name == known or name.startswith(f"{known}."):
-            return Fact(f"module {known}", "refused", cure)
-    if name == "databricks.sdk" or name.startswith("databricks.sdk."):
-        return Fact("module databricks.sdk", "differs", _WORKSPACE)
+    package = ".".join(name.split(".")[:2])
+    if package == "databricks.sdk":
+        return Fact(f"module {package}", "differs", _WORKSPACE)
     if name.startswith("databricks."):
-        return Fact(f"module {'.'.join(name.split('.')[:2])}", "runs_as_is", _OWN)
+        return Fact(f"module {package}", "runs_as_is", _OWN)
+    if name.startswith(("dbruntime", "pyspark.")):
+        return Fact(f"module {name}", "refused", _PLATFORM)
     return None
 
 
 def builtin(use: Use) -> Fact | None:
-    """The verdict on a name that notebooks have without an import; `detail` is where it was imported from."""
-    if use.detail is not None:
+    """The verdict on a name that code has without an import; `detail` is where it was imported from."""
+    limit = SERVERLESS_NAMES.get(use.name)
+    if limit is not None:
+        return Fact(f"name {use.name}", "fails_on_serverless", sentence(limit))
+    if use.detail is not None or use.name not in NAMES:
         return None
-    return Fact(
-        f"name {use.name}", "refused", "Files that lakeward runs do not have this name yet: import it."
-    )
+    return Fact(f"name {use.name}", "runs_with_lakeward", SERVED)
 
 
 def magic(use: Use) -> Fact | None:

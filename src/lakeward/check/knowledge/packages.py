@@ -1,4 +1,4 @@
-"""Pins that exclude what lakeward itself needs, and packages that cannot stand beside it."""
+"""Requirements that `lakeward test` leaves out, by its own table of them."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ from lakeward.check.model import Fact, Use
 
 __all__ = ["requirement"]
 
-_EXCLUSIVE = {
-    "databricks-connect": "It brings a pyspark of its own: keep it and lakeward in two environments."
-}
-
 
 def requirement(use: Use) -> Fact | None:
-    """The verdict on one requirement; `detail` is its version specifier."""
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    """The verdict on one requirement; `detail` is its version specifier. None where it may stay."""
+    from lakeward.environments import STAND_INS
 
     name = re.sub(r"[-_.]+", "-", use.name).lower()
-    if name in _EXCLUSIVE:
-        return Fact(f"package {name}", "differs", _EXCLUSIVE[name])
+    why = {str(package): reason for package, reason in STAND_INS.items()}.get(name)
+    if why is None or _admits(name, use.detail or ""):
+        return None
+    shown = f"package {name}{use.detail or ''}"
+    return Fact(shown, "differs", f"`lakeward test` leaves it out: {why}.")
+
+
+def _admits(name: str, specifier: str) -> bool:
+    """Whether the version of `name` that lakeward is bound to is one of those asked for."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
     version = _pinned().get(name)
-    if version is None or not use.detail:
-        return None
+    if version is None:
+        return False
     try:
-        fits = SpecifierSet(use.detail).contains(version, prereleases=True)
+        return SpecifierSet(specifier).contains(version, prereleases=True)
     except InvalidSpecifier:
-        return None
-    if fits:
-        return None
-    cure = f"It excludes {name} {version}, which lakeward runs on: leave the pin out of this environment."
-    return Fact(f"package {name}{use.detail}", "differs", cure)
+        return True
 
 
 @cache

@@ -1,0 +1,104 @@
+"""`lakeward check` from outside: streams, exit codes, and no Spark anywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BLOCKED = "raise SystemExit('pyspark was imported')\n"
+
+
+def lakeward(folder: Path, *arguments: str, spark: bool = False) -> subprocess.CompletedProcess[str]:
+    blocked = folder.parent / "blocked"
+    blocked.mkdir(exist_ok=True)
+    (blocked / "pyspark.py").write_text(BLOCKED)
+    paths = [os.environ.get("PYTHONPATH", "")] if spark else [str(blocked), os.environ.get("PYTHONPATH", "")]
+    kept = {
+        key: value for key, value in os.environ.items() if not key.startswith(("LAKEWARD_", "DATABRICKS_"))
+    }
+    ran = subprocess.run(
+        [sys.executable, "-m", "lakeward", "check", *arguments],
+        cwd=folder,
+        env={**kept, "PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert "Traceback" not in ran.stderr, ran.stderr
+    return ran
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    (folder / "a.py").write_text("import dlt\ndlt.create_sink('x')\n" + "df.cache()\n" * 5)
+    (folder / "b.py").write_text("spark.table('main.raw.orders')\n")
+    (folder / "databricks.yml").write_text("bundle: {name: x}\n")
+    return folder
+
+
+def test_plain_text_groups_by_verdict_the_worst_first(folder: Path) -> None:
+    ran = lakeward(folder)
+    assert ran.returncode == 0 and ran.stderr == "" and "\x1b" not in ran.stdout
+    assert ran.stdout.startswith("1 of 2 files will run; 1 uses something that is refused; 1 input must be ")
+    titles = [line for line in ran.stdout.splitlines()[3:] if line and not line.startswith(" ")]
+    assert titles == ["refused", "would fail on serverless", "needs a seed", "runs with lakeward"]
+    assert "    a.py:2:5\n" in ran.stdout and "    and 2 more\n" in ran.stdout
+
+
+def test_json_is_one_object_and_nothing_else(folder: Path) -> None:
+    ran = lakeward(folder, "--json")
+    told = json.loads(ran.stdout)
+    assert ran.stdout.count("\n") == 1 and ran.stderr == ""
+    assert told["constructs"]["refused"] == 1 and told["constructs"]["needs_seed"] == 1
+    assert {"verdict", "construct", "file", "cell", "line", "column", "cure"} == set(told["findings"][0])
+    assert [each for each in told["findings"] if each["verdict"] == "refused"] == [
+        {
+            "verdict": "refused", "construct": "pipelines create_sink", "file": "a.py", "cell": None,
+            "line": 2, "column": 5, "cure": told["findings"][1]["cure"],
+        }
+    ]  # fmt: skip
+
+
+def test_strict_fails_on_what_keeps_code_from_running(folder: Path) -> None:
+    assert lakeward(folder, "--strict").returncode == 1
+    assert lakeward(folder, "a.py", "--strict").returncode == 1
+    assert lakeward(folder, "b.py", "--strict").returncode == 1
+    (folder / "a.py").write_text("df.cache()\n")
+    assert lakeward(folder, "a.py", "--strict").returncode == 0
+    (folder / "a.py").write_text("(")
+    assert lakeward(folder, "a.py", "--strict").returncode == 1
+    assert lakeward(folder, "a.py").returncode == 0
+
+
+def test_a_path_that_is_not_there_is_wrong_usage(folder: Path) -> None:
+    ran = lakeward(folder, "c.py")
+    assert ran.returncode == 2 and "There is no file or folder c.py" in ran.stderr and "a.py" in ran.stderr
+
+
+def test_control_characters_do_not_reach_the_terminal(folder: Path) -> None:
+    (folder / "c.py").write_text("spark.table('\\x1b[2Jevil')\n")
+    assert "\x1b" not in lakeward(folder, "c.py").stdout
+
+
+def test_patches_are_listed_with_their_reasons_and_without_a_jvm(folder: Path) -> None:
+    ran = lakeward(folder, "--patches", "--json", spark=True)
+    told = json.loads(ran.stdout)["patches"]
+    changed = {f"{each['owner']}.{each['attribute']}" for each in told}
+    assert {
+        "pyspark.sql.session.SparkSession.Builder.getOrCreate",
+        "pyspark.sql.streaming.readwriter.DataStreamReader.format",
+        "pyspark.pipelines.table",
+        "builtins.open",
+        "delta.tables.DeltaTable.forName",
+        "sys.meta_path",
+    } <= changed
+    assert all(each["why"] for each in told)
+    assert "changes to other people's classes" in lakeward(folder, "--patches", spark=True).stdout
