@@ -8,6 +8,7 @@
     ├── SessionError                       a Spark session that cannot be given as asked
     ├── CloudFilesError                    Auto Loader's conditions (CF_…)
     │   └── UnknownFieldException          new fields met while parsing (UNKNOWN_FIELD_EXCEPTION)
+    ├── SqlError                           a SQL statement that is carried out here, not by Spark
     ├── PipelineError                      a pipeline's sources or graph
     │   └── ExpectationViolation           expect_or_fail met a record that breaks it
     ├── JobError                           a job's tasks
@@ -29,6 +30,7 @@ __all__ = [
     "PipelineError",
     "SessionError",
     "SetupError",
+    "SqlError",
     "UnknownFieldException",
     "UsageError",
 ]
@@ -81,6 +83,26 @@ class CloudFilesError(LakewardError):
 
 class UnknownFieldException(CloudFilesError):
     """New fields met while parsing; a restart continues when the evolution mode allows it."""
+
+
+class SqlError(LakewardError):
+    """A SQL statement of those that are carried out here; `sql_state` is the condition's.
+
+    A condition that Spark knows takes `parameters`, and then Spark's own text is shown.
+    """
+
+    def __init__(
+        self,
+        condition: str,
+        message: str,
+        *,
+        sql_state: str | None = None,
+        parameters: dict[str, str] | None = None,
+        next_step: str | None = None,
+    ) -> None:
+        self.sql_state = sql_state
+        self.parameters = parameters
+        super().__init__(condition, message, next_step=next_step)
 
 
 class PipelineError(LakewardError):

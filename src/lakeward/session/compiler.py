@@ -25,9 +25,17 @@ SOURCES = (
     "Definitions",
     "WarehouseCatalog",
     "PlannedTable",
+    "InformationSchema",
     "Catalog",
     "MappedFileSystem",
     "LinkLogStore",
+    "SqlRewriter",
+    "Frontend",
+    "SqlPositions",
+    "SqlCommand",
+    "SqlParser",
+    "JsonPath",
+    "SqlRules",
     "Extension",
 )
 _FOLDER = Path(__file__).with_name("jvm")

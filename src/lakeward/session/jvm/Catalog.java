@@ -82,6 +82,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     public Table loadTable(Identifier i) {
         Table planned = PlannedTable.find(catalog, i);
+        if (planned == null) planned = InformationSchema.find(this, i);
         if (planned == null && isElsewhere(i)) throw WarehouseCatalog.sneak(new NoSuchTableException(i));
         return planned != null ? planned : super.loadTable(in(i));
     }
@@ -95,7 +96,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public boolean tableExists(Identifier i) {
-        return PlannedTable.find(catalog, i) != null || (!isElsewhere(i) && super.tableExists(in(i)));
+        return PlannedTable.find(catalog, i) != null || InformationSchema.find(this, i) != null || (!isElsewhere(i) && super.tableExists(in(i)));
     }
 
     public void invalidateTable(Identifier i) {
@@ -159,6 +160,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     public Identifier[] listTables(String[] namespace) throws NoSuchNamespaceException {
         if (!namespaceExists(namespace)) throw new NoSuchNamespaceException(namespace);
+        if (InformationSchema.holds(namespace)) return identifiers(namespace, java.util.Arrays.asList((Object[]) InformationSchema.names()));
         return identifiers(namespace, folder.tables(in(namespace)[0]));
     }
 
@@ -176,7 +178,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public boolean namespaceExists(String[] namespace) {
-        return PlannedTable.hasNamespace(catalog, namespace) || super.namespaceExists(in(namespace));
+        return PlannedTable.hasNamespace(catalog, namespace) || InformationSchema.holds(namespace) || super.namespaceExists(in(namespace));
     }
 
     public Map loadNamespaceMetadata(String[] namespace) throws NoSuchNamespaceException {

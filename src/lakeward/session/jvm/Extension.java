@@ -2,9 +2,13 @@ package lakeward;
 
 import java.lang.reflect.Field;
 import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogWithListener;
+import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
+import org.apache.spark.sql.catalyst.parser.ParserInterface;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.internal.SharedState;
+import scala.Tuple3;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractFunction2;
 import scala.runtime.BoxedUnit;
@@ -16,14 +20,18 @@ import scala.runtime.BoxedUnit;
 public class Extension extends AbstractFunction1 {
 
     public Object apply(Object extensions) {
-        ((SparkSessionExtensions) extensions).injectParser(new Parser());
+        SparkSessionExtensions all = (SparkSessionExtensions) extensions;
+        all.injectParser(new Parser());
+        all.injectHintResolutionRule(new SqlRules());
+        all.injectFunction(new Tuple3(new FunctionIdentifier(SqlRules.EXTRACT), new ExpressionInfo("lakeward.JsonPath", SqlRules.EXTRACT),
+            new SqlRules.Builder()));
         return BoxedUnit.UNIT;
     }
 
     public static class Parser extends AbstractFunction2 {
         public Object apply(Object session, Object parser) {
             useWarehouse(((SparkSession) session).sharedState());
-            return parser;
+            return new SqlParser((ParserInterface) parser);
         }
     }
 

@@ -175,6 +175,7 @@ public class WarehouseCatalog extends InMemoryCatalog {
         }
         CatalogTable entry = getTable(database, table);
         folder.remove(folder.object(database, table, "table"));
+        folder.remove(folder.object(database, table, "table.about"));
         if (entry.tableType().equals(CatalogTableType.MANAGED())) folder.remove(new Path((URI) entry.storage().locationUri().get()));
     }
 
@@ -184,6 +185,8 @@ public class WarehouseCatalog extends InMemoryCatalog {
         ObjectNode json = folder.read(folder.object(database, from, "table"));
         boolean managed = getTable(database, from).tableType().equals(CatalogTableType.MANAGED());
         if (managed) folder.rename(folder.table(database, from), folder.table(database, to));
+        Path about = folder.object(database, from, "table.about");
+        if (folder.exists(about)) folder.rename(about, folder.object(database, to, "table.about"));
         if (json != null) {
             if (managed) json.put("location", folder.table(database, to).toUri().toString());
             folder.write(folder.object(database, to, "table"), json);

@@ -1,0 +1,89 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.lang.reflect.Field;
+import java.util.Collections;
+import java.util.regex.Pattern;
+import org.apache.spark.ErrorClassesJsonReader;
+import org.apache.spark.ErrorInfo;
+import org.apache.spark.SparkThrowableHelper;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.AnalysisException;
+import scala.Some;
+import scala.collection.immutable.Map;
+
+/**
+ * Where the parser meets the Python half of the SQL front end. Its answers:
+ * {"edits": [[start, stop, text] …]}, {"command": {"name" …}} or {"error": {"condition", "message" …}}.
+ */
+public class Frontend {
+
+    private static volatile SqlRewriter rewriter;
+    private static volatile Pattern triggers;
+
+    /** `pattern` finds the texts that Spark would parse in another sense than the platform does. */
+    public static void use(SqlRewriter half, String pattern) {
+        triggers = Pattern.compile(pattern, Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+        rewriter = half;
+    }
+
+    static boolean isTriggered(String text) {
+        Pattern p = triggers;
+        try {
+            return p != null && p.matcher(text).find();
+        } catch (StackOverflowError e) {
+            return false; // thousands of comments in a row
+        }
+    }
+
+    /** The answer of the Python half; null when there is none, or it is gone: then Spark's parser has the word. */
+    static ObjectNode ask(String text, boolean isExpression) {
+        SqlRewriter half = rewriter;
+        if (half == null) return null;
+        try {
+            String answer = half.rewrite(text, isExpression);
+            return answer == null ? null : (ObjectNode) Folder.JSON.readTree(answer);
+        } catch (RuntimeException e) {
+            return null;
+        } catch (IOException e) {
+            return null;
+        }
+    }
+
+    static Object run(String command, Object session) {
+        SqlRewriter half = rewriter;
+        if (half == null) throw new IllegalStateException("The Python process that serves this command is gone");
+        return half.run(command, session);
+    }
+
+    /**
+     * The error as Spark raises its own: a condition of Spark's with its parameters and Spark's text; one
+     * that Spark does not know is made known, so that everything that formats errors can.
+     */
+    static RuntimeException error(JsonNode error) {
+        String condition = error.get("condition").asText();
+        if (error.hasNonNull("parameters") && SparkThrowableHelper.isValidErrorClass(condition)) {
+            return WarehouseCatalog.sneak(new AnalysisException(condition, Definitions.scalaMap(error.get("parameters"))));
+        }
+        declare(condition, error.hasNonNull("sqlState") ? error.get("sqlState").asText() : "42000");
+        ObjectNode parameters = Folder.JSON.createObjectNode();
+        parameters.put("message", error.get("message").asText());
+        return WarehouseCatalog.sneak(new AnalysisException(condition, Definitions.scalaMap(parameters)));
+    }
+
+    private static synchronized void declare(String condition, String state) {
+        if (SparkThrowableHelper.isValidErrorClass(condition)) return;
+        try {
+            Field field = ErrorClassesJsonReader.class.getDeclaredField("errorInfoMap");
+            field.setAccessible(true);
+            Map known = (Map) field.get(SparkThrowableHelper.errorReader());
+            ErrorInfo own = new ErrorInfo(PythonUtils.toSeq(Collections.singletonList("<message>")), Definitions.none(),
+                new Some(state), Definitions.none());
+            field.set(SparkThrowableHelper.errorReader(), known.updated(condition, own));
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("This Spark keeps its error conditions elsewhere than 4.2 does", e);
+        }
+    }
+}

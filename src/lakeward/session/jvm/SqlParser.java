@@ -1,0 +1,136 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.parser.HybridParameterContext;
+import org.apache.spark.sql.catalyst.parser.NamedParameterContext;
+import org.apache.spark.sql.catalyst.parser.ParameterContext;
+import org.apache.spark.sql.catalyst.parser.ParameterHandler;
+import org.apache.spark.sql.catalyst.parser.ParseException;
+import org.apache.spark.sql.catalyst.parser.ParserInterface;
+import org.apache.spark.sql.catalyst.parser.PositionMapper;
+import org.apache.spark.sql.catalyst.parser.PositionalParameterContext;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
+import org.apache.spark.sql.catalyst.trees.Origin;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.Some;
+import scala.Tuple2;
+import scala.collection.immutable.Seq;
+
+/**
+ * The session's parser. What Spark parses goes to Spark letter for letter and comes back untouched; the
+ * Python half is asked about the rest, and about the few texts that Spark reads in another sense.
+ */
+public class SqlParser implements ParserInterface {
+
+    private static final int PLAN = 0;
+    private static final int QUERY = 1;
+    private static final int EXPRESSION = 2;
+
+    private final ParserInterface spark;
+
+    public SqlParser(ParserInterface spark) {
+        this.spark = spark;
+    }
+
+    /** The parser behind this one. */
+    public ParserInterface sparks() {
+        return spark;
+    }
+
+    public LogicalPlan parsePlan(String text) throws ParseException {
+        return (LogicalPlan) parse(text, PLAN, null);
+    }
+
+    public LogicalPlan parseQuery(String text) throws ParseException {
+        return (LogicalPlan) parse(text, QUERY, null);
+    }
+
+    public Expression parseExpression(String text) throws ParseException {
+        return (Expression) parse(text, EXPRESSION, null);
+    }
+
+    public LogicalPlan parsePlanWithParameters(String text, ParameterContext parameters) throws ParseException {
+        return (LogicalPlan) parse(text, PLAN, isEmpty(parameters) ? null : parameters);
+    }
+
+    private Object parse(String text, int what, ParameterContext parameters) throws ParseException {
+        boolean isTriggered = Frontend.isTriggered(text);
+        ObjectNode answer = isTriggered ? Frontend.ask(text, what == EXPRESSION) : null;
+        if (answer == null) {
+            try {
+                return bySpark(text, what, parameters);
+            } catch (Exception e) {
+                answer = isTriggered ? null : Frontend.ask(text, what == EXPRESSION);
+                if (answer == null) throw WarehouseCatalog.sneak(e);
+            }
+        }
+        if (answer.has("error")) throw Frontend.error(answer.get("error"));
+        if (answer.has("command")) return SqlCommand.plan((ObjectNode) answer.get("command"));
+        SqlPositions positions = new SqlPositions(text, answer.get("edits"));
+        try {
+            Object parsed = bySpark(positions.text, what, parameters);
+            positions.restore(parsed);
+            return parsed;
+        } catch (ParseException e) {
+            throw positions.restore(e);
+        }
+    }
+
+    private Object bySpark(String text, int what, ParameterContext parameters) throws ParseException {
+        if (what == EXPRESSION) return spark.parseExpression(text);
+        if (what == QUERY) return spark.parseQuery(text);
+        return parameters == null ? spark.parsePlan(text) : withParameters(text, parameters);
+    }
+
+    /** Delta's parser, which stands between this one and Spark's, knows no parameters: they are put in here. */
+    private LogicalPlan withParameters(String text, ParameterContext parameters) throws ParseException {
+        Tuple2 substituted = ParameterHandler.substituteParameters(text, parameters);
+        Origin before = CurrentOrigin.get();
+        CurrentOrigin.set(new Origin(before.line(), before.startPosition(), new Some(Integer.valueOf(0)),
+            new Some(Integer.valueOf(text.length() - 1)), new Some(substituted._1()), before.objectType(), before.objectName(),
+            before.stackTrace(), before.pysparkErrorContext(), new Some(substituted._2())));
+        try {
+            return spark.parsePlan((String) substituted._1());
+        } finally {
+            CurrentOrigin.set(before);
+        }
+    }
+
+    private static boolean isEmpty(ParameterContext parameters) {
+        if (parameters instanceof NamedParameterContext) return ((NamedParameterContext) parameters).params().isEmpty();
+        if (parameters instanceof PositionalParameterContext) return ((PositionalParameterContext) parameters).params().isEmpty();
+        return ((HybridParameterContext) parameters).args().isEmpty();
+    }
+
+    // ---- as Spark has them
+
+    public TableIdentifier parseTableIdentifier(String text) throws ParseException {
+        return spark.parseTableIdentifier(text);
+    }
+
+    public FunctionIdentifier parseFunctionIdentifier(String text) throws ParseException {
+        return spark.parseFunctionIdentifier(text);
+    }
+
+    public Seq parseMultipartIdentifier(String text) throws ParseException {
+        return spark.parseMultipartIdentifier(text);
+    }
+
+    public StructType parseRoutineParam(String text) throws ParseException {
+        return spark.parseRoutineParam(text);
+    }
+
+    public StructType parseTableSchema(String text) throws ParseException {
+        return spark.parseTableSchema(text);
+    }
+
+    public DataType parseDataType(String text) throws ParseException {
+        return spark.parseDataType(text);
+    }
+}

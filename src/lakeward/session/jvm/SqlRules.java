@@ -1,0 +1,109 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Arrays;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.EvalMode;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.SemiStructuredExtract;
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
+import org.apache.spark.sql.catalyst.expressions.variant.VariantGet;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.VariantType;
+import org.apache.spark.unsafe.types.UTF8String;
+import scala.Function1;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.AbstractPartialFunction;
+
+/**
+ * What `column:path` means hangs on the column's type, which no parser knows. Before Spark's own
+ * resolution, which admits VARIANT alone, it becomes a function that is built once its input is resolved.
+ */
+public class SqlRules extends AbstractFunction1 {
+
+    public static final String EXTRACT = "lakeward_extract";
+    /** A path of this name stands for the operator ?::, whose left side the token level cannot find. */
+    private static final String TRY = "$.lakeward_try_cast";
+
+    public Object apply(Object session) {
+        return new Extracts();
+    }
+
+    public static class Extracts extends Rule {
+        public TreeNode apply(TreeNode plan) {
+            LogicalPlan p = (LogicalPlan) plan;
+            if (!p.containsPattern(TreePattern.SEMI_STRUCTURED_EXTRACT())) return p;
+            return p.transformAllExpressions(new Extract());
+        }
+    }
+
+    public static class Extract extends AbstractPartialFunction {
+        public boolean isDefinedAt(Object e) {
+            return e instanceof SemiStructuredExtract || (e instanceof Cast && tried((Cast) e) != null);
+        }
+
+        public Object applyOrElse(Object e, Function1 otherwise) {
+            if (e instanceof SemiStructuredExtract) return deferred((SemiStructuredExtract) e);
+            Expression tried = e instanceof Cast ? tried((Cast) e) : null;
+            if (tried == null) return otherwise.apply(e);
+            return new Cast(tried, ((Cast) e).dataType(), ((Cast) e).timeZoneId(), EvalMode.TRY());
+        }
+
+        private static Expression tried(Cast cast) {
+            Expression child = (Expression) cast.child();
+            if (child instanceof Alias) child = (Expression) ((Alias) child).child();
+            if (!(child instanceof SemiStructuredExtract)) return null;
+            SemiStructuredExtract marked = (SemiStructuredExtract) child;
+            return marked.field().equals(TRY) ? (Expression) marked.child() : null;
+        }
+
+        private static Expression deferred(SemiStructuredExtract e) {
+            Literal path = new Literal(UTF8String.fromString(e.field()), DataTypes.StringType);
+            return new UnresolvedFunction(PythonUtils.toSeq(Arrays.asList(new Object[] {EXTRACT})),
+                PythonUtils.toSeq(Arrays.asList(new Object[] {e.child(), path})), false, Definitions.none(), Definitions.none(),
+                Definitions.seq(null), false);
+        }
+    }
+
+    /** The function's builder: Spark calls it when the arguments have their types. */
+    public static class Builder extends AbstractFunction1 {
+        public Object apply(Object arguments) {
+            Expression column = (Expression) ((Seq) arguments).apply(0);
+            Literal path = (Literal) ((Seq) arguments).apply(1);
+            if (path.value().toString().startsWith("$.[")) {
+                path = new Literal(UTF8String.fromString("$" + path.value().toString().substring(2)), DataTypes.StringType);
+            }
+            if (column.dataType() instanceof VariantType) {
+                return new VariantGet(column, path, column.dataType(), true, Definitions.none());
+            }
+            if (!(column.dataType() instanceof StringType)) {
+                throw wrongType(column, path);
+            }
+            return new StaticInvoke(JsonPath.class, DataTypes.StringType, "get",
+                PythonUtils.toSeq(Arrays.asList(new Object[] {column, path})), Definitions.seq(null), true, true, true, Definitions.none());
+        }
+
+        private static RuntimeException wrongType(Expression column, Literal path) {
+            ObjectNode parameters = Folder.JSON.createObjectNode();
+            parameters.put("sqlExpr", "\"" + column.sql() + ":" + path.value().toString().substring(2) + "\"");
+            parameters.put("paramIndex", "first");
+            parameters.put("requiredType", "(\"STRING\" or \"VARIANT\")");
+            parameters.put("inputSql", "\"" + column.sql() + "\"");
+            parameters.put("inputType", "\"" + column.dataType().sql() + "\"");
+            ObjectNode error = Folder.JSON.createObjectNode();
+            error.put("condition", "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE");
+            error.set("parameters", parameters);
+            return Frontend.error(error);
+        }
+    }
+}

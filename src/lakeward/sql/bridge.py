@@ -1,0 +1,110 @@
+"""The Python end of the session's parser: questions come from the JVM, answers go back as JSON."""
+
+from __future__ import annotations
+
+import json
+import logging
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from lakeward.errors import LakewardError, SqlError
+from lakeward.sql.outcome import Command, Edits, Outcome
+from lakeward.sql.rewrite import rewrite, triggers
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["answer", "connect"]
+
+_NAME = "_lakeward_sql"
+_log = logging.getLogger(__name__)
+
+
+def connect(spark: SparkSession) -> None:
+    """Put this process in the place of the one that the JVM asks; once a JVM is enough."""
+    from pyspark.java_gateway import ensure_callback_server_started
+
+    gateway: Any = spark._sc._gateway
+    if _NAME in vars(gateway):  # not getattr: whatever a gateway lacks it takes for a name of the JVM's
+        return
+    ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]  # PySpark types it not
+    vars(gateway)[_NAME] = rewriter = _Rewriter()
+    gateway.jvm.lakeward.Frontend.use(rewriter, triggers())
+
+
+class _Rewriter:
+    """What the JVM calls. An exception of ours would hide the user's own error: none leaves here."""
+
+    def rewrite(self, text: str, is_expression: bool) -> str | None:
+        try:
+            outcome = rewrite(text, is_expression=is_expression)
+            return None if outcome is None else answer(text, outcome)
+        except Exception:  # noqa: BLE001  # a fault of ours must not stand between users and Spark
+            _log.exception("The SQL front end failed; Spark's parser has the word")
+            return None
+
+    def run(self, command: str, session: Any) -> Any:
+        from lakeward.sql.commands import carry_out
+
+        asked = json.loads(command)
+        try:
+            result = carry_out(_session(session), asked["name"], asked["arguments"])
+        except SqlError as error:
+            return _error(error.condition, _text(error), error.sql_state, error.parameters)
+        except LakewardError as error:
+            return _error(error.condition, _text(error), None)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the caller sees it as his statement's error
+            cause = _java_exception(error)
+            return (
+                cause
+                if cause is not None
+                else _error("INTERNAL_ERROR", f"{type(error).__name__}: {error}", "XX000")
+            )
+        return json.dumps(result) if isinstance(result, dict) else result
+
+    class Java:
+        """How py4j learns which interface this is."""
+
+        implements: ClassVar[list[str]] = ["lakeward.SqlRewriter"]
+
+
+def answer(text: str, outcome: Outcome) -> str:
+    """The outcome as the JVM reads it: its characters are UTF-16, so positions are those."""
+    if isinstance(outcome, Command):
+        return json.dumps({"command": {"name": outcome.name, "arguments": dict(outcome.arguments)}})
+    if isinstance(outcome, Edits):
+        wide = [i for i, c in enumerate(text) if ord(c) > 0xFFFF]
+        return json.dumps(
+            {
+                "edits": [
+                    [e.start + bisect_left(wide, e.start), e.end + bisect_left(wide, e.end), e.text]
+                    for e in outcome.edits
+                ]
+            }
+        )
+    return _error(outcome.condition, outcome.message, outcome.sql_state)
+
+
+def _error(
+    condition: str, message: str, sql_state: str | None, parameters: dict[str, str] | None = None
+) -> str:
+    error = {"condition": condition, "message": message, "sqlState": sql_state, "parameters": parameters}
+    return json.dumps({"error": error})
+
+
+def _text(error: LakewardError) -> str:
+    return f"{error.message} {error.next_step}" if error.next_step else error.message
+
+
+def _session(java: Any) -> SparkSession:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    context = SparkContext._active_spark_context
+    assert context is not None
+    return SparkSession(context, java)
+
+
+def _java_exception(error: BaseException) -> Any:
+    """The exception of the JVM that a failed call carries, so that it arrives as if thrown there."""
+    return getattr(error, "_origin", None) or getattr(error, "java_exception", None)

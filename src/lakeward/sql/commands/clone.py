@@ -1,0 +1,67 @@
+"""DEEP CLONE: a full copy of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lakeward.sql.commands.place import result
+from lakeward.sql.commands.tables import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["deep"]
+
+# Written by Delta itself; a new table gets its own.
+_OWN = (
+    "delta.minReaderVersion",
+    "delta.minWriterVersion",
+    "delta.feature.",
+    "delta.columnMapping.maxColumnId",
+)
+_COUNTS = (
+    "source_table_size",
+    "source_num_of_files",
+    "num_removed_files",
+    "num_copied_files",
+    "removed_files_size",
+    "copied_files_size",
+)
+
+
+def deep(
+    spark: SparkSession,
+    *,
+    target: list[str],
+    source: list[str],
+    replace: bool,
+    if_not_exists: bool,
+    version: int | None,
+    timestamp: str | None,
+) -> dict[str, Any]:
+    """Copy a version of `source` with its columns, comments, layout and properties, in one commit."""
+    name = quoted(target)
+    if if_not_exists and spark.catalog.tableExists(name):
+        return {}
+    of = "" if version is None else f" VERSION AS OF {version}"
+    if timestamp is not None:
+        of = " TIMESTAMP AS OF '{}'".format(timestamp.replace("'", ""))
+    rows = spark.sql(f"SELECT * FROM {quoted(source)}{of}")  # noqa: S608  # names are quoted
+    before = spark.sql(f"DESCRIBE DETAIL {quoted(source)}").first()
+    assert before is not None
+    writer = rows.writeTo(name).using("delta")
+    for key, value in (before["properties"] or {}).items():
+        if not key.startswith(_OWN):
+            writer = writer.tableProperty(key, value)
+    if before["partitionColumns"]:
+        writer = writer.partitionedBy(*before["partitionColumns"])
+    if before["clusteringColumns"]:
+        writer = writer.clusterBy(*before["clusteringColumns"])
+    (writer.createOrReplace if replace else writer.create)()
+    if before["description"]:
+        text = before["description"].replace("\\", "\\\\").replace("'", "\\'")
+        spark.sql(f"COMMENT ON TABLE {name} IS '{text}'")
+    after = spark.sql(f"DESCRIBE DETAIL {name}").first()
+    assert after is not None
+    counts = [before["sizeInBytes"], before["numFiles"], 0, after["numFiles"], 0, after["sizeInBytes"]]
+    return result(", ".join(f"{c} BIGINT" for c in _COUNTS), [counts])

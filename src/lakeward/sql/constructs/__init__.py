@@ -1,0 +1,17 @@
+"""The table of constructs: everything that the front end knows about Databricks SQL, declared once."""
+
+from __future__ import annotations
+
+from lakeward.sql.construct import Construct
+from lakeward.sql.constructs import catalogs, expressions, governance, queries, tables, volumes
+
+__all__ = ["CONSTRUCTS"]
+
+CONSTRUCTS: tuple[Construct, ...] = (
+    *catalogs.CONSTRUCTS,
+    *volumes.CONSTRUCTS,
+    *expressions.CONSTRUCTS,
+    *queries.CONSTRUCTS,
+    *tables.CONSTRUCTS,
+    *governance.CONSTRUCTS,
+)

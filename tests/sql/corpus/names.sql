@@ -1,0 +1,121 @@
+-- Catalogs
+CREATE CATALOG IF NOT EXISTS corpus_c1 COMMENT 'first'
+--> ok
+CREATE CATALOG corpus_c1
+--! CATALOG_ALREADY_EXISTS
+CREATE CATALOG IF NOT EXISTS corpus_c1
+--> ok
+SHOW CATALOGS LIKE 'corpus_c*'
+--= catalog
+--> ["corpus_c1"]
+-- a comment before the statement
+SHOW CATALOGS 'corpus_c1|nothing*'
+--> ["corpus_c1"]
+DESCRIBE CATALOG corpus_c1
+--= info_name, info_value
+--> ok
+DESC CATALOG EXTENDED `corpus_c1`
+--> ok
+DESCRIBE CATALOG corpus_nope
+--! NO_SUCH_CATALOG_EXCEPTION
+USE CATALOG corpus_nope
+--! NO_SUCH_CATALOG_EXCEPTION
+USE CATALOG corpus_c1
+--> ok
+SELECT current_catalog() AS c, current_schema() AS s
+--> ["corpus_c1", "default"]
+DROP CATALOG corpus_c1
+--! CANNOT_DROP_CURRENT_CATALOG
+CREATE TABLE t AS SELECT 7 AS n
+--> ok
+SELECT n FROM corpus_c1.default.t
+--> [7]
+USE CATALOG 'main';
+--> ok
+SELECT n FROM corpus_c1.default.t
+--> [7]
+DROP CATALOG corpus_c1 RESTRICT
+--! CATALOG_NOT_EMPTY
+COMMENT ON CATALOG corpus_c1 IS 'second'
+--> ok
+DROP CATALOG corpus_c1 CASCADE
+--> ok
+DROP CATALOG corpus_c1
+--! NO_SUCH_CATALOG_EXCEPTION
+DROP CATALOG IF EXISTS corpus_c1
+--> ok
+SHOW CATALOGS LIKE 'corpus_c1'
+--> 
+USE main.corpus_names
+--> ok
+-- Schemas
+CREATE SCHEMA IF NOT EXISTS main.corpus_names
+--> ok
+DESCRIBE SCHEMA main.corpus_names
+--> ok
+SHOW SCHEMAS IN main LIKE 'corpus_names'
+--> ["corpus_names"]
+USE SCHEMA corpus_names
+--> ok
+USE SCHEMA corpus_nope
+--! SCHEMA_NOT_FOUND
+-- Volumes
+CREATE VOLUME v COMMENT 'files'
+--> ok
+CREATE VOLUME main.corpus_names.v
+--! VOLUME_ALREADY_EXISTS
+CREATE VOLUME IF NOT EXISTS main.corpus_names.v
+--> ok
+CREATE VOLUME main.corpus_nope.v
+--! SCHEMA_NOT_FOUND
+CREATE VOLUME corpus_nope.default.v
+--! NO_SUCH_CATALOG_EXCEPTION
+SHOW VOLUMES
+--= database, volume_name
+--> ["corpus_names", "v"]
+SHOW VOLUMES IN main.corpus_names LIKE 'w*'
+--> 
+DESCRIBE VOLUME main.corpus_names.v
+--= name, catalog, database, owner, storageLocation, volumeType, comment
+--> ok
+DESC VOLUME w
+--! VOLUME_NOT_FOUND
+COMMENT ON VOLUME v IS NULL
+--> ok
+LIST '/Volumes/main/corpus_names'
+--= path, name, size, modification_time
+--> ok
+LIST '/Volumes/main/corpus_names/v' LIMIT 3
+--> 
+LIST '/Volumes/main/corpus_names/none'
+--! PATH_NOT_FOUND
+DROP VOLUME v
+--> ok
+DROP VOLUME v
+--! VOLUME_NOT_FOUND
+DROP VOLUME IF EXISTS v
+--> ok
+-- What there is nothing of
+CREATE SHARE s
+--! UNSUPPORTED_SQL
+SHOW EXTERNAL LOCATIONS
+--! UNSUPPORTED_SQL
+CREATE CONNECTION c TYPE postgresql OPTIONS (host 'h')
+--! UNSUPPORTED_SQL
+-- What there is
+CREATE TABLE main.corpus_names.t (id INT NOT NULL COMMENT 'key', s STRUCT<a: INT>) COMMENT 'one'
+--> ok
+CREATE VIEW main.corpus_names.w AS SELECT id FROM main.corpus_names.t
+--> ok
+SELECT table_catalog, table_schema, table_name, table_type, comment, data_source_format FROM main.information_schema.tables WHERE table_schema = 'corpus_names' ORDER BY table_name
+--> ["main", "corpus_names", "t", "MANAGED", "one", "DELTA"], ["main", "corpus_names", "w", "VIEW", null, null]
+SELECT table_name, column_name, ordinal_position, is_nullable, full_data_type, data_type, comment FROM information_schema.columns WHERE table_schema = 'corpus_names' ORDER BY ALL
+--> ["t", "id", 1, "NO", "int", "INT", "key"], ["t", "s", 2, "YES", "struct<a: int>", "STRUCT", null], ["w", "id", 1, "NO", "int", "INT", "key"]
+SELECT catalog_name, schema_name FROM INFORMATION_SCHEMA.SCHEMATA WHERE schema_name = 'corpus_names'
+--> ["main", "corpus_names"]
+SELECT view_definition FROM main.information_schema.views WHERE table_schema = 'corpus_names'
+--> ["SELECT id FROM main.corpus_names.t"]
+SELECT count(*) > 0 AS any FROM main.information_schema.tables
+--> [true]
+SELECT * FROM main.information_schema.nothing
+--! TABLE_OR_VIEW_NOT_FOUND

@@ -1,0 +1,122 @@
+CREATE TABLE t (id INT, b STRING COMMENT 'q') PARTITIONED BY (b) COMMENT 'the table' TBLPROPERTIES ('team' = 'x')
+--> ok
+INSERT INTO t VALUES (1, 'x'), (2, 'y')
+--> ok
+SELECT id FROM main.corpus_tables.t ORDER BY id
+--> [1], [2]
+COMMENT ON COLUMN main.corpus_tables.t.id IS 'the id'
+--> ok
+COMMENT ON COLUMN t.nope IS 'x'
+--! UNRESOLVED_COLUMN.WITH_SUGGESTION
+COMMENT ON TABLE t IS 'it\'s a table'
+--> ok
+CREATE TABLE u DEEP CLONE t
+--> ok
+SELECT * FROM u ORDER BY id
+--> [1, "x"], [2, "y"]
+DESCRIBE TABLE u
+--> ["id", "int", "the id"], ["b", "string", "q"], ["# Partition Information", "", ""], ["# col_name", "data_type", "comment"], ["b", "string", "q"]
+SHOW TBLPROPERTIES u ('team')
+--> ["team", "x"]
+CREATE TABLE u CLONE t
+--! TABLE_OR_VIEW_ALREADY_EXISTS
+CREATE TABLE IF NOT EXISTS u CLONE t
+--> ok
+CREATE OR REPLACE TABLE u CLONE t VERSION AS OF 0
+--> ok
+SELECT count(*) AS n FROM u
+--> [0]
+CREATE TABLE w CLONE nope
+--! TABLE_OR_VIEW_NOT_FOUND
+CREATE TABLE a (id INT) CLUSTER BY AUTO
+--> ok
+ALTER TABLE a CLUSTER BY AUTO
+--> ok
+ALTER TABLE nope CLUSTER BY AUTO
+--! TABLE_OR_VIEW_NOT_FOUND
+CREATE OR REPLACE TABLE a CLUSTER BY AUTO AS SELECT '5'?::int AS n
+--> ok
+SELECT n FROM a
+--> [5]
+INSERT INTO a REPLACE WHERE n = 5 SELECT 5 AS n
+--> ok
+INSERT INTO a BY NAME SELECT 6 AS n
+--> ok
+SELECT n FROM a ORDER BY n
+--> [5], [6]
+CREATE TABLE g (id BIGINT GENERATED ALWAYS AS IDENTITY, b INT, c INT GENERATED ALWAYS AS (b + 1))
+--> ok
+INSERT INTO g (b) VALUES (3)
+--> ok
+SELECT b, c FROM g
+--> [3, 4]
+ALTER TABLE g ADD CONSTRAINT positive CHECK (b > 0)
+--> ok
+INSERT INTO g (b) VALUES (-1)
+--! DELTA_VIOLATE_CONSTRAINT_WITH_VALUES
+MERGE INTO a USING (SELECT 5 AS n UNION ALL SELECT 9) s ON a.n = s.n WHEN NOT MATCHED THEN INSERT *
+--> ok
+SELECT count(*) AS n FROM a
+--> [3]
+CREATE TABLE j AS SELECT '{"k": "v", "n": "2"}' AS raw
+--> ok
+UPDATE j SET raw = concat('{"k": "', raw:k, '2"}') WHERE raw:n?::int = 2
+--> ok
+SELECT raw:k FROM j
+--= k
+--> ["v2"]
+CREATE VIEW jv AS SELECT raw:k?::int AS n, raw:K FROM j
+--> ok
+SELECT * FROM jv
+--= n, K
+--> [null, "v2"]
+DELETE FROM j WHERE raw:k = 'v2'
+--> ok
+SELECT count(*) AS n FROM j
+--> [0]
+UNDROP TABLE t
+--! UNSUPPORTED_SQL
+FSCK REPAIR TABLE t
+--! UNSUPPORTED_SQL
+-- Governance
+ALTER TABLE t SET TAGS ('pii' = 'no', 'team')
+--> ok
+ALTER TABLE t ALTER COLUMN id SET TAGS ('key' = 'yes')
+--> ok
+ALTER TABLE t UNSET TAGS ('team')
+--> ok
+SET TAG ON TABLE t cost = low
+--> ok
+UNSET TAG ON TABLE t cost
+--> ok
+ALTER TABLE nope SET TAGS ('a' = 'b')
+--! TABLE_OR_VIEW_NOT_FOUND
+ALTER TABLE t OWNER TO `someone else`
+--> ok
+ALTER SCHEMA main.corpus_tables SET OWNER TO someone
+--> ok
+GRANT SELECT, MODIFY ON TABLE t TO `data team`
+--> ok
+GRANT USE SCHEMA ON SCHEMA corpus_tables TO readers
+--> ok
+SHOW GRANTS ON TABLE t
+--= Principal, ActionType, ObjectType, ObjectKey
+--> ["readers", "USE SCHEMA", "SCHEMA", "main.corpus_tables"], ["data team", "MODIFY", "TABLE", "main.corpus_tables.t"], ["data team", "SELECT", "TABLE", "main.corpus_tables.t"]
+REVOKE MODIFY ON t FROM `data team`
+--> ok
+SHOW GRANTS `data team` ON TABLE t
+--> ["data team", "SELECT", "TABLE", "main.corpus_tables.t"]
+REVOKE ALL PRIVILEGES ON TABLE t FROM `data team`
+--> ok
+SHOW GRANTS `data team` ON TABLE t
+--> 
+GRANT SELECT ON TABLE nope TO readers
+--! TABLE_OR_VIEW_NOT_FOUND
+GRANT SELECT ON SCHEMA corpus_nope TO readers
+--! SCHEMA_NOT_FOUND
+DROP TABLE t
+--> ok
+CREATE TABLE t (id INT)
+--> ok
+SHOW GRANTS `data team` ON TABLE t
+--> 
