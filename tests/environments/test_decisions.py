@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 
 from lakeward.environments.failures import explained, is_about_versions
 from lakeward.environments.indexes import for_uv, index_is_refused
@@ -34,9 +35,18 @@ def asked(*texts: str, role: Role = Role.RUN) -> list[Wanted]:
 @pytest.mark.parametrize("name", [*STAND_INS, "Delta_Spark"])
 def test_what_lakeward_stands_in_for_is_left_out_with_the_reason(name: str) -> None:
     done = reconcile(asked(f"{name}>=1", "requests"), OWN)
-    assert [each.text for each in done.wanted] == ["requests"]
+    instead = STAND_INS[canonicalize_name(name)].instead
+    assert [each.text for each in done.wanted] == [*instead, "requests"]
     assert [(each.text, each.origin) for each in done.left_out] == [(f"{name}>=1", "here:1")]
     assert done.left_out[0].why
+
+
+def test_the_extras_of_spark_and_the_sdk_of_databricks_connect_come_all_the_same() -> None:
+    done = reconcile(asked("pyspark[connect,sql]>=3.5 ; python_version > '3.8'", "databricks-connect"), OWN)
+    assert [each.text for each in done.wanted] == [
+        'pyspark[connect,sql]==4.2.0 ; python_version > "3.8"',
+        "databricks-sdk",
+    ]
 
 
 def test_pins_that_exclude_lakewards_versions_are_relaxed_and_others_kept() -> None:

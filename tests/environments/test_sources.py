@@ -130,9 +130,11 @@ CASES: dict[str, tuple[dict[str, str], set[str]]] = {
             "docs-requirements.txt": "mkdocs",
             "requirements/test.txt": "f",
             "requirements/docs.txt": "mkdocs",
+            "cicd/requirements_cicd.txt": "g",
+            "samples/requirements.txt": "h",
         },
         {
-            *("a==1.0", 'b>=2;python_version>"3.8"', "c==3", "e", "pytest==7.4", "f"),
+            *("a==1.0", 'b>=2;python_version>"3.8"', "c==3", "e", "pytest==7.4", "f", "g"),
             *("-e{root}/libs/own[x]", "{root}/vendored/own.whl", "git+https://host/d@v1"),
         },
     ),

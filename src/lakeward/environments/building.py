@@ -89,7 +89,7 @@ def _remove_stand_ins(site: Path, own: Own, folder: Path, installer: Installer, 
     if not brought:
         return
     for name in brought:
-        say(f"left out {name}, which other packages bring: {STAND_INS[name]}")
+        say(f"left out {name}, which other packages bring: {STAND_INS[name].why}")
     pins = [str(each) for each in own.requires if canonicalize_name(each.name) in OWN_PYSPARK]
     installer.replace(folder, brought, pins)
 
@@ -97,7 +97,11 @@ def _remove_stand_ins(site: Path, own: Own, folder: Path, installer: Installer, 
 def _install_repository(plan: Plan, folder: Path, site: Path, installer: Installer, say: Say) -> None:
     """Install the repository in place; where its build fails, its folders are put on the path instead."""
     try:
+        before = _egg_infos(plan.root)
         installer.install_in_place(folder, plan.root)
+        # setuptools leaves one behind; Python would take it for a second installation.
+        for left in _egg_infos(plan.root) - before:
+            shutil.rmtree(left, ignore_errors=True)
     except LakewardError as error:
         if error.condition in ("CACHE_NO_SPACE", "CACHE_NOT_WRITABLE"):
             raise
@@ -106,6 +110,10 @@ def _install_repository(plan: Plan, folder: Path, site: Path, installer: Install
         say(
             f"{plan.root.name} itself could not be installed, so its folders are on the path: {error.message}"
         )
+
+
+def _egg_infos(root: Path) -> set[Path]:
+    return {*root.glob("*.egg-info"), *root.glob("*/*.egg-info")}
 
 
 def _site(folder: Path) -> Path:

@@ -8,7 +8,7 @@ from lakeward.environments.model import Role
 
 __all__ = ["role_of"]
 
-_TESTS = re.compile(r"tests?|testing|pytest|unit\w*|dev|develop|development|ci|qa|local")
+_TESTS = re.compile(r"tests?|testing|pytest|unit\w*|dev|develop|development|ci|cicd|qa|local")
 _NOT_TESTS = re.compile(
     r"docs?|documentation|mkdocs|sphinx|release|publish|publishing|deploy|build|lint|linters?|linting|"
     r"format|formatting|style|pre-?commit|benchmarks?|notebooks?|jupyter|examples?|demo|demos"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,7 +92,7 @@ def _attempts(
     lock: str,
 ) -> Iterator[Attempt]:
     """Everything with the versions of the lock; then without the lock, then without further extras."""
-    others = tuple(dict.fromkeys(each.origin for each in wanted if each.role is Role.OTHER))
+    others = tuple(dict.fromkeys(_file_of(each.origin) for each in wanted if each.role is Role.OTHER))
     for role, left in ((Role.OTHER, ""), *([(Role.TEST, ", ".join(others))] if others else [])):
         texts = [each.text for each in wanted if each.role <= role]
         lines = (*options, *own_lines, *dict.fromkeys(texts))
@@ -99,6 +100,15 @@ def _attempts(
             yield Attempt(lines, (*stated, *locked), left)
         without = " and ".join(filter(None, (f"the versions of {lock}" if locked else "", left)))
         yield Attempt(lines, stated, without)
+
+
+def _file_of(origin: str) -> str:
+    """Where a requirement stands, without its line.
+
+    >>> _file_of("x-requirements.txt:12"), _file_of("pyproject.toml extra se")
+    ('x-requirements.txt', 'pyproject.toml extra se')
+    """
+    return re.sub(r":\d+$", "", origin)
 
 
 def _overrides(own: Own) -> Iterator[str]:

@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from lakeward.environments.model import LeftOut, Lock, Wanted
-from lakeward.environments.stand_ins import stands_in
+from lakeward.environments.stand_ins import StandIn, stands_in
 
 __all__ = ["Reconciled", "compatible", "reconcile", "unlocked"]
 
@@ -33,11 +33,12 @@ def reconcile(wanted: Iterable[Wanted], own: Sequence[Requirement]) -> Reconcile
     relaxed: list[str] = []
     for each in wanted:
         asked = each.requirement
-        why = stands_in(asked.name) if asked else None
+        stand_in = stands_in(asked.name) if asked else None
         if asked is None:
             kept.append(each)
-        elif why is not None:
-            left_out.append(LeftOut(each.text, each.origin, why))
+        elif stand_in is not None:
+            left_out.append(LeftOut(each.text, each.origin, stand_in.why))
+            kept += _instead(each, asked, stand_in, needs)
         elif (need := needs.get(canonicalize_name(asked.name))) and not _both(asked, need):
             relaxed.append(
                 f"{asked.name}{asked.specifier} ({each.origin}) became {need}: lakeward needs that"
@@ -95,6 +96,19 @@ def _near(specifiers: Iterable[object]) -> Iterable[Version]:
             if release[position]:
                 below = [*release[:position], release[position] - 1, 999]
                 yield Version(".".join(map(str, below)))
+
+
+def _instead(
+    each: Wanted, asked: Requirement, stand_in: StandIn, needs: Mapping[str, Requirement]
+) -> Iterable[Wanted]:
+    """What must come all the same: the extras of Spark, and what the package would have brought."""
+    texts = list(stand_in.instead)
+    need = needs.get(canonicalize_name(asked.name))
+    if asked.extras and need is not None:
+        texts.append(f"{need.name}[{','.join(sorted(asked.extras))}]{need.specifier}")
+    for text in texts:
+        marked = f"{text} ; {asked.marker}" if asked.marker else text
+        yield replace(each, text=marked, requirement=Requirement(marked))
 
 
 def _both(asked: Requirement, need: Requirement) -> bool:

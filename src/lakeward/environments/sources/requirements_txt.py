@@ -20,6 +20,7 @@ from lakeward.errors import ConfigurationError
 __all__ = ["read", "read_file"]
 
 _PLACES = ("*requirements*.txt", "requirements/*.txt")
+_FOLDERS = ("ci", "cicd", "dev", "reqs", "requirements", "test", "tests")
 _COMMENT = re.compile(r"(^|\s)#.*$")
 # A hash belongs to the one file that the author saw; a version that is relaxed has another.
 _PER_LINE = re.compile(r"\s--?(hash|global-option|config-settings?|install-option)[= ].*$")
@@ -32,8 +33,9 @@ _LOCAL = re.compile(r"\.{0,2}/|.*\.(whl|zip|tar\.gz)$")
 
 
 def read(root: Path) -> Found:
-    """What the requirements files of `root` say: those in it, and those in `requirements/`."""
-    files = {file for pattern in _PLACES for file in root.glob(pattern) if file.is_file()}
+    """What the requirements files of `root` say: those in it, and those in folders that are kept for them."""
+    patterns = (*_PLACES, *(f"{folder}/*requirements*.txt" for folder in _FOLDERS))
+    files = {file for pattern in patterns for file in root.glob(pattern) if file.is_file()}
     parts = [Found()]
     for file in sorted(files):
         words = file.stem.replace("requirements", " ").strip(" -_.")
