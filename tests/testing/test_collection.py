@@ -81,3 +81,26 @@ def test_the_suite_has_a_state_folder_of_its_own_that_is_gone_afterwards(tmp_pat
     assert "lakeward-tests-" in home
     assert not Path(home).exists()
     assert not (tmp_path / ".lakeward").exists()
+
+
+def test_the_first_conftest_imports_what_lakeward_stands_in_for(tmp_path: Path) -> None:
+    suite = project(tmp_path, "def test_nothing():\n    pass\n")
+    (suite / "conftest.py").write_text("from databricks.connect import DatabricksSession\nimport dlt\n")
+    assert "1 passed" in pytest_in(suite)
+
+
+def test_a_conftest_that_raises_leaves_no_folder_behind(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("raise RuntimeError('no bread')\n")
+    (tmp_path / "temporary").mkdir()
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q"],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 4
+    assert "no bread" in ran.stderr
+    assert list((tmp_path / "temporary").glob("lakeward-*")) == []

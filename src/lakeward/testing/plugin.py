@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from lakeward.dbutils import DBUtils
     from lakeward.testing.lakehouse import Lakehouse
 
-__all__ = ["dbutils", "lakehouse", "pytest_configure", "pytest_unconfigure", "spark"]
+__all__ = [
+    "dbutils",
+    "lakehouse",
+    "pytest_configure",
+    "pytest_load_initial_conftests",
+    "pytest_unconfigure",
+    "spark",
+]
 
 home_key = pytest.StashKey[Path]()
 watches_key = pytest.StashKey[list[OnImport]]()
@@ -34,9 +41,16 @@ def disabled() -> bool:
     return os.environ.get("LAKEWARD_DISABLE") == "1"
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Stand in before the first conftest.py is loaded: pytest configures its plugins only afterwards."""
+    early_config.add_cleanup(lambda: pytest_unconfigure(early_config))
+    pytest_configure(early_config)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Wait for the first import of pyspark.sql; give the suite a state folder of its own."""
-    if disabled():
+    if disabled() or watches_key in config.stash:
         return
     if not os.environ.get("LAKEWARD_HOME"):
         # A test that writes a table must not find it in the project's own lakehouse afterwards.
@@ -74,7 +88,11 @@ def dlt(module: ModuleType) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Undo what `pytest_configure` did."""
-    for watch in config.stash.get(watches_key, []):
+    watches = config.stash.get(watches_key, None)
+    if watches is None:
+        return
+    del config.stash[watches_key]
+    for watch in watches:
         watch.uninstall()
     from lakeward.standins import uninstall
 
