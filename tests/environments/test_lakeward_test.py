@@ -73,6 +73,7 @@ REPOSITORY = {
             assert metadata.version("pyspark") == "4.2.0"
             assert int(pandas.__version__.split(".")[0]) == 2
             assert metadata.version("sales") == "1.0"
+            assert metadata.version("databricks-sdk") == "0.60.0"
             assert os.environ["VIRTUAL_ENV"] == sys.prefix
 
         def test_the_plugin(request):
@@ -87,6 +88,7 @@ REPOSITORY = {
 @pytest.fixture(scope="module", params=INSTALLERS)
 def machine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Machine:
     machine = Machine(tmp_path_factory.mktemp("machine"), request.param)
+    make_wheel(machine.wheels, "databricks_sdk", "0.60.0")
     make_wheel(machine.wheels, "tiny", "1.0")
     make_wheel(machine.wheels, "tiny", "1.1")
     return machine
@@ -215,15 +217,13 @@ def test_what_packages_of_packages_bring_of_databricks_connect_is_taken_out(
     make_wheel(machine.wheels, "pyspark", "4.2.0", files=spark)
     make_wheel(machine.wheels, "delta_spark", "4.4.0", files={"delta/__init__.py": ""})
     code = """\
-        import importlib.util, helpers
+        import helpers, pytest
+        from importlib import metadata
         from pyspark.version import __version__
         def test_a():
             assert __version__ == "4.2.0"
-            try:
-                found = importlib.util.find_spec("databricks.connect")
-            except ModuleNotFoundError:
-                found = None
-            assert found is None
+            with pytest.raises(metadata.PackageNotFoundError):
+                metadata.version("databricks-connect")
         """
     write(tmp_path, {"requirements.txt": "helpers", "test_a.py": code})
     ran = machine.lakeward(tmp_path, "-q")

@@ -14,7 +14,7 @@ _NETWORK = (
     r"Network is unreachable|No route to host|getaddrinfo failed|nodename nor servname[\w ,]*|"
     r"dns error|error sending request|[Tt]imed out|Connection reset|Cannot connect to proxy|"
     r"Tunnel connection failed[\w: ]*|Connection broken|Connection aborted|Max retries exceeded|"
-    r"tunnel error[\w: ]*|tcp connect error)"
+    r"tunnel error[\w: ]*|tcp connect error|Could not resolve host: [\w.-]+)"
 )
 _INDEX = "set PIP_INDEX_URL (uv: UV_DEFAULT_INDEX), PIP_FIND_LINKS (UV_FIND_LINKS) or HTTPS_PROXY"
 
@@ -57,7 +57,7 @@ _SIGNS: tuple[tuple[str, type[LakewardError], str, str, str], ...] = (
         rf"network connectivity is disabled|{_NETWORK}",
         SetupError,
         "INDEX_NOT_REACHABLE",
-        "The package index cannot be reached ({reason}).",
+        "The package index, or the place of a package, cannot be reached ({reason}).",
         f"The network is needed the first time only. For another way, {_INDEX}.",
     ),
     (
@@ -97,17 +97,19 @@ def is_about_versions(error: LakewardError) -> bool:
     return error.condition in _VERSIONS
 
 
-def explained(output: str, place: Path) -> LakewardError:
-    """The error that stands in what an installer printed while it filled `place`."""
+def explained(output: str, place: Path, log: Path | None = None) -> LakewardError:
+    """The error that stands in what an installer printed while it filled `place`; `log` has all of it."""
+    whole = f" All that the installer printed is in {log}." if log else ""
     for sign, kind, condition, message, next_step in _SIGNS:
         found = re.search(sign, output)
         if found:
             reason = next((group for group in found.groups() if group), found[0]).strip()
             text = message.format(place=place, reason=reason, conflict=_conflict(output))
-            return kind(condition, text, next_step=next_step)
+            return kind(condition, text, next_step=f"{next_step}{whole}")
     lines = [line.strip() for line in output.splitlines() if line.strip()] or ["it printed nothing"]
     errors = [line for line in lines if line.lower().startswith("error")] or lines[-1:]
-    return SetupError("INSTALL_FAILED", f"Installing the dependencies failed: {errors[-1]}")
+    message = f"Installing the dependencies failed: {errors[-1]}"
+    return SetupError("INSTALL_FAILED", message, next_step=whole.strip() or None)
 
 
 def _conflict(output: str) -> str:

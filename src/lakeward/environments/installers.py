@@ -128,7 +128,18 @@ class Installer:
             process.kill()
             process.wait()
         if code:
-            raise explained("".join(told), folder)
+            raise explained("".join(told), folder, _logged(command, told, folder))
+
+
+def _logged(command: Sequence[str], told: Sequence[str], folder: Path) -> Path | None:
+    """A file beside the environments with the whole output; None where the disk has no room for it."""
+    log = folder.parent / f"{folder.name.partition('-')[0]}.log"
+    try:
+        log.write_text(f"$ {' '.join(command)}\n{''.join(told)}", encoding="utf-8")
+        log.chmod(0o600)
+    except OSError:
+        return None
+    return log
 
 
 def _without_venv(interpreter: Interpreter, error: SetupError) -> SetupError:

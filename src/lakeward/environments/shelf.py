@@ -57,6 +57,7 @@ class Shelf:
             folder = self.home / f"{key}-{int(self.now() * 1000):x}"
             build(folder)
             self._publish(key, folder)
+            self._name(key).with_suffix(".log").unlink(missing_ok=True)
             self._sweep(key)
             return folder
 
@@ -86,6 +87,7 @@ class Shelf:
                     folder = self.find(name.stem)
                     if folder is None or _unused(folder):
                         name.unlink()
+                        name.with_suffix(".log").unlink(missing_ok=True)
         named = {self.find(name.stem) for name in self.home.glob("*.json")}
         for folder in self.home.glob("*-*"):
             owner = folder.name.partition("-")[0]
