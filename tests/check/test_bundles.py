@@ -63,7 +63,7 @@ def test_a_bundle_that_cannot_be_read_is_told_with_its_place(look: Look) -> None
         ("pipelines: {p: {serverless: true}}", "serverless"),
         ("jobs: {j: {tasks: [{task_key: a, environment_key: default}]}}", "serverless"),
         ("jobs: {j: {job_clusters: [{new_cluster: {spark_version: 15.4.x-scala2.12}}]}}", "15.4.x-scala2.12"),
-        ("jobs: {}", "17.3"),
+        ("jobs: {}", "19.3"),
     ],
 )
 def test_the_profile_is_what_the_bundle_runs_on(look: Look, resources: str, profile: str) -> None:

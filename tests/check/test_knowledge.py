@@ -61,9 +61,10 @@ def test_functions_of_dbutils_have_the_verdicts_of_their_rows() -> None:
 
 def test_limits_of_serverless_are_told_with_the_platforms_condition(look: Look) -> None:
     owners = {"SparkSession": "spark", "DataFrame": "df", "Catalog": "spark.catalog"}
-    code = "\n".join(f"{owners[limit.owner]}.{limit.name}" for limit in SERVERLESS_LIMITS)
+    limits = [limit for limit in SERVERLESS_LIMITS if limit.owner in owners]
+    code = "\n".join(f"{owners[limit.owner]}.{limit.name}" for limit in limits)
     found = look(code)
-    for number, limit in enumerate(SERVERLESS_LIMITS, start=1):
+    for number, limit in enumerate(limits, start=1):
         (finding,) = [each for each in found.report.findings if each.place.line == number]
         assert finding.verdict == "fails_on_serverless" and limit.condition in finding.cure
         assert finding.construct == f"{limit.owner}.{limit.name}"

@@ -11,6 +11,7 @@ from lakeward.bundle.load import load
 from lakeward.bundle.model import Bundle
 from lakeward.bundle.near import suggestion
 from lakeward.bundle.node import Position
+from lakeward.bundle.runtimes import runtime_of
 from lakeward.bundle.workspace import short_name
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "load",
     "load_jobs",
     "only_job",
+    "runtime_of",
     "short_name",
     "suggestion",
 ]

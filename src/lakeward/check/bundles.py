@@ -12,7 +12,7 @@ from lakeward.errors import LakewardError
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle, Position
 
-__all__ = ["profile_of", "uses_in_bundle"]
+__all__ = ["uses_in_bundle"]
 
 
 def uses_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Use]:
@@ -31,23 +31,6 @@ def uses_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Use]:
             yield Use("task", kinds[0], where)
     for key, pipeline in bundle.pipelines.items():
         yield from _sources(bundle, prefix, key, pipeline)
-
-
-def profile_of(bundle: Bundle) -> str | None:
-    """The runtime that the bundle's compute has, None where it names none: `serverless`, or a version."""
-    if any(pipeline.get("serverless") is True for pipeline in bundle.pipelines.values()):
-        return "serverless"
-    for job in bundle.jobs.values():
-        clusters = [
-            each.get("new_cluster") or {}
-            for each in (*(job.get("job_clusters") or ()), *(job.get("tasks") or ()))
-        ]
-        versions = [str(each["spark_version"]) for each in clusters if each.get("spark_version")]
-        if versions:
-            return versions[0]
-        if any(task.get("environment_key") for task in job.get("tasks") or ()):
-            return "serverless"
-    return None
 
 
 def _sources(bundle: Bundle, prefix: str, key: str, pipeline: Mapping[str, Any]) -> Iterator[Use]:

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakeward.check.bundles import profile_of, uses_in_bundle
+from lakeward.check.bundles import uses_in_bundle
 from lakeward.check.files import SourceFile, files_below
 from lakeward.check.knowledge import KNOWLEDGE, judged
 from lakeward.check.model import Place, Report, Unread, Use
 from lakeward.check.reading import Unreadable, content_of, uses_in
 from lakeward.check.requirements import requirements_in
 from lakeward.check.tables import seeds_needed
-from lakeward.errors import BundleError, LakewardError
+from lakeward.errors import BundleError, ConfigurationError, LakewardError
 
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle
@@ -36,8 +36,6 @@ def check(
     The profile is the given one, that of LAKEWARD_PROFILE, or what the bundle's compute is; without any
     it is the runtime's default. What cannot be read is told in the report.
     """
-    from lakeward.session import Settings
-
     began = clock()
     uses: list[Use] = []
     unread: list[Unread] = []
@@ -55,12 +53,22 @@ def check(
     chosen = profile or environ.get("LAKEWARD_PROFILE") or next(iter(profiles), None)
     return Report(
         path=str(path),
-        profile=chosen or Settings.here(path, environ={}).profile,
+        profile=chosen or _of_project(path),
         files={kind: count for kind, count in sorted(read.items()) if count},
         findings=tuple(dict.fromkeys(findings)),
         unread=tuple(unread),
         seconds=clock() - began,
     )
+
+
+def _of_project(path: Path) -> str:
+    """The runtime that the project chooses, else the default; an unreadable project file chooses none."""
+    from lakeward.session import DEFAULT_PROFILE, Settings
+
+    try:
+        return Settings.here(path, environ={}).profile
+    except ConfigurationError:
+        return DEFAULT_PROFILE
 
 
 def _read(
@@ -79,7 +87,7 @@ def _read(
 def _bundle(
     file: SourceFile, profiles: list[str], environ: Mapping[str, str]
 ) -> tuple[list[Use], Unread | None]:
-    from lakeward.bundle import load
+    from lakeward.bundle import load, runtime_of
 
     prefix = file.name.rpartition("/")[0]
     try:
@@ -88,7 +96,7 @@ def _bundle(
         return [], Unread(Place(file.name), str(error))
     except (LakewardError, OSError, ValueError, RecursionError) as error:
         return [], Unread(Place(file.name), str(error))
-    runtime = profile_of(bundle)
+    runtime = runtime_of(bundle)
     if runtime is not None:
         profiles.append(runtime)
     return list(uses_in_bundle(bundle, f"{prefix}/" if prefix else "")), None

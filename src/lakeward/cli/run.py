@@ -57,7 +57,7 @@ def run(
     from lakeward.cli.target import here, in_file
 
     named = in_file(key, target, variables)
-    place, key = named or (here(target, variables), key)
+    place, key = named or (here(target, variables, key=key), key)
     bundle = place.the_bundle(key)
     title = f"{key} · {bundle.target}"
     if bundle.kind_of(key) == "job":

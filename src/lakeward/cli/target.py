@@ -39,8 +39,12 @@ def no_bundle(asked: str, otherwise: str) -> UsageError:
     )
 
 
-def here(target: str | None = None, variables: Mapping[str, str] | None = None) -> Place:
+def here(
+    target: str | None = None, variables: Mapping[str, str] | None = None, *, key: str | None = None
+) -> Place:
     """The place of this process: target `local` and `main.default` outside a bundle.
+
+    The runtime is that of the bundle's job or pipeline `key`, else the bundle's.
 
     Raises `BundleError` for a bundle that cannot be read or a target that it has not, `UsageError` for a
     target outside any bundle.
@@ -59,9 +63,18 @@ def here(target: str | None = None, variables: Mapping[str, str] | None = None) 
         place = Place(None, Settings.here(Path.cwd()))
     else:
         bundle = load(root, target, variables or {})
-        place = Place(bundle, Settings.here(root, target=bundle.target))
+        place = Place(bundle, Settings.here(root, target=bundle.target, profile=runtime(bundle, key)))
     failures.state_folder.set(place.settings.state)
     return place
+
+
+def runtime(bundle: Bundle, key: str | None) -> str | None:
+    """The runtime that the bundle names, if it is one that is known here."""
+    from lakeward.bundle import runtime_of
+    from lakeward.session import known
+
+    found = known(runtime_of(bundle, key) or "")
+    return found.name if found else None
 
 
 def in_file(
@@ -90,7 +103,8 @@ def in_file(
     settings = Settings.here(Path.cwd())
     bundle = load_jobs(Path(name), user=settings.user)
     failures.state_folder.set(settings.state)
-    return Place(bundle, settings), only_job(bundle, name, key)
+    job = only_job(bundle, name, key)
+    return Place(bundle, Settings.here(Path.cwd(), profile=runtime(bundle, job))), job
 
 
 def home_of_pipeline(pipeline: Mapping[str, Any], settings: Settings) -> tuple[str, str]:

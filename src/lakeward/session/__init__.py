@@ -13,12 +13,22 @@ from lakeward.session.catalogs import ensure_catalog, ensure_schema
 from lakeward.session.changes import every_change
 from lakeward.session.connect_finder import CONNECT_MODULES
 from lakeward.session.connectors import CONNECTORS
-from lakeward.session.current import current_settings, on_databricks, prepare, session
+from lakeward.session.current import current_settings, on_databricks, prepare, session, set_default_settings
 from lakeward.session.hooks import install_builder_hook, install_connect_hook, uninstall_builder_hook
 from lakeward.session.paths import PathMap
 from lakeward.session.planning import Planning, planned
-from lakeward.session.profile import Profile, profile
-from lakeward.session.serverless import SERVERLESS_LIMITS, SERVERLESS_NAMES, SERVERLESS_SETTINGS, Limit
+from lakeward.session.profile import DEFAULT_PROFILE, Profile, known, profile
+from lakeward.session.project import project_file, project_table
+from lakeward.session.serverless import (
+    SERVERLESS_LIMITS,
+    SERVERLESS_NAMES,
+    SERVERLESS_SETTINGS,
+    SERVERLESS_STATEMENTS,
+    SERVERLESS_TRIGGERS,
+    Limit,
+    StatementLimit,
+    refused_statement,
+)
 from lakeward.session.settings import Settings
 from lakeward.session.spark_errors import condensed, condition_of, is_disk_full, message_of
 
@@ -28,14 +38,18 @@ if TYPE_CHECKING:
 __all__ = [
     "CONNECTORS",
     "CONNECT_MODULES",
+    "DEFAULT_PROFILE",
     "SERVERLESS_LIMITS",
     "SERVERLESS_NAMES",
     "SERVERLESS_SETTINGS",
+    "SERVERLESS_STATEMENTS",
+    "SERVERLESS_TRIGGERS",
     "Limit",
     "PathMap",
     "Planning",
     "Profile",
     "Settings",
+    "StatementLimit",
     "cache_dir",
     "condensed",
     "condition_of",
@@ -46,6 +60,7 @@ __all__ = [
     "install_builder_hook",
     "install_connect_hook",
     "is_disk_full",
+    "known",
     "made",
     "message_of",
     "not_writable",
@@ -53,7 +68,11 @@ __all__ = [
     "planned",
     "prepare",
     "profile",
+    "project_file",
+    "project_table",
+    "refused_statement",
     "session",
+    "set_default_settings",
     "uninstall_builder_hook",
 ]
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import logging
 import os
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from lakeward.session import current, patches
+from lakeward.session import current, patches, refusals
+from lakeward.session.profile import DEFAULT_PROFILE
 from lakeward.session.settings import Settings
 from lakeward.session.user_conf import contradictions, kept, local_folder, warning
 
@@ -34,11 +36,14 @@ def _settings_for(options: Mapping[str, str], profile: str | None) -> Settings |
     A warehouse folder of the user's becomes the lakehouse's; a profile that was set on purpose stays.
     """
     before = current.current_settings()
-    settings = before or Settings.here()
+    settings = before or current.default_settings()
     folder = local_folder(options.get("spark.sql.warehouse.dir", ""))
     # In a running session the folder is what it is: Spark calls this setting static.
     if not current.is_running():
         settings = settings.with_(warehouse_dir=folder)
+    if before is None and settings.profile == "serverless" and "spark.master" in options:
+        # Serverless compute has no master: who names one means a classic session.
+        settings = settings.with_(profile=DEFAULT_PROFILE)
     if profile is not None and not os.environ.get("LAKEWARD_PROFILE"):
         settings = settings.with_(profile=profile)
     return None if settings == before else settings
@@ -86,6 +91,7 @@ def init_context(self: Any, *arguments: Any, **named: Any) -> None:
 
     from lakeward.session import launch
 
+    refusals.refuse_context(sys._getframe(1))
     plain = patches.original(SparkContext, "__init__")
     bound = inspect.signature(plain).bind(self, *arguments, **named)
     given = bound.arguments
@@ -99,7 +105,7 @@ def init_context(self: Any, *arguments: Any, **named: Any) -> None:
         if given.get(argument):
             options[key] = given.pop(argument)
     wanted = kept(options)
-    settings = _settings_for(wanted, None) or current.current_settings() or Settings.here()
+    settings = _settings_for(wanted, None) or current.current_settings() or current.default_settings()
     given["gateway"], given["conf"] = launch.context_parts(settings, wanted)
     plain(*bound.args, **bound.kwargs)
     launch.after_context(self, settings)

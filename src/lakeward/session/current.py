@@ -22,6 +22,7 @@ __all__ = ["adopt", "current_settings", "enter", "is_running", "on_databricks", 
 EXTENSIONS = ("lakeward.sql:install", "lakeward.autoloader:install")
 
 _settings: Settings | None = None
+_default: Callable[[], Settings] = Settings.here
 
 
 def on_databricks(environ: Mapping[str, str] = os.environ) -> bool:
@@ -34,6 +35,17 @@ def on_databricks(environ: Mapping[str, str] = os.environ) -> bool:
 def current_settings() -> Settings | None:
     """The settings that this process's session was made with, None before."""
     return _settings
+
+
+def default_settings() -> Settings:
+    """The settings of a session that nobody gave settings for: this folder's, unless told otherwise."""
+    return _default()
+
+
+def set_default_settings(make: Callable[[], Settings] | None) -> None:
+    """Let `make` give the settings where nobody does, such as those of the bundle in this folder."""
+    global _default  # noqa: PLW0603  # the process's, as the session is
+    _default = make or Settings.here
 
 
 def prepare(spark: SparkSession) -> SparkSession:
@@ -73,7 +85,7 @@ def session(settings: Settings | None = None, user_conf: Mapping[str, str] | Non
     if on_databricks():
         return SparkSession.builder.getOrCreate()
     running = _running()
-    wanted = settings or _settings or Settings.here()
+    wanted = settings or _settings or default_settings()
     if running is not None and _settings is None:
         if settings is None:
             return running
@@ -96,7 +108,7 @@ def session(settings: Settings | None = None, user_conf: Mapping[str, str] | Non
 def adopt(spark: SparkSession, settings: Settings) -> SparkSession:
     """Make `spark` this process's session, with everything registered; returns it."""
     global _settings  # noqa: PLW0603  # one session a process, as in Spark itself
-    from lakeward.session import delta_names, hooks, python_paths
+    from lakeward.session import delta_names, hooks, python_paths, refusals
     from lakeward.session.paths import PathMap
 
     python_paths.install(PathMap.of(settings))
@@ -110,7 +122,9 @@ def adopt(spark: SparkSession, settings: Settings) -> SparkSession:
     jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
     jvm.org.apache.spark.sql.classic.SparkSession.setDefaultSession(spark._jsparkSession)
     enter(spark, settings)
-    return prepare(spark)
+    prepare(spark)
+    refusals.switch(settings.profile)
+    return spark
 
 
 def enter(spark: SparkSession, settings: Settings) -> None:

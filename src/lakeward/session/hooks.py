@@ -36,17 +36,19 @@ def install_builder_hook() -> None:
     """
     if not enabled():
         return
+    install_connect_hook()
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     from lakeward.session.builders import init_context, new_session
 
     builder = SparkSession.Builder
+    if vars(builder)["getOrCreate"] is _get_or_create:
+        return
     patches.replace(builder, "getOrCreate", _get_or_create, why=_WHY)
     patches.replace(builder, "create", _create, why=_WHY)
     patches.replace(SparkSession, "newSession", new_session, why="a new session is lakeward's, too")
     patches.replace(SparkContext, "__init__", init_context, why="a context of one's own is lakeward's, too")
-    install_connect_hook()
 
 
 def uninstall_builder_hook() -> None:

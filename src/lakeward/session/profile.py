@@ -6,11 +6,17 @@ ANSI mode and the session's time zone unless the user's own settings say otherwi
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from lakeward.errors import ConfigurationError
 
-__all__ = ["DEFAULT_PROFILE", "PROFILES", "Profile", "profile"]
+__all__ = ["DEFAULT_PROFILE", "PROFILES", "Profile", "known", "profile"]
+
+# Runtimes before this one follow ANSI only where they are told to; those before the other are retired.
+_ANSI_SINCE = 17
+_OLDEST = 10
+_VERSION = re.compile(r"(?:custom:)?(\d{1,2})\.(\d{1,2}|x)(?:\.x)?(?:-.*)?")
 
 
 @dataclass(frozen=True)
@@ -20,35 +26,62 @@ class Profile:
     name: str
     ansi: bool
 
+    @property
+    def spark_version(self) -> str:
+        """The runtime's key, as clusters are made with it: `17.3.x-scala2.13`."""
+        major = int(self.name.partition(".")[0])
+        return f"{self.name}.x-scala2.{13 if major >= _ANSI_SINCE else 12}"
+
     def conf(self) -> dict[str, str]:
         """Spark settings of this runtime."""
-        return {"spark.sql.ansi.enabled": str(self.ansi).lower(), "spark.sql.session.timeZone": "Etc/UTC"}
+        conf = {"spark.sql.ansi.enabled": str(self.ansi).lower(), "spark.sql.session.timeZone": "Etc/UTC"}
+        if self.name != "serverless":
+            conf["spark.databricks.clusterUsageTags.sparkVersion"] = self.spark_version
+        return conf
 
 
 PROFILES = {
     p.name: p
     for p in (
         Profile("serverless", ansi=True),
-        Profile("18.0", ansi=True),
+        Profile("19.3", ansi=True),
+        Profile("18.3", ansi=True),
         Profile("17.3", ansi=True),
         Profile("16.4", ansi=False),
         Profile("15.4", ansi=False),
         Profile("14.3", ansi=False),
+        Profile("13.3", ansi=False),
     )
 }
-DEFAULT_PROFILE = "17.3"
+"""The runtimes that people choose from; others of the same form are known by rule."""
+
+DEFAULT_PROFILE = "19.3"
 
 
 def profile(name: str) -> Profile:
-    """The profile of a runtime name such as `17.3`, `17.3.x-scala2.13` or `serverless`.
+    """The profile of a runtime name such as `17.3`, `17.3.x-photon-scala2.13` or `serverless`.
 
     Raises ConfigurationError for a runtime that is not known.
     """
-    short = name.split(".x-", 1)[0]
-    if short not in PROFILES:
+    found = known(name)
+    if found is None:
         raise ConfigurationError(
             "UNKNOWN_RUNTIME_PROFILE",
             f"The runtime profile '{name}' is not known; there are {', '.join(PROFILES)}.",
-            next_step="Set LAKEWARD_PROFILE or the bundle's spark_version to one of them.",
+            next_step="Set LAKEWARD_PROFILE, `runtime` in [tool.lakeward] or the bundle's spark_version "
+            "to one of them.",
         )
-    return PROFILES[short]
+    return found
+
+
+def known(name: str) -> Profile | None:
+    """As `profile`, but None for a name that is not known."""
+    if name in PROFILES:
+        return PROFILES[name]
+    if name.startswith("auto:latest"):
+        return PROFILES[DEFAULT_PROFILE]
+    match = _VERSION.fullmatch(name)
+    if match is None or int(match.group(1)) < _OLDEST:
+        return None
+    short = ".".join(match.groups())
+    return PROFILES.get(short) or Profile(short, ansi=int(match.group(1)) >= _ANSI_SINCE)

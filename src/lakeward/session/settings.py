@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lakeward.session.profile import DEFAULT_PROFILE
+from lakeward.session.project import runtime_of_project
 
 __all__ = ["Settings"]
 
@@ -56,7 +57,11 @@ class Settings:
         conf: Mapping[str, str] | None = None,
         mounts: tuple[tuple[str, str], ...] = (),
     ) -> Settings:
-        """Settings of a folder (default: the current one); LAKEWARD_HOME replaces `.lakeward` in it."""
+        """Settings of a folder (default: the current one); LAKEWARD_HOME replaces `.lakeward` in it.
+
+        The runtime profile is LAKEWARD_PROFILE's, else `profile` (what the bundle says), else `runtime` of
+        `[tool.lakeward]` in the folder's pyproject.toml, else the newest.
+        """
         folder = (root or Path.cwd()).absolute()
         home = (
             Path(environ["LAKEWARD_HOME"]).absolute()
@@ -69,7 +74,9 @@ class Settings:
             target=target,
             catalog=catalog,
             schema=schema,
-            profile=profile or environ.get("LAKEWARD_PROFILE") or DEFAULT_PROFILE,
+            profile=(
+                environ.get("LAKEWARD_PROFILE") or profile or runtime_of_project(folder) or DEFAULT_PROFILE
+            ),
             user=_user(environ),
             conf=dict(conf or {}),
             mounts=mounts,

@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from lakeward.dbutils import DBUtils
+    from lakeward.session import Settings
     from lakeward.testing.lakehouse import Lakehouse
 
 __all__ = [
@@ -69,8 +71,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def hook_builder() -> None:
-    from lakeward.session import install_builder_hook
+    from lakeward.session import install_builder_hook, set_default_settings
 
+    set_default_settings(settings_here)
     install_builder_hook()
 
 
@@ -84,6 +87,21 @@ def dlt(module: ModuleType) -> None:
     from lakeward.pipelines import fill_dlt
 
     fill_dlt(module)
+
+
+def settings_here() -> Settings:
+    """This folder's settings, on the runtime that its bundle names."""
+    from lakeward.bundle import find_root, load, runtime_of
+    from lakeward.errors import BundleError
+    from lakeward.session import Settings, known
+
+    root = find_root(Path.cwd())
+    found = None
+    if root is not None:
+        # A bundle that cannot be read is no reason for tests of other things to fail.
+        with suppress(BundleError):
+            found = known(runtime_of(load(root, None, {})) or "")
+    return Settings.here(profile=found.name if found else None)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -1,0 +1,46 @@
+"""`[tool.lakeward]` in the project's pyproject.toml."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+from lakeward.errors import ConfigurationError
+
+__all__ = ["project_file", "project_table", "runtime_of_project"]
+
+# The standard library has it from 3.11 on, and there it is the very same code.
+tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+
+def project_file(folder: Path) -> Path | None:
+    """The pyproject.toml of `folder` or of the nearest folder above it that has one."""
+    return next((f for p in (folder, *folder.parents) if (f := p / "pyproject.toml").is_file()), None)
+
+
+def project_table(folder: Path) -> dict[str, Any]:
+    """`[tool.lakeward]` of the project that `folder` is in; empty where there is none.
+
+    Raises ConfigurationError for a file that is no TOML.
+    """
+    file = project_file(folder)
+    if file is None:
+        return {}
+    try:
+        content: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError("PYPROJECT_INVALID", f"{file} is not valid TOML: {error}.") from None
+    except OSError:
+        return {}
+    table = (content.get("tool") or {}).get("lakeward") or {}
+    if not isinstance(table, dict):
+        raise ConfigurationError("PYPROJECT_INVALID", f"{file}: `tool.lakeward` is not a table.")
+    return table
+
+
+def runtime_of_project(folder: Path) -> str | None:
+    """`runtime` in `[tool.lakeward]`, None where it is not set."""
+    runtime = project_table(folder).get("runtime")
+    return None if runtime is None else str(runtime)

@@ -1,0 +1,55 @@
+"""The runtime that jobs and pipelines say they run on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lakeward.bundle import load, runtime_of
+
+BUNDLE = """
+bundle: {name: b}
+resources:
+  jobs:
+    classic:
+      job_clusters:
+        - {job_cluster_key: main, new_cluster: {spark_version: 15.4.x-scala2.12}}
+      tasks:
+        - {task_key: p, pipeline_task: {pipeline_id: x}}
+        - {task_key: a, job_cluster_key: main, notebook_task: {notebook_path: /a}}
+    own_cluster:
+      tasks:
+        - {task_key: a, new_cluster: {spark_version: 16.4.x-scala2.12}, notebook_task: {notebook_path: /a}}
+    serverless:
+      tasks:
+        - {task_key: a, environment_key: e, spark_python_task: {python_file: /a}}
+    somewhere:
+      tasks:
+        - {task_key: a, existing_cluster_id: 1-2-3, notebook_task: {notebook_path: /a}}
+  pipelines:
+    plain: {name: plain}
+    modern: {name: modern, serverless: true}
+"""
+
+
+def test_each_says_its_own_and_the_bundle_what_its_first_pipeline_says(tmp_path: Path) -> None:
+    (tmp_path / "databricks.yml").write_text(BUNDLE)
+    bundle = load(tmp_path, None, {})
+    assert {key: runtime_of(bundle, key) for key in (*bundle.jobs, *bundle.pipelines)} == {
+        "classic": "15.4.x-scala2.12",
+        "own_cluster": "16.4.x-scala2.12",
+        "serverless": "serverless",
+        "somewhere": None,
+        "plain": None,
+        "modern": "serverless",
+    }
+    assert runtime_of(bundle) == "serverless"
+
+
+def test_without_pipelines_the_first_job_decides(tmp_path: Path) -> None:
+    (tmp_path / "databricks.yml").write_text(BUNDLE.partition("  pipelines:")[0])
+    assert runtime_of(load(tmp_path, None, {})) == "15.4.x-scala2.12"
+
+
+def test_a_bundle_may_say_nothing(tmp_path: Path) -> None:
+    (tmp_path / "databricks.yml").write_text("bundle: {name: b}\n")
+    assert runtime_of(load(tmp_path, None, {})) is None

@@ -1,0 +1,147 @@
+"""The profile `serverless`: what fails on serverless compute fails here, and nothing of ours does."""
+
+from __future__ import annotations
+
+import sys
+import timeit
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from delta.tables import DeltaTable
+from pyspark.errors import AnalysisException, PySparkAttributeError, PySparkNotImplementedError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from lakeward.session import SERVERLESS_LIMITS, Settings, refusals, refused_statement, session
+
+
+@pytest.fixture
+def serverless(spark: SparkSession, suite_settings: Settings) -> Iterator[SparkSession]:
+    yield session(suite_settings.with_(profile="serverless"))
+    session(suite_settings)
+
+
+def refused(call: Any) -> Any:
+    with pytest.raises(Exception) as caught:  # noqa: PT011  # the test looks at the exception's condition
+        call()
+    return caught.value
+
+
+def test_every_limit_of_the_table_is_met_by_users_code(serverless: SparkSession) -> None:
+    from pyspark import SparkContext
+
+    frame = serverless.range(3)
+    owners = {
+        "SparkSession": serverless,
+        "DataFrame": frame,
+        "Catalog": serverless.catalog,
+        "SparkContext": SparkContext,
+    }
+    given = {"createGlobalTempView": ["v"], "createOrReplaceGlobalTempView": ["v"]}
+    given |= {name: ["t"] for name in ("cacheTable", "uncacheTable", "isCached", "refreshTable")}
+    for limit in SERVERLESS_LIMITS:
+
+        def use(limit: Any = limit) -> None:
+            found = getattr(owners[limit.owner], limit.name)
+            if callable(found):
+                found(*given.get(limit.name, []))
+
+        error = refused(use)
+        assert error.getCondition() == limit.condition, (limit, error)
+        assert str(error).startswith(f"[{limit.condition}] "), error
+
+
+def test_the_messages_are_the_platforms(serverless: SparkSession) -> None:
+    error = refused(serverless.range(1).cache)
+    assert isinstance(error, AnalysisException)
+    assert error.getSqlState() == "0A000"
+    unsupported = "[NOT_SUPPORTED_WITH_SERVERLESS] PERSIST TABLE is not supported on serverless compute."
+    assert str(error) == f"{unsupported} SQLSTATE: 0A000"
+    error = refused(lambda: serverless.conf.set("spark.sql.adaptive.enabled", "false"))
+    assert str(error) == (
+        "[CONFIG_NOT_AVAILABLE] Configuration spark.sql.adaptive.enabled is not available. SQLSTATE: 42K0I"
+    )
+    assert refused(lambda: serverless.conf.get("spark.databricks.clusterUsageTags.clusterId", "none"))
+    assert isinstance(refused(lambda: serverless.sparkContext), PySparkAttributeError)
+    assert isinstance(refused(lambda: serverless.range(1).rdd), PySparkNotImplementedError)
+    assert not hasattr(serverless, "_jvm")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CACHE TABLE t",
+        " -- why\n/* and how */ cache lazy table t",
+        "REFRESH TABLE main.default.t",
+        "CREATE OR REPLACE GLOBAL TEMP VIEW v AS SELECT 1",
+        "SET spark.sql.adaptive.enabled = false",
+    ],
+)
+def test_statements_are_refused_before_they_run(serverless: SparkSession, statement: str) -> None:
+    assert refused(lambda: serverless.sql(statement)).getCondition() in (
+        "NOT_SUPPORTED_WITH_SERVERLESS",
+        "CONFIG_NOT_AVAILABLE",
+    )
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["SELECT 'CACHE TABLE t'", "SET spark.sql.ansi.enabled = false", "SET", "REFRESH MATERIALIZED VIEW v"],
+)
+def test_other_statements_are_let_through(statement: str) -> None:
+    assert refused_statement(statement) is None
+
+
+def test_streams_must_come_to_an_end(serverless: SparkSession, tmp_path: Path) -> None:
+    serverless.range(3).write.save(str(tmp_path / "source"))
+    stream = serverless.readStream.load(str(tmp_path / "source"))
+
+    def writer(name: str) -> Any:
+        return stream.writeStream.option("checkpointLocation", str(tmp_path / name))
+
+    for unending in (writer("a"), writer("b").trigger(processingTime="1 second")):
+        error = refused(lambda w=unending: w.start(str(tmp_path / "target")))
+        assert error.getCondition() == "INFINITE_STREAMING_TRIGGER_NOT_SUPPORTED"
+    writer("c").trigger(availableNow=True).start(str(tmp_path / "target")).awaitTermination()
+    assert serverless.read.load(str(tmp_path / "target")).count() == 3
+
+
+def test_what_spark_connect_can_do_works_for_users_as_ever(serverless: SparkSession, tmp_path: Path) -> None:
+    """PySpark and Delta reach the JVM on the way; that is theirs to do."""
+    double = F.udf(lambda n: n * 2, "long")
+    frame = serverless.createDataFrame([(1,), (2,)], "id bigint").withColumn("twice", double("id"))
+    frame.write.mode("overwrite").saveAsTable("main.default.on_serverless")
+    table = DeltaTable.forName(serverless, "main.default.on_serverless")
+    table.alias("t").merge(serverless.range(1, 4).alias("s"), "t.id = s.id").whenNotMatchedInsert(
+        values={"id": "s.id", "twice": F.lit(0)}
+    ).execute()
+    assert serverless.table("main.default.on_serverless").agg(F.sum("twice")).first() == (6,)
+    assert frame.toPandas().shape == (2, 2)
+    serverless.conf.set("spark.sql.shuffle.partitions", "3")
+    frame.createOrReplaceTempView("v")
+    assert serverless.sql("SELECT count(*) FROM v").first() == (2,)
+
+
+def test_other_runtimes_refuse_nothing(spark: SparkSession, suite_settings: Settings) -> None:
+    session(suite_settings.with_(profile="serverless"))
+    classic = session(suite_settings)
+    assert classic.range(3).rdd.count() == 3
+    assert classic.sparkContext is not None
+    assert classic.range(1).cache().unpersist().count() == 1
+
+
+def test_the_check_costs_next_to_nothing(serverless: SparkSession) -> None:
+    """PySpark looks at these attributes for every column; a call to the JVM costs 100 µs and more."""
+    asking = eval("lambda frame: frame._jdf", {"__name__": "pyspark.asking"})  # as PySpark's own code asks
+    frame: DataFrame = serverless.range(1)
+    each = min(timeit.repeat(lambda: asking(frame), number=10_000, repeat=5)) / 10_000
+    assert each < 10e-6, f"{each * 1e6:.2f} µs"
+    print(f"{each * 1e6:.2f} µs a look", file=sys.stderr)
+
+
+def test_a_name_that_only_begins_like_pysparks_is_the_users(serverless: SparkSession) -> None:
+    asking = eval("lambda spark: spark._jvm", {"__name__": "pyspark_helpers.mine"})
+    assert refused(lambda: asking(serverless)).getCondition() == "JVM_ATTRIBUTE_NOT_SUPPORTED"
+    assert refusals._on
