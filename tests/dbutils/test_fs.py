@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.dbutils import DBUtils, Environment, ExecutionError
+from lakeward.dbutils.removable import is_removable
 from lakeward.session import Settings
 
 
@@ -121,15 +122,44 @@ def test_a_filled_directory_is_removed_only_with_recurse(dbutils: DBUtils, volum
     assert not volume.exists()
 
 
-def test_no_spelling_removes_the_project_or_a_home_folder(
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("/", False),
+        ("/etc", False),
+        ("/home", False),
+        ("/home/ada", False),
+        ("/home/ada/project", False),
+        ("/home/ada/project/.state", False),
+        ("/home/ada/project/out", True),
+        ("/home/ada/project/.state/dbfs/mnt/x", True),
+        ("/home/ada/projects", False),
+        ("/tmp", False),
+        ("/tmp/checkpoint", True),
+    ],
+)
+def test_only_what_is_the_lakehouses_can_be_removed(path: str, answer: bool) -> None:
+    project = Path("/home/ada/project")
+    state = project / ".state"
+    below = [Path("/"), project, state, state / "dbfs", Path("/tmp")]
+    assert is_removable(Path(path), below=below, keep=[project, state, Path("/home/ada")]) is answer
+
+
+def test_the_project_and_what_is_around_it_is_not_removed(
     dbutils: DBUtils, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for path in ("/", "file:/", str(settings.root), str(tmp_path), f"file:{settings.root}/../project", "/.."):
+    # Every path here is below the test's own folder, so that a broken guard costs nothing else.
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    other = tmp_path / "other"
+    other.mkdir()
+    for path in (tmp_path, other, settings.root, f"{settings.root}/../project", settings.state):
         with pytest.raises(ExecutionError, match="is not removed"):
-            dbutils.fs.rm(path, True)
-    with pytest.raises(ExecutionError, match="is not removed"):
-        dbutils.fs.mv(str(settings.root), "/mnt/x", True)
-    assert settings.dbfs.is_dir()
+            dbutils.fs.rm(f"file:{path}", True)
+        with pytest.raises(ExecutionError, match="is not removed"):
+            dbutils.fs.mv(f"file:{path}", "/mnt/x", True)
+    assert other.is_dir() and settings.dbfs.is_dir()
+    (settings.root / "out").mkdir()
+    assert dbutils.fs.rm(f"file:{settings.root}/out", True) is True
 
 
 def test_put_says_what_it_wrote_and_replaces_only_when_asked(

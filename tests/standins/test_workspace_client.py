@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from lakeward.dbutils import dbutils
+from lakeward.dbutils import Environment, dbutils
 from lakeward.session import Settings
-from lakeward.standins.local_workspace import ROUTES
+from lakeward.standins.local_workspace import ROUTES, respond
 
 sdk = pytest.importorskip("databricks.sdk")
 
@@ -60,7 +60,7 @@ def test_files_of_volumes_are_those_on_the_disk(client: Any, settings: Settings)
     with pytest.raises(sdk.errors.NotFound, match=r"nope does not exist"):
         client.files.download("/Volumes/main/default/landing/nope")
     with pytest.raises(sdk.errors.BadRequest, match="is not a path in a volume"):
-        client.files.upload("/Volumes/../escaped", io.BytesIO(b""))
+        client.files.download("/escaped")
     with pytest.raises(sdk.errors.BadRequest, match="is not empty"):
         client.files.delete_directory("/Volumes/main/default/landing/in")
     client.files.delete("/Volumes/main/default/landing/in/a b.csv")
@@ -140,6 +140,13 @@ def test_without_the_stand_ins_the_sdk_says_what_it_always_says(
 ) -> None:
     with pytest.raises(ValueError, match="cannot configure default credentials"):
         sdk.WorkspaceClient()
+
+
+def test_no_path_leaves_the_volumes(settings: Settings) -> None:
+    # Reading only: were the check broken, nothing could be lost.
+    environment = Environment(settings=lambda: settings)
+    status, answer = respond(environment, "GET", "/api/2.0/fs/files/Volumes/../nowhere", {}, b"")
+    assert (status, answer["error_code"]) == (400, "INVALID_PARAMETER_VALUE")
 
 
 def test_paths_of_routes_are_unique_and_begin_alike() -> None:

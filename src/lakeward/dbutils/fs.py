@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -12,6 +13,7 @@ from lakeward.dbutils.failures import ExecutionError, refused
 from lakeward.dbutils.group import Group, also_named
 from lakeward.dbutils.locations import Location, locate
 from lakeward.dbutils.mounts import MountInfo
+from lakeward.dbutils.removable import is_removable
 
 __all__ = ["FileInfo", "FileSystem"]
 
@@ -175,15 +177,23 @@ class FileSystem(Group):
         return locate(path, self._environment().paths, _CALL + function), _CALL + function
 
     def _spare(self, place: Location, call: str) -> None:
-        """On the platform a wrong path costs a DBFS folder; here it could cost somebody's disk."""
-        settings = self._environment().settings()
-        local = place.local.resolve()
-        if any(kept.resolve().is_relative_to(local) for kept in (settings.root, settings.state, Path.home())):
+        environment = self._environment()
+        settings, mapped = environment.settings(), environment.paths.entries
+        below = [settings.root, settings.state, Path(tempfile.gettempdir()), *(Path(f) for _, f in mapped)]
+        home = Path.home()
+        below = [folder for folder in below if folder != home and folder not in home.parents]
+        keep = [settings.root, settings.state, home, Path.cwd()]
+        if not is_removable(
+            place.local.resolve(),
+            below=[folder.resolve() for folder in below],
+            keep=[folder.resolve() for folder in keep],
+        ):
             raise ExecutionError(
                 call,
                 "java.io.IOException",
-                f"{place.shown} is not removed: it holds {settings.root} or a home folder.",
-                next_step="Name a folder below it.",
+                f"{place.shown} is not removed: only what lies below the lakehouse, {settings.root} or "
+                f"{tempfile.gettempdir()} is.",
+                next_step="Name a path in /Volumes or dbfs:/, or map it to a folder with --mount.",
             )
 
 
