@@ -57,6 +57,21 @@ def test_a_bundle_that_cannot_be_read_is_told_with_its_place(look: Look) -> None
     assert "databricks.yml:3" in unread.reason
 
 
+def test_variables_without_a_value_are_told_and_the_rest_is_looked_at(look: Look) -> None:
+    text = (
+        "variables:\n  host: {description: x}\n  cluster: {lookup: {cluster: x}}\n  level: {default: 1}\n"
+        + BUNDLE
+    )
+    text = text.replace("name: shop", "name: shop\nworkspace:\n  host: ${var.host}")
+    found = look({**FILES, "databricks.yml": text})
+    assert found.places("variable host") == ["databricks.yml:2:3"]
+    assert (
+        found.one("variable cluster").verdict == "refused"
+        and "BUNDLE_VAR_host" in found.one("variable host").cure
+    )
+    assert found.report.unread == () and "notebook_task" in found.of("refused")
+
+
 @pytest.mark.parametrize(
     ("resources", "profile"),
     [

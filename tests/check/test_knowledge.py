@@ -12,6 +12,7 @@ from lakeward.environments import STAND_INS
 from lakeward.jobs import KINDS
 from lakeward.pipelines import FUNCTIONS, MODULES, Function
 from lakeward.session import CONNECT_MODULES, SERVERLESS_LIMITS, SERVERLESS_NAMES
+from lakeward.sql import CONSTRUCTS, PHRASES, Construct, Phrase
 from lakeward.standins import NAMES, SERVED
 from tests.check.conftest import Look
 
@@ -124,3 +125,19 @@ def test_modules_and_names_that_are_served_run() -> None:
 )
 def test_a_path_is_mapped_or_needs_a_folder(path: str, expected: Verdict | None) -> None:
     assert verdict("path", path) == expected
+
+
+@pytest.mark.parametrize("row", CONSTRUCTS, ids=lambda row: row.name)
+def test_a_construct_of_the_sql_front_end_has_the_verdict_of_its_row(row: Construct, look: Look) -> None:
+    expected = {"as is": "runs_as_is", "refused": "refused"}.get(row.verdict, "runs_with_lakeward")
+    assert verdict("sql", row.name) == expected
+    found = look({"q.sql": row.example}).verdicts()
+    if row.verdict == "refused" or row.statement is not None or row.edits is not None:
+        assert found[f"SQL {row.name}"] == expected
+    assert "refused" not in found.values() or row.verdict == "refused"
+
+
+@pytest.mark.parametrize("phrase", PHRASES, ids=lambda phrase: phrase.name)
+def test_a_phrase_is_found_in_its_example(phrase: Phrase, look: Look) -> None:
+    expected = {"as is": "runs_as_is", "refused": "refused"}.get(phrase.verdict, "fails_on_serverless")
+    assert look({"q.sql": f"-- one\n{phrase.example};"}).verdicts()[f"SQL {phrase.name}"] == expected

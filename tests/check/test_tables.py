@@ -77,6 +77,13 @@ def test_a_parameter_hides_a_constant_of_its_name(look: Look) -> None:
 def test_live_is_no_schema(look: Look) -> None:
     text = "import dlt\n@dlt.table\ndef a(): pass\n@dlt.table\ndef b():\n    return spark.table('LIVE.a')\n"
     assert look(text).of("needs_seed") == []
+    assert look(text.replace("LIVE.a", "LIVE.c")).of("needs_seed") == ["table c"]
+
+
+def test_a_hole_meets_what_it_stands_for_and_no_more(look: Look) -> None:
+    files = {"make.py": "df.write.saveAsTable(f'main.gold.{env}_orders')\n"}
+    reads = "spark.table('main.gold.dev_orders')\nspark.table('main.gold.dev_orders_old')\n"
+    assert look({**files, "read.py": reads}).of("needs_seed") == ["table main.gold.dev_orders_old"]
 
 
 @pytest.mark.parametrize(

@@ -42,12 +42,14 @@ def load(
     *,
     user: str | None = None,
     environ: Mapping[str, str] = os.environ,
+    assumed: str | None = None,
 ) -> Bundle:
     """Return the bundle in folder `root` as its `target`.
 
     Without `target`, DATABRICKS_BUNDLE_TARGET names it, else the file's default does. `variables` are
-    values from the command line; `user` is who deploys (default: USER). Raises BundleError with file, line
-    and column for everything that cannot be read.
+    values from the command line; `user` is who deploys (default: USER); `assumed` is the value of every
+    variable that has none, for those who only look at a bundle. Raises BundleError with file, line and
+    column for everything that cannot be read.
     """
     root = root.resolve()
     tree = includes.read(root)
@@ -58,6 +60,7 @@ def load(
         given=variables,
         user=user or environ.get("USER") or environ.get("LOGNAME") or _login(),
         environ=environ,
+        assumed=assumed,
     )
 
 
@@ -71,6 +74,7 @@ def resolved(
     environ: Mapping[str, str],
     confined: bool = True,
     called: str | None = None,
+    assumed: str | None = None,
 ) -> Bundle:
     """Return `tree`, the merged files of a bundle, as the resolved bundle of `target`; see `load`.
 
@@ -89,7 +93,7 @@ def resolved(
     explicit_root = section is not None and section.get("root_path") is not None
     tree = workspace.with_defaults(tree, user)
     own = variables.read_overrides(root, chosen)
-    tree = variables.assign(tree, given=given, environ=environ, overrides=own, target=chosen)
+    tree = variables.assign(tree, given=given, environ=environ, overrides=own, target=chosen, assumed=assumed)
     tree = references.resolve(tree, _EARLY)
     tree = paths.relative_to_root(tree, confined=confined)
     tree = inherit_run_as(tree)

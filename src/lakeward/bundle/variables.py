@@ -50,12 +50,14 @@ def assign(
     environ: Mapping[str, str],
     overrides: Node | None,
     target: str,
+    assumed: str | None = None,
 ) -> Node:
     """Return `tree` with `variables.<name>.value` set for each variable.
 
-    `given` are the values of the command line, `overrides` the content of the overrides file. Raises
-    BundleError for a value of an undeclared variable (VARIABLE_UNKNOWN), a variable that nothing gives a
-    value (VARIABLE_UNASSIGNED), and forms that a variable cannot take.
+    `given` are the values of the command line, `overrides` the content of the overrides file, `assumed`
+    the value of every variable that has none (without it that is an error). Raises BundleError for a value
+    of an undeclared variable (VARIABLE_UNKNOWN), a variable that nothing gives a value
+    (VARIABLE_UNASSIGNED), and forms that a variable cannot take.
     """
     declared = tree.children["variables"]
     known = declared.children
@@ -74,7 +76,13 @@ def assign(
             raise failure("VARIABLE_UNKNOWN", value.position, message, next_step=next_step)
     values = {
         name: _with_value(
-            name, node, given.get(name), environ.get(f"BUNDLE_VAR_{name}"), own.get(name), target
+            name,
+            node,
+            given.get(name),
+            environ.get(f"BUNDLE_VAR_{name}"),
+            own.get(name),
+            target,
+            assumed,
         )
         for name, node in known.items()
     }
@@ -82,7 +90,13 @@ def assign(
 
 
 def _with_value(
-    name: str, node: Node, given: str | None, environment: str | None, own: Node | None, target: str
+    name: str,
+    node: Node,
+    given: str | None,
+    environment: str | None,
+    own: Node | None,
+    target: str,
+    assumed: str | None,
 ) -> Node:
     if node.value is not None and not isinstance(node.value, dict):
         message = f"the variable `{name}` is declared by a mapping (`default:`, `description:`, `type:`)."
@@ -100,12 +114,14 @@ def _with_value(
         value = Node(environment, node.position)
     elif own is not None:
         value = own
-    elif node.get("lookup") is not None:
+    elif node.get("lookup") is not None and assumed is None:
         message = f"the variable `{name}` looks up an id in a workspace, and there is none here."
         next_step = f"Give its value: --var {name}=…, BUNDLE_VAR_{name}, or the overrides file."
         raise failure("VARIABLE_LOOKUP", node.position, message, next_step=next_step)
     elif "default" in node.children and node.children["default"].value is not None:
         value = node.children["default"]
+    elif assumed is not None:
+        return Node({**node.children, "value": Node(assumed, node.position)}, node.position)
     else:
         message = f"the variable `{name}` has no value."
         next_step = (

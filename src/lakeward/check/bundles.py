@@ -12,13 +12,20 @@ from lakeward.errors import LakewardError
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle, Position
 
-__all__ = ["uses_in_bundle"]
+__all__ = ["UNASSIGNED", "uses_in_bundle"]
+
+UNASSIGNED = "lakeward-no-value"
+"""What variables that nothing gives a value are taken to be, so that the rest can be looked at."""
 
 
 def uses_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Use]:
     """The uses in one target; `prefix` leads from the folder that is checked to the bundle's."""
     from lakeward.jobs import tasks_of
 
+    for name, variable in (bundle.config.get("variables") or {}).items():
+        if variable.get("value") == UNASSIGNED:
+            cure = f"Give it a value: `--var {name}=…`, or the environment variable BUNDLE_VAR_{name}."
+            yield Use("task", f"variable {name}", _place(bundle, prefix, "variables", name), cure)
     for key, job in bundle.jobs.items():
         for number, task in enumerate(job.get("tasks") or ()):
             kinds = [name for name in task if name.endswith("_task") and task[name] is not None]

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakeward.check.bundles import uses_in_bundle
+from lakeward.check.bundles import UNASSIGNED, uses_in_bundle
 from lakeward.check.files import SourceFile, files_below
 from lakeward.check.knowledge import KNOWLEDGE, judged
 from lakeward.check.model import Place, Report, Unread, Use
 from lakeward.check.reading import Unreadable, content_of, uses_in
 from lakeward.check.requirements import requirements_in
 from lakeward.check.tables import seeds_needed
-from lakeward.errors import BundleError, ConfigurationError, LakewardError
+from lakeward.errors import ConfigurationError, LakewardError
 
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle
@@ -91,9 +91,7 @@ def _bundle(
 
     prefix = file.name.rpartition("/")[0]
     try:
-        bundle: Bundle = load(file.path.parent, environ=environ)
-    except BundleError as error:
-        return [], Unread(Place(file.name), str(error))
+        bundle: Bundle = load(file.path.parent, environ=environ, assumed=UNASSIGNED)
     except (LakewardError, OSError, ValueError, RecursionError) as error:
         return [], Unread(Place(file.name), str(error))
     runtime = runtime_of(bundle)

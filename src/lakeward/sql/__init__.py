@@ -13,6 +13,7 @@ from lakeward.sql.construct import Construct, Verdict
 from lakeward.sql.constructs import CONSTRUCTS
 from lakeward.sql.document import as_markdown
 from lakeward.sql.outcome import Command, Edit, Edits, Outcome, Refusal, applied
+from lakeward.sql.phrases import PHRASES, Phrase
 from lakeward.sql.rewrite import constructs_in, rewrite
 
 if TYPE_CHECKING:
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONSTRUCTS",
+    "PHRASES",
     "Command",
     "Construct",
     "Edit",
     "Edits",
     "Outcome",
+    "Phrase",
     "Refusal",
     "Verdict",
     "applied",

@@ -83,14 +83,16 @@ _NOT_AN_ALIAS = frozenset(
 
 def scan_sql(text: Text, sink: Sink) -> None:
     """Hand over the uses in all statements of `text`. Raises ValueError for what is no SQL at all."""
-    for statement in statements(text.value):
-        names = words(statement)
-        if not names or names[0] == "SHOW":
-            continue
+    for each in statements(text.value):
+        statement, names = each.tokens, words(each.tokens)
 
         def use(kind: Kind, name: str, at: int, of: list[Token] = statement) -> None:
             sink.emit(kind, name, *text.place(of[at].start))
 
+        for at, name in constructs_in(each.text, names):
+            use("sql", name, at)
+        if names[0] == "SHOW":
+            continue
         known = set(_common_tables(statement, names))
         for at, parts in _made(statement, names):
             use("creates", ".".join(parts), at)
@@ -101,8 +103,6 @@ def scan_sql(text: Text, sink: Sink) -> None:
                 use("path", parts[1], at)
             else:
                 use("reads", ".".join(parts), at)
-        for at, name in constructs_in(names):
-            use("sql", name, at)
 
 
 def _common_tables(statement: list[Token], names: list[str]) -> Iterator[str]:

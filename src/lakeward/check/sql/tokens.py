@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lakeward.check.code.values import HOLE
 
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
-__all__ = ["name_at", "statements", "words"]
+__all__ = ["Statement", "name_at", "statements", "words"]
 
 # `${var}`, `{{ expression }}`, `{% statement %}`, `{# comment #}`, `{name}` and `$name`.
 _TEMPLATES = re.compile(r"\$\{[^}]*\}|\{\{.*?\}\}|\{[%#].*?[%#]\}|\{\w*\}|\$\w+", re.DOTALL)
 
 
-def statements(sql: str) -> list[list[Token]]:
-    """The tokens of each statement; positions are those in `sql`. Raises ValueError for what is no SQL."""
+@dataclass(frozen=True)
+class Statement:
+    """One statement: its tokens, whose places are those in the whole text, and its own text."""
+
+    tokens: list[Token]
+    text: str
+
+
+def statements(sql: str) -> list[Statement]:
+    """The statements of a text, templates in it made into holes. Raises ValueError for what is no SQL."""
     from sqlglot.errors import TokenError
 
+    filled = _TEMPLATES.sub(_hole, sql)
     try:
-        tokens = _dialect().tokenize(_TEMPLATES.sub(_hole, sql))
+        tokens = _tokenizer().tokenize(filled)
     except TokenError as error:
         raise ValueError(str(error).splitlines()[0]) from None
     found: list[list[Token]] = [[]]
@@ -31,7 +41,7 @@ def statements(sql: str) -> list[list[Token]]:
             found.append([])
         else:
             found[-1].append(token)
-    return [each for each in found if each]
+    return [Statement(each, filled[each[0].start : each[-1].end + 1]) for each in found if each]
 
 
 def words(statement: list[Token]) -> list[str]:
@@ -67,7 +77,11 @@ def _hole(match: re.Match[str]) -> str:
 
 
 @cache
-def _dialect() -> Any:
+def _tokenizer() -> Any:
     from sqlglot.dialects.databricks import Databricks
 
-    return Databricks()
+    class Tokenizer(Databricks.Tokenizer):
+        # SHOW, VACUUM … would otherwise swallow everything up to the next semicolon.
+        COMMANDS: ClassVar[set[Any]] = set()
+
+    return Tokenizer()

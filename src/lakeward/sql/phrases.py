@@ -1,0 +1,168 @@
+"""SQL of the platform that the front end leaves to Spark, known by its words: what Spark and Delta run
+by themselves, what serverless compute refuses, and what nobody runs here yet.
+
+For those who only look at SQL (`lakeward check`). A test tries every example on a session.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["PHRASES", "Phrase"]
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """One construct, the words that it is known by (any of them), and a statement that has it.
+
+    `first`: the words count only where a statement begins. `instead` is the sentence that helps.
+    """
+
+    name: str
+    words: tuple[tuple[str, ...], ...]
+    verdict: Literal["as is", "refused", "not on serverless"]
+    example: str
+    instead: str = ""
+    first: bool = False
+
+
+def _as_is(name: str, example: str, *phrases: str, first: bool = False) -> Phrase:
+    return Phrase(name, _words(*(phrases or (name,))), "as is", example, first=first)
+
+
+def _refused(name: str, example: str, instead: str, *phrases: str, first: bool = False) -> Phrase:
+    return Phrase(name, _words(*(phrases or (name,))), "refused", example, instead, first)
+
+
+def _function(name: str, instead: str = "", example: str = "") -> Phrase:
+    words = _words(f"{name}(")
+    return Phrase(f"{name}()", words, "refused", example or f"SELECT {name}('a')", instead or _PLATFORM)
+
+
+def _words(*phrases: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(phrase.upper().replace("(", " (").split()) for phrase in phrases)
+
+
+_NOT_YET = "it cannot be run here yet"
+_PIPELINE = "pipeline sources in SQL cannot be run yet: write the dataset as a Python function"
+_RIGHTS = "nothing is enforced here, and the statement fails: run it on the platform alone"
+_PLATFORM = "the function is the platform's own: keep it in a view that tests replace"
+
+PHRASES: tuple[Phrase, ...] = (
+    _as_is("MERGE", "MERGE INTO t USING u ON t.id = u.id WHEN MATCHED THEN DELETE", "MERGE INTO", first=True),
+    _as_is("OPTIMIZE", "OPTIMIZE t ZORDER BY (id)", first=True),
+    _as_is("VACUUM", "VACUUM t", first=True),
+    _as_is("RESTORE", "RESTORE TABLE t TO VERSION AS OF 0", first=True),
+    _as_is("REORG TABLE", "REORG TABLE t APPLY (PURGE)", first=True),
+    _as_is("DESCRIBE HISTORY", "DESCRIBE HISTORY t", "DESCRIBE HISTORY", "DESC HISTORY", first=True),
+    _as_is("DESCRIBE DETAIL", "DESCRIBE DETAIL t", "DESCRIBE DETAIL", "DESC DETAIL", first=True),
+    _as_is("CONVERT TO DELTA", "CONVERT TO DELTA parquet.`/x`", first=True),
+    _as_is("SHALLOW CLONE", "CREATE TABLE v SHALLOW CLONE t"),
+    _as_is("time travel", "SELECT * FROM t VERSION AS OF 0", "VERSION AS OF", "TIMESTAMP AS OF"),
+    _as_is("table_changes()", "SELECT * FROM table_changes('t', 0)", "table_changes("),
+    _as_is("QUALIFY", "SELECT id FROM t QUALIFY row_number() OVER (ORDER BY id) = 1"),
+    _as_is("GROUP BY ALL", "SELECT id, count(*) FROM t GROUP BY ALL"),
+    _as_is("USING DELTA", "CREATE TABLE v (id INT) USING DELTA"),
+    Phrase(
+        "CACHE TABLE",
+        _words("CACHE TABLE", "CACHE LAZY TABLE", "UNCACHE TABLE"),
+        "not on serverless",
+        "CACHE TABLE t",
+        "NOT_SUPPORTED_WITH_SERVERLESS there: leave it out, or write a table",
+        first=True,
+    ),
+    Phrase(
+        "GLOBAL TEMPORARY VIEW",
+        _words("GLOBAL TEMP VIEW", "GLOBAL TEMPORARY VIEW"),
+        "not on serverless",
+        "CREATE OR REPLACE GLOBAL TEMP VIEW phrases_of_all AS SELECT 1 AS a",
+        "NOT_SUPPORTED_WITH_SERVERLESS there: make a temporary view of the session, or a table",
+    ),
+    _refused(
+        "COPY INTO",
+        "COPY INTO t FROM '/x' FILEFORMAT = JSON",
+        "it cannot be run here yet: read the files with Auto Loader",
+        first=True,
+    ),
+    _refused(
+        "read_files()",
+        "SELECT * FROM read_files('/x')",
+        "it cannot be run here yet: read the files with spark.read or Auto Loader",
+        "read_files(",
+    ),
+    _refused(
+        "cloud_files()",
+        "SELECT * FROM cloud_files('/x', 'json')",
+        "it cannot be run here yet: use Auto Loader in a Python source",
+        "cloud_files(",
+    ),
+    _refused(
+        "CREATE STREAMING TABLE",
+        "CREATE OR REFRESH STREAMING TABLE s AS SELECT * FROM STREAM t",
+        _PIPELINE,
+        *("CREATE STREAMING TABLE", "REFRESH STREAMING TABLE"),
+        *("CREATE STREAMING LIVE TABLE", "REFRESH STREAMING LIVE TABLE"),
+    ),
+    _refused(
+        "CREATE MATERIALIZED VIEW",
+        "CREATE MATERIALIZED VIEW m AS SELECT * FROM t",
+        _PIPELINE,
+        *("CREATE MATERIALIZED VIEW", "REPLACE MATERIALIZED VIEW", "REFRESH MATERIALIZED VIEW"),
+    ),
+    _refused(
+        "CREATE LIVE TABLE",
+        "CREATE LIVE TABLE l AS SELECT * FROM t",
+        _PIPELINE,
+        *("CREATE LIVE TABLE", "REFRESH LIVE TABLE", "CREATE LIVE VIEW", "CREATE TEMPORARY LIVE VIEW"),
+    ),
+    _refused(
+        "AUTO CDC",
+        "APPLY CHANGES INTO t FROM STREAM u KEYS (id) SEQUENCE BY id",
+        "AUTO CDC is not there yet",
+        *("APPLY CHANGES INTO", "AUTO CDC INTO"),
+    ),
+    _refused("DENY", "DENY SELECT ON TABLE t TO u", _RIGHTS, first=True),
+    _refused(
+        "CREATE FUNCTION",
+        "CREATE FUNCTION plus(x INT) RETURNS INT RETURN x + 1",
+        "functions that stay cannot be made here yet: CREATE TEMPORARY FUNCTION can",
+        *("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION"),
+        first=True,
+    ),
+    _refused(
+        "PREDICTIVE OPTIMIZATION",
+        "ALTER TABLE t ENABLE PREDICTIVE OPTIMIZATION",
+        "leave it out: files are never rewritten by themselves here",
+    ),
+    _refused(
+        "PRIMARY KEY",
+        "CREATE TABLE k (id INT NOT NULL, CONSTRAINT pk PRIMARY KEY (id))",
+        "keys cannot be declared here yet",
+        *("PRIMARY KEY", "FOREIGN KEY"),
+    ),
+    _refused("ROW FILTER", "ALTER TABLE t SET ROW FILTER f ON (id)", _RIGHTS),
+    _refused("column mask", "ALTER TABLE t ALTER COLUMN id SET MASK f", _RIGHTS, "SET MASK"),
+    _refused(
+        "ANALYZE TABLE",
+        "ANALYZE TABLE t COMPUTE STATISTICS",
+        "leave it out: tables have no statistics of their own here",
+        first=True,
+    ),
+    _function("event_log", "read the event log with `lakeward events`", "SELECT * FROM event_log('x')"),
+    _function("read_kafka", _NOT_YET, "SELECT * FROM read_kafka(subscribe => 'x')"),
+    _function("vector_search", example="SELECT * FROM vector_search(query => 'x')"),
+    _function("secret", "read it with dbutils.secrets.get", "SELECT secret('a', 'b')"),
+    _function("getdate", "use now() or current_timestamp()", "SELECT getdate()"),
+    _function("iff", "use if() or CASE", "SELECT iff(true, 1, 2)"),
+    _function("charindex", "use locate() or position()", "SELECT charindex('a', 'b')"),
+    _function("current_metastore", example="SELECT current_metastore()"),
+    _function("current_version", example="SELECT current_version()"),
+    *(
+        _function(name)
+        for name in (
+            *("is_member", "is_account_group_member", "http_request", "ai_query", "ai_classify"),
+            *("ai_extract", "ai_gen", "ai_summarize", "ai_translate", "ai_similarity"),
+        )
+    ),
+)
