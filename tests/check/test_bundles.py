@@ -108,6 +108,14 @@ def test_pins_are_read_from_every_kind_of_file(look: Look, name: str, text: str)
     assert list(found.verdicts().values()) == ["differs"] and "pyspark" in found.report.findings[0].construct
 
 
+def test_what_lakeward_test_leaves_out_is_told_in_its_own_words(look: Look) -> None:
+    from lakeward.environments import STAND_INS
+
+    for name, stand_in in STAND_INS.items():
+        cure = look({"requirements.txt": f"{name}==0.1\n"}).report.findings[0].cure
+        assert cure == f"`lakeward test` leaves it out: {stand_in.why}."
+
+
 @pytest.mark.parametrize(
     ("version", "fits"), [("^3.5", False), ("~4.1", False), ("^4.1", True), ("~4", True)]
 )

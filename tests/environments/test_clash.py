@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from lakeward.cli.beside import refuse_or_warn
 from lakeward.environments import CLASH, clash, cure
+from lakeward.errors import SetupError
 from tests.environments.conftest import Machine, write
 
 
@@ -74,6 +76,11 @@ def test_the_tests_of_a_repository_are_not_refused_and_the_overwritten_spark_sta
     # Without a network the Spark that is not taken along cannot come from anywhere else.
     assert ran.stderr.startswith("warning: [DATABRICKS_CONNECT_INSTALLED]")
     assert "[DEPENDENCY_NOT_FOUND] The package index has no pyspark==4.2.0" in ran.stderr
+
+
+def test_windows_is_sent_to_its_linux() -> None:
+    with pytest.raises(SetupError, match=r"WINDOWS_NOT_SUPPORTED.*wsl --install"):
+        refuse_or_warn("check", system="nt")
 
 
 def test_help_is_given_all_the_same(beside: Path) -> None:

@@ -1,6 +1,8 @@
-"""What stands beside lakeward in this environment and cannot: said once, before a command begins."""
+"""What lakeward cannot stand beside, and where it cannot run: said once, before a command begins."""
 
 from __future__ import annotations
+
+import os
 
 import click
 
@@ -13,11 +15,17 @@ __all__ = ["refuse_or_warn"]
 WITHOUT_SPARK = frozenset({"bundle", "check", "init", "stop", "test"})
 
 
-def refuse_or_warn(command: str | None) -> None:
+def refuse_or_warn(command: str | None, *, system: str = os.name) -> None:
     """Say that Databricks Connect is installed here: a warning where `command` does not need Spark.
 
-    Raises SetupError(DATABRICKS_CONNECT_INSTALLED) where it does.
+    Raises SetupError: DATABRICKS_CONNECT_INSTALLED where it does, WINDOWS_NOT_SUPPORTED outside of WSL.
     """
+    if system == "nt":
+        raise SetupError(
+            "WINDOWS_NOT_SUPPORTED",
+            "lakeward runs on Linux and macOS, and on Windows inside the Windows Subsystem for Linux.",
+            next_step="Call `wsl --install`, then the same command in its terminal.",
+        )
     version = clash()
     if version is None:
         return

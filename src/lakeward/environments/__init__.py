@@ -2,7 +2,7 @@
 
 `prepare` gives the one of a folder, made and cached when it is not there; `clash` tells of a package in this
 environment that cannot stand beside lakeward, and `cure` what to do. `STAND_INS` are the packages that
-lakeward stands in for.
+lakeward stands in for; `as_markdown` is the documentation's table of them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from lakeward.environments.clash import CLASH, clash, cure
 
 if TYPE_CHECKING:
+    from lakeward.environments.document import as_markdown
     from lakeward.environments.preparing import Environment, NoTests, prepare
     from lakeward.environments.stand_ins import STAND_INS
 
-__all__ = ["CLASH", "STAND_INS", "Environment", "NoTests", "clash", "cure", "prepare"]
+__all__ = ["CLASH", "STAND_INS", "Environment", "NoTests", "as_markdown", "clash", "cure", "prepare"]
 
-_WHERE = {"STAND_INS": "stand_ins"}
+_WHERE = {"STAND_INS": "stand_ins", "as_markdown": "document"}
 
 
 def __getattr__(name: str) -> Any:

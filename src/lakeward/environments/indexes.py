@@ -59,6 +59,7 @@ def _files(environ: Mapping[str, str]) -> Iterator[Path]:
         return
     home = Path(environ.get("HOME") or Path.home())
     yield Path("/etc/pip.conf")
+    yield Path("/Library/Application Support/pip/pip.conf")
     yield home / ".pip" / "pip.conf"
     yield home / "Library" / "Application Support" / "pip" / "pip.conf"
     yield Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "pip" / "pip.conf"

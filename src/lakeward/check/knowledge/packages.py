@@ -16,11 +16,11 @@ def requirement(use: Use) -> Fact | None:
     from lakeward.environments import STAND_INS
 
     name = re.sub(r"[-_.]+", "-", use.name).lower()
-    why = {str(package): reason for package, reason in STAND_INS.items()}.get(name)
-    if why is None or _admits(name, use.detail or ""):
+    stand_in = {str(package): each for package, each in STAND_INS.items()}.get(name)
+    if stand_in is None or _admits(name, use.detail or ""):
         return None
     shown = f"package {name}{use.detail or ''}"
-    return Fact(shown, "differs", f"`lakeward test` leaves it out: {why}.")
+    return Fact(shown, "differs", f"`lakeward test` leaves it out: {stand_in.why}.")
 
 
 def _admits(name: str, specifier: str) -> bool:
