@@ -11,7 +11,7 @@ from lakeward.dbutils import FUNCTIONS as DBUTILS
 from lakeward.environments import STAND_INS
 from lakeward.jobs import KINDS
 from lakeward.pipelines import FUNCTIONS, MODULES, Function
-from lakeward.session import CONNECT_MODULES, SERVERLESS_LIMITS, SERVERLESS_NAMES
+from lakeward.session import CONNECT_MODULES, SERVERLESS_LIMITS, SERVERLESS_NAMES, refused_statement
 from lakeward.sql import CONSTRUCTS, PHRASES, Construct, Phrase
 from lakeward.standins import NAMES, SERVED
 from tests.check.conftest import Look
@@ -69,6 +69,37 @@ def test_limits_of_serverless_are_told_with_the_platforms_condition(look: Look) 
         (finding,) = [each for each in found.report.findings if each.place.line == number]
         assert finding.verdict == "fails_on_serverless" and limit.condition in finding.cure
         assert finding.construct == f"{limit.owner}.{limit.name}"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "cache lazy table t",
+        "uncache table t",
+        "refresh table t",
+        "create or replace global temp view v as select 1",
+        "set spark.sql.adaptive.enabled = false",
+    ],
+)
+def test_statements_that_serverless_refuses_are_told(sql: str, look: Look) -> None:
+    limit = refused_statement(sql)
+    found = look({"q.sql": f"select 1;\n-- now\n{sql};"})
+    (finding,) = found.report.of("fails_on_serverless")
+    assert limit is not None and limit.subject in finding.construct and limit.condition in finding.cure
+    assert str(finding.place) == "q.sql:3:1"
+
+
+def test_streams_with_a_trigger_that_serverless_lacks_are_told(look: Look) -> None:
+    found = look("""\
+df.writeStream.trigger(availableNow=True).toTable("a")
+df.writeStream.trigger(processingTime="1 minute").toTable("b")
+df.writeStream.format("delta").start("/x")
+writer = df.writeStream
+writer.start("/y")
+""")
+    assert [(each.construct, each.place.line) for each in found.report.of("fails_on_serverless")] == [
+        ("trigger(processingTime=…)", 2), ("a stream without a trigger", 3)
+    ]  # fmt: skip
 
 
 def test_a_task_runs_when_the_runner_has_its_kind() -> None:
@@ -139,5 +170,5 @@ def test_a_construct_of_the_sql_front_end_has_the_verdict_of_its_row(row: Constr
 
 @pytest.mark.parametrize("phrase", PHRASES, ids=lambda phrase: phrase.name)
 def test_a_phrase_is_found_in_its_example(phrase: Phrase, look: Look) -> None:
-    expected = {"as is": "runs_as_is", "refused": "refused"}.get(phrase.verdict, "fails_on_serverless")
+    expected = "refused" if phrase.verdict == "refused" else "runs_as_is"
     assert look({"q.sql": f"-- one\n{phrase.example};"}).verdicts()[f"SQL {phrase.name}"] == expected

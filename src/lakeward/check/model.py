@@ -6,7 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-__all__ = ["VERDICTS", "Fact", "Finding", "Kind", "Place", "Report", "Unread", "Use", "Verdict"]
+__all__ = [
+    "VERDICTS",
+    "WITHOUT_TRIGGER",
+    "Fact",
+    "Finding",
+    "Kind",
+    "Place",
+    "Report",
+    "Unread",
+    "Use",
+    "Verdict",
+]
 
 Verdict = Literal[
     "runs_as_is", "runs_with_lakeward", "differs", "needs_seed", "fails_on_serverless", "refused"
@@ -29,8 +40,12 @@ Kind = Literal[
     "requirement",
     "spark",
     "sql",
+    "statement",
     "task",
 ]
+
+WITHOUT_TRIGGER = "without a trigger"
+"""The detail of a stream that is started in the chain that began it, and was given no trigger there."""
 
 
 @dataclass(frozen=True, order=True)

@@ -29,7 +29,7 @@ def what_will_run(report: Report) -> str:
         return "There is nothing here that lakeward could run."
     if not report.findings and not unread:
         return f"Nothing of Databricks was found in {_many(files, 'file')}: they run as they are."
-    refused = {finding.place.file for finding in report.findings if finding.verdict == "refused"}
+    refused = {finding.place.file for finding in report.blocking if finding.verdict != "needs_seed"}
     stopped = [file for file in refused if file.endswith(_SUFFIXES) and file not in broken]
     sentence = f"{files - len(stopped) - len(broken):,} of {_many(files, 'file')} will run"
     if stopped:

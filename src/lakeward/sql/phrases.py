@@ -1,5 +1,5 @@
 """SQL of the platform that the front end leaves to Spark, known by its words: what Spark and Delta run
-by themselves, what serverless compute refuses, and what nobody runs here yet.
+by themselves, and what nobody runs here yet.
 
 For those who only look at SQL (`lakeward check`). A test tries every example on a session.
 """
@@ -21,7 +21,7 @@ class Phrase:
 
     name: str
     words: tuple[tuple[str, ...], ...]
-    verdict: Literal["as is", "refused", "not on serverless"]
+    verdict: Literal["as is", "refused"]
     example: str
     instead: str = ""
     first: bool = False
@@ -64,21 +64,6 @@ PHRASES: tuple[Phrase, ...] = (
     _as_is("QUALIFY", "SELECT id FROM t QUALIFY row_number() OVER (ORDER BY id) = 1"),
     _as_is("GROUP BY ALL", "SELECT id, count(*) FROM t GROUP BY ALL"),
     _as_is("USING DELTA", "CREATE TABLE v (id INT) USING DELTA"),
-    Phrase(
-        "CACHE TABLE",
-        _words("CACHE TABLE", "CACHE LAZY TABLE", "UNCACHE TABLE"),
-        "not on serverless",
-        "CACHE TABLE t",
-        "NOT_SUPPORTED_WITH_SERVERLESS there: leave it out, or write a table",
-        first=True,
-    ),
-    Phrase(
-        "GLOBAL TEMPORARY VIEW",
-        _words("GLOBAL TEMP VIEW", "GLOBAL TEMPORARY VIEW"),
-        "not on serverless",
-        "CREATE OR REPLACE GLOBAL TEMP VIEW phrases_of_all AS SELECT 1 AS a",
-        "NOT_SUPPORTED_WITH_SERVERLESS there: make a temporary view of the session, or a table",
-    ),
     _refused(
         "COPY INTO",
         "COPY INTO t FROM '/x' FILEFORMAT = JSON",

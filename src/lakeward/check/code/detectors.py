@@ -8,7 +8,7 @@ import re
 from lakeward.check.code.chains import Link, entries
 from lakeward.check.code.environment import Environment
 from lakeward.check.code.values import HOLE, Text, text_of
-from lakeward.check.model import Kind
+from lakeward.check.model import WITHOUT_TRIGGER, Kind
 from lakeward.check.sink import Sink
 
 __all__ = ["chain", "imported", "options_in", "text"]
@@ -21,9 +21,7 @@ _PATHS = re.compile(
     r"[^\s'\"]+"
 )
 _BUILTINS = frozenset(("display", "displayHTML", "sc", "sqlContext", "getArgument"))
-_SPARK_KINDS = frozenset(
-    ("spark", "frame", "catalog", "context", "rdd", "streams", "delta_table", "stream_writer", "builder")
-)
+_SPARK_KINDS = frozenset(("spark", "frame", "catalog", "context_class", "stream_writer", "builder"))
 _READS = {
     ("spark", "table"): 0,
     ("reader", "table"): 0,
@@ -85,7 +83,10 @@ def chain(root: ast.expr, links: list[Link], environment: Environment, sink: Sin
         if owner is None or not link.name:
             continue
         if owner in _SPARK_KINDS:
-            sink.emit("spark", f"{owner}.{link.name}", link.line, link.column, _keyword(link))
+            detail = _keyword(link)
+            if owner == "stream_writer" and link.name in ("start", "toTable"):
+                detail = _untriggered(links)
+            sink.emit("spark", f"{owner}.{link.name}", link.line, link.column, detail)
         _tables(owner, link, environment, sink)
         if owner == "conf" and link.name in ("get", "set"):
             _conf(link, environment, sink)
@@ -200,3 +201,8 @@ def _value(node: ast.expr, environment: Environment) -> str | None:
 def _keyword(link: Link) -> str | None:
     """The names of the keywords that a step is called with, for those where they matter."""
     return ",".join(sorted(name for name, _ in link.keywords())) or None if link.call else None
+
+
+def _untriggered(links: list[Link]) -> str | None:
+    names = {link.name for link in links}
+    return WITHOUT_TRIGGER if "writeStream" in names and "trigger" not in names else None

@@ -39,6 +39,7 @@ KNOWLEDGE: Mapping[Kind, Judge] = {
     "requirement": packages.requirement,
     "spark": session.attribute,
     "sql": sql.construct,
+    "statement": session.statement,
     "task": jobs.task,
 }
 

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from lakeward.check.knowledge.words import NOTHING, SERVED
-from lakeward.check.model import Fact, Use
-from lakeward.session import CONNECTORS, SERVERLESS_LIMITS, SERVERLESS_SETTINGS
+from lakeward.check.model import WITHOUT_TRIGGER, Fact, Use
+from lakeward.session import (
+    CONNECTORS,
+    SERVERLESS_LIMITS,
+    SERVERLESS_SETTINGS,
+    SERVERLESS_TRIGGERS,
+    refused_statement,
+)
 
-__all__ = ["attribute", "data_format", "setting"]
+__all__ = ["attribute", "data_format", "setting", "statement"]
 
-_OWNERS = {"spark": "SparkSession", "frame": "DataFrame", "catalog": "Catalog"}
+_OWNERS = {
+    "spark": "SparkSession",
+    "frame": "DataFrame",
+    "catalog": "Catalog",
+    "context_class": "SparkContext",
+}
 _LIMITS = {(limit.owner, limit.name): limit for limit in SERVERLESS_LIMITS}
-_TRIGGERS = ("processingTime", "continuous", "realTime")
+_TRIGGER = "INFINITE_STREAMING_TRIGGER_NOT_SUPPORTED there: use trigger(availableNow=True)."
 
 
 def attribute(use: Use) -> Fact | None:
@@ -20,16 +31,30 @@ def attribute(use: Use) -> Fact | None:
         return Fact(
             "SparkSession.builder", "runs_with_lakeward", "Nothing to do: it gives lakeward's session."
         )
-    if owner == "stream_writer" and name == "trigger":
-        given = [each for each in (use.detail or "").split(",") if each in _TRIGGERS]
-        if given:
-            cure = "INFINITE_STREAMING_TRIGGER_NOT_SUPPORTED there: use trigger(availableNow=True)."
-            return Fact(f"trigger({given[0]}=…)", "fails_on_serverless", cure)
-        return None
+    if owner == "stream_writer":
+        return _trigger(name, use.detail)
     limit = _LIMITS.get((_OWNERS.get(owner, ""), name))
     if limit is None:
         return None
     return Fact(f"{limit.owner}.{name}", "fails_on_serverless", f"{limit.condition} there: {limit.instead}.")
+
+
+def _trigger(step: str, detail: str | None) -> Fact | None:
+    given = (detail or "").split(",")
+    if step == "trigger" and detail is not None and not any(each in SERVERLESS_TRIGGERS for each in given):
+        return Fact(f"trigger({given[0]}=…)", "fails_on_serverless", _TRIGGER)
+    if step in ("start", "toTable") and detail == WITHOUT_TRIGGER:
+        return Fact("a stream without a trigger", "fails_on_serverless", _TRIGGER)
+    return None
+
+
+def statement(use: Use) -> Fact | None:
+    """The verdict on a whole statement of SQL, None for one that serverless compute runs, too."""
+    limit = refused_statement(use.name)
+    if limit is None:
+        return None
+    name = f"setting {limit.subject}" if limit.subject.startswith("spark.") else f"SQL {limit.subject}"
+    return Fact(name, "fails_on_serverless", f"{limit.condition} there: {limit.instead}.")
 
 
 def setting(use: Use) -> Fact | None:

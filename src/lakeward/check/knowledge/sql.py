@@ -12,7 +12,6 @@ _VERDICTS: dict[str, Verdict] = {
     "as is": "runs_as_is",
     "rewritten": "runs_with_lakeward",
     "added": "runs_with_lakeward",
-    "not on serverless": "fails_on_serverless",
     "refused": "refused",
 }
 

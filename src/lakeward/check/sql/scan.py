@@ -89,6 +89,7 @@ def scan_sql(text: Text, sink: Sink) -> None:
         def use(kind: Kind, name: str, at: int, of: list[Token] = statement) -> None:
             sink.emit(kind, name, *text.place(of[at].start))
 
+        use("statement", each.text, 0)
         for at, name in constructs_in(each.text, names):
             use("sql", name, at)
         if names[0] == "SHOW":
