@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from lakeward.check import what_will_run
+from lakeward.check import check, what_will_run
 from tests.check.conftest import Look
 
 BUNDLE = """\
@@ -85,6 +87,15 @@ def test_variables_without_a_value_are_told_and_the_rest_is_looked_at(look: Look
 def test_the_profile_is_what_the_bundle_runs_on(look: Look, resources: str, profile: str) -> None:
     text = f"bundle: {{name: x}}\nresources:\n  {resources}\n"
     assert look({"databricks.yml": text}).report.profile == profile
+
+
+def test_a_part_of_a_bundle_is_meant_for_the_bundles_compute(look: Look, tmp_path: Path) -> None:
+    text = "bundle: {name: x}\nresources:\n  pipelines: {p: {serverless: true}}\n"
+    look({"databricks.yml": text, "src/deep/a.py": "df.cache()"})
+    for part in (tmp_path / "src" / "deep", tmp_path / "src" / "deep" / "a.py"):
+        assert len(check(part, environ={}).blocking) == 1
+    (tmp_path / "databricks.yml").write_text("[")
+    assert check(tmp_path / "src", environ={}).blocking == ()
 
 
 def test_a_limit_of_serverless_blocks_only_where_compute_is_serverless(look: Look) -> None:

@@ -53,12 +53,25 @@ def check(
     chosen = profile or environ.get("LAKEWARD_PROFILE") or next(iter(profiles), None)
     return Report(
         path=str(path),
-        profile=chosen or _of_project(path),
+        profile=chosen or _of_bundle_above(path, environ) or _of_project(path),
         files={kind: count for kind, count in sorted(read.items()) if count},
         findings=tuple(dict.fromkeys(findings)),
         unread=tuple(unread),
         seconds=clock() - began,
     )
+
+
+def _of_bundle_above(path: Path, environ: Mapping[str, str]) -> str | None:
+    """The runtime of the bundle that `path` is a part of."""
+    from lakeward.bundle import find_root, load, runtime_of
+
+    root = find_root(path.absolute())
+    if root is None:
+        return None
+    try:
+        return runtime_of(load(root, environ=environ, assumed=UNASSIGNED))
+    except (LakewardError, OSError, ValueError, RecursionError):
+        return None
 
 
 def _of_project(path: Path) -> str:
