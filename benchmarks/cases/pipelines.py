@@ -73,7 +73,7 @@ def cold_3(folder: Path) -> Iterator[Sides]:
 
     def ours() -> Path:
         place = fresh()
-        environment = {**os.environ, "LAKEWARD_HOME": str(place / "state")}
+        environment = {**os.environ, "LAKEWARD_HOME": str(place / "state"), "LAKEWARD_COLD": "1"}
         run([sys.executable, "-m", "lakeward", "pipeline", str(sources)], place, environment)
         return place / "state" / "local" / "warehouse" / "main" / "default" / "gold"
 

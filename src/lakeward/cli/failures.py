@@ -17,6 +17,7 @@ import click
 
 from lakeward.cli.spark_errors import condensed
 from lakeward.errors import LakewardError
+from lakeward.session import is_lost, jvm_lost
 
 __all__ = ["Failure", "crash_log", "of", "show", "state_folder"]
 
@@ -43,6 +44,8 @@ class Failure:
 
 def of(error: Exception) -> Failure:
     """The failure that `error` is to the user; an internal one is written to a crash log first."""
+    if "py4j" in sys.modules and is_lost(error):
+        return of(jvm_lost())
     if isinstance(error, LakewardError):
         return Failure(f"[{error.condition}] {error.message}", error.next_step, error.exit_code)
     if isinstance(error, click.UsageError):

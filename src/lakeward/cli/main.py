@@ -15,7 +15,9 @@ from lakeward.cli.near import near
 from lakeward.cli.pipeline import pipeline
 from lakeward.cli.run import run
 from lakeward.cli.sql import sql
+from lakeward.cli.stop import stop
 from lakeward.cli.test import test
+from lakeward.session import use_resident
 
 __all__ = ["main"]
 
@@ -50,7 +52,7 @@ def lakeward(ctx: click.Context) -> None:
         beside.refuse_or_warn(ctx.invoked_subcommand)
 
 
-for command in (run, pipeline, sql, events, test, check):
+for command in (run, pipeline, sql, events, test, check, stop):
     lakeward.add_command(command)
 
 
@@ -63,6 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     began = time.monotonic()
+    use_resident()
     try:
         result = lakeward.main(args=arguments, prog_name="lakeward", standalone_mode=False, obj=arguments)
         return result if isinstance(result, int) else 0

@@ -9,7 +9,15 @@ from typing import Any
 
 import click
 
-__all__ = ["KeyValue", "Names", "bundle_options", "refresh_options", "refuse_continuous", "verbose_option"]
+__all__ = [
+    "KeyValue",
+    "Names",
+    "bundle_options",
+    "cold_option",
+    "refresh_options",
+    "refuse_continuous",
+    "verbose_option",
+]
 
 Decorator = Callable[[Any], Any]
 
@@ -88,6 +96,16 @@ verbose_option: Decorator = click.option(
     "--verbose", is_flag=True, expose_value=False, callback=be_verbose, help="Show Spark's own log too."
 )
 
+
+def be_cold(_ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value:
+        os.environ["LAKEWARD_COLD"] = "1"
+
+
+cold_option: Decorator = click.option(
+    "--cold", is_flag=True, expose_value=False, callback=be_cold, help="Start a JVM for this command alone."
+)
+
 bundle_options: Decorator = together(
     click.option("-t", "--target", metavar="T", help="Target of the bundle; its default when left out."),
     click.option(
@@ -129,5 +147,6 @@ refresh_options: Decorator = together(
         is_eager=True,
     ),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout, nothing else."),
+    cold_option,
     verbose_option,
 )

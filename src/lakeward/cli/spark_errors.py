@@ -8,7 +8,7 @@ from typing import Any
 
 from lakeward.cli.near import near
 from lakeward.session import condensed as without_plan_and_stack
-from lakeward.session import message_of
+from lakeward.session import is_lost, jvm_lost, message_of
 
 __all__ = ["condensed", "missing_name", "told"]
 
@@ -27,6 +27,8 @@ def told(error: BaseException, spark: Any) -> str | None:
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
+    if is_lost(error):
+        return str(jvm_lost())
     if isinstance(error, Py4JJavaError):
         return condensed(message_of(error))
     if not isinstance(error, PySparkException):

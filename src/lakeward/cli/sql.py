@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lakeward.cli.options import bundle_options, verbose_option
+from lakeward.cli.options import bundle_options, cold_option, verbose_option
 from lakeward.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ FORMATS = ("table", "json", "csv")
 @click.option("-e", "texts", metavar="SQL", multiple=True, help="Statements to run, separated by semicolons.")
 @click.option("-f", "file", metavar="FILE", type=click.Path(path_type=Path), help="File with the statements.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@cold_option
 @verbose_option
 def sql(
     target: str | None, variables: dict[str, str], texts: tuple[str, ...], file: Path | None, form: str

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TextIO
 
 from lakeward.cli.noise import Chatter
+from lakeward.session import drain
 
 __all__ = ["Streams", "guarded"]
 
@@ -66,6 +67,7 @@ def guarded(*, verbose: bool) -> Iterator[Streams]:
     finally:
         root.removeFilter(not_py4j)
         flush()
+        drain()
         line_buffered(buffering)
         os.dup2(real_out, 1)
         os.dup2(real_err, 2)

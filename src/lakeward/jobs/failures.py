@@ -6,6 +6,7 @@ import traceback
 from pathlib import Path
 
 from lakeward.errors import LakewardError
+from lakeward.session import is_lost, jvm_lost
 
 __all__ = ["described"]
 
@@ -19,6 +20,8 @@ def described(error: BaseException, root: Path) -> str:
 
     Files below `root` are shown relative to it. Frames of lakeward and of installed packages do not count.
     """
+    if is_lost(error):
+        return str(jvm_lost())
     if isinstance(error, LakewardError):
         text = str(error)
     elif isinstance(error, SystemExit):

@@ -19,6 +19,8 @@ from lakeward.session.paths import PathMap
 from lakeward.session.planning import Planning, planned
 from lakeward.session.profile import DEFAULT_PROFILE, Profile, known, profile
 from lakeward.session.project import project_file, project_table
+from lakeward.session.resident import Stopped, drain, is_lost, jvm_lost, use_resident
+from lakeward.session.resident import stop as stop_residents
 from lakeward.session.serverless import (
     SERVERLESS_LIMITS,
     SERVERLESS_NAMES,
@@ -50,16 +52,20 @@ __all__ = [
     "Profile",
     "Settings",
     "StatementLimit",
+    "Stopped",
     "cache_dir",
     "condensed",
     "condition_of",
     "current_settings",
+    "drain",
     "ensure_catalog",
     "ensure_schema",
     "every_change",
     "install_builder_hook",
     "install_connect_hook",
     "is_disk_full",
+    "is_lost",
+    "jvm_lost",
     "known",
     "made",
     "message_of",
@@ -73,7 +79,9 @@ __all__ = [
     "refused_statement",
     "session",
     "set_default_settings",
+    "stop_residents",
     "uninstall_builder_hook",
+    "use_resident",
 ]
 
 

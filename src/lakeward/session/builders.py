@@ -106,7 +106,7 @@ def init_context(self: Any, *arguments: Any, **named: Any) -> None:
             options[key] = given.pop(argument)
     wanted = kept(options)
     settings = _settings_for(wanted, None) or current.current_settings() or current.default_settings()
-    given["gateway"], given["conf"] = launch.context_parts(settings, wanted)
+    given.update(launch.context_parts(settings, wanted))
     plain(*bound.args, **bound.kwargs)
     launch.after_context(self, settings)
     current.adopt(launch.session_of(self), settings)

@@ -37,6 +37,7 @@ SOURCES = (
     "JsonPath",
     "SqlRules",
     "Extension",
+    "Resident",
 )
 _FOLDER = Path(__file__).with_name("jvm")
 

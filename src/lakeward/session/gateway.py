@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from lakeward.session.cache import cache_dir
 from lakeward.session.classes import class_options
 from lakeward.session.java import find_java
 
-__all__ = ["start_gateway"]
+__all__ = ["connect", "direct_command", "handshake", "is_plain", "start_gateway"]
 
 # Our classes are not on the class path while spark-submit resolves its own arguments.
 _NOT_YET = ("spark.hadoop.", "spark.sql.", "spark.delta.", "spark.databricks.")
@@ -34,21 +34,57 @@ def start_gateway(conf: Mapping[str, str], version: str) -> Any:
 
     Raises SetupError when there is no Java, SessionError when the JVM does not come up.
     """
+    command = direct_command(conf, version)
+    if command is not None:
+        process, port, secret = _handshake(command)
+        gateway = connect(port, secret)
+        # The JVM ends when this pipe closes: keep it as long as the gateway.
+        gateway.proc = process
+        return gateway
+    gateway = _by_spark_submit(_at_start(conf))
+    if is_plain(conf):
+        options = gateway.jvm.org.apache.spark.launcher.JavaModuleOptions.defaultModuleOptions()
+        _remember(_options_file(version), options)
+    return gateway
+
+
+def direct_command(conf: Mapping[str, str], version: str) -> list[str] | None:
+    """The command line of the JVM; None where only spark-submit can tell it. Sets JAVA_HOME.
+
+    Raises SetupError when there is no Java.
+    """
     java = find_java()
     os.environ["JAVA_HOME"] = str(java.parent.parent)
+    options = _options_file(version)
+    if not is_plain(conf) or not options.exists():
+        return None
+    class_path = f"{_spark_home()}/conf:{_spark_home()}/jars/*"
+    command = [str(java), "-cp", class_path, f"-Xmx{conf.get('spark.driver.memory', '1g')}"]
+    command += shlex.split(conf.get("spark.driver.extraJavaOptions", ""))
+    command += [o for o in shlex.split(options.read_text(encoding="utf-8")) if o != _INCUBATOR]
+    command += class_options(java, class_path, version)
+    command += ["org.apache.spark.deploy.SparkSubmit"]
+    for key, value in _at_start(conf).items():
+        command += ["--conf", f"{key}={value}"]
+    return [*command, "pyspark-shell"]
+
+
+def _at_start(conf: Mapping[str, str]) -> dict[str, str]:
     # spark-submit complains about settings of other names; the context takes them later.
-    at_start = {k: v for k, v in conf.items() if k.startswith("spark.") and not k.startswith(_NOT_YET)}
-    options = cache_dir() / "java" / f"options-{version}"
-    if not _is_plain(conf):
-        return _by_spark_submit(at_start)
-    if not options.exists():
-        gateway = _by_spark_submit(at_start)
-        _remember(options, gateway.jvm.org.apache.spark.launcher.JavaModuleOptions.defaultModuleOptions())
-        return gateway
-    return _directly(java, at_start, options.read_text(encoding="utf-8"), version)
+    return {k: v for k, v in conf.items() if k.startswith("spark.") and not k.startswith(_NOT_YET)}
 
 
-def _is_plain(conf: Mapping[str, str]) -> bool:
+def _options_file(version: str) -> Path:
+    return cache_dir() / "java" / f"options-{version}"
+
+
+def _spark_home() -> str:
+    from pyspark.find_spark_home import _find_spark_home
+
+    return str(_find_spark_home())
+
+
+def is_plain(conf: Mapping[str, str]) -> bool:
     """Whether nothing but our own settings decides how the JVM starts."""
     if any(
         os.environ.get(v)
@@ -90,45 +126,46 @@ def _not_started(reason: str) -> SessionError:
     )
 
 
-def _directly(java: Path, conf: Mapping[str, str], module_options: str, version: str) -> Any:
-    from pyspark.find_spark_home import _find_spark_home
+def connect(port: int, secret: str) -> Any:
+    """PySpark's gateway to the JVM that listens on `port` of this machine."""
     from pyspark.java_gateway import launch_gateway
 
-    home = Path(_find_spark_home())
-    class_path = f"{home}/conf:{home}/jars/*"
-    command = [str(java), "-cp", class_path, f"-Xmx{conf.get('spark.driver.memory', '1g')}"]
-    command += shlex.split(conf.get("spark.driver.extraJavaOptions", ""))
-    command += [option for option in shlex.split(module_options) if option != _INCUBATOR]
-    command += class_options(java, class_path, version)
-    command += ["org.apache.spark.deploy.SparkSubmit"]
-    for key, value in conf.items():
-        command += ["--conf", f"{key}={value}"]
-    process, port, secret = _handshake([*command, "pyspark-shell"], home)
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
     try:
-        gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]  # PySpark types it not
+        return launch_gateway()  # type: ignore[no-untyped-call]  # PySpark types it not
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
-    # The JVM ends when this pipe closes: keep it as long as the gateway.
-    gateway.proc = process
-    return gateway
 
 
-def _handshake(command: list[str], home: Path) -> tuple[subprocess.Popen[bytes], int, str]:
+def _handshake(command: list[str]) -> tuple[subprocess.Popen[bytes], int, str]:
     """Start the JVM and learn from it where its gateway listens."""
-    with tempfile.TemporaryDirectory() as folder:
-        told = Path(folder) / "connection"
-        env = {
-            **os.environ,
-            "SPARK_HOME": str(home),
-            "SPARK_CONNECT_MODE": "0",
-            "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
-        }
-        process = subprocess.Popen(
+
+    def start(env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
-            env=env,
+            env={**os.environ, **env},
             preexec_fn=_ignore_interrupts,  # noqa: PLW1509  # as PySpark: Ctrl-C is for Python to handle
+        )
+
+    return handshake(start)
+
+
+def handshake(
+    start: Callable[[Mapping[str, str]], subprocess.Popen[bytes]],
+) -> tuple[subprocess.Popen[bytes], int, str]:
+    """The process that `start(environment)` starts, and the port and secret of its gateway.
+
+    The environment is what the JVM needs beside its own. Raises SessionError when it does not come up.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        told = Path(folder) / "connection"
+        process = start(
+            {
+                "SPARK_HOME": _spark_home(),
+                "SPARK_CONNECT_MODE": "0",
+                "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
+            }
         )
         while not told.exists():
             if process.poll() is not None:

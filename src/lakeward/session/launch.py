@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SessionError
 from lakeward.session import conf as confs
-from lakeward.session import patches
+from lakeward.session import patches, resident
 from lakeward.session.cache import cache_dir
 from lakeward.session.compiler import compile_jar, jar_path
 from lakeward.session.gateway import start_gateway
@@ -63,8 +63,12 @@ def _prepare_process(settings: Settings, conf: Mapping[str, str]) -> None:
             ) from None
 
 
+def _versions() -> str:
+    return f"spark {version('pyspark')} delta {version('delta-spark')}"
+
+
 def _our_jar() -> Path:
-    return jar_path(cache_dir(), f"spark {version('pyspark')} delta {version('delta-spark')}")
+    return jar_path(cache_dir(), _versions())
 
 
 def _conf(settings: Settings, user_conf: Mapping[str, str]) -> dict[str, str]:
@@ -90,7 +94,9 @@ def start_jvm(settings: Settings, conf: Mapping[str, str] | None = None) -> Any:
     if gateway is None:
         if not compiled:
             wanted["spark.jars"] = ",".join(j for j in wanted["spark.jars"].split(",") if j != str(jar))
-        gateway = start_gateway(wanted, version("pyspark"))
+        elif resident.is_wanted():
+            gateway = resident.acquire(wanted, version=_versions(), spark=version("pyspark"))
+        gateway = gateway or start_gateway(wanted, version("pyspark"))
     if not compiled:
         compile_jar(gateway.jvm, jar)
         loader = gateway.jvm.java.lang.Thread.currentThread().getContextClassLoader()
@@ -104,10 +110,10 @@ def _point_jvm(jvm: Any, settings: Settings) -> None:
     jvm.lakeward.Home.use(settings.warehouse.as_uri(), confs.path_map_text(entries))
 
 
-def context_parts(settings: Settings, user_conf: Mapping[str, str]) -> tuple[Any, Any]:
-    """The gateway and the SparkConf of a new context for `settings`; `user_conf` wins over ours.
+def context_parts(settings: Settings, user_conf: Mapping[str, str]) -> dict[str, Any]:
+    """Arguments of the SparkContext for `settings`: gateway, conf and, in a resident JVM, the one it has.
 
-    Raises SetupError (Java, jars), SessionError (state folder).
+    `user_conf` wins over ours. Raises SetupError (Java, jars), SessionError (state folder).
     """
     from pyspark import SparkConf
 
@@ -117,10 +123,14 @@ def context_parts(settings: Settings, user_conf: Mapping[str, str]) -> tuple[Any
         gateway = start_jvm(settings, conf)
     # An instance of an unmapped file system, cached while the JVM started, would write to the real paths.
     gateway.jvm.org.apache.hadoop.fs.FileSystem.closeAll()
+    lease = resident.held()
+    there = lease.context(conf) if lease else None
+    if there is not None:
+        return {"gateway": gateway, "conf": SparkConf(_jconf=there.getConf()), "jsc": there}
     spark_conf = SparkConf(loadDefaults=False, _jvm=gateway.jvm)
     for key, value in conf.items():
         spark_conf.set(key, value)
-    return gateway, spark_conf
+    return {"gateway": gateway, "conf": spark_conf}
 
 
 @contextmanager
@@ -142,7 +152,10 @@ def _submit_args(rest: str) -> Iterator[None]:
 
 def after_context(context: Any, settings: Settings) -> None:
     """What a context that has just started still lacks."""
-    point_workers(context, PathMap.of(settings))
+    lease = resident.held()
+    if lease:
+        lease.note(context)
+    point_workers(context, PathMap.of(settings), stay=lease is None)
 
 
 def session_of(context: Any) -> SparkSession:
@@ -153,11 +166,10 @@ def session_of(context: Any) -> SparkSession:
 
 
 def launch(settings: Settings, user_conf: Mapping[str, str]) -> SparkSession:
-    """A new Spark context and session for `settings`; otherwise as `context_parts`."""
+    """A Spark context and a new session for `settings`; otherwise as `context_parts`."""
     from pyspark import SparkContext
 
-    gateway, conf = context_parts(settings, user_conf)
-    context = SparkContext(gateway=gateway, conf=conf)
+    context = SparkContext(**context_parts(settings, user_conf))
     after_context(context, settings)
     return session_of(context)
 
@@ -170,7 +182,7 @@ def point_at(spark: SparkSession, settings: Settings, before: Settings) -> Spark
     """
     _prepare_process(settings, {})
     _point_jvm(spark._jvm, settings)
-    point_workers(spark.sparkContext, PathMap.of(settings))
+    point_workers(spark.sparkContext, PathMap.of(settings), stay=resident.held() is None)
     context_conf = spark.sparkContext._jsc.sc().conf()
     for key, value in confs.catalog_conf(known_catalogs(settings)).items():
         context_conf.set(key, value)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from lakeward.session.resident import is_lost, jvm_lost
+
 __all__ = ["condensed", "condition_of", "is_disk_full", "message_of"]
 
 _STACK = re.compile(r"\n\s*(?:JVM stacktrace:|at [\w$.<>/@-]+\([^)]*\)|Driver stacktrace:|=== )")
@@ -34,6 +36,8 @@ def condensed(text: str) -> str:
 
 def message_of(error: BaseException) -> str:
     """What an error of Spark's or of the JVM's says, in short; any other error's own text."""
+    if is_lost(error):
+        return jvm_lost().message
     java = getattr(error, "java_exception", None)
     return condensed(_deepest(java) if java is not None else str(error))
 
@@ -49,6 +53,8 @@ def _deepest(java: Any) -> str:
 
 def condition_of(error: BaseException) -> str | None:
     """The condition that an error carries, by itself or at the head of its text; None without one."""
+    if is_lost(error):
+        return jvm_lost().condition
     own = getattr(error, "getCondition", None)
     condition = own() if callable(own) else None
     if condition is None:

@@ -10,15 +10,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from lakeward.session.paths import PathMap
 
-__all__ = ["PATHS", "install_from_environment", "point_workers", "worker_environment"]
+__all__ = ["FOLDER", "PATHS", "install_from_environment", "point_workers", "worker_environment"]
 
 PATHS = "LAKEWARD_PATHS"
 """The environment variable that holds `PathMap.as_json()`."""
+
+
+FOLDER = "LAKEWARD_FOLDER"
+"""The environment variable that holds the working folder, where the JVM's own is another one."""
 
 
 def worker_environment(path_map: PathMap, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -28,18 +33,29 @@ def worker_environment(path_map: PathMap, environ: Mapping[str, str] = os.enviro
     return {PATHS: path_map.as_json(), "PYTHONPATH": os.pathsep.join([site, *others])}
 
 
-def point_workers(context: Any, path_map: PathMap) -> None:
+def point_workers(context: Any, path_map: PathMap, *, stay: bool = True) -> None:
     """From now on workers of `context` (a SparkContext) start with `path_map`; running ones keep theirs.
 
-    Spark hands this environment to every Python function, on a cluster too, and starts other workers for
-    another environment: data sources that were registered before the call keep the map they had.
+    They inherit the JVM's environment and working folder, unless `stay` is False: then they get those of
+    this process. Spark hands this environment to every Python function, on a cluster too, and starts other
+    workers for another environment: data sources that were registered before the call keep the map they had.
     """
     environment: MutableMapping[str, str] = context.environment
+    if not stay:
+        environment.update({**os.environ, **environment, FOLDER: str(Path.cwd())})
     environment.update(worker_environment(path_map, {**os.environ, **environment}))
 
 
 def install_from_environment(environ: Mapping[str, str] = os.environ) -> None:
-    """Put the map of LAKEWARD_PATHS in force in this process; nothing without the variable."""
+    """Put the map of LAKEWARD_PATHS in force in this process, and go to the folder of LAKEWARD_FOLDER.
+
+    Nothing without the variables.
+    """
+    if environ.get(FOLDER):
+        with suppress(OSError):
+            os.chdir(environ[FOLDER])
+        # A program that the user's function starts has a working folder of its own.
+        os.environ.pop(FOLDER, None)
     text = environ.get(PATHS)
     if text:
         from lakeward.session import python_paths

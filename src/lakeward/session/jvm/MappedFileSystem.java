@@ -44,6 +44,11 @@ public class MappedFileSystem extends LocalFileSystem {
             if (!root.getScheme().equals("file")) setWorkingDirectory(new Path(root.toString() + (uri.getAuthority() == null ? "" : "/")));
         }
 
+        public Path getWorkingDirectory() {
+            String folder = Home.folder();
+            return folder != null && getUri().getScheme().equals("file") ? new Path("file", null, folder) : super.getWorkingDirectory();
+        }
+
         /** Asked by the superclass's constructor, before this object has any field. */
         public URI getUri() {
             return root == null ? FILE : root;

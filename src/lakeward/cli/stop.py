@@ -1,0 +1,36 @@
+"""`lakeward stop`: the resident JVMs of this user."""
+
+from __future__ import annotations
+
+import click
+
+__all__ = ["stop"]
+
+
+@click.command()
+def stop() -> int:
+    """End the JVMs that commands leave behind for the next ones. A command that uses one fails."""
+    from lakeward.session import stop_residents
+
+    stopped = stop_residents()
+    for jvm in stopped:
+        click.echo(f"stopped the JVM {jvm.pid}, which had been there for {lasting(jvm.seconds)}")
+    if not stopped:
+        click.echo("there is no resident JVM")
+    return 0
+
+
+def lasting(seconds: float) -> str:
+    """How long, as people say it.
+
+    >>> lasting(59), lasting(61), lasting(7200)
+    ('59 seconds', '1 minute', '2 hours')
+    """
+    for size, unit in ((3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return counted(int(seconds // size), unit)
+    return counted(int(seconds), "second")
+
+
+def counted(number: int, unit: str) -> str:
+    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"

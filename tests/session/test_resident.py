@@ -1,0 +1,200 @@
+"""A JVM that stays: the next command finds it as new, and gets what a JVM of its own would give."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakeward.session.cache import cache_dir
+from lakeward.session.resident.processes import is_running
+from lakeward.session.resident.records import Record, load
+
+STORY = Path(__file__).with_name("resident_story.py")
+HIDDEN = ("CI", "LAKEWARD_", "PYTEST_")
+
+# With `spark`, since the first JVM of a machine compiles our classes and is never a resident one.
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("spark")]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache with everything of the real one but its resident JVMs; ends those that were started."""
+    folder = tmp_path_factory.mktemp("cache")
+    for name in ("jars", "java"):
+        (cache_dir() / name).mkdir(parents=True, exist_ok=True)
+        (folder / name).symlink_to(cache_dir() / name)
+    yield folder
+    lakeward("stop", cache=folder)
+
+
+def environment(cache: Path, **more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)}
+    return {**kept, "LAKEWARD_CACHE": str(cache), "LAKEWARD_RESIDENT_IDLE": "100", **more}
+
+
+def lakeward(*arguments: str, cache: Path, folder: Path | None = None, **env: str) -> Any:
+    command = [sys.executable, "-m", "lakeward", *arguments]
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment(cache, **env),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture
+def scene(cache: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """Runs a scene of the story in a folder of that name; gives what it saw, and what it printed besides."""
+
+    def run(name: str, where: str = "here", **env: str) -> dict[str, Any]:
+        (tmp_path / where).mkdir(exist_ok=True)
+        done = subprocess.run(
+            [sys.executable, str(STORY), name],
+            cwd=tmp_path / where,
+            env=environment(cache, **env),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        *printed, seen = done.stdout.splitlines()
+        return {**json.loads(seen), "printed": printed}
+
+    return run
+
+
+def holding(cache: Path, folder: Path) -> tuple[subprocess.Popen[str], int]:
+    """A command at work, and the JVM that it has."""
+    folder.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, str(STORY), "hold"],
+        cwd=folder,
+        env=environment(cache),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    word, jvm = process.stdout.readline().split()
+    assert word == "holding"
+    time.sleep(1)  # until its job runs
+    return process, int(jvm)
+
+
+def the_record(cache: Path) -> tuple[Path, Record]:
+    (file,) = (cache / f"resident-{os.getuid()}").glob("*.json")
+    record = load(file)
+    assert record is not None
+    return file, record
+
+
+def test_the_next_command_sees_nothing_of_the_one_before_and_the_same_as_without(
+    scene: Callable[..., dict[str, Any]],
+) -> None:
+    left = scene("leave", "first", STORY="first", ONLY_FIRST="1")
+    warm = scene("look", "second", STORY="second")
+    assert left["helper"] == "first"
+    assert warm["jvm"] == left["jvm"]
+    cold = scene("look", "cold", STORY="second", LAKEWARD_COLD="1")
+    assert cold["jvm"] != left["jvm"]
+    assert warm.pop("udf") == "second second second"
+    assert cold.pop("udf") == "second cold second"
+    assert {**warm, "jvm": 0} == {**cold, "jvm": 0}
+    assert warm["pandas"] == 6
+    assert warm["batches"] == [2]
+    assert warm["gone"] == "None"
+    assert "Batch: 0" in warm["printed"], "what the JVM prints itself arrives"
+    assert scene("stopped")["jvm"] is None
+    assert scene("quick") == {"jvm": left["jvm"], "one": 1, "printed": []}
+
+
+def test_a_second_command_at_the_same_time_has_a_jvm_of_its_own(
+    scene: Callable[..., dict[str, Any]], cache: Path, tmp_path: Path
+) -> None:
+    process, jvm = holding(cache, tmp_path / "holder")
+    other = scene("quick")
+    assert other["one"] == 1
+    assert other["jvm"] != jvm
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert "KeyboardInterrupt" in said
+    assert scene("quick")["jvm"] == jvm, "Ctrl-C ends the command's jobs, not the JVM"
+
+
+def test_a_command_that_was_killed_leaves_a_jvm_as_good_as_new(
+    scene: Callable[..., dict[str, Any]], cache: Path, tmp_path: Path
+) -> None:
+    process, jvm = holding(cache, tmp_path / "holder")
+    process.kill()
+    process.communicate(timeout=30)
+    assert scene("quick")["jvm"] == jvm
+
+
+def test_a_jvm_that_is_killed_under_a_command_is_told_and_replaced(
+    scene: Callable[..., dict[str, Any]], cache: Path, tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    slow = "SELECT sum(a.id % 7) FROM range(100000000) a JOIN range(100) b ON a.id % 5 = b.id % 3"
+    command = [sys.executable, "-m", "lakeward", "sql", "-e", slow]
+    process = subprocess.Popen(
+        command, cwd=work, env=environment(cache), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(6)
+    file, record = the_record(cache)
+    os.kill(record.pid, signal.SIGKILL)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 1, said
+    assert said.startswith(f"error: [JVM_LOST] The resident JVM {record.pid} ended in the middle of the work")
+    assert "Run the same command again" in said
+    assert "Traceback" not in said
+    assert not is_running(file, record)
+    after = scene("quick")
+    assert after["one"] == 1
+    assert after["jvm"] == the_record(cache)[1].pid != record.pid
+
+
+def test_its_secret_is_readable_by_its_user_alone(scene: Callable[..., dict[str, Any]], cache: Path) -> None:
+    scene("quick")
+    file, record = the_record(cache)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in file.parent.iterdir() if path.suffix != ".lock"}
+    assert modes == {0o600}
+    assert record.secret not in Path(f"/proc/{record.pid}/cmdline").read_text()
+
+
+def test_stop_says_what_it_stopped_and_nothing_is_left(
+    scene: Callable[..., dict[str, Any]], cache: Path
+) -> None:
+    scene("quick")
+    file, record = the_record(cache)
+    done = lakeward("stop", cache=cache)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"stopped the JVM {record.pid}, which had been there for ")
+    assert not is_running(file, record)
+    assert [path.suffix for path in file.parent.iterdir()] == [".lock"]
+    assert lakeward("stop", cache=cache).stdout == "there is no resident JVM\n"
+
+
+def test_nobody_came_for_a_while(scene: Callable[..., dict[str, Any]], cache: Path) -> None:
+    scene("quick", LAKEWARD_RESIDENT_IDLE="0.1")
+    (file,) = (cache / f"resident-{os.getuid()}").glob("*.err")
+    deadline = time.monotonic() + 15
+    while file.with_suffix(".json").exists() and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not file.with_suffix(".json").exists()
