@@ -54,6 +54,24 @@ def test_tasks_and_sources_are_judged_where_they_are_written(look: Look) -> None
     }  # fmt: skip
 
 
+def test_jobs_in_files_of_their_own_are_judged(look: Look) -> None:
+    task = '{"task_key": "a", "notebook_task": {"notebook_path": "/x"}}'
+    found = look(
+        {
+            "jobs/job.json": f'{{"name": "j",\n "tasks": [{task}]}}',
+            "jobs/broken.yml": "tasks: [{notebook_task: ]",
+            "data.json": "[1, 2]",
+            "other.yml": "a: [",
+        }
+    )
+    assert found.places("notebook_task") == ["jobs/job.json:2:30"] and found.report.files == {"job": 1}
+    assert [each.place.file for each in found.report.unread] == ["jobs/broken.yml"]
+
+
+def test_files_of_a_bundle_are_judged_once(look: Look) -> None:
+    assert len(look(FILES).places("notebook_task")) == 1
+
+
 def test_a_bundle_that_cannot_be_read_is_told_with_its_place(look: Look) -> None:
     found = look({"databricks.yml": "bundle:\n  name: x\nresurces: {}\n"})
     (unread,) = found.report.unread

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import lakeward.session
+from lakeward.session import INFORMATION_SCHEMA
 from tests.check.conftest import Look
 
 READS = 'spark.table("main.sales.orders")\n'
@@ -101,6 +105,18 @@ def test_a_hole_meets_what_it_stands_for_and_no_more(look: Look) -> None:
 )
 def test_what_is_no_table_needs_no_seed(look: Look, sql: str) -> None:
     assert look({"q.sql": sql}).of("needs_seed") == []
+
+
+def test_the_information_schema_has_the_views_that_its_source_has(look: Look) -> None:
+    java = (Path(lakeward.session.__file__).parent / "jvm" / "InformationSchema.java").read_text()
+    assert (
+        f"return new String[] {{{', '.join(f'{chr(34)}{view}{chr(34)}' for view in INFORMATION_SCHEMA)}}}"
+        in java
+    )
+    sql = "select * from main.information_schema.tables; select * from system.information_schema.routines"
+    assert look({"q.sql": sql}).verdicts() == {
+        "information_schema": "runs_with_lakeward", "table system.information_schema.routines": "refused"
+    }  # fmt: skip
 
 
 def test_a_table_in_sql_has_its_own_place(look: Look) -> None:

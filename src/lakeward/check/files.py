@@ -10,7 +10,7 @@ from typing import Literal
 
 __all__ = ["LARGEST", "SourceFile", "files_below"]
 
-FileKind = Literal["python", "notebook", "sql", "bundle", "requirements"]
+FileKind = Literal["python", "notebook", "sql", "bundle", "job", "requirements"]
 
 LARGEST = 4_000_000
 """Bytes of the largest file that is read: what is larger is data, whatever it is called."""
@@ -22,7 +22,15 @@ _SKIPPED = frozenset(
         *("metastore_db", "target", "htmlcov"),
     )
 )
-_SUFFIXES: dict[str, FileKind] = {".py": "python", ".ipynb": "notebook", ".sql": "sql"}
+_SUFFIXES: dict[str, FileKind] = {
+    ".py": "python",
+    ".ipynb": "notebook",
+    ".sql": "sql",
+    # Those of them that define jobs.
+    ".json": "job",
+    ".yml": "job",
+    ".yaml": "job",
+}
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
+_LARGEST_JOB = 500_000
+_JOB_MARKS = (b"notebook_task", b"spark_python_task", b"python_wheel_task", b"pipeline_task", b"sql_task")
+
 
 def check(
     path: Path,
@@ -44,7 +47,7 @@ def check(
     for file in files_below(path):
         found, failure = _read(file, profiles, environ)
         uses += found
-        read[file.kind] += failure is None
+        read[file.kind] += failure is None and (file.kind != "job" or bool(found))
         if failure is not None:
             unread.append(failure)
     findings = [finding for use in uses if (finding := judged(use, KNOWLEDGE)) is not None]
@@ -89,6 +92,8 @@ def _read(
 ) -> tuple[list[Use], Unread | None]:
     if file.kind == "bundle":
         return _bundle(file, profiles, environ)
+    if file.kind == "job":
+        return _jobs(file)
     if file.kind != "requirements":
         return uses_in(file)
     try:
@@ -110,4 +115,24 @@ def _bundle(
     runtime = runtime_of(bundle)
     if runtime is not None:
         profiles.append(runtime)
+    return list(uses_in_bundle(bundle, f"{prefix}/" if prefix else "")), None
+
+
+def _jobs(file: SourceFile) -> tuple[list[Use], Unread | None]:
+    """The jobs of a file that stands outside of a bundle; most such files define none."""
+    try:
+        content = content_of(file)
+    except Unreadable:
+        return [], None
+    if len(content) > _LARGEST_JOB or not any(mark in content for mark in _JOB_MARKS):
+        return [], None
+    from lakeward.bundle import find_root, load_jobs
+
+    if find_root(file.path.parent.absolute()) is not None:
+        return [], None
+    prefix = file.name.rpartition("/")[0]
+    try:
+        bundle = load_jobs(file.path, user="user")
+    except (LakewardError, OSError, ValueError, RecursionError) as error:
+        return [], Unread(Place(file.name), str(error))
     return list(uses_in_bundle(bundle, f"{prefix}/" if prefix else "")), None

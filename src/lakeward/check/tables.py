@@ -6,7 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
+from lakeward.check.knowledge.words import SERVED
 from lakeward.check.model import Finding, Use
+from lakeward.session import INFORMATION_SCHEMA
 
 __all__ = ["seeds_needed"]
 
@@ -43,10 +45,16 @@ def seeds_needed(uses: Iterable[Use], known: Collection[str] = ()) -> Iterator[F
             continue
         name = ".".join(parts)
         if "information_schema" in parts[:-1]:
-            cure = "The information schema is not served yet: use SHOW TABLES, or spark.catalog."
-            yield Finding("refused", f"table {name}", use.place, cure)
+            yield _of_the_information_schema(name, parts[-1], use)
             continue
         yield Finding("needs_seed", f"table {name}", use.place, _cure(name))
+
+
+def _of_the_information_schema(name: str, view: str, use: Use) -> Finding:
+    if view in INFORMATION_SCHEMA or _HOLE in view:
+        return Finding("runs_with_lakeward", "information_schema", use.place, SERVED)
+    cure = f"The information schema has {', '.join(INFORMATION_SCHEMA)} here."
+    return Finding("refused", f"table {name}", use.place, cure)
 
 
 def _cure(name: str) -> str:

@@ -15,6 +15,7 @@ from lakeward.session.connect_finder import CONNECT_MODULES
 from lakeward.session.connectors import CONNECTORS
 from lakeward.session.current import current_settings, on_databricks, prepare, session, set_default_settings
 from lakeward.session.hooks import install_builder_hook, install_connect_hook, uninstall_builder_hook
+from lakeward.session.information_schema import INFORMATION_SCHEMA
 from lakeward.session.paths import PathMap
 from lakeward.session.planning import Planning, planned
 from lakeward.session.profile import DEFAULT_PROFILE, Profile, known, profile
@@ -41,6 +42,7 @@ __all__ = [
     "CONNECTORS",
     "CONNECT_MODULES",
     "DEFAULT_PROFILE",
+    "INFORMATION_SCHEMA",
     "SERVERLESS_LIMITS",
     "SERVERLESS_NAMES",
     "SERVERLESS_SETTINGS",
