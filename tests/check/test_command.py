@@ -67,6 +67,18 @@ def test_json_is_one_object_and_nothing_else(folder: Path) -> None:
     ]  # fmt: skip
 
 
+def test_places_can_be_opened_from_the_working_folder(folder: Path) -> None:
+    (folder / "src").mkdir()
+    (folder / "src" / "c.py").write_text("df.rdd\n")
+    for path, shown in (
+        ("src", "src/c.py"),
+        ("src/c.py", "src/c.py"),
+        (str(folder / "src"), f"{folder}/src/c.py"),
+    ):
+        assert f"    {shown}:1:4\n" in lakeward(folder, path).stdout
+    assert json.loads(lakeward(folder, "src", "--json").stdout)["findings"][0]["file"] == "src/c.py"
+
+
 def test_strict_fails_on_what_keeps_code_from_running(folder: Path) -> None:
     assert lakeward(folder, "--strict").returncode == 1
     assert lakeward(folder, "a.py", "--strict").returncode == 1

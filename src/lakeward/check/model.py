@@ -108,7 +108,10 @@ class Unread:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that was found below a path. `files` counts what was read, by kind of file."""
+    """Everything that was found below a path. `files` counts what was read, by kind of file.
+
+    Places are told from the folder that was looked at; `base` leads there from the working folder.
+    """
 
     path: str
     profile: str
@@ -116,6 +119,7 @@ class Report:
     findings: tuple[Finding, ...]
     unread: tuple[Unread, ...] = ()
     seconds: float = 0.0
+    base: str = ""
 
     def of(self, verdict: Verdict) -> tuple[Finding, ...]:
         """The findings with `verdict`, in the order of their places."""

@@ -61,7 +61,13 @@ def check(
         findings=tuple(dict.fromkeys(findings)),
         unread=tuple(unread),
         seconds=clock() - began,
+        base=_base(path),
     )
+
+
+def _base(path: Path) -> str:
+    folder = path if path.is_dir() else path.parent
+    return "" if folder == Path() else f"{folder.as_posix().rstrip('/')}/"
 
 
 def _of_bundle_above(path: Path, environ: Mapping[str, str]) -> str | None:

@@ -57,7 +57,7 @@ def as_object(report: Report) -> dict[str, Any]:
             {
                 "verdict": finding.verdict,
                 "construct": finding.construct,
-                "file": finding.place.file,
+                "file": report.base + finding.place.file,
                 "cell": finding.place.cell or None,
                 "line": finding.place.line or None,
                 "column": finding.place.column or None,
@@ -66,7 +66,7 @@ def as_object(report: Report) -> dict[str, Any]:
             for finding in report.findings
         ],
         "unread": [
-            {"file": each.place.file, "line": each.place.line or None, "reason": each.reason}
+            {"file": report.base + each.place.file, "line": each.place.line or None, "reason": each.reason}
             for each in report.unread
         ],
         "blocking": len(report.blocking),

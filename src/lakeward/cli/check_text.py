@@ -60,13 +60,13 @@ def lines(report: Report, *, terminal: bool) -> Iterator[str]:
         for name, findings in grouped.items():
             yield f"  {paint(plain(name, keep=''), bold=True)}"
             yield from _wrapped(plain(findings[0].cure, keep=""), width, "    → ")
-            for place in _places(findings):
+            for place in _places(findings, report.base):
                 yield paint(f"    {plain(place, keep='')}", dim=True)
     if report.unread:
         yield ""
         yield paint("could not be read", fg="red", bold=True)
         for each in report.unread:
-            yield from _wrapped(plain(f"{each.place}: {each.reason}", keep=""), width, "  ")
+            yield from _wrapped(plain(f"{report.base}{each.place}: {each.reason}", keep=""), width, "  ")
 
 
 def _counts(report: Report) -> Iterator[str]:
@@ -77,9 +77,9 @@ def _counts(report: Report) -> Iterator[str]:
     yield f"  constructs  {told or 'none'}"
 
 
-def _places(findings: list[Finding]) -> Iterator[str]:
+def _places(findings: list[Finding], base: str) -> Iterator[str]:
     for finding in findings[:MOST_PLACES]:
-        yield str(finding.place)
+        yield f"{base}{finding.place}"
     if len(findings) > MOST_PLACES:
         yield f"and {len(findings) - MOST_PLACES:,} more"
 
