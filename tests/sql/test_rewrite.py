@@ -29,6 +29,9 @@ def rewritten(text: str) -> str:
         "",
         ";",
         "use catalog",
+        "`use` catalog c",
+        "create table t `cluster` by auto",
+        "select x:a/* a comment */[*].b",
         "describe catalog",
         "grant select on",
     ],
@@ -52,6 +55,20 @@ def test_what_needs_nothing_is_left_to_spark(text: str) -> None:
         ("select x:[*].c", "select x:`[*]`.c"),
         ("create table t cluster by auto as select 1", "create table t                 as select 1"),
         ("comment on column c.s.t.a is 'x'", "ALTER TABLE `c`.`s`.`t` ALTER COLUMN `a` COMMENT 'x'"),
+        (
+            "create table t (a int not null primary key not enforced comment 'primary key', b int)",
+            "create table t (a int not null                          comment 'primary key', b int)",
+        ),
+        ("select * from a.t@v12 u", "select * from a.t VERSION AS OF 12 u"),
+        (
+            "create schema s managed location 'x' comment 'y'",
+            "create schema s WITH DBPROPERTIES ('managedLocation' = 'x') comment 'y'",
+        ),
+        ("create table t (a int, primary key (a) 'x')", "create table t (a int                  'x')"),
+        (
+            "create table t (a int, constraint pk primary key (a, b) rely, b int references u (x) not null)",
+            "create table t (a int                                       , b int                  not null)",
+        ),
     ],
 )
 def test_single_places_are_rewritten(text: str, wanted: str) -> None:
@@ -162,7 +179,7 @@ def test_strings_comments_and_quoted_names_stay_as_they_are(text: str) -> None:
             # A name inside a path may change its quotes, never what it says.
             assert not token.is_quoted or token.text[1:-1] in edit.text
         if not touched:
-            assert edit.text in "()"
+            assert edit.text in "()", edit
         covered = text[edit.start : edit.end]
         assert "--" not in covered
         assert "/*" not in covered

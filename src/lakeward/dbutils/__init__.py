@@ -22,6 +22,7 @@ from lakeward.dbutils.secret_stores import (
     known_secrets,
     stores_of,
 )
+from lakeward.dbutils.sql_functions import install
 from lakeward.dbutils.task_values import JobValues, TaskValues
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "as_markdown",
     "dbutils",
     "environment",
+    "install",
     "known_secrets",
     "stores_of",
     "using",

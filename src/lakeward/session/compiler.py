@@ -36,6 +36,9 @@ SOURCES = (
     "SqlParser",
     "JsonPath",
     "SqlRules",
+    "SqlFunctions",
+    "SqlNames",
+    "SqlRefusals",
     "Extension",
     "Resident",
 )

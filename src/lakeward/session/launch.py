@@ -45,6 +45,7 @@ def _prepare_process(settings: Settings, conf: Mapping[str, str]) -> None:
     os.environ["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON") or sys.executable
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("SPARK_USER", settings.user)  # what current_user() gives
     if conf.get("spark.sql.session.timeZone") == "Etc/UTC" and "TZ" not in os.environ:
         # collect() gives naive datetimes in the process's zone; on Databricks that is UTC.
         os.environ["TZ"] = "Etc/UTC"

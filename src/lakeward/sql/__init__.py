@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakeward.sql.commands import serve
 from lakeward.sql.construct import Construct, Verdict
 from lakeward.sql.constructs import CONSTRUCTS
 from lakeward.sql.document import as_markdown
@@ -35,6 +36,7 @@ __all__ = [
     "constructs_in",
     "install",
     "rewrite",
+    "serve",
 ]
 
 

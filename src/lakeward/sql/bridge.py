@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lakeward.errors import LakewardError, SqlError
@@ -38,7 +37,7 @@ class _Rewriter:
     def rewrite(self, text: str, is_expression: bool) -> str | None:
         try:
             outcome = rewrite(text, is_expression=is_expression)
-            return None if outcome is None else answer(text, outcome)
+            return None if outcome is None else answer(outcome)
         except Exception:  # noqa: BLE001  # a fault of ours must not stand between users and Spark
             _log.exception("The SQL front end failed; Spark's parser has the word")
             return None
@@ -68,20 +67,12 @@ class _Rewriter:
         implements: ClassVar[list[str]] = ["lakeward.SqlRewriter"]
 
 
-def answer(text: str, outcome: Outcome) -> str:
-    """The outcome as the JVM reads it: its characters are UTF-16, so positions are those."""
+def answer(outcome: Outcome) -> str:
+    """The outcome as the JVM reads it; places are counted in characters, as both languages' parsers do."""
     if isinstance(outcome, Command):
         return json.dumps({"command": {"name": outcome.name, "arguments": dict(outcome.arguments)}})
     if isinstance(outcome, Edits):
-        wide = [i for i, c in enumerate(text) if ord(c) > 0xFFFF]
-        return json.dumps(
-            {
-                "edits": [
-                    [e.start + bisect_left(wide, e.start), e.end + bisect_left(wide, e.end), e.text]
-                    for e in outcome.edits
-                ]
-            }
-        )
+        return json.dumps({"edits": [[e.start, e.end, e.text] for e in outcome.edits]})
     return _error(outcome.condition, outcome.message, outcome.sql_state)
 
 

@@ -20,7 +20,8 @@ class Unmatched(Exception):
 class Cursor:
     """The tokens of one statement and how many of them are read."""
 
-    def __init__(self, tokens: Sequence[Token]) -> None:
+    def __init__(self, tokens: Sequence[Token], text: str = "") -> None:
+        self._text = text
         end = len(tokens)
         while end and tokens[end - 1].text == ";":
             end -= 1
@@ -86,6 +87,19 @@ class Cursor:
             raise Unmatched
         self.at += 1
         return int(token.text)
+
+    def ahead(self, count: int) -> Sequence[Token]:
+        """The next tokens, as many as there are."""
+        return self._tokens[self.at : self.at + count]
+
+    def finish(self) -> None:
+        """Read everything that is left."""
+        self.at = len(self._tokens)
+
+    def text(self, begin: int, end: int | None = None) -> str:
+        """What the user wrote from the token `begin` to before the next one, or to before `end`."""
+        tokens = self._tokens[begin : self.at if end is None else end]
+        return self._text[tokens[0].start : tokens[-1].end] if tokens else ""
 
     def end(self) -> None:
         """Nothing may be left; raises Unmatched."""

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from lakeward.sql.construct import Construct
 from lakeward.sql.constructs import CONSTRUCTS
+from lakeward.sql.platform_functions import ADDED, MISSING
 
 __all__ = ["as_markdown"]
 
@@ -33,7 +34,19 @@ def as_markdown(constructs: Iterable[Construct] = CONSTRUCTS) -> str:
             cells = (row.name, row.verdict, _code(row.example), row.note, f"`{row.test}`")
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         parts.append("\n".join(lines) + "\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, _functions()])
+
+
+def _functions() -> str:
+    same = [f"`{name}` (Spark's `{of}`)" if of else f"`{name}`" for name, of in ADDED.items()]
+    lines = [
+        "## Functions that Spark lacks\n",
+        f"Added: {', '.join(same)}.\n",
+        "| missing | because |",
+        "|---|---|",
+    ]
+    lines += [f"| {', '.join(f'`{n}`' for n in group.names)} | {group.reason} |" for group in MISSING]
+    return "\n".join(lines) + "\n"
 
 
 def _code(text: str) -> str:

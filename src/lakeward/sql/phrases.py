@@ -109,44 +109,21 @@ PHRASES: tuple[Phrase, ...] = (
     ),
     _refused("DENY", "DENY SELECT ON TABLE t TO u", _RIGHTS, first=True),
     _refused(
-        "CREATE FUNCTION",
-        "CREATE FUNCTION plus(x INT) RETURNS INT RETURN x + 1",
-        "functions that stay cannot be made here yet: CREATE TEMPORARY FUNCTION can",
-        *("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION"),
-        first=True,
-    ),
-    _refused(
         "PREDICTIVE OPTIMIZATION",
         "ALTER TABLE t ENABLE PREDICTIVE OPTIMIZATION",
         "leave it out: files are never rewritten by themselves here",
     ),
-    _refused(
-        "PRIMARY KEY",
-        "CREATE TABLE k (id INT NOT NULL, CONSTRAINT pk PRIMARY KEY (id))",
-        "keys cannot be declared here yet",
-        *("PRIMARY KEY", "FOREIGN KEY"),
-    ),
     _refused("ROW FILTER", "ALTER TABLE t SET ROW FILTER f ON (id)", _RIGHTS),
     _refused("column mask", "ALTER TABLE t ALTER COLUMN id SET MASK f", _RIGHTS, "SET MASK"),
-    _refused(
-        "ANALYZE TABLE",
-        "ANALYZE TABLE t COMPUTE STATISTICS",
-        "leave it out: tables have no statistics of their own here",
-        first=True,
-    ),
     _function("event_log", "read the event log with `lakeward events`", "SELECT * FROM event_log('x')"),
     _function("read_kafka", _NOT_YET, "SELECT * FROM read_kafka(subscribe => 'x')"),
     _function("vector_search", example="SELECT * FROM vector_search(query => 'x')"),
-    _function("secret", "read it with dbutils.secrets.get", "SELECT secret('a', 'b')"),
-    _function("getdate", "use now() or current_timestamp()", "SELECT getdate()"),
-    _function("iff", "use if() or CASE", "SELECT iff(true, 1, 2)"),
-    _function("charindex", "use locate() or position()", "SELECT charindex('a', 'b')"),
     _function("current_metastore", example="SELECT current_metastore()"),
     _function("current_version", example="SELECT current_version()"),
     *(
         _function(name)
         for name in (
-            *("is_member", "is_account_group_member", "http_request", "ai_query", "ai_classify"),
+            *("http_request", "ai_query", "ai_classify"),
             *("ai_extract", "ai_gen", "ai_summarize", "ai_translate", "ai_similarity"),
         )
     ),

@@ -40,7 +40,7 @@ def _examined(text: str, *, is_expression: bool) -> tuple[Outcome | None, tuple[
         return None, ()
     if not is_expression:
         for construct in _statements().get(tokens[0].word, ()):
-            outcome = _tried(construct, tokens)
+            outcome = _tried(construct, tokens, text)
             if outcome is not None:
                 return outcome, (construct,)
     edits: list[Edit] = []
@@ -53,10 +53,10 @@ def _examined(text: str, *, is_expression: bool) -> tuple[Outcome | None, tuple[
     return (Edits(_in_order(edits)) if edits else None), tuple(used)
 
 
-def _tried(construct: Construct, tokens: tuple[Token, ...]) -> Outcome | None:
+def _tried(construct: Construct, tokens: tuple[Token, ...], text: str) -> Outcome | None:
     assert construct.statement is not None
     try:
-        return construct.statement(Cursor(tokens))
+        return construct.statement(Cursor(tokens, text))
     except Unmatched:
         return None
 

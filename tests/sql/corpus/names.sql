@@ -119,3 +119,22 @@ SELECT count(*) > 0 AS any FROM main.information_schema.tables
 --> [true]
 SELECT * FROM main.information_schema.nothing
 --! TABLE_OR_VIEW_NOT_FOUND
+-- Names that would lead elsewhere
+CREATE CATALOG `../elsewhere`
+--! INVALID_NAME
+CREATE VOLUME `../elsewhere`
+--! INVALID_NAME
+DROP VOLUME IF EXISTS main.corpus_names.`/tmp`
+--! INVALID_NAME
+DROP CATALOG `..`
+--! NO_SUCH_CATALOG_EXCEPTION
+CREATE SCHEMA main.`../elsewhere`
+--> ok
+LIST '/Volumes/../elsewhere'
+--! PATH_NOT_FOUND
+DROP SCHEMA main.`../elsewhere` CASCADE
+--> ok
+DROP SCHEMA main.`..` CASCADE
+--! SCHEMA_NOT_FOUND
+SHOW SCHEMAS IN main LIKE 'corpus_names'
+--> ["corpus_names"]

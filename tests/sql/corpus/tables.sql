@@ -52,12 +52,6 @@ SELECT b, c FROM g
 --> [3, 4]
 ALTER TABLE g ADD CONSTRAINT positive CHECK (b > 0)
 --> ok
-INSERT INTO g (b) VALUES (-1)
---! DELTA_VIOLATE_CONSTRAINT_WITH_VALUES
-MERGE INTO a USING (SELECT 5 AS n UNION ALL SELECT 9) s ON a.n = s.n WHEN NOT MATCHED THEN INSERT *
---> ok
-SELECT count(*) AS n FROM a
---> [3]
 CREATE TABLE j AS SELECT '{"k": "v", "n": "2"}' AS raw
 --> ok
 UPDATE j SET raw = concat('{"k": "', raw:k, '2"}') WHERE raw:n?::int = 2
@@ -120,3 +114,46 @@ CREATE TABLE t (id INT)
 --> ok
 SHOW GRANTS `data team` ON TABLE t
 --> 
+-- Inserts that replace
+CREATE TABLE r AS SELECT * FROM VALUES (1, 'a'), (1, 'b'), (2, 'c'), (CAST(NULL AS INT), 'd') t(k, v)
+--> ok
+INSERT INTO r REPLACE USING (k) SELECT * FROM VALUES (1, 'x'), (1, 'y'), (9, 'z') t(k, v)
+--> ok
+SELECT k, v FROM r ORDER BY k NULLS FIRST, v
+--> [null, "d"], [1, "x"], [1, "y"], [2, "c"], [9, "z"]
+INSERT INTO r AS t REPLACE ON t.k = s.low OR t.v = 'd' (SELECT 2 AS low, 'new' AS w) AS s
+--> ok
+SELECT k, v FROM r ORDER BY k, v
+--> [1, "x"], [1, "y"], [2, "new"], [9, "z"]
+INSERT INTO r (v, k) REPLACE USING (k) SELECT 'nine' AS q, 9 AS p
+--> ok
+SELECT v FROM r WHERE k = 9
+--> ["nine"]
+INSERT INTO r REPLACE USING (nope) SELECT 1 AS k, 'x' AS v
+--! UNRESOLVED_COLUMN.WITH_SUGGESTION
+INSERT INTO r REPLACE USING (k) SELECT 1 AS k
+--! INSERT_COLUMN_ARITY_MISMATCH.NOT_ENOUGH_DATA_COLUMNS
+-- Keys, statistics, statements shown
+CREATE TABLE k (id BIGINT NOT NULL PRIMARY KEY, o INT CONSTRAINT f FOREIGN KEY REFERENCES r (k), CONSTRAINT g FOREIGN KEY (o) REFERENCES r)
+--> ok
+DESCRIBE TABLE k
+--> ["id", "bigint", null], ["o", "int", null]
+ALTER TABLE k ADD CONSTRAINT pk PRIMARY KEY (id) RELY
+--> ok
+ALTER TABLE k DROP PRIMARY KEY IF EXISTS
+--> ok
+ALTER TABLE nope ADD CONSTRAINT pk PRIMARY KEY (id)
+--! TABLE_OR_VIEW_NOT_FOUND
+ANALYZE TABLE k COMPUTE STATISTICS FOR ALL COLUMNS
+--> ok
+ANALYZE TABLE nope COMPUTE STATISTICS
+--! TABLE_OR_VIEW_NOT_FOUND
+SHOW CREATE TABLE u
+--= createtab_stmt
+--> ["CREATE TABLE main.corpus_tables.u (\n  id INT,\n  b STRING COMMENT 'q')\nUSING delta\nPARTITIONED BY (b)\nCOMMENT 'it\\'s a table'\nTBLPROPERTIES (\n  'team' = 'x')\n"]
+SHOW CREATE TABLE jv
+--> ["CREATE VIEW main.corpus_tables.jv AS SELECT raw:k?::int AS n, raw:K FROM j"]
+SHOW CREATE TABLE nope
+--! TABLE_OR_VIEW_NOT_FOUND
+CREATE TABLE sc SHALLOW CLONE r
+--> ok

@@ -47,8 +47,14 @@ public class Folder {
         return files.makeQualified(new Path(Home.warehouse(declared)));
     }
 
+    /** A name as that of one folder or file: no way to another place, and not hidden. */
+    private static String own(String name) {
+        String single = name.replace("/", "%2F");
+        return single.startsWith(".") ? "%2E" + single.substring(1) : single;
+    }
+
     Path schema(String database) {
-        return new Path(new Path(root(), Names.catalog(database)), Names.schema(database));
+        return new Path(new Path(root(), own(Names.catalog(database))), own(Names.schema(database)));
     }
 
     Path table(String database, String table) {
@@ -56,7 +62,7 @@ public class Folder {
     }
 
     Path object(String database, String name, String kind) {
-        return new Path(new Path(schema(database), OBJECTS), name.toLowerCase(java.util.Locale.ROOT) + "." + kind + ".json");
+        return new Path(new Path(schema(database), OBJECTS), own(name.toLowerCase(java.util.Locale.ROOT)) + "." + kind + ".json");
     }
 
     boolean isFolder(Path path) {

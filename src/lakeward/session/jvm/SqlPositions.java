@@ -2,6 +2,7 @@ package lakeward;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
 import java.util.IdentityHashMap;
 import org.apache.spark.QueryContext;
 import org.apache.spark.sql.catalyst.parser.ParseException;
@@ -13,11 +14,15 @@ import scala.Some;
 import scala.collection.Iterable;
 import scala.collection.Iterator;
 
-/** A rewritten text, and the way back from its positions to those of the text that the user wrote. */
+/**
+ * A rewritten text, and the way back from its positions to those of the text that the user wrote. All
+ * places are counted in characters, not in Java's halves of them: so do Spark's lexer and Python.
+ */
 public class SqlPositions {
 
     private final String original;
     final String text;
+    private final int[] characters;
     private final int[] starts;
     private final int[] stops;
     private final int[] lengths;
@@ -29,17 +34,18 @@ public class SqlPositions {
         stops = new int[edits.size()];
         lengths = new int[edits.size()];
         StringBuilder out = new StringBuilder();
+        characters = original.codePoints().toArray();
         int from = 0;
         for (int i = 0; i < edits.size(); i++) {
             JsonNode edit = (JsonNode) edits.get(i);
             starts[i] = ((JsonNode) edit.get(0)).asInt();
             stops[i] = ((JsonNode) edit.get(1)).asInt();
             String replacement = ((JsonNode) edit.get(2)).asText();
-            lengths[i] = replacement.length();
-            out.append(original, from, starts[i]).append(replacement);
+            lengths[i] = replacement.codePointCount(0, replacement.length());
+            out.append(new String(characters, from, starts[i] - from)).append(replacement);
             from = stops[i];
         }
-        text = out.append(original, from, original.length()).toString();
+        text = out.append(new String(characters, from, characters.length - from)).toString();
     }
 
     /** The place in the user's text; what stands in a replacement is where the replaced text began. */
@@ -48,10 +54,22 @@ public class SqlPositions {
         for (int i = 0; i < starts.length; i++) {
             int start = starts[i] + shift;
             if (index < start) break;
-            if (index < start + lengths[i]) return Math.min(starts[i] + Math.min(index - start, Math.max(stops[i] - starts[i] - 1, 0)), original.length());
+            if (index < start + lengths[i]) return Math.min(starts[i] + Math.min(index - start, Math.max(stops[i] - starts[i] - 1, 0)), characters.length);
             shift += lengths[i] - (stops[i] - starts[i]);
         }
-        return Math.max(0, Math.min(index - shift, original.length()));
+        return Math.max(0, Math.min(index - shift, characters.length));
+    }
+
+    /** Whether a replacement stands between two places of the rewritten text, with something beside it. */
+    private boolean holdsEdit(int begin, int end) {
+        int shift = 0;
+        for (int i = 0; i < starts.length; i++) {
+            int start = starts[i] + shift;
+            int stop = start + lengths[i];
+            if (begin <= start && stop <= end && (begin < start || stop < end)) return true;
+            shift += lengths[i] - (stops[i] - starts[i]);
+        }
+        return false;
     }
 
     private Origin back(Origin o) {
@@ -59,10 +77,13 @@ public class SqlPositions {
         Option column = o.startPosition();
         if (line.isDefined() && column.isDefined()) {
             int place = back(index(text, ((Integer) line.get()).intValue(), ((Integer) column.get()).intValue()));
-            int begin = original.lastIndexOf('\n', place - 1) + 1;
+            int begin = 0;
             int number = 1;
-            for (int i = 0; i < begin; i++) {
-                if (original.charAt(i) == '\n') number++;
+            for (int i = 0; i < place; i++) {
+                if (characters[i] == '\n') {
+                    number++;
+                    begin = i + 1;
+                }
             }
             line = new Some(Integer.valueOf(number));
             column = new Some(Integer.valueOf(place - begin));
@@ -83,7 +104,7 @@ public class SqlPositions {
             if (next < 0) break;
             begin = next + 1;
         }
-        return begin + column;
+        return text.codePointCount(0, begin) + column;
     }
 
     /** The same exception, as if the user's text had been parsed. */
@@ -108,6 +129,8 @@ public class SqlPositions {
         if (node instanceof TreeNode) {
             if (seen.put(node, node) != null) return;
             field.set(node, back(((TreeNode) node).origin()));
+            String kind = node.getClass().getSimpleName();
+            if (kind.indexOf("View") >= 0 || kind.indexOf("Function") >= 0) restoreTexts(node);
         }
         Iterator parts = null;
         if (node instanceof Iterable) {
@@ -116,5 +139,25 @@ public class SqlPositions {
             parts = ((Product) node).productIterator();
         }
         while (parts != null && parts.hasNext()) restore(parts.next(), field, seen);
+    }
+
+    /** Views and functions are kept as text: it is to be the user's, which is read anew by this parser. */
+    private void restoreTexts(Object node) throws ReflectiveOperationException {
+        Field[] fields = node.getClass().getDeclaredFields();
+        for (int i = 0; i < fields.length; i++) {
+            if (Modifier.isStatic(fields[i].getModifiers())) continue;
+            fields[i].setAccessible(true);
+            Object value = fields[i].get(node);
+            Object inside = value instanceof Some ? ((Some) value).value() : value;
+            int at = inside instanceof String ? text.indexOf((String) inside) : -1;
+            if (at < 0) continue;
+            int begin = text.codePointCount(0, at);
+            int end = text.codePointCount(0, at + ((String) inside).length());
+            if (!holdsEdit(begin, end)) continue;
+            int from = back(begin);
+            int to = back(end);
+            String own = new String(characters, from, Math.max(0, to - from));
+            fields[i].set(node, value instanceof Some ? new Some(own) : own);
+        }
     }
 }

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from lakeward.sql.commands import catalogs, clone, governance, tables, volumes
+from lakeward.sql.commands import catalogs, clone, ddl, functions, governance, inserts, tables, volumes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["HANDLERS", "carry_out"]
+__all__ = ["carry_out", "serve"]
 
 Handler = Callable[..., Any]
 
-HANDLERS: Mapping[str, Handler] = {
+_handlers: dict[str, Handler] = {
     "use_catalog": catalogs.use,
     "show_catalogs": catalogs.show,
     "create_catalog": catalogs.create,
@@ -26,6 +26,8 @@ HANDLERS: Mapping[str, Handler] = {
     "show_volumes": volumes.show,
     "list_files": volumes.list_files,
     "deep_clone": clone.deep,
+    "insert_replace": inserts.replace,
+    "show_create_table": ddl.show_create,
     "require_table": tables.require_table,
     "set_tags": governance.set_tags,
     "unset_tags": governance.unset_tags,
@@ -34,7 +36,37 @@ HANDLERS: Mapping[str, Handler] = {
     "revoke": governance.revoke,
     "show_grants": governance.show_grants,
     "comment_on": governance.comment_on,
+    "function.groups": functions.groups,
 }
+
+
+class Served:
+    """A handler in its place; leaving the block puts back the one before it."""
+
+    def __init__(self, name: str, before: Handler | None) -> None:
+        self._name, self._before = name, before
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is None:
+            _handlers.pop(self._name, None)
+        else:
+            _handlers[self._name] = self._before
+
+
+def serve(name: str, handler: Handler) -> Served:
+    """Let `handler` carry out the command `name`, or give what the function `function.<name>` gives.
+
+    It is called with the session and, by name, with the command's arguments; a function's are
+    `positional` and `named`, with constants as text. A function that stands in FROM gives the
+    DataFrame's `_jdf`; with STREAM before its call it is asked for as `function.stream_<name>`.
+    For good, or as the block of a `with` statement.
+    """
+    served = Served(name, _handlers.get(name))
+    _handlers[name] = handler
+    return served
 
 
 def carry_out(spark: SparkSession, name: str, arguments: Mapping[str, Any]) -> Any:
@@ -42,4 +74,6 @@ def carry_out(spark: SparkSession, name: str, arguments: Mapping[str, Any]) -> A
 
     Raises SqlError, or what Spark raises.
     """
-    return HANDLERS[name](spark, **arguments)
+    if name not in _handlers:
+        raise functions.unserved(name)
+    return _handlers[name](spark, **arguments)

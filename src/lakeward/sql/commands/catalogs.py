@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
 from lakeward.session import ensure_catalog
-from lakeward.sql.commands.place import Place, matches, place, read_note, result, write_note
+from lakeward.sql.commands.place import Place, folder_name, matches, place, read_note, result, write_note
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +34,7 @@ def show(spark: SparkSession, *, like: str | None) -> dict[str, Any]:
 
 def create(spark: SparkSession, *, catalog: str, if_not_exists: bool, comment: str | None) -> dict[str, Any]:
     """A new catalog with its schema `default`."""
-    here, name = place(spark), catalog.lower()
+    here, name = place(spark), folder_name(catalog)
     if name in here.catalogs() and (here.settings.warehouse / name).is_dir():
         if if_not_exists:
             return {}

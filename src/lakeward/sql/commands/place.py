@@ -17,7 +17,7 @@ from lakeward.session import Settings, current_settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Place", "matches", "place", "read_note", "result", "write_note"]
+__all__ = ["Place", "folder_name", "matches", "place", "read_note", "result", "write_note"]
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,13 @@ class Place:
     schema: str
 
     def full(self, name: Sequence[str], parts: int = 3) -> tuple[str, ...]:
-        """`name` completed by the current catalog and schema; always in lower case, as names are kept."""
+        """`name` completed by the current catalog and schema; always in lower case, as names are kept.
+
+        Raises SqlError for a name that no folder may have.
+        """
         known = (self.catalog, self.schema)[: parts - 1]
         missing = parts - len(name)
-        return tuple(part.lower() for part in (*known[:missing], *name))
+        return tuple(folder_name(part) for part in (*known[:missing], *name))
 
     def catalogs(self) -> list[str]:
         """Names of the catalogs that exist."""
@@ -78,6 +81,18 @@ class Place:
         if kind not in ("CATALOG", "SCHEMA"):
             folder, own = folder.parent, name[-1]
         return folder / ".objects" / f"{own}.{kind.lower()}.about.json"
+
+
+def folder_name(name: str) -> str:
+    """A name as its folder is called; raises SqlError when it would lead elsewhere or be hidden."""
+    if not name or name[0] == "." or any(c in "/\\" or ord(c) < 32 for c in name):
+        raise SqlError(
+            "INVALID_NAME",
+            f"`{name}` is no name for a catalog, schema or volume.",
+            sql_state="42602",
+            next_step="Leave out slashes, and dots at the beginning.",
+        )
+    return name.lower()
 
 
 def place(spark: SparkSession) -> Place:

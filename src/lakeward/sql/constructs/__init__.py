@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from lakeward.sql.construct import Construct
-from lakeward.sql.constructs import catalogs, expressions, governance, queries, tables, volumes
+from lakeward.sql.constructs import (
+    catalogs,
+    expressions,
+    functions,
+    governance,
+    inserts,
+    keys,
+    queries,
+    tables,
+    volumes,
+)
 
 __all__ = ["CONSTRUCTS"]
 
@@ -13,5 +23,8 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *expressions.CONSTRUCTS,
     *queries.CONSTRUCTS,
     *tables.CONSTRUCTS,
+    *keys.CONSTRUCTS,
+    *inserts.CONSTRUCTS,
+    *functions.CONSTRUCTS,
     *governance.CONSTRUCTS,
 )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lakeward.sql.construct import BEGINNING, Construct, as_is
 from lakeward.sql.cursor import Cursor, Unmatched
-from lakeward.sql.outcome import Command, Outcome
+from lakeward.sql.outcome import Command, Edit, Outcome
+from lakeward.sql.tokens import Token
 
 __all__ = ["CONSTRUCTS"]
 
@@ -76,6 +79,18 @@ def _describe(cursor: Cursor) -> Outcome:
     return Command("describe_catalog", {"catalog": name, "extended": extended})
 
 
+def _managed_location(tokens: Sequence[Token]) -> list[Edit]:
+    """Kept as a property: Spark's LOCATION would move the tables there."""
+    if tokens[0].word != "CREATE":
+        return []
+    edits: list[Edit] = []
+    for managed, location, path in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if (managed.word, location.word) == ("MANAGED", "LOCATION") and path.is_string:
+            edits.append(Edit(managed.start, location.end, "WITH DBPROPERTIES ('managedLocation' ="))
+            edits.append(Edit(path.end, path.end, ")"))
+    return edits
+
+
 CONSTRUCTS = (
     Construct("USE CATALOG", _AREA, "added", "USE CATALOG main", starts=("USE",), statement=_use),
     Construct(
@@ -117,6 +132,14 @@ CONSTRUCTS = (
     as_is("Three-part names", _AREA, "SELECT * FROM main.default.t"),
     as_is("USE SCHEMA, USE c.s", _AREA, "USE main.default"),
     as_is("CREATE SCHEMA", _AREA, "CREATE SCHEMA IF NOT EXISTS main.s COMMENT 'x'"),
+    Construct(
+        "CREATE SCHEMA … MANAGED LOCATION",
+        _AREA,
+        "rewritten",
+        "CREATE SCHEMA main.s MANAGED LOCATION 's3://bucket/tables'",
+        "kept as a property: tables live in the state folder",
+        edits=_managed_location,
+    ),
     as_is("DROP SCHEMA", _AREA, "DROP SCHEMA main.s CASCADE"),
     as_is("DESCRIBE SCHEMA", _AREA, "DESCRIBE SCHEMA EXTENDED main.s"),
     as_is("SHOW SCHEMAS", _AREA, "SHOW SCHEMAS IN main"),

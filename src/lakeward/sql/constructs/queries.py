@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
-from lakeward.sql.construct import as_is
+import re
+from collections.abc import Sequence
+
+from lakeward.sql.construct import Construct, as_is
+from lakeward.sql.outcome import Edit
+from lakeward.sql.tokens import Token
 
 __all__ = ["CONSTRUCTS"]
 
 _AREA = "Queries and scripts"
+
+
+def _at_version(tokens: Sequence[Token]) -> list[Edit]:
+    """`t@v3` as `t VERSION AS OF 3`."""
+    return [
+        Edit(at.start, version.end, f" VERSION AS OF {version.text[1:]}")
+        for table, at, version in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if at.text == "@"
+        and table.is_name
+        and table.end == at.start
+        and at.end == version.start
+        and re.fullmatch(r"[vV]\d+", version.text)
+    ]
+
 
 CONSTRUCTS = (
     as_is("Named parameters", _AREA, "SELECT :x", "`spark.sql(text, args={…})`"),
@@ -26,5 +45,6 @@ CONSTRUCTS = (
     as_is("EXECUTE IMMEDIATE", _AREA, "EXECUTE IMMEDIATE 'SELECT 1 AS a'"),
     as_is("BEGIN … END", _AREA, "BEGIN DECLARE x INT DEFAULT 1; SELECT x; END"),
     as_is("Time travel", _AREA, "SELECT * FROM t VERSION AS OF 0"),
+    Construct("t@v1", _AREA, "rewritten", "SELECT * FROM t@v0", "VERSION AS OF", edits=_at_version),
     as_is("table_changes", _AREA, "SELECT * FROM table_changes('t', 0)"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lakeward.sql.construct import Construct, as_is, refused
+from lakeward.sql.construct import BEGINNING, Construct, as_is, refused
 from lakeward.sql.cursor import Cursor
 from lakeward.sql.outcome import Command, Edit, Edits, Outcome
 from lakeward.sql.tokens import Token
@@ -33,6 +33,20 @@ def _alter_cluster_by_auto(cursor: Cursor) -> Outcome:
     cursor.need("CLUSTER", "BY", "AUTO")
     cursor.end()
     return Command("require_table", {"table": table})
+
+
+def _analyze(cursor: Cursor) -> Outcome:
+    cursor.need("ANALYZE", "TABLE")
+    table = cursor.name()
+    cursor.finish()
+    return Command("require_table", {"table": table})
+
+
+def _show_create(cursor: Cursor) -> Outcome:
+    cursor.need("SHOW", "CREATE", "TABLE")
+    table = cursor.name(3)
+    cursor.end()
+    return Command("show_create_table", {"table": table})
 
 
 def _clone(cursor: Cursor) -> Outcome:
@@ -125,6 +139,26 @@ CONSTRUCTS = (
         "ALTER TABLE … ALTER COLUMN … COMMENT",
         ("COMMENT",),
         _comment_on_column,
+    ),
+    Construct(
+        "SHOW CREATE TABLE",
+        _AREA,
+        "added",
+        "SHOW CREATE TABLE t",
+        "of Delta tables and of views",
+        ("SHOW",),
+        _show_create,
+        trigger=BEGINNING + r"show\s+create\s+table\b",
+    ),
+    Construct(
+        "ANALYZE TABLE",
+        _AREA,
+        "added",
+        "ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS",
+        "changes nothing: Delta keeps the statistics that it uses by itself",
+        ("ANALYZE",),
+        _analyze,
+        trigger=BEGINNING + r"analyze\s+table\b",
     ),
     as_is("COMMENT ON TABLE, SCHEMA", _AREA, "COMMENT ON TABLE t IS 'x'"),
     as_is("Identity and generated columns", _AREA, "CREATE TABLE t (id BIGINT GENERATED ALWAYS AS IDENTITY)"),

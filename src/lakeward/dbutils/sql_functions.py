@@ -1,0 +1,47 @@
+"""The SQL functions secret() and try_secret(), from the stores that dbutils.secrets reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lakeward.dbutils.facade import dbutils
+from lakeward.dbutils.failures import JavaError
+from lakeward.errors import SqlError
+from lakeward.sql import serve
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["install"]
+
+
+def install(spark: SparkSession) -> None:
+    """Let SQL read secrets. Cheap and idempotent."""
+    del spark
+    serve("function.secret", _secret)
+    serve("function.try_secret", _try_secret)
+
+
+def _secret(_: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return {"rows": [[_value(positional, named)]]}
+    except JavaError as error:
+        raise SqlError("SECRET_NOT_FOUND", str(error), sql_state="42704") from None
+
+
+def _try_secret(_: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return {"rows": [[_value(positional, named)]]}
+    except JavaError:
+        return {"rows": [[None]]}
+
+
+def _value(positional: list[Any], named: dict[str, Any]) -> str:
+    given = [*positional, *(named[name] for name in ("scope", "key") if name in named)]
+    if len(given) != 2 or not all(isinstance(each, str) for each in given):
+        raise SqlError(
+            "NON_FOLDABLE_ARGUMENT",
+            "The functions secret and try_secret take two constants: the scope and the key.",
+            parameters={"funcName": "`secret`", "paramName": "`scope`, `key`", "paramType": '"STRING"'},
+        )
+    return dbutils().secrets.get(*given)

@@ -1,0 +1,160 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
+import org.apache.spark.sql.catalyst.analysis.FunctionRegistry$;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
+import org.apache.spark.sql.catalyst.expressions.In;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.unsafe.types.UTF8String;
+import scala.Tuple3;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+
+/** Functions that Databricks has and Spark has not. The Python half knows their values, when a query is analyzed. */
+public class SqlFunctions {
+
+    /** Relations by a function; `stream_` is put before the name where STREAM stands before the call. */
+    public static final String STREAM = "lakeward_stream_";
+    private static final String[] RELATIONS = new String[] {"read_files", "cloud_files", "cloud_files_state", "event_log"};
+    private static final String[] MEMBERS = new String[] {"is_member", "is_account_group_member"};
+    private static final String[] SECRETS = new String[] {"secret", "try_secret"};
+
+    /** Other names of functions of Spark's. */
+    private static final String[][] SAME = new String[][] {{"charindex", "locate"}, {"getdate", "now"}, {"iff", "if"}};
+
+    static void register(SparkSessionExtensions all) {
+        for (int i = 0; i < SAME.length; i++) all.injectFunction(described(SAME[i][0], new Same(SAME[i][1])));
+        for (int i = 0; i < MEMBERS.length; i++) all.injectFunction(described(MEMBERS[i], new Member()));
+        for (int i = 0; i < SECRETS.length; i++) all.injectFunction(described(SECRETS[i], new Value(SECRETS[i])));
+        for (int i = 0; i < RELATIONS.length; i++) {
+            all.injectTableFunction(described(RELATIONS[i], new Relation(RELATIONS[i])));
+            all.injectTableFunction(described(STREAM + RELATIONS[i], new Relation("stream_" + RELATIONS[i])));
+        }
+    }
+
+    static boolean isRelation(String name) {
+        for (int i = 0; i < RELATIONS.length; i++) {
+            if (RELATIONS[i].equalsIgnoreCase(name)) return true;
+        }
+        return false;
+    }
+
+    private static Tuple3 described(String name, AbstractFunction1 builder) {
+        return new Tuple3(new FunctionIdentifier(name), new ExpressionInfo("lakeward.SqlFunctions", name), builder);
+    }
+
+    /** What the Python half says: {"rows": [[…]]} or a Dataset. */
+    private static Object ask(String name, Seq arguments) {
+        ObjectNode call = Folder.JSON.createObjectNode();
+        call.put("name", "function." + name);
+        ObjectNode given = call.putObject("arguments");
+        ArrayNode positional = given.putArray("positional");
+        ObjectNode named = given.putObject("named");
+        for (int i = 0; i < arguments.length(); i++) {
+            Expression e = (Expression) arguments.apply(i);
+            if (e instanceof NamedArgumentExpression) {
+                NamedArgumentExpression n = (NamedArgumentExpression) e;
+                named.set(n.key(), constant(n.value()));
+            } else {
+                positional.add(constant(e));
+            }
+        }
+        Object result = Frontend.run(call.toString(), org.apache.spark.sql.SparkSession.active());
+        if (result instanceof Throwable) throw WarehouseCatalog.sneak((Throwable) result);
+        if (result instanceof Dataset) return result;
+        try {
+            JsonNode json = Folder.JSON.readTree((String) result);
+            if (json.has("error")) throw Frontend.error(json.get("error"));
+            return json;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** An argument's value as text, a map's as an object; what is no constant is told by its SQL. */
+    private static JsonNode constant(Expression e) {
+        if (!e.foldable() || !e.resolved()) {
+            return Folder.JSON.createObjectNode().put("not_constant", e.sql());
+        }
+        if (e.dataType() instanceof MapType) {
+            ObjectNode map = Folder.JSON.createObjectNode();
+            org.apache.spark.sql.catalyst.util.MapData data = (org.apache.spark.sql.catalyst.util.MapData) e.eval(null);
+            for (int i = 0; data != null && i < data.numElements(); i++) {
+                map.put(data.keyArray().getUTF8String(i).toString(), data.valueArray().isNullAt(i) ? null : data.valueArray().getUTF8String(i).toString());
+            }
+            return map;
+        }
+        Object value = new Cast(e, DataTypes.StringType, new scala.Some("UTC")).eval(null);
+        return value == null ? Folder.JSON.nullNode() : Folder.JSON.getNodeFactory().textNode(value.toString());
+    }
+
+    /** What Spark builds under another name. */
+    public static class Same extends AbstractFunction1 {
+        private final FunctionIdentifier name;
+
+        Same(String name) {
+            this.name = new FunctionIdentifier(name);
+        }
+
+        public Object apply(Object arguments) {
+            return FunctionRegistry$.MODULE$.builtin().lookupFunction(name, (Seq) arguments);
+        }
+    }
+
+    /** Whether the user is in a group: the groups are known, the argument may be a column. */
+    public static class Member extends AbstractFunction1 {
+        public Object apply(Object arguments) {
+            JsonNode groups = ((JsonNode) ask("groups", Definitions.seq(null))).get("rows");
+            List names = new ArrayList();
+            for (int i = 0; i < groups.size(); i++) names.add(text(((JsonNode) ((JsonNode) groups.get(i)).get(0)).asText()));
+            return new In((Expression) ((Seq) arguments).apply(0), PythonUtils.toSeq(names));
+        }
+    }
+
+    /** A constant. */
+    public static class Value extends AbstractFunction1 {
+        private final String name;
+
+        Value(String name) {
+            this.name = name;
+        }
+
+        public Object apply(Object arguments) {
+            JsonNode rows = ((JsonNode) ask(name, (Seq) arguments)).get("rows");
+            JsonNode value = (JsonNode) ((JsonNode) rows.get(0)).get(0);
+            return value.isNull() ? new Literal(null, DataTypes.StringType) : text(value.asText());
+        }
+    }
+
+    /** The plan of the DataFrame that the Python half builds. */
+    public static class Relation extends AbstractFunction1 {
+        private final String name;
+
+        Relation(String name) {
+            this.name = name;
+        }
+
+        public Object apply(Object arguments) {
+            return ((Dataset) ask(name, (Seq) arguments)).queryExecution().analyzed();
+        }
+    }
+
+    private static Literal text(String value) {
+        return new Literal(UTF8String.fromString(value), DataTypes.StringType);
+    }
+}

@@ -1,0 +1,127 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedFunctionName;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
+import org.apache.spark.sql.catalyst.plans.logical.CreateFunction;
+import org.apache.spark.sql.catalyst.plans.logical.CreateUserDefinedFunction;
+import org.apache.spark.sql.catalyst.plans.logical.DescribeFunction;
+import org.apache.spark.sql.catalyst.plans.logical.DropFunction;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.RefreshFunction;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogManager;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import scala.Function1;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.AbstractPartialFunction;
+
+/**
+ * Spark keeps functions of SQL in its session catalog alone. Where a statement names one of another
+ * catalog, this rule puts the name in its place under which the session catalog keeps it.
+ */
+public class SqlNames extends AbstractFunction1 {
+
+    public Object apply(Object session) {
+        return new Functions((SparkSession) session);
+    }
+
+    public static class Functions extends Rule {
+        private final SparkSession session;
+
+        Functions(SparkSession session) {
+            this.session = session;
+        }
+
+        public TreeNode apply(TreeNode plan) {
+            LogicalPlan p = (LogicalPlan) plan;
+            if (p instanceof CreateUserDefinedFunction || p instanceof CreateFunction || p instanceof DropFunction
+                || p instanceof DescribeFunction || p instanceof RefreshFunction) {
+                return p.transformDown(new Named(session, p instanceof DescribeFunction, false));
+            }
+            return p.containsPattern(TreePattern.UNRESOLVED_TABLE_VALUED_FUNCTION()) ? p.transformDown(new Named(session, true, true)) : p;
+        }
+    }
+
+    public static class Named extends AbstractPartialFunction {
+        private final SparkSession session;
+        private final boolean mustExist;
+        private final boolean isRelation;
+
+        Named(SparkSession session, boolean mustExist, boolean isRelation) {
+            this.session = session;
+            this.mustExist = mustExist;
+            this.isRelation = isRelation;
+        }
+
+        public boolean isDefinedAt(Object node) {
+            if (isRelation) return node instanceof UnresolvedTableValuedFunction;
+            return node instanceof UnresolvedIdentifier || node instanceof UnresolvedFunctionName;
+        }
+
+        public Object applyOrElse(Object node, Function1 otherwise) {
+            if (!isDefinedAt(node)) return otherwise.apply(node);
+            if (node instanceof UnresolvedIdentifier) {
+                UnresolvedIdentifier i = (UnresolvedIdentifier) node;
+                Seq name = kept(i.nameParts());
+                return name == null ? node : new UnresolvedIdentifier(name, i.allowTemp());
+            }
+            if (node instanceof UnresolvedFunctionName) {
+                UnresolvedFunctionName f = (UnresolvedFunctionName) node;
+                Seq name = kept(f.multipartIdentifier());
+                return name == null ? node : new UnresolvedFunctionName(name, f.commandName(), f.possibleQualifiedName());
+            }
+            if (node instanceof UnresolvedTableValuedFunction) {
+                UnresolvedTableValuedFunction f = (UnresolvedTableValuedFunction) node;
+                if (f.isStreaming() && f.name().length() == 1 && SqlFunctions.isRelation((String) f.name().apply(0))) {
+                    return f.copy(PythonUtils.toSeq(java.util.Collections.singletonList(SqlFunctions.STREAM + f.name().apply(0))), f.functionArgs(), false);
+                }
+                Seq name = isKnown(f) ? null : kept(f.name());
+                return name == null ? node : f.copy(name, f.functionArgs(), f.isStreaming());
+            }
+            return otherwise.apply(node);
+        }
+
+        /** Spark would say that the catalog has no functions at all. */
+        private static RuntimeException unresolvable(Seq name) {
+            ObjectNode error = Folder.JSON.createObjectNode();
+            error.put("condition", "UNRESOLVABLE_TABLE_VALUED_FUNCTION");
+            error.putObject("parameters").put("name", "`" + name.mkString("`.`") + "`");
+            return Frontend.error(error);
+        }
+
+        private boolean isKnown(UnresolvedTableValuedFunction f) {
+            return f.name().length() == 1 && session.sessionState().catalog().lookupBuiltinOrTempTableFunction((String) f.name().apply(0)).isDefined();
+        }
+
+        /** The name in the session catalog; null when it is Spark's to resolve. */
+        private Seq kept(Seq name) {
+            CatalogManager manager = session.sessionState().catalogManager();
+            int parts = name.length();
+            if (parts > 3) return null;
+            String catalog = parts == 3 ? (String) name.apply(0) : manager.currentCatalog().name();
+            String[] current = manager.currentNamespace();
+            if (parts == 1 && current.length != 1) return null;
+            String schema = parts == 1 ? current[0] : (String) name.apply(parts - 2);
+            if (!manager.isCatalogRegistered(catalog) || !(manager.catalog(catalog) instanceof Catalog)) return null;
+            String function = (String) name.apply(parts - 1);
+            if (mustExist && !((Catalog) manager.catalog(catalog)).functionExists(Identifier.of(new String[] {schema}, function))) {
+                if (isRelation) throw unresolvable(name);
+                return null;
+            }
+            List out = new ArrayList();
+            out.add(Names.SESSION);
+            out.add(Names.database(manager.catalog(catalog).name(), schema));
+            out.add(function);
+            return PythonUtils.toSeq(out);
+        }
+    }
+}

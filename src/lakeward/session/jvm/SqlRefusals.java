@@ -1,0 +1,64 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Locale;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
+import org.apache.spark.sql.classic.SparkSession;
+import scala.Function1;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.AbstractPartialFunction;
+
+/** Functions that need a served model: refused, unless the project registers one of its own under the name. */
+public class SqlRefusals extends AbstractFunction1 {
+
+    public Object apply(Object session) {
+        return new Check((SparkSession) session);
+    }
+
+    public static class Check extends Rule {
+        private final Look look;
+
+        Check(SparkSession session) {
+            look = new Look(session);
+        }
+
+        public TreeNode apply(TreeNode plan) {
+            LogicalPlan p = (LogicalPlan) plan;
+            return p.containsPattern(TreePattern.UNRESOLVED_FUNCTION()) ? p.transformAllExpressions(look) : p;
+        }
+    }
+
+    public static class Look extends AbstractPartialFunction {
+        private final SparkSession session;
+
+        Look(SparkSession session) {
+            this.session = session;
+        }
+
+        public boolean isDefinedAt(Object e) {
+            if (!(e instanceof UnresolvedFunction) || ((UnresolvedFunction) e).nameParts().length() != 1) return false;
+            String name = (String) ((UnresolvedFunction) e).nameParts().apply(0);
+            return name.length() > 3 && name.regionMatches(true, 0, "ai_", 0, 3);
+        }
+
+        public Object applyOrElse(Object e, Function1 otherwise) {
+            if (!isDefinedAt(e)) return otherwise.apply(e);
+            String name = ((String) ((UnresolvedFunction) e).nameParts().apply(0)).toLowerCase(Locale.ROOT);
+            SessionCatalog catalog = session.sessionState().catalog();
+            FunctionIdentifier id = new FunctionIdentifier(name);
+            if (catalog.isTemporaryFunction(id) || catalog.isRegisteredFunction(id)) return e;
+            ObjectNode error = Folder.JSON.createObjectNode();
+            error.put("condition", "UNSUPPORTED_SQL");
+            error.put("sqlState", "0A000");
+            error.put("message", "The function " + name + " asks a model that the platform serves; there is none here. "
+                + "Register a function of that name to stand in for it, with spark.udf.register(\"" + name + "\", …) or CREATE TEMPORARY FUNCTION.");
+            throw Frontend.error(error);
+        }
+    }
+}

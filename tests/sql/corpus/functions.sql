@@ -1,0 +1,86 @@
+-- Functions of SQL in a catalog of their own
+CREATE FUNCTION main.corpus_functions.plus(x INT, y INT DEFAULT 1 COMMENT 'more') RETURNS INT COMMENT 'adds' RETURN x + y
+--> ok
+SELECT main.corpus_functions.plus(1) AS a, corpus_functions.plus(1, 5) AS b, plus(x => 2) AS c
+--> [2, 6, 3]
+CREATE FUNCTION plus(x INT) RETURNS INT RETURN x
+--! ROUTINE_ALREADY_EXISTS
+CREATE OR REPLACE FUNCTION plus(x INT) RETURNS INT RETURN x + 10
+--> ok
+CREATE FUNCTION IF NOT EXISTS plus(x INT) RETURNS INT RETURN x
+--> ok
+SELECT plus(1) AS n
+--> [11]
+CREATE FUNCTION upto(n INT) RETURNS TABLE (i INT, even BOOLEAN) RETURN SELECT v, v % 2 = 0 FROM VALUES (0), (1), (2) t(v) WHERE v < n
+--> ok
+SELECT * FROM main.corpus_functions.upto(2) ORDER BY i
+--= i, even
+--> [0, true], [1, false]
+SELECT count(*) AS n FROM upto(3)
+--> [3]
+CREATE TABLE t AS SELECT 5 AS n FROM upto(1)
+--> ok
+CREATE FUNCTION biggest() RETURNS INT RETURN (SELECT max(n) FROM t)
+--> ok
+SELECT biggest() AS n
+--> [5]
+CREATE FUNCTION owner_of(raw STRING) RETURNS STRING RETURN raw:owner.name
+--> ok
+SELECT owner_of('{"owner": {"NAME": "amy"}}') AS n
+--> ["amy"]
+CREATE FUNCTION as_number(s STRING) RETURNS INT RETURN s?::int
+--> ok
+SELECT as_number('x') AS a, as_number('7') AS b
+--> [null, 7]
+CREATE VIEW v AS SELECT plus(n) AS m FROM t
+--> ok
+SELECT m FROM v
+--> [15]
+DESCRIBE FUNCTION plus
+--> ok
+DESCRIBE FUNCTION EXTENDED main.corpus_functions.plus
+--> ok
+DROP FUNCTION main.corpus_functions.upto
+--> ok
+SELECT * FROM upto(3)
+--! UNRESOLVABLE_TABLE_VALUED_FUNCTION
+DROP FUNCTION upto
+--! ROUTINE_NOT_FOUND
+DROP FUNCTION IF EXISTS upto
+--> ok
+DESCRIBE FUNCTION upper
+--> ok
+-- Who asks
+SELECT current_user() = session_user() AS same, current_user() IS NOT NULL AS known
+--> [true, true]
+SELECT is_member('users') AS a, is_account_group_member('account users') AS b, is_member('nobody') AS c
+--> [true, true, false]
+SELECT g, is_member(g) AS m FROM VALUES ('users'), ('x') t(g) ORDER BY g
+--> ["users", true], ["x", false]
+SET spark.lakeward.groups = engineers, x
+--> ok
+SELECT is_member('x') AS x, is_account_group_member('engineers') AS e
+--> [true, true]
+RESET spark.lakeward.groups
+--> ok
+-- What the platform alone has
+SELECT ai_query('model', 'text')
+--! UNSUPPORTED_SQL
+CREATE TEMPORARY FUNCTION ai_summarize(t STRING) RETURNS STRING RETURN left(t, 3)
+--> ok
+SELECT ai_summarize('a long text') AS s
+--> ["a l"]
+DROP TEMPORARY FUNCTION ai_summarize
+--> ok
+-- Other names
+SELECT charindex('b', 'abc') AS a, charindex('b', 'abcb', 3) AS b, iff(true, 1, 2) AS c, getdate() IS NOT NULL AS d
+--> [2, 4, 1, true]
+-- Secrets
+SELECT secret('corpus', 'nothing')
+--! SECRET_NOT_FOUND
+SELECT try_secret('corpus', 'nothing') AS s
+--> [null]
+SELECT secret('corpus')
+--! NON_FOLDABLE_ARGUMENT
+CREATE OR REPLACE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ return x + 1 $$
+--! UNSUPPORTED_SQL

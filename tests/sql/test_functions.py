@@ -1,0 +1,52 @@
+"""The list of functions: what is said to be missing is missing, what is said to be added is there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from lakeward.sql import serve
+from lakeward.sql.platform_functions import ADDED, MISSING
+
+
+def test_the_list_agrees_with_the_session(spark: SparkSession) -> None:
+    there = {row[0].rpartition(".")[2] for row in spark.sql("SHOW ALL FUNCTIONS").collect()}
+    assert set(ADDED) <= there
+    assert not there & {name for group in MISSING for name in group.names}
+    assert {name for name in there if name.startswith("lakeward_")} <= {
+        "lakeward_extract",
+        *(
+            f"lakeward_stream_{name}"
+            for name in ("read_files", "cloud_files", "cloud_files_state", "event_log")
+        ),
+    }
+
+
+def test_a_function_is_served_by_whoever_knows_it(spark: SparkSession) -> None:
+    def secret(session: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> dict[str, Any]:
+        assert isinstance(session, SparkSession)
+        scope, key = positional
+        return {"rows": [[f"{scope}/{key}/{named}"]]}
+
+    with pytest.raises(AnalysisException, match=r"UNSUPPORTED_SQL.*event_log"):
+        spark.sql("SELECT * FROM event_log('t')")
+    with serve("function.try_secret", secret):
+        assert spark.sql("SELECT try_secret('s', concat('k', 1)) AS v").collect() == [("s/k1/{}",)]
+
+
+def test_a_relation_is_served_by_whoever_knows_it(spark: SparkSession) -> None:
+    asked: list[Any] = []
+
+    def relation(session: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> Any:
+        asked.append((positional, named))
+        return session.range(3).selectExpr("id", "id * 2 AS twice")._jdf
+
+    with serve("function.event_log", relation):
+        rows = spark.sql(
+            "SELECT e.twice FROM event_log('t', n => 1 + 1, m => map('a', 'b')) AS e WHERE e.id = 2"
+        ).collect()
+    assert rows == [(4,)]
+    assert asked[-1] == (["t"], {"n": "2", "m": {"a": "b"}})

@@ -1,0 +1,112 @@
+"""A statement that Spark runs gives the same plan through the front end."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from lakeward.sql import constructs_in
+from tests.sql.corpus_file import cases, files
+
+PARTS = 4
+
+
+def normal(plan: Any) -> str:
+    """The plan without the numbers and addresses that are new in every parse."""
+    return re.sub(r"#\d+L?|@[0-9a-f]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "#", plan.treeString())
+
+
+@cache
+def examples(spark: SparkSession) -> tuple[str, ...]:
+    """Spark's own documented examples of its functions, and the corpus."""
+    infos = spark._jvm.org.apache.spark.sql.api.python.PythonSQLUtils.listBuiltinFunctionInfos()  # type: ignore[union-attr]
+    documented = [
+        statement.strip()
+        for info in infos
+        for statement in re.findall(r"^\s*> (.+?);\s*$", info.getExamples(), re.MULTILINE)
+    ]
+    corpus = [case.text for path in files() for case in cases(path)]
+    return tuple(documented + corpus)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_what_spark_parses_comes_back_as_spark_parsed_it(spark: SparkSession, part: int) -> None:
+    parser: Any = spark._jsparkSession.sessionState().sqlParser()
+    sparks = parser.sparks()
+    seen = 0
+    for text in examples(spark)[part::PARTS]:
+        try:
+            wanted = normal(sparks.parsePlan(text))
+        except (PySparkException, Py4JJavaError):
+            continue
+        if constructs_in(text):
+            continue  # Spark reads it, but as something else
+        assert normal(parser.parsePlan(text)) == wanted, text
+        seen += 1
+    assert seen > 100
+
+
+def test_parameters_reach_statements_that_are_rewritten(spark: SparkSession) -> None:
+    assert spark.sql("SELECT :x + 1 AS n", args={"x": 5}).collect() == [(6,)]
+    assert spark.sql("SELECT ? + 1 AS n", args=[5]).collect() == [(6,)]
+    rows = spark.sql("SELECT '{\"a\": 1}':a AS a, s?::int + :v AS n FROM (SELECT '3' AS s)", args={"v": 5})
+    assert rows.collect() == [("1", 8)]
+
+
+def test_expressions_of_data_frames_have_it(spark: SparkSession) -> None:
+    from pyspark.sql import functions as F
+
+    frame = spark.sql("SELECT '{\"a\": {\"B\": 5}}' AS x, 'q' AS y")
+    assert frame.select(F.expr("x:a.b"), F.expr("y?::int")).collect() == [("5", None)]
+    assert frame.selectExpr("x:a.b?::int AS n").where("n = 5").collect() == [(5,)]
+    assert frame.where("x:a.b = '5' AND y?::int IS NULL").count() == 1
+
+
+def test_streams_have_it(spark: SparkSession, tmp_path: Any) -> None:
+    """A streaming query analyzes and runs in a clone of the session, on a thread of the JVM."""
+    spark.sql('CREATE OR REPLACE TABLE main.default.sql_stream AS SELECT \'{"a": "1"}\' AS x')
+    seen: list[Any] = []
+
+    def batch(frame: Any, _: int) -> None:
+        frame.createOrReplaceTempView("sql_stream_batch")
+        seen.extend(frame.sparkSession.sql("SELECT x:a, 'k'?::int AS k FROM sql_stream_batch").collect())
+        seen.extend(frame.sparkSession.sql("SHOW CATALOGS LIKE 'main'").collect())
+
+    query = (
+        spark.readStream.table("main.default.sql_stream")
+        .where("x:a?::int = 1")
+        .writeStream.foreachBatch(batch)
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    assert seen == [("1", None), ("main",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("SELECT\n  '1'?::int, nope FROM range(1)", "line 2 pos 13"),
+        ("SELECT 'é😀':a,\n '😀'?::int,  nope FROM range(1)", "line 2 pos 13"),
+        ("SELECT x?::int,\n FROM t WHERE WHERE", "line 2"),
+    ],
+)
+def test_errors_name_the_place_in_the_users_text(spark: SparkSession, text: str, place: str) -> None:
+    with pytest.raises(PySparkException) as caught:
+        spark.sql(text).collect()
+    assert place in str(caught.value).replace(",", "")
+
+
+def test_a_parse_error_shows_the_users_text(spark: SparkSession) -> None:
+    text = "SELECT x?::int FROM (SELECT 1 AS x"
+    with pytest.raises(PySparkException) as caught:
+        spark.sql(text)
+    assert text in str(caught.value)
+    assert "lakeward" not in str(caught.value)
