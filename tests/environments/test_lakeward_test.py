@@ -190,6 +190,26 @@ def test_a_pin_that_truly_conflicts_names_both_sides_and_leaves_nothing(
     refused(machine, tmp_path, "DEPENDENCIES_CONFLICT", "stubborn", "rich<1", "rich>=13.9")
 
 
+def test_what_a_package_of_a_package_asks_of_spark_is_passed_over_by_uv_and_told_by_pip(
+    machine: Machine, tmp_path: Path
+) -> None:
+    make_wheel(machine.wheels, "oldspark", "1.0", requires=("pyspark<4", "py4j==0.10.9.7"))
+    write(tmp_path, {"requirements.txt": "oldspark", "test_a.py": "import oldspark\ndef test_a(): pass"})
+    if machine.installer == "pip":
+        refused(machine, tmp_path, "DEPENDENCIES_CONFLICT", "oldspark", "pyspark<4", "pyspark==4.2.0")
+        return
+    ran = machine.lakeward(tmp_path, "-q")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_a_repository_for_an_older_python_names_both_sides(quick: Machine, tmp_path: Path) -> None:
+    project = "[project]\nname = 'a'\nrequires-python = '>=3.8,<3.10'\n"
+    write(tmp_path, {"pyproject.toml": project, "test_a.py": ""})
+    refused(
+        quick, tmp_path, "PYTHON_CONFLICT", "<3.10,>=3.8 (pyproject.toml requires-python)", "needs >=3.10"
+    )
+
+
 def test_a_package_that_no_index_has_is_named(machine: Machine, tmp_path: Path) -> None:
     write(tmp_path, {"requirements.txt": "tiny==7", "test_a.py": ""})
     ran = machine.lakeward(tmp_path)

@@ -65,7 +65,7 @@ _SIGNS: tuple[tuple[str, type[LakewardError], str, str, str], ...] = (
         ConfigurationError,
         "DEPENDENCIES_CONFLICT",
         "The repository's dependencies and lakeward's cannot be installed together: {conflict}",
-        "Widen one of the two that are named.",
+        "Widen one of those that are named. Where a package pins pyspark, install uv: it can pass over that.",
     ),
     (
         _NOT_THERE,

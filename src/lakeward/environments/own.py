@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
+from itertools import islice
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -18,12 +19,16 @@ __all__ = ["Own", "closure", "own"]
 
 @dataclass(frozen=True)
 class Own:
-    """lakeward as it is installed: `package` is the folder of its code, `linked` when that is a checkout."""
+    """lakeward as it is installed: `package` is the folder of its code, `linked` when that is a checkout.
+
+    `requires` is what it needs, `spark_requires` what its Spark does.
+    """
 
     distribution: metadata.Distribution
     package: Path
     linked: bool
     requires: tuple[Requirement, ...]
+    spark_requires: tuple[Requirement, ...]
     python: SpecifierSet
 
     @property
@@ -50,6 +55,9 @@ def own() -> Own:
         package,
         linked=not (in_place and "lakeward/__init__.py" in held),
         requires=tuple(_needed(distribution)),
+        spark_requires=tuple(
+            need for spark in islice(metadata.distributions(name="pyspark"), 1) for need in _needed(spark)
+        ),
         python=SpecifierSet(distribution.metadata["Requires-Python"] or ">=3.10"),
     )
 

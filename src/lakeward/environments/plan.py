@@ -113,7 +113,7 @@ def _file_of(origin: str) -> str:
 
 def _overrides(own: Own) -> Iterator[str]:
     """What uv takes in place of what packages of packages ask for: lakeward's Spark, and no other's."""
-    pins = {canonicalize_name(each.name): each for each in own.requires}
+    pins = {canonicalize_name(each.name): each for each in (*own.spark_requires, *own.requires)}
     for name in STAND_INS:
         if name in pins:
             yield str(pins[name])
