@@ -3,7 +3,8 @@
     LakewardError
     ├── ConfigurationError                 wrong usage, settings or bundle; exit code 2
     │   ├── UsageError                     a command line that cannot be carried out
-    │   └── BundleError                    databricks.yml and resources/: file, line and column
+    │   ├── BundleError                    databricks.yml and resources/: file, line and column
+    │   └── SeedError                      a seed that does not fit its table, or is not there
     ├── SetupError                         Java, jars, disk or network missing; exit code 2
     ├── SessionError                       a Spark session that cannot be given as asked
     ├── CloudFilesError                    Auto Loader's conditions (CF_…)
@@ -28,6 +29,7 @@ __all__ = [
     "JobError",
     "LakewardError",
     "PipelineError",
+    "SeedError",
     "SessionError",
     "SetupError",
     "SqlError",
@@ -65,6 +67,10 @@ class UsageError(ConfigurationError):
 
 class BundleError(ConfigurationError):
     """A bundle that cannot be read; the message starts with `file:line:column` where one is known."""
+
+
+class SeedError(ConfigurationError):
+    """A seed that cannot become a table; no table was touched."""
 
 
 class SetupError(LakewardError):

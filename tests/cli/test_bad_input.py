@@ -57,7 +57,7 @@ FAULTS = {
     ),
     "a table that is nowhere": Fault(
         SOUND.replace('table("base")', 'table("prod.crm.customers")'),
-        ("TABLE_OR_VIEW_NOT_FOUND", "prod.crm.customers", "To seed it"),
+        ("TABLE_OR_VIEW_NOT_FOUND", "prod.crm.customers", "lakeward seed prod.crm.customers --from FILE"),
     ),
     "an expectation that is not SQL": Fault(
         SOUND.replace("def result", '@dp.expect("positive", "id >> > 0")\ndef result'),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -339,3 +340,16 @@ def test_a_mock_of_dlt_is_put_away_while_a_pipeline_is_read(
     monkeypatch.setitem(sys.modules, "dlt", mock)
     assert graph(declare("import dlt\n@dlt.table\ndef t(): pass\n")).names() == ["t"]
     assert sys.modules["dlt"] is mock
+
+
+def test_breakpoints_in_dataset_functions_stop_at_the_users_line(declare: Declare, tmp_path: Path) -> None:
+    """Editors set them by file name and line: the code of a collected function must have the user's."""
+    text = (
+        "import dlt\n\n\n@dlt.table\n@dlt.expect('a', 'id > 0')\ndef t():\n    first = 1\n    return first\n"
+    )
+    (dataset,) = graph(declare(text))
+    (flow,) = dataset.flows
+    code = inspect.unwrap(flow.function).__code__
+    assert code.co_filename == str(tmp_path / "file0.py")
+    lines = {line for _, _, line in code.co_lines() if line}
+    assert {7, 8} <= lines <= set(range(4, 9))

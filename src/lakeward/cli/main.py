@@ -14,6 +14,7 @@ from lakeward.cli.events import events
 from lakeward.cli.near import near
 from lakeward.cli.pipeline import pipeline
 from lakeward.cli.run import run
+from lakeward.cli.seed import pull, seed
 from lakeward.cli.sql import sql
 from lakeward.cli.stop import stop
 from lakeward.cli.test import test
@@ -52,7 +53,7 @@ def lakeward(ctx: click.Context) -> None:
         beside.refuse_or_warn(ctx.invoked_subcommand)
 
 
-for command in (run, pipeline, sql, events, test, check, stop):
+for command in (run, pipeline, sql, events, test, check, seed, pull, stop):
     lakeward.add_command(command)
 
 

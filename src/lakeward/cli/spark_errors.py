@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from lakeward.cli.near import near
+from lakeward.seeds import ways
 from lakeward.session import condensed as without_plan_and_stack
 from lakeward.session import is_lost, jvm_lost, message_of
 
@@ -65,8 +66,15 @@ def suggestion(name: list[str], spark: Any) -> str:
         rows = spark.sql(f"SHOW TABLES IN {schema}" if schema else "SHOW TABLES").collect()
     except PySparkException:
         # The schema does not exist either: then there is nothing near in it.
-        return ""
-    return meant(name[-1], [row["tableName"] for row in rows])
+        return seeding(name, spark)
+    known = [row["tableName"] for row in rows]
+    return meant(name[-1], known) + ("" if near(name[-1], sorted(known)) else seeding(name, spark))
+
+
+def seeding(name: list[str], spark: Any) -> str:
+    """How a table of the workspace gets rows here, by its full name."""
+    above = [spark.catalog.currentCatalog(), spark.catalog.currentDatabase()]
+    return f"\n  → {ways('.'.join([*above[: 3 - len(name)], *name]))}" if len(name) <= 3 else ""
 
 
 def meant(name: str, known: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from lakeward.pipelines.graph import Graph
 from lakeward.pipelines.model import Kind
 from lakeward.pipelines.names import did_you_mean, parts
 from lakeward.pipelines.tables import StoredTable
+from lakeward.seeds import ways
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -126,7 +127,7 @@ def unknown_table(
     return PipelineError(
         "TABLE_OR_VIEW_NOT_FOUND",
         f"{where}: `{plain}` is neither a dataset of this pipeline nor a table.{shown}\n",
-        next_step=f'{hint}To seed it: lakeward sql -e "CREATE TABLE {seed} AS SELECT …".',
+        next_step=f"{hint}{ways(seed)}",
     )
 
 

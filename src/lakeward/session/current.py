@@ -19,7 +19,12 @@ __all__ = ["adopt", "current_settings", "enter", "is_running", "on_databricks", 
 
 # What other rooms add to every session: "module:function", called with it. Named, not imported:
 # dependencies point the other way.
-EXTENSIONS = ("lakeward.sql:install", "lakeward.autoloader:install", "lakeward.dbutils:install")
+EXTENSIONS = (
+    "lakeward.sql:install",
+    "lakeward.autoloader:install",
+    "lakeward.dbutils:install",
+    "lakeward.seeds:install",
+)
 
 _settings: Settings | None = None
 _default: Callable[[], Settings] = Settings.here

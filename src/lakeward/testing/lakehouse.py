@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from lakeward.testing.frames import is_frame
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from lakeward.pipelines import Update
+    from lakeward.seeds import TableName
     from lakeward.session import Settings
 
 __all__ = ["Lakehouse"]
@@ -36,16 +37,13 @@ class Lakehouse:
         """Make the table `name` out of a frame or of rows, and return it.
 
         Rows are dicts, or tuples with a `schema` (DDL such as `"id bigint, name string"` will do). An
-        existing table is replaced. `name` may have one, two or three parts.
+        existing table is replaced. `name` may have one, two or three parts. Raises SeedError for rows that
+        do not fit their schema; the table is then as it was.
         """
-        frame = data if is_frame(data) else self.frame(data, schema)
-        catalog, namespace, table = self.parts(name)
-        from lakeward.session import ensure_schema
+        from lakeward.seeds import frame_of_rows, seed_frame
 
-        ensure_schema(self.spark, catalog, namespace)
-        frame.write.mode("overwrite").option("overwriteSchema", "true").saveAsTable(
-            quoted(catalog, namespace, table)
-        )
+        frame = data if is_frame(data) else frame_of_rows(self.spark, cast("Any", data), schema)
+        seed_frame(self.spark, self.named(name), frame)
         return self.table(name)
 
     def run(self, *paths: Path | str, **options: Any) -> Update:
@@ -66,30 +64,17 @@ class Lakehouse:
 
     def table(self, name: str) -> DataFrame:
         """The table `name`."""
-        return self.spark.table(quoted(*self.parts(name)))
+        return self.spark.table(self.named(name).quoted)
 
     def volume(self, name: str) -> Path:
         """The folder behind the volume `name`, made if need be: `/Volumes/<catalog>/<schema>/<name>`."""
-        folder = self.settings.volumes.joinpath(*self.parts(name))
+        named = self.named(name)
+        folder = self.settings.volumes / named.catalog / named.schema / named.table
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def frame(self, data: Any, schema: StructType | str | None) -> DataFrame:
-        rows = list(data)
-        if schema is None and rows and not isinstance(rows[0], Mapping):
-            raise TypeError("rows that are not dicts need a schema, such as schema='id bigint, name string'")
-        if schema is None:
-            return self.spark.createDataFrame(rows)
-        return self.spark.createDataFrame(rows, schema)
+    def named(self, name: str) -> TableName:
+        """The table of a name that may leave catalog and schema out."""
+        from lakeward.seeds import TableName
 
-    def parts(self, name: str) -> tuple[str, str, str]:
-        """Catalog, schema and table of a name that may leave the first ones out."""
-        *above, table = name.split(".")
-        if len(above) > 2:
-            raise ValueError(f"{name!r} has more than three parts: catalog.schema.table")
-        catalog, schema = [*(self.catalog, self.schema)[: 2 - len(above)], *above]
-        return catalog, schema, table
-
-
-def quoted(*parts: str) -> str:
-    return ".".join(f"`{part.replace('`', '``')}`" for part in parts)
+        return TableName.of(name, catalog=self.catalog, schema=self.schema)

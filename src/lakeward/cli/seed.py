@@ -1,0 +1,99 @@
+"""`lakeward seed` and `lakeward pull`: tables out of files, and files out of a workspace's tables."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lakeward.cli.options import bundle_options, verbose_option
+from lakeward.errors import UsageError
+
+if TYPE_CHECKING:
+    from lakeward.seeds import TableName
+    from lakeward.session import Settings
+
+__all__ = ["pull", "seed"]
+
+
+@click.command()
+@click.argument("name", metavar="TABLE")
+@click.option(
+    "--from", "source", type=click.Path(path_type=Path), metavar="PATH", help="CSV, JSON, Parquet or Delta."
+)
+@click.option("--ddl", type=click.Path(path_type=Path), metavar="FILE", help="The schema, as SQL.")
+@bundle_options
+@verbose_option
+def seed(
+    name: str, source: Path | None, ddl: Path | None, target: str | None, variables: dict[str, str]
+) -> int:
+    """Make TABLE (catalog.schema.table) out of a file or folder, or empty out of its DDL.
+
+    A table of that name is replaced. --from with --ddl reads the rows with that schema.
+    """
+    if source is None and ddl is None:
+        raise UsageError(
+            "NO_SEED", f"Nothing was given for {name}.", next_step="Give --from PATH or --ddl FILE."
+        )
+    from lakeward.cli.streams import guarded
+    from lakeward.seeds import seed_files
+
+    settings = _settings(target, variables)
+    table = _table(name, settings)
+    rows_of, schema_of = (source, ddl) if source is not None else (ddl, None)
+    assert rows_of is not None
+    with guarded(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
+        from lakeward.cli.sql import opened, starting
+
+        with starting(streams):
+            spark = opened(settings)
+        rows = seed_files(spark, table, rows_of, schema_of)
+        streams.out.write(f"{table}: {rows} row{'' if rows == 1 else 's'} from {rows_of}\n")
+        streams.out.flush()
+    return 0
+
+
+@click.command()
+@click.argument("name", metavar="TABLE")
+@click.option("--limit", type=click.IntRange(min=1), default=1000, show_default=True, help="Rows at most.")
+@click.option("--to", type=click.Path(path_type=Path), metavar="FILE", help="Default: seeds/TABLE.parquet.")
+@click.option("--warehouse", metavar="ID", help="SQL warehouse; by default the configured or a running one.")
+@click.option("--profile", metavar="NAME", help="Profile of ~/.databrickscfg.")
+def pull(name: str, limit: int, to: Path | None, warehouse: str | None, profile: str | None) -> int:
+    """Write rows of TABLE in a workspace into a seed file, and say how to use it."""
+    from lakeward import seeds
+    from lakeward.session import Settings
+
+    table = _table(name, Settings.here())
+    file = to or Path("seeds") / f"{table}.parquet"
+    rows = seeds.pull(
+        seeds.client(profile), table, limit=limit, to=file, warehouse=warehouse, sleep=time.sleep
+    )
+    click.echo(f"{file}: {rows} row{'' if rows == 1 else 's'} of {table}")
+    click.echo(
+        f'  → lakeward seed {table} --from {file}, or "{table}" = "{file}" '
+        "under [tool.lakeward.seeds] in pyproject.toml",
+        err=True,
+    )
+    return 0
+
+
+def _settings(target: str | None, variables: dict[str, str]) -> Settings:
+    from lakeward.cli.pipelines_of import first_pipeline
+    from lakeward.cli.target import here, home_of_pipeline
+
+    place = here(target, variables)
+    first = first_pipeline(place.bundle) if place.bundle else None
+    if not (place.bundle and first):
+        return place.settings
+    catalog, schema = home_of_pipeline(place.bundle.pipelines[first], place.settings)
+    return place.settings.with_(catalog=catalog, schema=schema)
+
+
+def _table(name: str, settings: Settings) -> TableName:
+    from lakeward.seeds import TableName
+
+    return TableName.of(name, catalog=settings.catalog, schema=settings.schema)

@@ -1,0 +1,70 @@
+"""Seeds: tables that code expects and a laptop lacks, made out of files, rows, or a workspace's own.
+
+Importing this room does not import pyspark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakeward.seeds.advice import missing_table, ways
+from lakeward.seeds.declared import Declared, declared_seeds
+from lakeward.seeds.names import TableName
+from lakeward.seeds.pull import client, pull
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+__all__ = [
+    "Declared",
+    "TableName",
+    "client",
+    "declared_seeds",
+    "frame_of_rows",
+    "install",
+    "missing_table",
+    "pull",
+    "seed_files",
+    "seed_frame",
+    "ways",
+]
+
+
+def install(_spark: SparkSession) -> None:
+    """Let declared seeds take the place of missing tables, and errors about others say what helps."""
+    from lakeward.seeds.missing import patch
+
+    patch()
+
+
+def seed_files(spark: SparkSession, name: TableName, source: Path, ddl: Path | None = None) -> int:
+    """Make the table `name` out of a file or folder, with the schema in `ddl` if given; its number of rows.
+
+    An existing table is replaced in one commit. Raises SeedError before any table is touched.
+    """
+    from lakeward.seeds.frames import from_files
+    from lakeward.seeds.tables import write
+
+    write(spark, name, from_files(spark, source, ddl))
+    return spark.table(name.quoted).count()
+
+
+def frame_of_rows(
+    spark: SparkSession,
+    rows: Iterable[Mapping[str, Any] | Sequence[Any]],
+    schema: StructType | str | None = None,
+) -> DataFrame:
+    """A frame of dicts, or of tuples with a schema. Raises SeedError for rows that do not fit it."""
+    from lakeward.seeds.frames import from_rows
+
+    return from_rows(spark, rows, schema)
+
+
+def seed_frame(spark: SparkSession, name: TableName, frame: DataFrame) -> None:
+    """Make the table `name` out of a frame; an existing one is replaced in one commit."""
+    from lakeward.seeds.tables import write
+
+    write(spark, name, frame)

@@ -1,0 +1,77 @@
+"""What a file or folder is as a seed: its format, told by its name and its first bytes. No Spark."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lakeward.errors import SeedError
+
+__all__ = ["FORMATS", "is_one_document", "kind_of"]
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".parquet": "parquet",
+    ".sql": "ddl",
+    ".ddl": "ddl",
+}
+"""Endings of files and the kind of seed that they are; `.gz` may follow those of text."""
+
+
+def kind_of(path: Path) -> str:
+    """The kind of seed that `path` is: `csv`, `tsv`, `json`, `parquet`, `delta` or `ddl`.
+
+    Raises SeedError when nothing is there, or nothing that can be read.
+    """
+    if not path.exists():
+        raise SeedError("SEED_FILE_NOT_FOUND", f"The seed {path} does not exist.")
+    if path.is_file():
+        found = _kind(path)
+        if found is None:
+            raise _unknown(f"The seed {path} is no file of a known kind.")
+        return found
+    if (path / "_delta_log").is_dir():
+        return "delta"
+    kinds = {kind for file in _files(path) if (kind := _kind(file)) not in (None, "ddl")}
+    if len(kinds) != 1:
+        several = ", ".join(sorted(map(str, kinds)))
+        there = f"files of several kinds: {several}" if kinds else "no file of a known kind"
+        raise _unknown(f"The folder {path} holds {there}.")
+    return str(kinds.pop())
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    # Names with a dot or an underscore in front are markers, as Spark has it.
+    return (file for file in sorted(folder.rglob("*")) if file.is_file() and file.name[0] not in "._")
+
+
+def _kind(file: Path) -> str | None:
+    return FORMATS.get(file.with_suffix("").suffix if file.suffix == ".gz" else file.suffix)
+
+
+def _unknown(message: str) -> SeedError:
+    return SeedError(
+        "SEED_FORMAT_UNKNOWN", message, next_step=f"Give a Delta table, or files {', '.join(FORMATS)}."
+    )
+
+
+def is_one_document(path: Path) -> bool:
+    """Whether a JSON file is one document rather than one a line."""
+    file = path if path.is_file() else next(_files(path))
+    opening: Any = gzip.open if file.suffix == ".gz" else open
+    with opening(file, "rt", encoding="utf-8-sig") as lines:
+        first = next((line for line in lines if line.strip()), "{}")
+    if first.lstrip().startswith("["):
+        return True
+    try:
+        json.loads(first)
+    except ValueError:
+        return True
+    return False

@@ -1,0 +1,157 @@
+"""A seed as a DataFrame that has been read to its end without an error, before any table is touched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakeward.errors import SeedError
+from lakeward.seeds.files import is_one_document, kind_of
+from lakeward.session import message_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+__all__ = ["from_files", "from_rows", "schema_of_ddl"]
+
+MISMATCH = "SEED_SCHEMA_MISMATCH"
+
+
+def from_files(spark: SparkSession, path: Path, ddl: Path | None = None) -> DataFrame:
+    """The rows of a file or folder, with the schema that `ddl` declares if it is given.
+
+    A file of DDL alone gives no rows. Raises SeedError: nothing there, no such format, a schema that does
+    not fit.
+    """
+    kind = kind_of(path)
+    if kind == "ddl":
+        return spark.createDataFrame([], schema_of_ddl(spark, path))
+    schema = schema_of_ddl(spark, ddl) if ddl is not None else None
+    try:
+        plain = _read(spark, path, kind, None)
+        if schema is None:
+            return read_whole(plain)
+        _compare(plain.columns, schema.names, f"The file {path}", f"the schema in {ddl}")
+        frame = _read(spark, path, kind, schema) if kind in ("csv", "tsv", "json") else _cast(plain, schema)
+        return read_whole(frame)
+    except Exception as error:
+        if isinstance(error, SeedError) or not _is_sparks(error):
+            raise
+        fits = "does not fit its schema" if schema is not None else "cannot be read"
+        raise SeedError(MISMATCH, f"The seed {path} {fits}: {message_of(error)}") from None
+
+
+def _read(spark: SparkSession, path: Path, kind: str, schema: StructType | None) -> DataFrame:
+    reader = spark.read.option("mode", "FAILFAST")
+    if kind in ("csv", "tsv"):
+        reader = reader.option("header", True).option("sep", "\t" if kind == "tsv" else ",")
+        reader = reader.option("enforceSchema", False).option("inferSchema", schema is None)
+    if kind == "json":
+        reader = reader.option("multiLine", is_one_document(path))
+    if schema is not None:
+        reader = reader.schema(schema)
+    return reader.format("csv" if kind == "tsv" else kind).load(str(path.absolute()))
+
+
+def _cast(frame: DataFrame, schema: StructType) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    return frame.select(*(F.col(f"`{f.name}`").cast(f.dataType).alias(f.name) for f in schema.fields))
+
+
+def read_whole(frame: DataFrame) -> DataFrame:
+    """The frame, once every row of it has been read: an error must come before the table is touched."""
+    frame.write.format("noop").mode("overwrite").save()
+    return frame
+
+
+def from_rows(
+    spark: SparkSession,
+    rows: Iterable[Mapping[str, Any] | Sequence[Any]],
+    schema: StructType | str | None = None,
+) -> DataFrame:
+    """A frame of dicts, or of tuples with a schema (DDL such as `"id bigint, name string"` will do).
+
+    Raises SeedError for rows that do not fit: a key or a value too many, or a value of another type.
+    """
+    from pyspark.sql.types import StructType, _parse_datatype_string
+
+    listed = list(rows)
+    if schema is None:
+        if not listed or not isinstance(listed[0], Mapping):
+            what = "Rows that are not dicts were given" if listed else "No rows were given, and"
+            raise SeedError(
+                "SEED_SCHEMA_MISSING",
+                f"{what} without a schema.",
+                next_step='Give one, such as schema="id bigint, name string".',
+            )
+        return spark.createDataFrame(listed)
+    try:
+        declared: Any = _parse_datatype_string(schema) if isinstance(schema, str) else schema
+    except Exception as error:
+        if not _is_sparks(error):
+            raise
+        raise SeedError(MISMATCH, f"`{schema}` is no schema: {message_of(error)}") from None
+    assert isinstance(declared, StructType)
+    for number, row in enumerate(listed, start=1):
+        if isinstance(row, Mapping):
+            _compare([*row], declared.names, f"Row {number}", "the schema", missing=False)
+    try:
+        return spark.createDataFrame(listed, declared)
+    except Exception as error:
+        if not _is_sparks(error):
+            raise
+        raise SeedError(MISMATCH, f"The rows do not fit the schema: {message_of(error)}") from None
+
+
+def schema_of_ddl(spark: SparkSession, file: Path) -> StructType:
+    """The schema that a file declares: columns (`id bigint, name string`) or a CREATE TABLE statement.
+
+    Of a statement only the columns count: rows are what a seed gives.
+    """
+    from pyspark.sql.types import StructType
+
+    try:
+        text = file.read_text(encoding="utf-8-sig").strip().rstrip(";").strip()
+    except OSError as error:
+        raise SeedError("SEED_FILE_NOT_FOUND", f"The DDL {file} cannot be read: {error.strerror}.") from None
+    try:
+        if text[:6].upper() != "CREATE":
+            found = StructType.fromDDL(text)
+        else:
+            plan = spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+            if not hasattr(plan, "tableSchema") or "CreateTable" not in plan.getClass().getSimpleName():
+                raise SeedError(MISMATCH, f"The statement in {file} creates no table of its own columns.")
+            found = StructType.fromJson(json.loads(plan.tableSchema().json()))
+    except Exception as error:
+        if isinstance(error, SeedError) or not _is_sparks(error):
+            raise
+        raise SeedError(MISMATCH, f"The DDL in {file} declares no schema: {message_of(error)}") from None
+    assert isinstance(found, StructType)
+    return found
+
+
+def _compare(
+    given: Sequence[str], declared: Sequence[str], what: str, against: str, *, missing: bool = True
+) -> None:
+    theirs, ours = {name.lower() for name in given}, {name.lower() for name in declared}
+    extra = [name for name in given if name.lower() not in ours]
+    lacking = [name for name in declared if name.lower() not in theirs] if missing else []
+    if extra or lacking:
+        told = [f"has {_list(extra)}, which {against} has not"] if extra else []
+        told += [f"lacks {_list(lacking)}"] if lacking else []
+        raise SeedError(MISMATCH, f"{what} {' and '.join(told)}.")
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _is_sparks(error: Exception) -> bool:
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    return isinstance(error, (PySparkException, Py4JJavaError))
