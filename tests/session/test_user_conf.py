@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lakeward.session.builders import wants_connect
 from lakeward.session.conf import merged
 from lakeward.session.user_conf import contradictions, from_submit_args, kept, local_folder, warning
 
@@ -75,3 +76,13 @@ def test_a_warehouse_elsewhere_is_no_folder() -> None:
     assert local_folder("s3a://bucket/w") is None
     assert local_folder("") is None
     assert local_folder("spark-warehouse") == Path("spark-warehouse").absolute()
+
+
+def test_spark_connect_is_pysparks_own_business(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_API_MODE"):
+        monkeypatch.delenv(name, raising=False)
+    assert not wants_connect({"spark.master": "local[2]"})
+    assert wants_connect({"spark.remote": "sc://example:15002"})
+    assert wants_connect({"spark.api.mode": "connect"})
+    monkeypatch.setenv("SPARK_REMOTE", "sc://example:15002")
+    assert wants_connect({})
