@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.session.builders import wants_connect
+from lakeward.session import DEFAULT_PROFILE, Settings, current
+from lakeward.session.builders import settings_for, wants_connect
 from lakeward.session.conf import merged
 from lakeward.session.user_conf import contradictions, from_submit_args, kept, local_folder, warning
 
@@ -86,3 +87,33 @@ def test_spark_connect_is_pysparks_own_business(monkeypatch: pytest.MonkeyPatch)
     assert wants_connect({"spark.api.mode": "connect"})
     monkeypatch.setenv("SPARK_REMOTE", "sc://example:15002")
     assert wants_connect({})
+
+
+@pytest.fixture
+def nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("LAKEWARD_PROFILE", raising=False)
+    monkeypatch.setattr(current, "_settings", None)
+    monkeypatch.setattr(
+        current, "_default", lambda: Settings.here(tmp_path, environ={}, profile="serverless")
+    )
+    monkeypatch.setattr(current, "is_running", lambda: False)
+
+
+@pytest.mark.usefixtures("nothing_runs")
+def test_a_builder_decides_where_tables_are_and_which_runtime_it_is(tmp_path: Path) -> None:
+    def made(options: dict[str, str], profile: str | None = None) -> Settings:
+        return settings_for(options, profile) or current.default_settings()
+
+    assert made({}).profile == "serverless"
+    assert made({"spark.master": "local[2]"}).profile == DEFAULT_PROFILE, "serverless compute has no master"
+    assert made({"spark.master": "local[2]"}, "serverless").profile == "serverless", "it was asked for"
+    assert made({"spark.sql.warehouse.dir": f"file:{tmp_path}/w"}).warehouse == tmp_path / "w"
+    assert made({"spark.sql.warehouse.dir": "s3a://b/w"}).warehouse_dir is None
+    assert made({"spark.sql.defaultCatalog": "dev"}).catalog == "dev"
+
+
+@pytest.mark.usefixtures("nothing_runs")
+def test_a_runtime_that_was_set_on_purpose_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAKEWARD_PROFILE", "serverless")
+    kept = settings_for({"spark.master": "local[2]"}, "15.4")
+    assert kept is not None and kept.profile == "serverless"

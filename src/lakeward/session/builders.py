@@ -17,7 +17,7 @@ from lakeward.session.user_conf import contradictions, kept, local_folder, warni
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["create", "get_or_create", "init_context", "new_session", "wants_connect"]
+__all__ = ["create", "get_or_create", "init_context", "new_session", "settings_for", "wants_connect"]
 
 _log = logging.getLogger("lakeward")
 _told: set[str] = set()
@@ -30,7 +30,7 @@ def wants_connect(options: Mapping[str, Any]) -> bool:
     return "spark.remote" in options or bool(remote) or mode == "connect"
 
 
-def _settings_for(options: Mapping[str, str], profile: str | None) -> Settings | None:
+def settings_for(options: Mapping[str, str], profile: str | None) -> Settings | None:
     """The settings that a builder implies, None for those of the process.
 
     A warehouse folder of the user's becomes the lakehouse's; a profile that was set on purpose stays.
@@ -40,11 +40,13 @@ def _settings_for(options: Mapping[str, str], profile: str | None) -> Settings |
     folder = local_folder(options.get("spark.sql.warehouse.dir", ""))
     # In a running session the folder is what it is: Spark calls this setting static.
     if not current.is_running():
-        settings = settings.with_(warehouse_dir=folder)
-    if before is None and settings.profile == "serverless" and "spark.master" in options:
+        catalog = options.get("spark.sql.defaultCatalog", settings.catalog)
+        settings = settings.with_(warehouse_dir=folder, catalog=catalog)
+    on_purpose = bool(os.environ.get("LAKEWARD_PROFILE"))
+    if before is None and settings.profile == "serverless" and "spark.master" in options and not on_purpose:
         # Serverless compute has no master: who names one means a classic session.
         settings = settings.with_(profile=DEFAULT_PROFILE)
-    if profile is not None and not os.environ.get("LAKEWARD_PROFILE"):
+    if profile is not None and not on_purpose:
         settings = settings.with_(profile=profile)
     return None if settings == before else settings
 
@@ -52,7 +54,7 @@ def _settings_for(options: Mapping[str, str], profile: str | None) -> Settings |
 def get_or_create(options: Mapping[str, Any], *, profile: str | None = None) -> SparkSession:
     """The running session with the builder's settings applied, or a new one that starts with them."""
     wanted = kept(options)
-    settings = _settings_for(wanted, profile)
+    settings = settings_for(wanted, profile)
     if not current.is_running():
         return current.session(settings, user_conf=wanted)
     spark = current.session(settings)
@@ -65,7 +67,7 @@ def create(options: Mapping[str, Any], *, profile: str | None = None) -> SparkSe
     if not current.is_running():
         return get_or_create(options, profile=profile)
     wanted = kept(options)
-    spark = new_session(current.session(_settings_for(wanted, profile)))
+    spark = new_session(current.session(settings_for(wanted, profile)))
     _apply(spark, wanted)
     return spark
 
@@ -105,7 +107,7 @@ def init_context(self: Any, *arguments: Any, **named: Any) -> None:
         if given.get(argument):
             options[key] = given.pop(argument)
     wanted = kept(options)
-    settings = _settings_for(wanted, None) or current.current_settings() or current.default_settings()
+    settings = settings_for(wanted, None) or current.current_settings() or current.default_settings()
     given.update(launch.context_parts(settings, wanted))
     plain(*bound.args, **bound.kwargs)
     launch.after_context(self, settings)
