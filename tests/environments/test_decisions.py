@@ -19,6 +19,7 @@ from lakeward.environments.interpreters import Interpreter, choose
 from lakeward.environments.model import Found, Lock, PythonWanted, Role, Wanted
 from lakeward.environments.own import own
 from lakeward.environments.plan import plan
+from lakeward.environments.plugins import missing_plugins
 from lakeward.environments.relax import compatible, reconcile, unlocked
 from lakeward.environments.repository import has_tests, is_package, root_of
 from lakeward.environments.stand_ins import STAND_INS
@@ -180,6 +181,24 @@ def test_a_repository_has_tests_when_pytest_would_look_at_a_file(
     repository: Repository, files: dict[str, str], expected: bool
 ) -> None:
     assert has_tests(repository(files)) is expected
+
+
+@pytest.mark.parametrize(
+    ("addopts", "arguments", "expected"),
+    [
+        ("--cov=src --cov-report 'term missing' -q", (), ["pytest-cov"]),
+        (["-ra", "--asyncio-mode=auto"], ("-n", "auto"), ["pytest-asyncio", "pytest-xdist"]),
+        ("-n4", ("-x", "-k", "cov"), ["pytest-xdist"]),
+        ("--timeout 3 'unclosed", (), []),
+        (None, ("--no-header", "-no", "tests"), []),
+    ],
+)
+def test_plugins_that_the_options_need_are_added(
+    addopts: object, arguments: tuple[str, ...], expected: list[str]
+) -> None:
+    found = missing_plugins({"addopts": addopts}, arguments, [])
+    assert [each.text for each in found] == expected
+    assert missing_plugins({"addopts": addopts}, arguments, asked(*expected)) == ()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def test(arguments: tuple[str, ...], anew: bool) -> int:
     progress = Progress()
     with progress:
         environment = prepare(
-            Path.cwd(), say=progress.say, show=progress.show, anew=anew, must_have_tests=not arguments
+            Path.cwd(), say=progress.say, show=progress.show, anew=anew, arguments=arguments
         )
     if not environment.made and environment.plan.left_out:
         names = ", ".join(dict.fromkeys(each.text for each in environment.plan.left_out))

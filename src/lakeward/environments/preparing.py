@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lakeward.environments.building import build
 from lakeward.environments.installers import Installer, python_of, uv_on
 from lakeward.environments.interpreters import choose
+from lakeward.environments.model import Found
 from lakeward.environments.own import own
 from lakeward.environments.plan import Plan, plan
-from lakeward.environments.repository import has_tests, root_of
+from lakeward.environments.plugins import missing_plugins
+from lakeward.environments.repository import has_tests, pytest_settings, root_of
 from lakeward.environments.shelf import Shelf
 from lakeward.environments.sources import read_all
 from lakeward.errors import UsageError
@@ -64,22 +66,24 @@ def prepare(
     say: Callable[[str], None],
     show: Callable[[str], None] = lambda _: None,
     anew: bool = False,
-    must_have_tests: bool = True,
+    arguments: Sequence[str] = (),
     environ: Mapping[str, str] = os.environ,
 ) -> Environment:
     """The environment for the tests of the repository that `folder` lies in, made when it is not there.
 
-    `say` is told each decision and step, `show` each line of the installer. Raises NoTests,
-    ConfigurationError and SetupError; nothing half-made stays.
+    `say` is told each decision and step, `show` each line of the installer; `arguments` are pytest's. Raises
+    NoTests, ConfigurationError and SetupError; nothing half-made stays.
     """
     root = root_of(folder)
-    if must_have_tests and not has_tests(root):
+    if not arguments and not has_tests(root):
         raise NoTests(
             "NO_TESTS",
             f"There are no tests below {root}: no file is called test_*.py or *_test.py.",
             next_step="Write one, or name the files: lakeward test PATH.",
         )
     found = read_all(root)
+    plugins = missing_plugins(pytest_settings(root), arguments, found.wanted)
+    found += Found(plugins)
     installation = own()
     uv = uv_on(environ)
     interpreter = choose(found.python, installation.python, uv=uv, environ=environ)
@@ -90,6 +94,8 @@ def prepare(
         return Environment(root, there, False, planned, shelf)
     began = time.monotonic()
     _explain(planned, uv, say)
+    for each in plugins:
+        say(f"added {each.text}, for {each.origin}")
 
     def make(place: Path) -> None:
         build(planned, installation, place, Installer(uv, show), say)

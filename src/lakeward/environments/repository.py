@@ -13,7 +13,7 @@ from typing import Any
 
 from lakeward.environments.sources.reading import toml_of
 
-__all__ = ["has_tests", "is_package", "package_digest", "root_of", "source_folders"]
+__all__ = ["has_tests", "is_package", "package_digest", "pytest_settings", "root_of", "source_folders"]
 
 _MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "databricks.yml")
 _NOT_LOOKED_INTO = {"node_modules", "venv", "__pycache__", "site-packages", "build", "dist"}
@@ -65,7 +65,7 @@ def source_folders(root: Path) -> tuple[Path, ...]:
 
 def has_tests(root: Path) -> bool:
     """Whether pytest has anything to look at below `root`, by its own settings for names and places."""
-    settings = _pytest_settings(root)
+    settings = pytest_settings(root)
     patterns = _words(settings.get("python_files")) or ["test_*.py", "*_test.py"]
     places = [root / place for place in _words(settings.get("testpaths"))] or [root]
     doctests = "--doctest" in str(settings.get("addopts"))
@@ -85,7 +85,7 @@ def _files(place: Path) -> Iterator[str]:
         yield from files
 
 
-def _pytest_settings(root: Path) -> Mapping[str, Any]:
+def pytest_settings(root: Path) -> Mapping[str, Any]:
     """The settings of the first file that has any, in pytest's order."""
     for name, section in (("pytest.ini", "pytest"), (".pytest.ini", "pytest"), ("tox.ini", "pytest")):
         if (found := _ini(root / name, section)) is not None:
