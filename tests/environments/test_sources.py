@@ -215,6 +215,20 @@ def test_where_each_stands_and_what_it_is_for_is_known(repository: Repository) -
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pyproject.toml", "[[tool.uv.index]]\nurl = 'https://inner/simple'\n"),
+        ("pyproject.toml", "[[tool.pdm.source]]\nurl = 'https://inner/simple'\n"),
+        ("pyproject.toml", "[[tool.poetry.source]]\nname = 'x'\nurl = 'https://inner/simple'\n"),
+        ("Pipfile", "[[source]]\nurl='https://pypi.org/simple'\n[[source]]\nurl='https://inner/simple'\n"),
+        ("requirements.txt", "--extra-index-url https://inner/simple\n"),
+    ],
+)
+def test_an_index_of_their_own_is_asked_too(repository: Repository, name: str, text: str) -> None:
+    assert read_all(repository({name: text})).index_options == ("--extra-index-url https://inner/simple",)
+
+
 def test_what_is_no_requirement_is_left_out_with_its_place(repository: Repository) -> None:
     (left,) = read_all(repository({"requirements.txt": "a\nnot one\n"})).left_out
     assert (left.text, left.origin) == ("not one", "requirements.txt:2")

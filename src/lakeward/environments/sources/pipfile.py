@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.environments.model import Found, Role, Wanted
-from lakeward.environments.sources.reading import python_wanted, toml_of, wanted
+from lakeward.environments.sources.reading import indexes, python_wanted, toml_of, wanted
 from lakeward.environments.sources.uv_sources import git_url
 
 __all__ = ["read"]
@@ -22,7 +22,7 @@ def read(root: Path) -> Found:
     content = toml_of(root / "Pipfile", condition="REQUIREMENTS_INVALID")
     if not content:
         return Found()
-    parts = [Found(files=(root / "Pipfile",))]
+    parts = [Found(files=(root / "Pipfile",), index_options=indexes(content.get("source")))]
     asked = content.get("requires") or {}
     if asked.get("python_version"):
         parts.append(Found(python=python_wanted(f"=={asked['python_version']}.*", "Pipfile python_version")))

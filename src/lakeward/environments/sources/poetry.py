@@ -14,7 +14,7 @@ from typing import Any
 
 from lakeward.environments.groups import role_of
 from lakeward.environments.model import Found, Role, Wanted
-from lakeward.environments.sources.reading import python_wanted, toml_of, wanted
+from lakeward.environments.sources.reading import indexes, python_wanted, toml_of, wanted
 from lakeward.environments.sources.uv_sources import git_url
 
 __all__ = ["read", "standard"]
@@ -26,7 +26,7 @@ def read(root: Path) -> Found:
     poetry = tool.get("poetry")
     if not isinstance(poetry, dict):
         return Found()
-    parts = [Found()]
+    parts = [Found(index_options=indexes(poetry.get("source")))]
     main = dict(poetry.get("dependencies") or {})
     python = main.pop("python", None)
     if python is not None:

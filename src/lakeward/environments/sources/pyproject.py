@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 from lakeward.environments.groups import role_of
 from lakeward.environments.model import Found, Role
 from lakeward.environments.sources import requirements_txt, uv_sources
-from lakeward.environments.sources.reading import python_wanted, toml_of, wanted
+from lakeward.environments.sources.reading import indexes, python_wanted, toml_of, wanted
 
 __all__ = ["read"]
 
@@ -27,7 +27,8 @@ def read(root: Path) -> Found:
     file = root / "pyproject.toml"
     content = toml_of(file)
     project = _table(content, "project")
-    parts = [Found(files=(file,) if content else ())]
+    pdm = _table(_table(content, "tool"), "pdm")
+    parts = [Found(files=(file,) if content else (), index_options=indexes(pdm.get("source")))]
     if project.get("requires-python"):
         origin = "pyproject.toml requires-python"
         parts.append(Found(python=python_wanted(project["requires-python"], origin)))

@@ -15,7 +15,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from lakeward.environments.model import Found, LeftOut, PythonWanted, Role, Wanted
 from lakeward.errors import ConfigurationError
 
-__all__ = ["python_wanted", "text_of", "toml_of", "wanted"]
+__all__ = ["indexes", "python_wanted", "text_of", "toml_of", "wanted"]
 
 # The standard library has it from 3.11 on, and there it is the very same code.
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
@@ -50,6 +50,12 @@ def toml_of(file: Path, *, condition: str = "PYPROJECT_INVALID") -> dict[str, An
             condition, f"{file}: this is not valid TOML: {error}.", next_step=cure
         ) from None
     return content
+
+
+def indexes(stated: object) -> tuple[str, ...]:
+    """The package indexes in a tool's list of them, beside PyPI, as options of the installers."""
+    urls = [str(each["url"]) for each in stated if "url" in each] if isinstance(stated, list) else []
+    return tuple(f"--extra-index-url {url}" for url in urls if "//pypi.org/" not in url)
 
 
 def wanted(texts: Iterable[object], origin: str, role: Role, root: Path) -> Found:

@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from lakeward.environments.model import Found, Wanted
-from lakeward.environments.sources.reading import toml_of
+from lakeward.environments.sources.reading import indexes, toml_of
 
 __all__ = ["applied", "git_url"]
 
@@ -25,10 +25,11 @@ def applied(found: Found, content: Mapping[str, Any], root: Path) -> Found:
     sources: dict[str, Any] = {
         canonicalize_name(name): source for name, source in (settings.get("sources") or {}).items()
     }
-    indexes = [f"--extra-index-url {index['url']}" for index in settings.get("index") or () if "url" in index]
     members = _members(settings, root) if any("workspace" in str(each) for each in sources.values()) else {}
     placed = [_placed(each, sources, members, root) for each in found.wanted]
-    return replace(found, wanted=tuple(placed), index_options=(*found.index_options, *indexes))
+    return replace(
+        found, wanted=tuple(placed), index_options=(*found.index_options, *indexes(settings.get("index")))
+    )
 
 
 def _placed(each: Wanted, sources: Mapping[str, Any], members: Mapping[str, Path], root: Path) -> Wanted:
