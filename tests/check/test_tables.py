@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import lakeward.session
+from lakeward.seeds import ways
 from lakeward.session import INFORMATION_SCHEMA
 from tests.check.conftest import Look
 
@@ -76,6 +77,17 @@ def test_names_that_only_a_run_knows_are_not_asked_about(look: Look) -> None:
 
 def test_a_parameter_hides_a_constant_of_its_name(look: Look) -> None:
     assert look('table = "a.b"\ndef f(table):\n    return spark.table(table)\n').report.findings == ()
+
+
+def test_a_declared_seed_is_there(look: Look) -> None:
+    declared = '[tool.lakeward.seeds]\n"main.sales.orders" = "orders.csv"\n'
+    assert look({"read.py": READS, "pyproject.toml": declared}).of("needs_seed") == []
+    wrong = look({"pyproject.toml": "[tool.lakeward.seeds]\na = 1\n"}).report
+    assert [each.place.file for each in wrong.unread] == ["pyproject.toml"] and len(wrong.blocking) == 1
+
+
+def test_a_missing_tables_cure_is_what_its_error_says(look: Look) -> None:
+    assert look(READS).one("table main.sales.orders").cure == ways("main.sales.orders")
 
 
 def test_live_is_no_schema(look: Look) -> None:

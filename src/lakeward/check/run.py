@@ -51,7 +51,7 @@ def check(
         if failure is not None:
             unread.append(failure)
     findings = [finding for use in uses if (finding := judged(use, KNOWLEDGE)) is not None]
-    findings += seeds_needed(uses)
+    findings += seeds_needed(uses, _seeds(path, unread))
     findings.sort(key=lambda finding: (finding.place, finding.construct))
     chosen = profile or environ.get("LAKEWARD_PROFILE") or next(iter(profiles), None)
     return Report(
@@ -81,6 +81,20 @@ def _of_bundle_above(path: Path, environ: Mapping[str, str]) -> str | None:
         return runtime_of(load(root, environ=environ, assumed=UNASSIGNED))
     except (LakewardError, OSError, ValueError, RecursionError):
         return None
+
+
+def _seeds(path: Path, unread: list[Unread]) -> list[str]:
+    """The tables that the project's pyproject.toml declares seeds for."""
+    from lakeward.seeds import declared_seeds
+    from lakeward.session import Settings
+
+    folder = path if path.is_dir() else path.parent
+    try:
+        return [str(name) for name in declared_seeds(Settings.here(folder, environ={}))]
+    except LakewardError as error:
+        if error.condition == "SEED_DECLARATION_INVALID":
+            unread.append(Unread(Place("pyproject.toml"), str(error)))
+        return []
 
 
 def _of_project(path: Path) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from lakeward.check.knowledge.words import SERVED
 from lakeward.check.model import Finding, Use
+from lakeward.seeds import ways
 from lakeward.session import INFORMATION_SCHEMA
 
 __all__ = ["seeds_needed"]
@@ -47,7 +48,7 @@ def seeds_needed(uses: Iterable[Use], known: Collection[str] = ()) -> Iterator[F
         if "information_schema" in parts[:-1]:
             yield _of_the_information_schema(name, parts[-1], use)
             continue
-        yield Finding("needs_seed", f"table {name}", use.place, _cure(name))
+        yield Finding("needs_seed", f"table {name}", use.place, ways(name))
 
 
 def _of_the_information_schema(name: str, view: str, use: Use) -> Finding:
@@ -55,11 +56,6 @@ def _of_the_information_schema(name: str, view: str, use: Use) -> Finding:
         return Finding("runs_with_lakeward", "information_schema", use.place, SERVED)
     cure = f"The information schema has {', '.join(INFORMATION_SCHEMA)} here."
     return Finding("refused", f"table {name}", use.place, cure)
-
-
-def _cure(name: str) -> str:
-    in_tests = f'lakehouse.seed("{name}", rows, schema)'
-    return f'Make it first: `lakeward sql -e "CREATE TABLE {name} …"`, or {in_tests} in tests.'
 
 
 def _parts(name: str) -> tuple[str, ...]:
