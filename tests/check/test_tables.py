@@ -86,6 +86,11 @@ def test_a_declared_seed_is_there(look: Look) -> None:
     assert [each.place.file for each in wrong.unread] == ["pyproject.toml"] and len(wrong.blocking) == 1
 
 
+def test_a_table_of_the_projects_own_lakehouse_is_there(look: Look, tmp_path: Path) -> None:
+    (tmp_path / ".lakeward/dev/warehouse/main/sales/orders/_delta_log").mkdir(parents=True)
+    assert look(READS + "spark.table('main.sales.items')").of("needs_seed") == ["table main.sales.items"]
+
+
 def test_a_missing_tables_cure_is_what_its_error_says(look: Look) -> None:
     assert look(READS).one("table main.sales.orders").cure == ways("main.sales.orders")
 

@@ -84,17 +84,19 @@ def _of_bundle_above(path: Path, environ: Mapping[str, str]) -> str | None:
 
 
 def _seeds(path: Path, unread: list[Unread]) -> list[str]:
-    """The tables that the project's pyproject.toml declares seeds for."""
+    """The tables that are there already, in a lakehouse of the project or as a declared seed."""
     from lakeward.seeds import declared_seeds
     from lakeward.session import Settings
 
-    folder = path if path.is_dir() else path.parent
     try:
-        return [str(name) for name in declared_seeds(Settings.here(folder, environ={}))]
+        settings = Settings.here(path if path.is_dir() else path.parent, environ={})
+        declared = [str(name) for name in declared_seeds(settings)]
     except LakewardError as error:
         if error.condition == "SEED_DECLARATION_INVALID":
             unread.append(Unread(Place("pyproject.toml"), str(error)))
         return []
+    tables = settings.home.glob("*/warehouse/*/*/*/_delta_log")
+    return declared + [".".join(table.parts[-4:-1]) for table in tables]
 
 
 def _of_project(path: Path) -> str:
