@@ -22,7 +22,7 @@ def bronze():
         .load("/Volumes/main/raw/in")
     )
 
-dp.create_auto_cdc_flow(target="t", source="bronze", keys=["id"], sequence_by="ts")
+dp.create_auto_cdc_from_snapshot_flow(target="t", source="bronze", keys=["id"])
 """
 
 
@@ -34,9 +34,9 @@ def test_each_use_has_the_line_and_column_of_its_own_word(look: Look) -> None:
     assert found.places("option cloudFiles.maxFileAge") == ["job.py:11:10"]
     assert found.places("option cloudFiles.fromat") == ["job.py:12:10"]
     assert found.places("path /Volumes") == ["job.py:13:15"]
-    assert found.places("pipelines create_auto_cdc_flow") == ["job.py:16:4"]
+    assert found.places("pipelines create_auto_cdc_from_snapshot_flow") == ["job.py:16:4"]
     assert found.of("refused") == [
-        "option cloudFiles.maxFileAge", "option cloudFiles.fromat", "pipelines create_auto_cdc_flow"
+        "option cloudFiles.maxFileAge", "option cloudFiles.fromat", "pipelines create_auto_cdc_from_snapshot_flow"
     ]  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from lakeward.pipelines import DatasetResult, Progress, Update
 from lakeward.session import Settings, ensure_schema
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class Lab:
@@ -58,6 +58,9 @@ class Lab:
         update = self.run(**options)
         assert update.state == "COMPLETED", update.error
         return update
+
+    def table(self, name: str) -> DataFrame:
+        return self.spark.table(f"main.{self.schema}.{name}")
 
     def rows(self, table: str, columns: str = "*") -> list[tuple[Any, ...]]:
         found = self.spark.sql(f"SELECT {columns} FROM main.{self.schema}.{table}").collect()

@@ -232,7 +232,7 @@ def test_a_flow_into_nothing_names_the_near_miss(declare: Declare) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        "create_auto_cdc_flow(target='t')",
+        "create_auto_cdc_from_snapshot_flow(target='t')",
         "apply_changes()",
         "create_sink('s', 'delta', {})",
         "foreach_batch_sink()",

@@ -1,6 +1,7 @@
 """Where streams keep what they have read, and how a full refresh starts them anew without losing a row.
 
     <storage>/checkpoints/<dataset>/<flow>/<n>      the highest n is in force
+    <storage>/checkpoints/<dataset>/changes %2A/<n> the side table of AUTO CDC
     <storage>/resets/<dataset>.json                 a full refresh that has begun
 
 A full refresh writes its intent first: the numbers of the new checkpoints. Then the table is emptied, then
@@ -19,6 +20,9 @@ from urllib.parse import quote
 
 __all__ = ["Checkpoints"]
 
+# Its folder stands among those of the flows, whose names are quoted.
+_SIDE_TABLE = "changes *"
+
 
 class Checkpoints:
     """The checkpoints of one pipeline, below its storage folder."""
@@ -30,6 +34,10 @@ class Checkpoints:
     def current(self, dataset: tuple[str, ...], flow: str) -> Path:
         """The folder that the flow's stream works with; 0 before the first run."""
         return self._folder(dataset, flow) / str(self._number(dataset, flow))
+
+    def side_table(self, dataset: tuple[str, ...]) -> Path:
+        """Where what AUTO CDC has to remember of the dataset is kept; a full refresh begins another."""
+        return self.current(dataset, _SIDE_TABLE)
 
     def begun(self, dataset: tuple[str, ...]) -> bool:
         """Whether any flow of the dataset has ever read something."""

@@ -31,6 +31,27 @@ def before_evaluation(dataset: Dataset) -> list[PipelineError]:
                 next_step=f'Add a flow: @dp.append_flow(target="{dataset.name}").',
             )
         ]
+    changes = [flow for flow in dataset.flows if flow.change is not None]
+    others = [flow for flow in dataset.flows if flow.change is None]
+    if changes and others:
+        return [
+            PipelineError(
+                "AUTO_CDC_AND_APPEND_FLOWS_ON_ONE_TARGET",
+                f"{others[0].place}: `{others[0].name}` appends to `{dataset.name}`, to which "
+                f"`{changes[0].name}` at {changes[0].place} applies changes.",
+                next_step="Give one of them a table of its own (spec §3.4).",
+            )
+        ]
+    kinds = {flow.change.scd_type for flow in changes if flow.change}
+    if len(kinds) > 1 or (changes and dataset.declared != "streaming_table"):
+        return [
+            PipelineError(
+                "INVALID_AUTO_CDC_TARGET",
+                f"{changes[-1].place}: `{dataset.name}` cannot take the changes of `{changes[-1].name}`: "
+                + ("its flows differ in SCD type." if len(kinds) > 1 else "it has a query of its own."),
+                next_step=f'Declare a target for it: dp.create_streaming_table("{dataset.name}").',
+            )
+        ]
     if dataset.declared in ("materialized_view", "view") and len(dataset.flows) > 1:
         names = ", ".join(f"`{flow.name}` at {flow.place}" for flow in dataset.flows)
         what = "materialized view" if dataset.declared == "materialized_view" else "view"

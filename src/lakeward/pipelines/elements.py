@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from lakeward.pipelines.cdc.change import Change
+
 __all__ = ["Action", "Dataset", "Declared", "Flow", "Place", "Rule", "TableOptions"]
 
 Action = Literal["warn", "drop", "fail"]
@@ -45,7 +47,7 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class Flow:
-    """A query and the dataset that it feeds."""
+    """A query and the dataset that it feeds; with `change`, a change feed that is applied to it."""
 
     name: str
     target: tuple[str, ...]
@@ -54,6 +56,7 @@ class Flow:
     once: bool = False
     spark_conf: Mapping[str, str] = field(default_factory=dict)
     depends_on: tuple[str, ...] = ()
+    change: Change | None = None
 
 
 @dataclass(frozen=True)

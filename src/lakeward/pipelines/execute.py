@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import PipelineError
 from lakeward.pipelines import reads
 from lakeward.pipelines.blame import blame
+from lakeward.pipelines.changes import run_changes
 from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.counts import Metrics
 from lakeward.pipelines.declared import declared_schema, fit
@@ -169,6 +170,15 @@ class Executor:
     def _run(self, planned: Planned, flow: Flow) -> FlowOutcome:
         dataset, setting = planned.dataset, self.setting
         evaluated: Evaluated = self._evaluator.evaluate(flow)
+        if flow.change is not None:
+            return run_changes(
+                self.spark,
+                planned,
+                evaluated,
+                self.checkpoints,
+                update_id=setting.update_id,
+                on_query=self._queries.append,
+            )
         is_view = planned.kind == "materialized_view"
         evaluated.query = fit(evaluated.query, declared_schema(dataset), dataset, complete=is_view)
         if is_view:

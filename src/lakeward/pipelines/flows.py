@@ -8,12 +8,13 @@ from typing import Any
 from lakeward.errors import PipelineError
 from lakeward.pipelines import reads
 from lakeward.pipelines.binding import Values, declared
+from lakeward.pipelines.cdc import change_of
 from lakeward.pipelines.elements import Flow
-from lakeward.pipelines.handles import function_name, handle
+from lakeward.pipelines.handles import called_from, function_name, handle
 from lakeward.pipelines.options import conf
 from lakeward.pipelines.registry import Registry
 
-__all__ = ["append_flow", "read", "read_stream"]
+__all__ = ["append_flow", "create_auto_cdc_flow", "read", "read_stream"]
 
 
 @declared
@@ -38,6 +39,36 @@ def append_flow(registry: Registry, values: Values) -> Callable[[Callable[..., A
         return callable_
 
     return decorate
+
+
+@declared
+def create_auto_cdc_flow(registry: Registry, values: Values) -> None:
+    """The change feed `source`, applied to the streaming table `target` (spec §3)."""
+    target, source, once = values["target"], values["source"], bool(values["once"])
+    place = called_from()
+    for what, name in (("target", target), ("source", source)):
+        if not isinstance(name, str):
+            raise TypeError(f"create_auto_cdc_flow({what}=…) takes a name, not {type(name).__name__}")
+    try:
+        change = change_of(values)
+    except PipelineError as error:
+        raise PipelineError(error.condition, f"{place}: {error.message}", next_step=error.next_step) from None
+    label = values["name"] or values["flow_name"] or target
+
+    def feed() -> Any:
+        return reads.table(source, stream=not once)
+
+    registry.flows.append(
+        Flow(
+            label,
+            registry.key(target, view=False),
+            feed,
+            place,
+            once,
+            conf("create_auto_cdc_flow", values["spark_conf"]),
+            change=change,
+        )
+    )
 
 
 def read(name: str) -> Any:

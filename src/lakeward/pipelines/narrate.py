@@ -75,7 +75,10 @@ class Narrator:
 
     def flow_done(self, dataset: Dataset, outcome: FlowOutcome) -> None:
         """The numbers of a flow (a RUNNING event, as on the platform), then COMPLETED."""
-        details: dict[str, Any] = {"status": "RUNNING", "metrics": {"num_output_rows": outcome.rows_written}}
+        metrics = {"num_output_rows": outcome.rows_written}
+        if outcome.deleted is not None:
+            metrics = {"num_upserted_rows": outcome.rows_written, "num_deleted_rows": outcome.deleted}
+        details: dict[str, Any] = {"status": "RUNNING", "metrics": metrics}
         counted = [each for each in outcome.counted if each.counts is not None]
         if counted and not outcome.unchanged:
             details["data_quality"] = {

@@ -21,9 +21,13 @@ class RuleCounts:
 
 @dataclass
 class FlowOutcome:
-    """Rows that reached the table (None: not known) and the counts of every rule evaluated on the way."""
+    """Rows that reached the table (None: not known) and the counts of every rule evaluated on the way.
+
+    `deleted` counts the rows that a change feed took out of the table; None for other flows.
+    """
 
     flow: str
     rows_written: int | None = 0
     counted: list[RuleCounts] = field(default_factory=list)
     unchanged: bool = False
+    deleted: int | None = None

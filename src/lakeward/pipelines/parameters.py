@@ -123,6 +123,21 @@ _STREAMING_TABLE = (
 _RULE = (Parameter("description", required=True), Parameter("constraint", required=True))
 _RULES = (Parameter("expectations", required=True),)
 _DATASET = (Parameter("name", required=True),)
+_AUTO_CDC = (
+    *(Parameter(name, required=True) for name in ("target", "source", "keys", "sequence_by")),
+    Parameter("ignore_null_updates", False),
+    *(Parameter(name) for name in ("apply_as_deletes", "apply_as_truncates")),
+    *(Parameter(name) for name in ("column_list", "except_column_list")),
+    Parameter("stored_as_scd_type", 1),
+    *(Parameter(name) for name in ("track_history_column_list", "track_history_except_column_list")),
+    _NAME,
+    Parameter("once", False),
+    _CONF,
+    *(Parameter(f"ignore_null_updates_{name}") for name in ("column_list", "except_column_list")),
+    Parameter("columns_to_update"),
+    Parameter("system_sequence_by", None, "refused", "bitemporal tables are not there"),
+    Parameter("flow_name", note="an older spelling of name"),
+)
 
 FUNCTIONS: tuple[Function, ...] = (
     Function("table", _TABLE, 1, role="query"),
@@ -171,7 +186,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("expect_all_or_fail", _RULES, 1, role="rule"),
     Function("read", _DATASET, 1, role="read"),
     Function("read_stream", _DATASET, 1, role="read"),
-    Function("create_auto_cdc_flow", aliases=("apply_changes",), lacking="AUTO CDC"),
+    Function("create_auto_cdc_flow", _AUTO_CDC, len(_AUTO_CDC), ("apply_changes",), "flow"),
     Function(
         "create_auto_cdc_from_snapshot_flow",
         aliases=("apply_changes_from_snapshot",),

@@ -18,7 +18,7 @@ from lakeward.session import patches
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["Reader", "dataset", "intercepting"]
+__all__ = ["Reader", "dataset", "intercepting", "table"]
 
 _WHY = "pipelines resolve their own datasets first"
 
@@ -53,6 +53,13 @@ def dataset(name: str, *, stream: bool) -> Any:
             next_step="Read datasets of the pipeline inside of dataset functions.",
         )
     found = _reader.read(name, stream=stream, strict=True)
+    return _reader.open(found, stream=stream) if isinstance(found, str) else found
+
+
+def table(name: str, *, stream: bool) -> Any:
+    """A dataset of the pipeline or any other table, as `spark.readStream.table` in a function gives it."""
+    assert _reader is not None, "only flows of a running update read"
+    found = _reader.read(name, stream=stream)
     return _reader.open(found, stream=stream) if isinstance(found, str) else found
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import PipelineError
 from lakeward.pipelines import checks, reads
 from lakeward.pipelines.blame import blame
+from lakeward.pipelines.changes import applied
 from lakeward.pipelines.declared import declared_schema, fit, merged, nullable
 from lakeward.pipelines.elements import Dataset, Flow
 from lakeward.pipelines.evaluate import Cycle, Evaluated, Evaluator, NotReady
@@ -134,7 +135,7 @@ class _Planner:
         evaluated: list[Evaluated] = []
         for flow in dataset.flows:
             try:
-                evaluated.append(self.evaluator.evaluate(flow))
+                evaluated.append(applied(self.evaluator.evaluate(flow)))
             except Exception as error:  # noqa: BLE001  # a user's function may raise anything
                 errors.append(self._explained(error, dataset))
         if errors:

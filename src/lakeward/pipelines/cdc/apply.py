@@ -1,0 +1,222 @@
+"""Runs one AUTO CDC flow: each batch of the feed into the target, then into the side table.
+
+In this order a killed batch is harmless: until the side table has it, the next try starts from the same
+state and computes the same rows, which the target then has already; afterwards its events are repeats,
+which change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakeward.pipelines.cdc import scd1, scd2
+from lakeward.pipelines.cdc.shape import Shape
+from lakeward.pipelines.cdc.state import State
+from lakeward.pipelines.cdc.target import Target, Written
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+__all__ = ["Feed", "apply_changes_once", "apply_changes_stream"]
+
+_POLL_SECONDS = 0.5
+TOMBSTONES_KEPT = 2 * 24 * 3600
+"""Seconds for which a deleted key is remembered (spec §3.2.3)."""
+
+
+@dataclass
+class Feed:
+    """What the batches of one flow go through. `schema` is the target's; `written` sums what they did.
+
+    `judged` gives the rows of a batch that may be applied; each row of the feed is computed once for it.
+    """
+
+    shape: Shape
+    target: Target
+    state: State
+    app: str
+    schema: StructType
+    judged: Callable[[DataFrame], DataFrame] | None = None
+    tombstones_kept: float = TOMBSTONES_KEPT
+    now: Callable[[], datetime] = lambda: datetime.now(timezone.utc)
+    written: Written = field(default_factory=Written)
+    batches: int = 0
+
+    def take(self, batch: DataFrame, number: int) -> None:
+        """Apply one batch."""
+        apply = self._first if self.shape.change.scd_type == 1 else self._second
+        if self.judged is not None:
+            batch = batch.persist()
+            # Not isEmpty first: what is observed in the feed's plan would be counted in part, and then again.
+            batch.count()
+        try:
+            if not batch.isEmpty():
+                rows = self.judged(batch) if self.judged else batch
+                self.written += apply(rows, number)
+                self.batches += 1
+        finally:
+            batch.unpersist()
+
+    def _first(self, batch: DataFrame, number: int) -> Written:
+        from pyspark.sql import functions as F
+
+        spark, partial = batch.sparkSession, self.shape.change.partial
+        added = scd1.contribution(self.shape.events(batch, self.schema), partial=partial).persist()
+        truncates = self._truncates(batch)
+        try:
+            stored = self.state.rows(spark)
+            if stored is None:
+                stored = _nothing_like(added)
+            of_keys = stored.where("__key IS NOT NULL")
+            known = scd1.united(of_keys.join(added.select("__key"), "__key", "left_semi"), partial=partial)
+            changes = scd1.changed_keys(added, known, truncates, partial=partial)
+            columns = changes.select("__key", "__row", "__action")
+            if truncates is not None:
+                rest = of_keys.join(added.select("__key"), "__key", "left_anti")
+                gone = scd1.truncated_keys(scd1.united(rest, partial=partial), truncates)
+                columns = columns.unionByName(gone, allowMissingColumns=True)
+            columns = columns.persist()
+            try:
+                written = self.target.write(columns, _counts(columns), app=self.app, number=number)
+            finally:
+                columns.unpersist()
+            kept = added.drop("__row").withColumn("__at", F.lit(self.now()))
+            if truncates is not None:
+                kept = kept.unionByName(_marker(truncates, self.now()), allowMissingColumns=True)
+            self.state.add(kept, app=self.app, number=number)
+        finally:
+            added.unpersist()
+        return written
+
+    def _truncates(self, batch: DataFrame) -> DataFrame | None:
+        """One row: the last truncate before this batch, and the last one with it."""
+        from pyspark.sql import functions as F
+
+        new = self.shape.truncates(batch)
+        if new is None:
+            return None
+        stored = self.state.rows(batch.sparkSession)
+        if stored is None or "__truncate" not in stored.columns:
+            old = new.select(F.lit(None).cast(new.schema["__truncate"].dataType).alias("__truncate_before"))
+        else:
+            old = stored.agg(F.max("__truncate").alias("__truncate_before"))
+        both = old.crossJoin(new)
+        return both.select(
+            "__truncate_before", F.greatest("__truncate_before", "__truncate").alias("__truncate")
+        )
+
+    def _second(self, batch: DataFrame, number: int) -> Written:
+        spark, partial = batch.sparkSession, self.shape.change.partial
+        events = self.shape.events(batch, self.schema)
+        added = events.dropDuplicates(["__key", "__seq", "__delete", "__tie"]).persist()
+        try:
+            keys = added.select("__key").distinct()
+            stored = self.state.rows(spark)
+            stored = added.limit(0) if stored is None else stored.join(keys, "__key", "left_semi")
+            current = self.target.rows(spark).join(keys, "__key", "left_semi")
+            changes = scd2.revised(added, stored, current, self.shape.tracked, partial=partial).persist()
+            try:
+                written = self.target.write(changes, _counts(changes), app=self.app, number=number)
+            finally:
+                changes.unpersist()
+            self.state.add(added, app=self.app, number=number)
+        finally:
+            added.unpersist()
+        return written
+
+    def tidy(self, spark: SparkSession) -> None:
+        """Forget old tombstones, and make few files of many; what the side table says stays the same."""
+        from pyspark.sql import functions as F
+
+        rows = self.state.rows(spark)
+        if rows is None or not self.state.is_scattered(spark):
+            return
+        if self.shape.change.scd_type == 2:
+            # Repeats were never told apart from what other batches had kept.
+            self.state.rewrite(rows.dropDuplicates(["__key", "__seq", "__delete", "__tie"]))
+            return
+        since = self.now() - timedelta(seconds=self.tombstones_kept)
+        of_keys = rows.where("__key IS NOT NULL")
+        last = of_keys.groupBy("__key").agg(F.max("__at").alias("__at"))
+        folded = scd1.united(of_keys, partial=self.shape.change.partial).join(last, "__key")
+        upserted = F.struct(F.col("__up.__seq").alias("__seq"))
+        stands = F.col("__up").isNotNull() & (F.col("__down").isNull() | (upserted > F.col("__down")))
+        kept = folded.where(F.coalesce(stands, F.lit(False)) | (F.col("__at") >= F.lit(since)))
+        if "__truncate" in rows.columns:
+            kept = kept.unionByName(rows.where("__key IS NULL"), allowMissingColumns=True)
+        self.state.rewrite(kept)
+
+
+def apply_changes_stream(
+    source: DataFrame, feed: Feed, checkpoint: Path, *, name: str, on_query: Callable[[Any], None]
+) -> dict[int, Any]:
+    """Take all that the stream `source` has. What a batch raised goes through as it was raised.
+
+    Gives the progress of each batch by its number.
+    """
+    raised: list[BaseException] = []
+    progress: dict[int, Any] = {}
+    started: list[Any] = []
+
+    def batch(frame: DataFrame, number: int) -> None:
+        for query in started:
+            # Spark keeps the last hundred only.
+            progress.update({each.batchId: each for each in query.recentProgress})
+        try:
+            feed.take(frame, number)
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    query = (
+        source.writeStream.queryName(name)
+        .option("checkpointLocation", str(checkpoint))
+        .trigger(availableNow=True)
+        .foreachBatch(batch)
+        .start()
+    )
+    on_query(query)
+    started.append(query)
+    try:
+        while not query.awaitTermination(_POLL_SECONDS):  # type: ignore[arg-type]  # takes fractions
+            pass
+    except Exception:
+        if raised:
+            raise raised[0] from None
+        raise
+    finally:
+        if query.isActive:
+            query.stop()
+    progress.update({each.batchId: each for each in query.recentProgress})
+    feed.tidy(source.sparkSession)
+    return progress
+
+
+def apply_changes_once(source: DataFrame, feed: Feed, checkpoint: Path) -> bool:
+    """Take the batch `source` unless that was done since the last full refresh; whether it was taken now."""
+    done = checkpoint / "done"
+    if done.exists():
+        return False
+    feed.take(source, 0)
+    checkpoint.mkdir(parents=True, exist_ok=True)
+    done.touch()
+    return True
+
+
+def _counts(changes: DataFrame) -> dict[str, int]:
+    return {row["__action"]: row["count"] for row in changes.groupBy("__action").count().collect()}
+
+
+def _nothing_like(added: DataFrame) -> DataFrame:
+    return added.drop("__row").limit(0)
+
+
+def _marker(truncates: DataFrame, at: datetime) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    return truncates.where("__truncate IS NOT NULL").select("__truncate", F.lit(at).alias("__at"))

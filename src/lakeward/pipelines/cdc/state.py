@@ -1,0 +1,53 @@
+"""The side table of a target: what its feed has said so far. Rows are only ever added, in any order.
+
+It stands in the pipeline's storage and not in the schema, so that `SELECT *` of the target and the list of
+tables are those of the platform (spec §3.2.8). A full refresh begins a new one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["State"]
+
+# A batch adds a file or two; so many are read as one again.
+_FILES = 24
+
+
+class State:
+    """A Delta table in `folder`; every addition carries `app` and a number, and counts once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def exists(self) -> bool:
+        return (self.folder / "_delta_log").is_dir()
+
+    def add(self, rows: DataFrame, *, app: str, number: int) -> None:
+        """Append rows; a repeated addition is left out by Delta itself."""
+        (
+            rows.write.format("delta")
+            .mode("append")
+            .option("mergeSchema", "true")
+            .option("txnAppId", app)
+            .option("txnVersion", str(number))
+            .save(str(self.folder))
+        )
+
+    def rows(self, spark: SparkSession) -> DataFrame | None:
+        """All that was added, None before the first addition."""
+        return spark.read.format("delta").load(str(self.folder)) if self.exists else None
+
+    def is_scattered(self, spark: SparkSession) -> bool:
+        """Whether it is time to rewrite the table as fewer rows or files."""
+        rows = self.rows(spark)
+        return rows is not None and len(rows.inputFiles()) > _FILES
+
+    def rewrite(self, rows: DataFrame) -> None:
+        """Replace all rows by fewer that say the same."""
+        rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(str(self.folder))

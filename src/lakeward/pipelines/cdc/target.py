@@ -1,0 +1,114 @@
+"""Writing changes into a target: one commit a batch, an append where nothing that is there changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lakeward.pipelines.cdc.shape import END, START, Shape
+from lakeward.pipelines.names import quoted
+from lakeward.session import patches
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+__all__ = ["Target", "Written"]
+
+_CHANGES = "lakeward_changes"
+
+
+@dataclass(frozen=True)
+class Written:
+    """Rows of the target that a batch wrote and removed."""
+
+    upserted: int = 0
+    deleted: int = 0
+
+    def __add__(self, other: Written) -> Written:
+        return Written(self.upserted + other.upserted, self.deleted + other.deleted)
+
+
+@dataclass(frozen=True)
+class Target:
+    """The table `key` that gets the columns of `shape`."""
+
+    key: tuple[str, ...]
+    shape: Shape
+
+    def read(self, spark: SparkSession) -> DataFrame:
+        """The table itself, past the pipeline's reading by name: it is this very dataset that is written."""
+        from pyspark.sql import SparkSession as Session
+
+        return patches.original(Session, "table")(spark, quoted(self.key))  # type: ignore[no-any-return]
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """The rows of an SCD type 2 table as `scd2.history` gives them."""
+        from pyspark.sql import functions as F
+
+        table = self.read(spark)
+        known = {name.lower() for name in table.columns}
+        row = [quoted([name]) for name in self.shape.columns if name.lower() in known]
+        return table.select(
+            F.struct(*[F.col(quoted([key])).alias(key) for key in self.shape.keys]).alias("__key"),
+            F.col(START).alias("__start"),
+            F.col(END).alias("__end"),
+            F.struct(*map(F.col, row)).alias("__row"),
+        )
+
+    def widen(self, spark: SparkSession, schema: StructType) -> None:
+        """Give the table the columns of `schema` that it lacks, in a commit without rows."""
+        has = {field.name.lower() for field in self.read(spark).schema.fields}
+        if any(field.name.lower() not in has for field in schema.fields):
+            empty = spark.createDataFrame([], schema)
+            empty.write.format("delta").mode("append").option("mergeSchema", "true").saveAsTable(
+                quoted(self.key)
+            )
+
+    def write(self, changes: DataFrame, counts: Mapping[str, int], *, app: str, number: int) -> Written:
+        """Carry out `changes` (__key, __row, __action, and for type 2 __start and __end); idempotent."""
+        inserts, updates, deletes = (counts.get(action, 0) for action in ("insert", "update", "delete"))
+        if updates or deletes:
+            self._merge(changes)
+        elif inserts:
+            self._append(changes, app=app, number=number)
+        return Written(inserts + updates, deletes)
+
+    def _append(self, changes: DataFrame, *, app: str, number: int) -> None:
+        rows = changes.where("__action = 'insert'").selectExpr(*self._values())
+        (
+            rows.write.format("delta")
+            .mode("append")
+            .option("mergeSchema", "true")
+            .option("txnAppId", app)
+            .option("txnVersion", str(number))
+            .saveAsTable(quoted(self.key))
+        )
+
+    def _values(self) -> list[str]:
+        values = [f"__row.{quoted([name])} AS {quoted([name])}" for name in self.shape.columns]
+        if self.shape.change.scd_type == 2:
+            values += [f"__start AS {START}", f"__end AS {END}"]
+        return values
+
+    def _merge(self, changes: DataFrame) -> None:
+        spark = changes.sparkSession
+        keys = [f"t.{quoted([key])} <=> s.__key.{quoted([key])}" for key in self.shape.keys]
+        values = {quoted([name]): f"s.__row.{quoted([name])}" for name in self.shape.columns}
+        if self.shape.change.scd_type == 2:
+            keys.append(f"t.{START} <=> s.__start")
+            values |= {START: "s.__start", END: "s.__end"}
+        assignments = ", ".join(f"t.{name} = {value}" for name, value in values.items())
+        merge = (
+            f"MERGE INTO {quoted(self.key)} t USING {_CHANGES} s ON {' AND '.join(keys)} "  # noqa: S608  # quoted
+            "WHEN MATCHED AND s.__action = 'delete' THEN DELETE "
+            f"WHEN MATCHED THEN UPDATE SET {assignments} "
+            "WHEN NOT MATCHED AND s.__action <> 'delete' THEN "
+            f"INSERT ({', '.join(values)}) VALUES ({', '.join(values.values())})"
+        )
+        changes.where("__action <> 'none'").createOrReplaceTempView(_CHANGES)
+        try:
+            spark.sql(merge)
+        finally:
+            spark.catalog.dropTempView(_CHANGES)

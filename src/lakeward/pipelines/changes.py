@@ -1,0 +1,102 @@
+"""AUTO CDC flows as flows of an update: their target's columns, their rules, their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from lakeward.pipelines import expectations
+from lakeward.pipelines.cdc import Feed, Shape, State, Target, apply_changes_once, apply_changes_stream
+from lakeward.pipelines.cdc.apply import TOMBSTONES_KEPT
+from lakeward.pipelines.checkpoints import Checkpoints
+from lakeward.pipelines.elements import Dataset, Rule
+from lakeward.pipelines.evaluate import Evaluated, settings
+from lakeward.pipelines.expectations import Counts, Observed
+from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lakeward.pipelines.resolve import Planned
+
+__all__ = ["applied", "run_changes"]
+
+_TOMBSTONES = "pipelines.cdc.tombstonegcthresholdinseconds"
+
+
+def applied(evaluated: Evaluated) -> Evaluated:
+    """For a change feed, the query with the columns of its target; any other query as it is."""
+    change = evaluated.flow.change
+    if change is not None:
+        evaluated.query = Shape.of(evaluated.query, change).output(evaluated.query)
+    return evaluated
+
+
+def run_changes(
+    spark: SparkSession,
+    planned: Planned,
+    evaluated: Evaluated,
+    checkpoints: Checkpoints,
+    *,
+    update_id: str,
+    on_query: Callable[[Any], None],
+) -> FlowOutcome:
+    """Apply all that the feed has. The target's rules are judged on the feed's rows before that."""
+    dataset, flow, source = planned.dataset, evaluated.flow, evaluated.query
+    assert flow.change is not None
+    checkpoint = checkpoints.current(dataset.key, flow.name)
+    target = Target(dataset.key, Shape.of(source, flow.change))
+    judge = _Judge(dataset, flow.name, update_id)
+    properties = {key.lower(): value for key, value in dataset.options.properties.items()}
+    feed = Feed(
+        target.shape,
+        target,
+        State(checkpoints.side_table(dataset.key)),
+        f"lakeward/cdc/{'.'.join(dataset.key)}/{flow.name}/{checkpoint.name}",
+        planned.schema,
+        judge,
+        float(properties.get(_TOMBSTONES, TOMBSTONES_KEPT)),
+    )
+    target.widen(spark, planned.schema)
+    observed = [each for each in evaluated.observed if each.rules]
+    if not (dataset.rules or observed):
+        feed.judged = None
+    progress: dict[int, Any] = {}
+    with settings(spark, flow.spark_conf):
+        if flow.once:
+            apply_changes_once(source, feed, checkpoint)
+        else:
+            name = f"{'.'.join(dataset.key)}/{flow.name}"
+            progress = apply_changes_stream(source, feed, checkpoint, name=name, on_query=on_query)
+    outcome = FlowOutcome(flow.name, feed.written.upserted, deleted=feed.written.deleted)
+    outcome.unchanged = feed.batches == 0
+    outcome.counted.append(RuleCounts(dataset.name, dataset.rules, judge.counts))
+    for each in observed:
+        counts = _once(each, feed) if flow.once else _reported(each, progress)
+        outcome.counted.append(RuleCounts(each.dataset, each.rules, counts))
+    return outcome
+
+
+def _once(each: Observed, feed: Feed) -> Counts:
+    return expectations.count_now(each.before, each.rules) if feed.batches else Counts.none(each.rules)
+
+
+def _reported(each: Observed, progress: Mapping[int, Any]) -> Counts:
+    """The sum of what every batch observed; a batch without rows reports none."""
+    rows = [batch.observedMetrics.get(each.metric) for batch in progress.values()]
+    return sum((Counts.of(list(row)) for row in rows if row is not None), Counts.none(each.rules))
+
+
+class _Judge:
+    """Counts the rules of the target on each batch, and lets through what they let through."""
+
+    def __init__(self, dataset: Dataset, flow: str, update_id: str) -> None:
+        self.rules: tuple[Rule, ...] = dataset.rules
+        self.flow, self._metric = flow, f"lakeward_cdc_{update_id}"
+        self.counts = Counts.none(dataset.rules)
+
+    def __call__(self, batch: DataFrame) -> DataFrame:
+        if not self.rules:
+            return batch
+        self.counts += expectations.count_now(batch, self.rules)
+        return expectations.apply(batch, self.rules, metric=self._metric, flow=self.flow)
