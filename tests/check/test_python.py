@@ -36,8 +36,10 @@ def test_each_use_has_the_line_and_column_of_its_own_word(look: Look) -> None:
     assert found.places("path /Volumes") == ["job.py:13:15"]
     assert found.places("pipelines create_auto_cdc_from_snapshot_flow") == ["job.py:16:4"]
     assert found.of("refused") == [
-        "option cloudFiles.maxFileAge", "option cloudFiles.fromat", "pipelines create_auto_cdc_from_snapshot_flow"
-    ]  # fmt: skip
+        "option cloudFiles.maxFileAge",
+        "option cloudFiles.fromat",
+        "pipelines create_auto_cdc_from_snapshot_flow",
+    ]
 
 
 @pytest.mark.parametrize(

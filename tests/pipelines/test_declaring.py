@@ -233,7 +233,7 @@ def test_a_flow_into_nothing_names_the_near_miss(declare: Declare) -> None:
     "call",
     [
         "create_auto_cdc_from_snapshot_flow(target='t')",
-        "apply_changes()",
+        "apply_changes_from_snapshot()",
         "create_sink('s', 'delta', {})",
         "foreach_batch_sink()",
     ],
