@@ -110,3 +110,15 @@ def test_a_parse_error_shows_the_users_text(spark: SparkSession) -> None:
         spark.sql(text)
     assert text in str(caught.value)
     assert "lakeward" not in str(caught.value)
+
+
+def test_parameters_reach_statements_that_are_carried_out_here(spark: SparkSession) -> None:
+    spark.sql("USE CATALOG IDENTIFIER(:c)", args={"c": "main"})
+    assert spark.sql("SHOW CATALOGS LIKE :p", args={"p": "mai*"}).collect() == [("main",)]
+    assert spark.sql("SHOW CATALOGS LIKE ?", args=["mai*"]).collect() == [("main",)]
+    spark.sql("CREATE TABLE IF NOT EXISTS main.default.sql_parameters (id INT)")
+    spark.sql(
+        "GRANT SELECT ON TABLE IDENTIFIER(:t) TO :who", args={"t": "main.default.sql_parameters", "who": "me"}
+    )
+    rows = spark.sql("SHOW GRANTS `me` ON TABLE main.default.sql_parameters").collect()
+    assert [tuple(row)[:2] for row in rows] == [("me", "SELECT")]

@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lakeward.sql import CONSTRUCTS, Command, Edits, Refusal, applied, constructs_in, rewrite
+from lakeward.sql.parameters import filled
 from lakeward.sql.tokens import tokenize
 
 
@@ -92,6 +93,19 @@ def test_names_are_read_as_quoted_and_strings_as_escaped() -> None:
     assert rewrite("CREATE CATALOG `a``b` COMMENT 'it\\'s' ' here' ; ") == Command(
         "create_catalog", {"catalog": "a`b", "if_not_exists": False, "comment": "it's here"}
     )
+
+
+def test_parameters_are_put_in_where_they_stand() -> None:
+    text = "GRANT SELECT ON TABLE IDENTIFIER(:t) TO :who -- :who"
+    assert filled(text, {"t": "'a.b'", "who": "'me'"}) == (
+        "GRANT SELECT ON TABLE IDENTIFIER('a.b') TO 'me' -- :who"
+    )
+    assert filled("LIST ? LIMIT ?", ["'/a'", "3"]) == "LIST '/a' LIMIT 3"
+    assert filled("SELECT x:t, ':t', `:t`, :other", {"t": "1"}) == "SELECT x:t, ':t', `:t`, :other"
+    assert rewrite("USE CATALOG IDENTIFIER('m')") == Command("use_catalog", {"catalog": "m"})
+    granted = rewrite("GRANT SELECT ON TABLE IDENTIFIER('a.`b c`') TO x")
+    assert isinstance(granted, Command)
+    assert granted.arguments["name"] == ["a", "b c"]
 
 
 def test_a_refusal_names_the_reason() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lakeward.errors import LakewardError, SqlError
 from lakeward.sql.outcome import Command, Edits, Outcome
+from lakeward.sql.parameters import filled
 from lakeward.sql.rewrite import rewrite, triggers
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ class _Rewriter:
         except Exception:  # noqa: BLE001  # a fault of ours must not stand between users and Spark
             _log.exception("The SQL front end failed; Spark's parser has the word")
             return None
+
+    def fill(self, text: str, parameters: str) -> str:
+        return filled(text, json.loads(parameters))
 
     def run(self, command: str, session: Any) -> Any:
         from lakeward.sql.commands import carry_out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lakeward.sql.tokens import Token
+from lakeward.sql.tokens import Token, tokenize
 
 __all__ = ["Cursor", "Unmatched", "unquoted"]
 
@@ -54,7 +54,11 @@ class Cursor:
             raise Unmatched
 
     def part(self) -> str:
-        """Read one name; raises Unmatched."""
+        """Read one name, by IDENTIFIER('…') too; raises Unmatched."""
+        if self.words("IDENTIFIER", "("):
+            value = self.string()
+            self.need(")")
+            return value
         token = self.next
         if token is None or not token.is_name:
             raise Unmatched
@@ -63,6 +67,11 @@ class Cursor:
 
     def name(self, parts: int = 4) -> list[str]:
         """Read a dotted name of at most `parts` parts; raises Unmatched."""
+        if [t.word for t in self.ahead(2)] == ["IDENTIFIER", "("]:
+            inside = Cursor(tokenize(self.part()) or ())
+            found = inside.name(parts)
+            inside.end()
+            return found
         found = [self.part()]
         while self.words("."):
             found.append(self.part())

@@ -138,3 +138,11 @@ DROP SCHEMA main.`..` CASCADE
 --! SCHEMA_NOT_FOUND
 SHOW SCHEMAS IN main LIKE 'corpus_names'
 --> ["corpus_names"]
+CREATE SCHEMA main.corpus_names_2 MANAGED LOCATION 's3://nowhere/tables' COMMENT 'x'
+--> ok
+CREATE TABLE main.corpus_names_2.t (id INT)
+--> ok
+SELECT count(*) AS n FROM main.corpus_names_2.t@v0
+--> [0]
+DROP SCHEMA main.corpus_names_2 CASCADE
+--> ok

@@ -52,6 +52,18 @@ public class Frontend {
         }
     }
 
+    /** The command that a statement with parameters is; null when it is none, or Spark's own. */
+    static ObjectNode command(String text, JsonNode parameters) {
+        SqlRewriter half = rewriter;
+        if (half == null) return null;
+        try {
+            ObjectNode answer = ask(half.fill(text, parameters.toString()), false);
+            return answer != null && answer.has("command") ? answer : null;
+        } catch (RuntimeException e) {
+            return null;
+        }
+    }
+
     static Object run(String command, Object session) {
         SqlRewriter half = rewriter;
         if (half == null) throw new IllegalStateException("The Python process that serves this command is gone");

@@ -1,5 +1,7 @@
 package lakeward;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
@@ -20,6 +22,7 @@ import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.Some;
 import scala.Tuple2;
+import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 
 /**
@@ -62,11 +65,19 @@ public class SqlParser implements ParserInterface {
     private Object parse(String text, int what, ParameterContext parameters) throws ParseException {
         boolean isTriggered = Frontend.isTriggered(text);
         ObjectNode answer = isTriggered ? Frontend.ask(text, what == EXPRESSION) : null;
+        if (parameters != null && (answer == null ? isTriggered : answer.has("command"))) {
+            ObjectNode command = Frontend.command(text, values(parameters));
+            if (command != null) answer = command;
+        }
         if (answer == null) {
             try {
                 return bySpark(text, what, parameters);
             } catch (Exception e) {
                 answer = isTriggered ? null : Frontend.ask(text, what == EXPRESSION);
+                if (parameters != null && (answer == null || answer.has("command"))) {
+                    ObjectNode command = Frontend.command(text, values(parameters));
+                    if (command != null) answer = command;
+                }
                 if (answer == null) throw WarehouseCatalog.sneak(e);
             }
         }
@@ -100,6 +111,24 @@ public class SqlParser implements ParserInterface {
         } finally {
             CurrentOrigin.set(before);
         }
+    }
+
+    /** The parameters as SQL literals: an object by name, or a list. */
+    private static JsonNode values(ParameterContext parameters) {
+        if (parameters instanceof NamedParameterContext) {
+            ObjectNode named = Folder.JSON.createObjectNode();
+            Iterator all = ((NamedParameterContext) parameters).params().iterator();
+            while (all.hasNext()) {
+                Tuple2 one = (Tuple2) all.next();
+                named.put((String) one._1(), ((Expression) one._2()).sql());
+            }
+            return named;
+        }
+        ArrayNode listed = Folder.JSON.createArrayNode();
+        Seq all = parameters instanceof PositionalParameterContext ? ((PositionalParameterContext) parameters).params()
+            : ((HybridParameterContext) parameters).args();
+        for (int i = 0; i < all.length(); i++) listed.add(((Expression) all.apply(i)).sql());
+        return listed;
     }
 
     private static boolean isEmpty(ParameterContext parameters) {
