@@ -26,6 +26,7 @@ _handlers: dict[str, Handler] = {
     "show_volumes": volumes.show,
     "list_files": volumes.list_files,
     "deep_clone": clone.deep,
+    "replace_by_shallow_clone": clone.replace_by_shallow,
     "insert_replace": inserts.replace,
     "show_create_table": ddl.show_create,
     "require_table": tables.require_table,

@@ -10,7 +10,7 @@ from lakeward.sql.commands.tables import quoted
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["deep"]
+__all__ = ["deep", "replace_by_shallow"]
 
 # Written by Delta itself; a new table gets its own.
 _OWN = (
@@ -43,9 +43,7 @@ def deep(
     name = quoted(target)
     if if_not_exists and spark.catalog.tableExists(name):
         return {}
-    of = "" if version is None else f" VERSION AS OF {version}"
-    if timestamp is not None:
-        of = " TIMESTAMP AS OF '{}'".format(timestamp.replace("'", ""))
+    of = _as_of(version, timestamp)
     rows = spark.sql(f"SELECT * FROM {quoted(source)}{of}")  # noqa: S608  # names are quoted
     before = spark.sql(f"DESCRIBE DETAIL {quoted(source)}").first()
     assert before is not None
@@ -65,3 +63,20 @@ def deep(
     assert after is not None
     counts = [before["sizeInBytes"], before["numFiles"], 0, after["numFiles"], 0, after["sizeInBytes"]]
     return result(", ".join(f"{c} BIGINT" for c in _COUNTS), [counts])
+
+
+def replace_by_shallow(
+    spark: SparkSession, *, target: list[str], source: list[str], version: int | None, timestamp: str | None
+) -> Any:
+    """A shallow clone for a new table, a deep one for a table that is there."""
+    if spark.catalog.tableExists(quoted(target)):
+        given: dict[str, Any] = {"version": version, "timestamp": timestamp}
+        return deep(spark, target=target, source=source, replace=True, if_not_exists=False, **given)
+    of = _as_of(version, timestamp)
+    return spark.sql(f"CREATE TABLE {quoted(target)} SHALLOW CLONE {quoted(source)}{of}")._jdf
+
+
+def _as_of(version: int | None, timestamp: str | None) -> str:
+    if timestamp is not None:
+        return " TIMESTAMP AS OF '{}'".format(timestamp.replace("'", ""))
+    return "" if version is None else f" VERSION AS OF {version}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from lakeward.sql.construct import BEGINNING, Construct, as_is, refused
 from lakeward.sql.cursor import Cursor
@@ -56,6 +57,20 @@ def _clone(cursor: Cursor) -> Outcome:
     if_not_exists = not replace and cursor.words("IF", "NOT", "EXISTS")
     target = cursor.name()
     cursor.words("DEEP")
+    return Command(
+        "deep_clone", {"replace": replace, "if_not_exists": if_not_exists, **_source(cursor, target)}
+    )
+
+
+def _replace_by_shallow_clone(cursor: Cursor) -> Outcome:
+    cursor.need("CREATE", "OR", "REPLACE", "TABLE")
+    target = cursor.name()
+    cursor.need("SHALLOW")
+    return Command("replace_by_shallow_clone", _source(cursor, target))
+
+
+def _source(cursor: Cursor, target: list[str]) -> dict[str, Any]:
+    """CLONE source, as of a version or a time."""
     cursor.need("CLONE")
     source = cursor.name()
     version = timestamp = None
@@ -64,17 +79,7 @@ def _clone(cursor: Cursor) -> Outcome:
     elif cursor.words("TIMESTAMP", "AS", "OF"):
         timestamp = cursor.string()
     cursor.end()
-    return Command(
-        "deep_clone",
-        {
-            "target": target,
-            "source": source,
-            "replace": replace,
-            "if_not_exists": if_not_exists,
-            "version": version,
-            "timestamp": timestamp,
-        },
-    )
+    return {"target": target, "source": source, "version": version, "timestamp": timestamp}
 
 
 def _comment_on_column(cursor: Cursor) -> Outcome:
@@ -130,6 +135,16 @@ CONSTRUCTS = (
         "a full copy in one commit: columns, comments, layout and properties; not the history",
         ("CREATE",),
         _clone,
+    ),
+    Construct(
+        "CREATE OR REPLACE … SHALLOW CLONE",
+        _AREA,
+        "added",
+        "CREATE OR REPLACE TABLE u SHALLOW CLONE t",
+        "a full copy where the table is there already: Delta makes no shallow one over rows",
+        ("CREATE",),
+        _replace_by_shallow_clone,
+        trigger=BEGINNING + r"create\s+or\s+replace\s+table\s.*\bshallow\s+clone\b",
     ),
     Construct(
         "COMMENT ON COLUMN",
