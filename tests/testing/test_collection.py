@@ -70,6 +70,16 @@ def test_a_builder_of_the_users_own_gives_lakewards_session(tmp_path: Path) -> N
     assert "maker: lakeward.session.hooks" in pytest_in(project(tmp_path, HOOK))
 
 
+def test_the_runtimes_version_is_set_for_a_suite_that_asks_for_it(tmp_path: Path) -> None:
+    suite = (
+        'import os\n\ndef test_version():\n    print("is", os.environ.get("DATABRICKS_RUNTIME_VERSION"))\n'
+    )
+    folder = project(tmp_path, suite)
+    assert "is None" in pytest_in(folder)
+    (folder / "pytest.ini").write_text("[pytest]\nlakeward_runtime_version = true\n")
+    assert "is 17.3" in pytest_in(folder)
+
+
 def test_lakeward_disable_leaves_the_builder_alone(tmp_path: Path) -> None:
     assert "maker: pyspark.sql.session" in pytest_in(project(tmp_path, HOOK), LAKEWARD_DISABLE="1")
 

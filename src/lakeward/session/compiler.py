@@ -26,6 +26,7 @@ SOURCES = (
     "WarehouseCatalog",
     "PlannedTable",
     "InformationSchema",
+    "Provided",
     "Catalog",
     "MappedFileSystem",
     "LinkLogStore",

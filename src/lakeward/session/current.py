@@ -23,6 +23,7 @@ EXTENSIONS = (
     "lakeward.sql:install",
     "lakeward.autoloader:install",
     "lakeward.dbutils:install",
+    "lakeward.standins:configure",
     "lakeward.seeds:install",
 )
 

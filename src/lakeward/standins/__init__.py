@@ -8,7 +8,9 @@ nothing, and a test suite without Spark pays next to nothing for it: what needs 
 
 from __future__ import annotations
 
+from lakeward.standins.configuring import configure
 from lakeward.standins.display import display, displayHTML, shown_by
+from lakeward.standins.document import as_markdown
 from lakeward.standins.installing import install, installed, uninstall
 from lakeward.standins.modules import SERVED
 from lakeward.standins.names import NAMES, free_names
@@ -18,6 +20,8 @@ __all__ = [
     "NAMES",
     "SERVED",
     "VERSION",
+    "as_markdown",
+    "configure",
     "display",
     "displayHTML",
     "free_names",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from lakeward.standins.defaults import release
 from lakeward.standins.installing import install, installed, uninstall
 
 if TYPE_CHECKING:
@@ -47,5 +48,4 @@ def running(given: Environment | None = None) -> Iterator[None]:
 
 def runtime_version(profile: str) -> str:
     """What the platform's variable holds under a runtime profile."""
-    short = profile.split(".x-", 1)[0]
-    return "client.4.0" if short == "serverless" else short
+    return "client.4.0" if profile == "serverless" else release(profile)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "dbutils",
     "lakehouse",
+    "pytest_addoption",
     "pytest_configure",
     "pytest_load_initial_conftests",
     "pytest_unconfigure",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 home_key = pytest.StashKey[Path]()
+version_key = pytest.StashKey[bool]()
 watches_key = pytest.StashKey[list[OnImport]]()
 
 
@@ -50,6 +52,14 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     pytest_configure(early_config)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What a suite can ask for in its pytest settings."""
+    about = (
+        "set DATABRICKS_RUNTIME_VERSION, as on Databricks: for code that looks at it to find out where it is"
+    )
+    parser.addini("lakeward_runtime_version", about, type="bool", default=False)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Wait for the first import of pyspark.sql; give the suite a state folder of its own."""
     if disabled() or watches_key in config.stash:
@@ -60,10 +70,13 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["LAKEWARD_HOME"] = str(home)
         config.stash[home_key] = home
     from lakeward.session import install_connect_hook
-    from lakeward.standins import install
+    from lakeward.standins import VERSION, install, runtime_version
 
     install(also={"dlt": dlt})
     install_connect_hook()
+    if config.getini("lakeward_runtime_version") and VERSION not in os.environ:
+        os.environ[VERSION] = runtime_version(settings_here().profile)
+        config.stash[version_key] = True
     watches = [OnImport("pyspark.sql", hook_builder), OnImport("pyspark.pipelines", hook_pipelines)]
     for watch in watches:
         watch.install()
@@ -112,9 +125,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     del config.stash[watches_key]
     for watch in watches:
         watch.uninstall()
-    from lakeward.standins import uninstall
+    from lakeward.standins import VERSION, uninstall
 
     uninstall()
+    if config.stash.get(version_key, False):
+        os.environ.pop(VERSION, None)
     if "lakeward.pipelines" in sys.modules:
         from lakeward.pipelines import stop_serving_tests
 

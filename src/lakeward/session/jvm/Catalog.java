@@ -84,19 +84,28 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         Table planned = PlannedTable.find(catalog, i);
         if (planned == null) planned = InformationSchema.find(this, i);
         if (planned == null && isElsewhere(i)) throw WarehouseCatalog.sneak(new NoSuchTableException(i));
-        return planned != null ? planned : super.loadTable(in(i));
+        if (planned != null) return planned;
+        provide(i);
+        return super.loadTable(in(i));
+    }
+
+    private void provide(Identifier i) {
+        if (!isPath(i)) Provided.make(catalog, i, folder, in(i.namespace())[0]);
     }
 
     public Table loadTable(Identifier i, String version) {
+        provide(i);
         return super.loadTable(in(i), version);
     }
 
     public Table loadTable(Identifier i, long timestamp) {
+        provide(i);
         return super.loadTable(in(i), timestamp);
     }
 
     public boolean tableExists(Identifier i) {
-        return PlannedTable.find(catalog, i) != null || InformationSchema.find(this, i) != null || (!isElsewhere(i) && super.tableExists(in(i)));
+        if (PlannedTable.find(catalog, i) != null || InformationSchema.find(this, i) != null || Provided.hasTable(catalog, i)) return true;
+        return !isElsewhere(i) && super.tableExists(in(i));
     }
 
     public void invalidateTable(Identifier i) {
@@ -161,14 +170,18 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     public Identifier[] listTables(String[] namespace) throws NoSuchNamespaceException {
         if (!namespaceExists(namespace)) throw new NoSuchNamespaceException(namespace);
         if (InformationSchema.holds(namespace)) return identifiers(namespace, java.util.Arrays.asList((Object[]) InformationSchema.names()));
-        return identifiers(namespace, folder.tables(in(namespace)[0]));
+        java.util.TreeSet all = new java.util.TreeSet(folder.tables(in(namespace)[0]));
+        all.addAll(Provided.tables(catalog, namespace[0]));
+        return identifiers(namespace, new ArrayList(all));
     }
 
     // ---- schemas
 
     public String[][] listNamespaces() throws NoSuchNamespaceException {
         List found = new ArrayList();
-        List schemas = folder.folders(new Path(folder.root(), catalog));
+        java.util.TreeSet all = new java.util.TreeSet(folder.folders(new Path(folder.root(), catalog)));
+        all.addAll(Provided.schemas(catalog));
+        List schemas = new ArrayList(all);
         for (int k = 0; k < schemas.size(); k++) found.add(new String[] {(String) schemas.get(k)});
         return (String[][]) found.toArray(new String[0][]);
     }
@@ -178,10 +191,12 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public boolean namespaceExists(String[] namespace) {
+        if (namespace.length == 1 && Provided.hasSchema(catalog, namespace[0])) folder.makeFolder(folder.schema(in(namespace)[0]));
         return PlannedTable.hasNamespace(catalog, namespace) || InformationSchema.holds(namespace) || super.namespaceExists(in(namespace));
     }
 
     public Map loadNamespaceMetadata(String[] namespace) throws NoSuchNamespaceException {
+        namespaceExists(namespace);
         return super.loadNamespaceMetadata(in(namespace));
     }
 
