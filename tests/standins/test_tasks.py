@@ -14,6 +14,7 @@ from lakeward import jobs
 from lakeward.bundle import load
 from lakeward.jobs import JobRun
 from lakeward.session import Settings
+from lakeward.session.profile import DEFAULT_PROFILE
 
 BUNDLE = """
 bundle: {name: b}
@@ -68,7 +69,8 @@ def nothing_made(*_: Any) -> None:
 
 @pytest.fixture
 def run(tmp_path: Path) -> JobRun:
-    sources = {"land": LAND, "helper": HELPER, "check": CHECK}
+    check = CHECK.replace("DEFAULT_PROFILE", DEFAULT_PROFILE)
+    sources = {"land": LAND, "helper": HELPER, "check": check}
     files = {"databricks.yml": BUNDLE, **{f"src/{name}.py": text for name, text in sources.items()}}
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)

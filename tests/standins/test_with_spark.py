@@ -13,6 +13,7 @@ from pyspark.errors import AnalysisException
 from lakeward import standins
 from lakeward.dbutils import DBUtils
 from lakeward.errors import DbutilsError
+from lakeward.session.profile import DEFAULT_PROFILE
 from lakeward.standins.configuring import TABLES
 from lakeward.testing import Lakehouse
 
@@ -85,7 +86,9 @@ def test_code_finds_the_clusters_settings_and_may_set_its_own(spark: SparkSessio
     tags = json.loads(spark.conf.get("spark.databricks.clusterUsageTags.clusterAllTags") or "")
     assert {"key": "ClusterName", "value": "lakeward"} in tags
     assert spark.conf.get("spark.databricks.workspaceUrl") == "lakeward.localhost"
-    assert str(spark.conf.get("spark.databricks.clusterUsageTags.sparkVersion")).startswith("17.3.x-scala")
+    assert str(spark.conf.get("spark.databricks.clusterUsageTags.sparkVersion")).startswith(
+        f"{DEFAULT_PROFILE}.x-scala"
+    )
     spark.conf.set("spark.databricks.workspaceUrl", "adb-1.azuredatabricks.net")
     assert spark.conf.get("spark.databricks.workspaceUrl") == "adb-1.azuredatabricks.net"
     assert spark.newSession().conf.get("spark.databricks.workspaceUrl") == "lakeward.localhost"

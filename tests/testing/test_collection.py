@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from lakeward.session.profile import DEFAULT_PROFILE
+
 CONFTEST = """\
 import sys
 
@@ -77,7 +79,7 @@ def test_the_runtimes_version_is_set_for_a_suite_that_asks_for_it(tmp_path: Path
     folder = project(tmp_path, suite)
     assert "is None" in pytest_in(folder)
     (folder / "pytest.ini").write_text("[pytest]\nlakeward_runtime_version = true\n")
-    assert "is 17.3" in pytest_in(folder)
+    assert f"is {DEFAULT_PROFILE}" in pytest_in(folder)
 
 
 def test_lakeward_disable_leaves_the_builder_alone(tmp_path: Path) -> None:
