@@ -153,11 +153,23 @@ def test_the_project_and_what_is_around_it_is_not_removed(
     other = tmp_path / "other"
     other.mkdir()
     for path in (tmp_path, other, settings.root, f"{settings.root}/../project", settings.state):
-        with pytest.raises(ExecutionError, match="is not removed"):
+        with pytest.raises(ExecutionError, match="is left alone"):
             dbutils.fs.rm(f"file:{path}", True)
-        with pytest.raises(ExecutionError, match="is not removed"):
+        with pytest.raises(ExecutionError, match="is left alone"):
             dbutils.fs.mv(f"file:{path}", "/mnt/x", True)
     assert other.is_dir() and settings.dbfs.is_dir()
+    (other / "theirs").write_text("kept")
+    dbutils.fs.put("/mnt/ours", "new")
+    for call in (
+        lambda: dbutils.fs.put(f"file:{other}/theirs", "new", overwrite=True),
+        lambda: dbutils.fs.cp("/mnt/ours", f"file:{other}/theirs"),
+        lambda: dbutils.fs.mv("/mnt/ours", f"file:{other}/theirs"),
+        lambda: dbutils.fs.cp("/mnt", f"file:{other}", True),
+    ):
+        with pytest.raises(ExecutionError, match="is left alone"):
+            call()
+    assert (other / "theirs").read_text() == "kept"
+    dbutils.fs.put(f"file:{other}/new", "beside it")
     (settings.root / "out").mkdir()
     assert dbutils.fs.rm(f"file:{settings.root}/out", True) is True
 

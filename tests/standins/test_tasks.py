@@ -59,7 +59,7 @@ assert dbutils.jobs.taskValues.get("land", "count", debugValue=0) == 3
 context = json.loads(dbutils.notebook.entry_point.getDbutils().notebook().getContext().toJson())
 assert context["currentRunId"]["id"] == sys.argv[1], context
 assert context["tags"]["taskKey"] == "check"
-assert os.environ["DATABRICKS_RUNTIME_VERSION"] == "19.3"
+assert os.environ["DATABRICKS_RUNTIME_VERSION"] == "DEFAULT_PROFILE"
 """
 
 

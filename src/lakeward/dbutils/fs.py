@@ -57,6 +57,7 @@ class FileSystem(Group):
     def cp(self, source: str, dest: str, recurse: bool = False) -> bool:
         """Copy a file; a directory, into the one of that name if there is one, only with `recurse`."""
         (here, call), (there, _) = self._at(source, "cp"), self._at(dest, "cp")
+        self._spare_target(here, there, call)
         files.copy(here, there, recurse=recurse, call=call)
         return True
 
@@ -65,6 +66,7 @@ class FileSystem(Group):
         """Copy, then remove the source."""
         (here, call), (there, _) = self._at(source, "mv"), self._at(dest, "mv")
         self._spare(here, call)
+        self._spare_target(here, there, call)
         files.copy(here, there, recurse=recurse, call=call)
         files.remove(here, recurse=True, call=call)
         return True
@@ -97,6 +99,8 @@ class FileSystem(Group):
     def put(self, file: str, contents: str, overwrite: bool = False) -> bool:
         """Write text to a file; the directories above it are made."""
         place, call = self._at(file, "put")
+        if overwrite and place.local.exists():
+            self._spare(place, call)
         data = contents.encode()
         files.write(place, data, overwrite=overwrite, call=call)
         print(f"Wrote {len(data)} bytes.")
@@ -176,6 +180,11 @@ class FileSystem(Group):
     def _at(self, path: str, function: str) -> tuple[Location, str]:
         return locate(path, self._environment().paths, _CALL + function), _CALL + function
 
+    def _spare_target(self, source: Location, dest: Location, call: str) -> None:
+        target = dest.below(source.local.name) if source.local.is_file() and dest.local.is_dir() else dest
+        if target.local.exists():
+            self._spare(target, call)
+
     def _spare(self, place: Location, call: str) -> None:
         environment = self._environment()
         settings, mapped = environment.settings(), environment.paths.entries
@@ -191,8 +200,8 @@ class FileSystem(Group):
             raise ExecutionError(
                 call,
                 "java.io.IOException",
-                f"{place.shown} is not removed: only what lies below the lakehouse, {settings.root} or "
-                f"{tempfile.gettempdir()} is.",
+                f"{place.shown} is left alone: only what lies below the lakehouse, {settings.root} or "
+                f"{tempfile.gettempdir()} is removed or replaced.",
                 next_step="Name a path in /Volumes or dbfs:/, or map it to a folder with --mount.",
             )
 

@@ -1,7 +1,7 @@
-"""What `dbutils.fs` may remove on this machine.
+"""What `dbutils.fs` may remove or replace on this machine.
 
 On Databricks a wrong path costs a folder of DBFS. Here a path that nothing maps is the machine's own disk, so
-only what lies below the lakehouse, the project or the temporary folder can be removed.
+only what lies below the lakehouse, the project or the temporary folder can be removed or replaced.
 """
 
 from __future__ import annotations
