@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from pyspark.errors import AnalysisException
+from pyspark.sql.types import StructType
 
 from lakeward import standins
 from lakeward.dbutils import DBUtils
@@ -122,6 +123,14 @@ def test_taxi_trips_are_made_when_they_are_asked_for_and_always_the_same(lakehou
     assert [each.name for each in (warehouse / "samples/nyctaxi").iterdir() if each.name[0] == "."] == []
 
 
+def test_every_definition_of_a_table_is_one(spark: SparkSession) -> None:
+    for file in sorted(TABLES.rglob("*.*")):
+        text = file.read_text()
+        columns = spark.sql(text).schema if file.suffix == ".sql" else StructType.fromDDL(text)
+        assert len(columns.fields) >= 3, file  # type: ignore[attr-defined]  # of columns it is a StructType
+
+
+@pytest.mark.slow
 def test_every_sample_and_system_table_can_be_read(lakehouse: Lakehouse) -> None:
     spark = lakehouse.spark
     for file in sorted(TABLES.rglob("*.*")):
