@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lakeward.standins import DEFAULTS
 from tests.check.conftest import Look
 
 PIPELINE = """\
@@ -103,6 +104,16 @@ SparkSession.getActiveSession().sparkContext
 def test_settings_that_serverless_refuses_are_told_and_those_it_has_are_not(look: Look) -> None:
     found = look('spark.conf.set("spark.sql.shuffle.partitions", 4)\nspark.conf.set("spark.x.y", 1)\n')
     assert found.verdicts() == {"setting spark.x.y": "fails_on_serverless"}
+
+
+def test_settings_of_the_platform_are_told_with_what_they_are_here(look: Look) -> None:
+    for row in DEFAULTS:
+        found = look(f"spark.conf.get('{row.key}')\n").one(f"setting {row.key}")
+        assert found.verdict == "differs" and row.about in found.cure
+    assert look("spark.conf.get('spark.databricks.nobody')").of("refused") == [
+        "setting spark.databricks.nobody"
+    ]
+    assert look("spark.conf.get('spark.databricks.nobody', '')").of("refused") == []
 
 
 def test_a_guarded_import_is_not_refused(look: Look) -> None:

@@ -9,6 +9,7 @@ import pytest
 import lakeward.session
 from lakeward.seeds import ways
 from lakeward.session import INFORMATION_SCHEMA
+from lakeward.standins import provided
 from tests.check.conftest import Look
 
 READS = 'spark.table("main.sales.orders")\n'
@@ -93,6 +94,12 @@ def test_a_table_of_the_projects_own_lakehouse_is_there(look: Look, tmp_path: Pa
 
 def test_a_missing_tables_cure_is_what_its_error_says(look: Look) -> None:
     assert look(READS).one("table main.sales.orders").cure == ways("main.sales.orders")
+
+
+def test_tables_that_every_workspace_has_need_no_seed(look: Look) -> None:
+    reads = "".join(f"spark.table('{name}')\n" for name in provided())
+    assert set(look(reads).verdicts().values()) == {"runs_with_lakeward"}
+    assert look("spark.table('samples.nyctaxi.nobody')").of("needs_seed") == ["table samples.nyctaxi.nobody"]
 
 
 def test_live_is_no_schema(look: Look) -> None:

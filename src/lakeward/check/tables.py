@@ -10,6 +10,7 @@ from lakeward.check.knowledge.words import SERVED
 from lakeward.check.model import Finding, Use
 from lakeward.seeds import ways
 from lakeward.session import INFORMATION_SCHEMA
+from lakeward.standins import provided
 
 __all__ = ["seeds_needed"]
 
@@ -27,6 +28,7 @@ def seeds_needed(uses: Iterable[Use], known: Collection[str] = ()) -> Iterator[F
     wild: list[tuple[str, ...]] = []
     reads: list[tuple[Use, tuple[str, ...]]] = []
     uses = list(uses)
+    given = {_parts(name) for name in provided()}
     for parts in [_parts(use.name) for use in uses if use.kind == "creates"] + [
         _parts(name) for name in known
     ]:
@@ -42,6 +44,9 @@ def seeds_needed(uses: Iterable[Use], known: Collection[str] = ()) -> Iterator[F
         candidates = (
             wild if _HOLE not in parts[-1] else [*wild, *(each for every in made.values() for each in every)]
         )
+        if parts in given:
+            yield Finding("runs_with_lakeward", f"table {'.'.join(parts)}", use.place, SERVED)
+            continue
         if any(_meet(parts, each) for each in (*made.get(parts[-1], ()), *candidates)):
             continue
         name = ".".join(parts)

@@ -8,7 +8,8 @@ nothing, and a test suite without Spark pays next to nothing for it: what needs 
 
 from __future__ import annotations
 
-from lakeward.standins.configuring import configure
+from lakeward.standins.configuring import configure, provided
+from lakeward.standins.defaults import DEFAULTS
 from lakeward.standins.display import display, displayHTML, shown_by
 from lakeward.standins.document import as_markdown
 from lakeward.standins.installing import install, installed, uninstall
@@ -17,6 +18,7 @@ from lakeward.standins.names import NAMES, free_names
 from lakeward.standins.surroundings import VERSION, running, runtime_version
 
 __all__ = [
+    "DEFAULTS",
     "NAMES",
     "SERVED",
     "VERSION",
@@ -27,6 +29,7 @@ __all__ = [
     "free_names",
     "install",
     "installed",
+    "provided",
     "running",
     "runtime_version",
     "shown_by",

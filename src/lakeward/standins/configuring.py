@@ -11,12 +11,18 @@ from lakeward.standins.defaults import defaults
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["CATALOGS", "TABLES", "configure"]
+__all__ = ["CATALOGS", "TABLES", "configure", "provided"]
 
 TABLES = Path(__file__).with_name("tables")
 """Definitions of tables, `<catalog>/<schema>/<table>`: queries (.sql), and columns of empty ones (.ddl)."""
 
 CATALOGS = ("samples", "system")
+
+
+def provided() -> list[str]:
+    """The full names of the tables that are made when somebody asks for them."""
+    files = TABLES.glob("*/*/*")
+    return sorted(f"{file.parts[-3]}.{file.parts[-2]}.{file.stem}" for file in files)
 
 
 def configure(spark: SparkSession) -> None:

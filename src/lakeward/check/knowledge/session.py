@@ -11,6 +11,7 @@ from lakeward.session import (
     SERVERLESS_TRIGGERS,
     refused_statement,
 )
+from lakeward.standins import DEFAULTS
 
 __all__ = ["attribute", "data_format", "setting", "statement"]
 
@@ -21,6 +22,7 @@ _OWNERS = {
     "context_class": "SparkContext",
 }
 _LIMITS = {(limit.owner, limit.name): limit for limit in SERVERLESS_LIMITS}
+_DEFAULTS = {row.key: row for row in DEFAULTS}
 _TRIGGER = "INFINITE_STREAMING_TRIGGER_NOT_SUPPORTED there: use trigger(availableNow=True)."
 
 
@@ -64,10 +66,11 @@ def setting(use: Use) -> Fact | None:
             return None
         cure = "CONFIG_NOT_AVAILABLE there: leave it out, or set it only where compute is classic."
         return Fact(f"setting {use.name}", "fails_on_serverless", cure)
-    is_platform = use.name.startswith("spark.databricks.") and not use.name.startswith(
-        "spark.databricks.delta"
-    )
-    if not is_platform:
+    served = _DEFAULTS.get(use.name)
+    if served is not None:
+        value = "made up" if "{" in served.value else served.value
+        return Fact(f"setting {use.name}", "differs", f"It is {value} here ({served.about}).")
+    if not use.name.startswith("spark.databricks.") or use.name.startswith("spark.databricks.delta"):
         return None
     if use.detail == "default":
         return Fact(f"setting {use.name}", "differs", "It is not set here: the code's own default is given.")
