@@ -31,9 +31,9 @@ from lakeward.testing import assert_frame_equal
 
 def test_orders(lakehouse):
     lakehouse.seed("raw", [(1, 2.04), (2, -1.0)], "id bigint, price double")
-    update = lakehouse.run("orders.py")
-    assert update.state == "COMPLETED", update
+    lakehouse.run("orders.py")
     assert_frame_equal(lakehouse.table("orders"), [(1, 2.0)])
+    assert lakehouse.expectations("orders") == {"priced": (1, 1)}
 
 
 def test_every_lakehouse_is_empty(lakehouse):
@@ -61,6 +61,10 @@ def test_a_builder_of_their_own(lakehouse):
     lakehouse.seed("t", [(1,)], "id bigint")
     spark.table("t").write.saveAsTable("copy")
     assert lakehouse.table("copy").count() == 1
+
+
+def test_sparks_error(lakehouse):
+    lakehouse.spark.sql("select nowhere")
 
 
 def test_wrong(lakehouse):
@@ -138,9 +142,11 @@ def test_a_pipeline_test_of_five_lines_runs_in_an_empty_project(python: Path, tm
     )
 
     assert "5 passed" in ran.stdout, ran.stdout + ran.stderr
-    assert "1 failed" in ran.stdout
+    assert "2 failed" in ran.stdout
     diff = [line.split() for line in ran.stdout.splitlines()]
     assert ["E", "row", "with", "id=1"] in diff
     assert ["E", "price", "2.0", "3.0"] in diff
-    assert "frames.py" not in ran.stdout, "the failure points at the user's line, not into lakeward"
+    for file in ("frames.py", "pyspark/", "captured.py"):
+        assert file not in ran.stdout, "a failure points at the user's line, not into lakeward or Spark"
+    assert '>       lakehouse.spark.sql("select nowhere")'.replace(" " * 7, " " * 3) in ran.stdout
     assert not (project / ".lakeward").exists()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from lakeward.session.cache import cache_dir, made, not_writable
 from lakeward.session.catalogs import ensure_catalog, ensure_schema
 from lakeward.session.changes import every_change
+from lakeward.session.conf import cores
 from lakeward.session.connect_finder import CONNECT_MODULES
 from lakeward.session.connectors import CONNECTORS
 from lakeward.session.current import current_settings, on_databricks, prepare, session, set_default_settings
@@ -58,6 +59,7 @@ __all__ = [
     "cache_dir",
     "condensed",
     "condition_of",
+    "cores",
     "current_settings",
     "drain",
     "ensure_catalog",

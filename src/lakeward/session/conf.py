@@ -10,7 +10,7 @@ from lakeward.session.profile import profile
 from lakeward.session.settings import Settings
 from lakeward.session.user_conf import kept
 
-__all__ = ["base_conf", "catalog_conf", "merged", "path_map_text"]
+__all__ = ["base_conf", "catalog_conf", "cores", "merged", "path_map_text"]
 
 CATALOG_CLASS = "lakeward.Catalog"
 # Values of these are lists: the user's entries are added to ours instead of replacing them.

@@ -21,7 +21,7 @@ from lakeward.session.cache import cache_dir
 from lakeward.session.classes import class_options
 from lakeward.session.java import find_java
 
-__all__ = ["connect", "direct_command", "handshake", "is_plain", "start_gateway"]
+__all__ = ["connect", "direct_command", "handshake", "is_plain", "spark_home", "start_gateway"]
 
 # Our classes are not on the class path while spark-submit resolves its own arguments.
 _NOT_YET = ("spark.hadoop.", "spark.sql.", "spark.delta.", "spark.databricks.")
@@ -58,7 +58,7 @@ def direct_command(conf: Mapping[str, str], version: str) -> list[str] | None:
     options = _options_file(version)
     if not is_plain(conf) or not options.exists():
         return None
-    class_path = f"{_spark_home()}/conf:{_spark_home()}/jars/*"
+    class_path = f"{spark_home()}/conf:{spark_home()}/jars/*"
     command = [str(java), "-cp", class_path, f"-Xmx{conf.get('spark.driver.memory', '1g')}"]
     command += shlex.split(conf.get("spark.driver.extraJavaOptions", ""))
     command += [o for o in shlex.split(options.read_text(encoding="utf-8")) if o != _INCUBATOR]
@@ -78,7 +78,8 @@ def _options_file(version: str) -> Path:
     return cache_dir() / "java" / f"options-{version}"
 
 
-def _spark_home() -> str:
+def spark_home() -> str:
+    """The folder of the Spark that PySpark starts."""
     from pyspark.find_spark_home import _find_spark_home
 
     return str(_find_spark_home())
@@ -162,7 +163,7 @@ def handshake(
         told = Path(folder) / "connection"
         process = start(
             {
-                "SPARK_HOME": _spark_home(),
+                "SPARK_HOME": spark_home(),
                 "SPARK_CONNECT_MODE": "0",
                 "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
             }

@@ -27,6 +27,7 @@ class Lakehouse:
         self.settings = settings
         self.catalog = settings.catalog
         self.schema = settings.schema
+        self.update: Update | None = None
 
     def seed(
         self,
@@ -55,12 +56,30 @@ class Lakehouse:
         from lakeward.pipelines import run
 
         defaults: dict[str, Any] = {"catalog": self.catalog, "schema": self.schema}
-        return run(
+        self.update = run(
             [Path(path) for path in paths],
             session=self.spark,
             settings=self.settings,
             **{**defaults, **options},
         )
+        return self.update
+
+    def expectations(self, name: str) -> dict[str, tuple[int, int]]:
+        """What the last `run` counted for the dataset `name`: expectation to (passed, failed) records.
+
+        Raises AssertionError where that run has not completed, or has no such dataset.
+        """
+        __tracebackhide__ = True
+        if self.update is None:
+            raise AssertionError("no pipeline has been run: call lakehouse.run(…) first")
+        if self.update.state != "COMPLETED":
+            failed = [f"{each.name}: {each.error}" for each in self.update.datasets if each.error]
+            reason = self.update.error or "\n".join(failed)
+            raise AssertionError(f"the last run is {self.update.state}: {reason}")
+        found = {each.name.lower(): each.expectations for each in self.update.datasets}
+        if name.lower() not in found:
+            raise AssertionError(f"the last run has no dataset {name!r}; there are: {', '.join(found)}")
+        return {rule.name: (rule.passed, rule.failed) for rule in found[name.lower()]}
 
     def table(self, name: str) -> DataFrame:
         """The table `name`."""

@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import pytest
 
 from lakeward.testing.on_import import OnImport
+from lakeward.testing.tracebacks import hide_ours
+from lakeward.testing.workers import budget, machine_memory, take_turn, worker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,6 +34,7 @@ __all__ = [
     "pytest_addoption",
     "pytest_configure",
     "pytest_load_initial_conftests",
+    "pytest_runtest_makereport",
     "pytest_unconfigure",
     "spark",
 ]
@@ -39,6 +42,7 @@ __all__ = [
 home_key = pytest.StashKey[Path]()
 version_key = pytest.StashKey[bool]()
 watches_key = pytest.StashKey[list[OnImport]]()
+turns: list[IO[str]] = []  # open as long as this process lives
 
 
 def disabled() -> bool:
@@ -64,10 +68,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Wait for the first import of pyspark.sql; give the suite a state folder of its own."""
     if disabled() or watches_key in config.stash:
         return
-    if not os.environ.get("LAKEWARD_HOME"):
+    own = worker()
+    if own is not None and os.environ.get("LAKEWARD_TESTS_HOME"):
+        os.environ["LAKEWARD_HOME"] = str(Path(os.environ["LAKEWARD_TESTS_HOME"]) / own.name)
+    elif not os.environ.get("LAKEWARD_HOME"):
         # A test that writes a table must not find it in the project's own lakehouse afterwards.
         home = Path(tempfile.mkdtemp(prefix="lakeward-tests-"))
-        os.environ["LAKEWARD_HOME"] = str(home)
+        os.environ["LAKEWARD_HOME"] = os.environ["LAKEWARD_TESTS_HOME"] = str(home)
         config.stash[home_key] = home
     from lakeward.session import install_connect_hook
     from lakeward.standins import VERSION, install, runtime_version
@@ -114,7 +121,30 @@ def settings_here() -> Settings:
         # A bundle that cannot be read is no reason for tests of other things to fail.
         with suppress(BundleError):
             found = known(runtime_of(load(root, None, {})) or "")
-    return Settings.here(profile=found.name if found else None)
+    return Settings.here(profile=found.name if found else None, conf=share())
+
+
+def share() -> dict[str, str]:
+    """Spark's settings for this worker's share of the machine, once it is its turn to have a JVM."""
+    own = worker()
+    if own is None:
+        return {}
+    from lakeward.session import cores
+
+    mine = budget(own.count, memory=machine_memory(), cores=cores())
+    if mine.jvms < own.count and not turns:
+        # The JVM stays for the next one, unless the user or CI has it otherwise.
+        os.environ.setdefault("LAKEWARD_RESIDENT", "1")
+        run = os.environ.get("PYTEST_XDIST_TESTRUNUID", "run")
+        turns.append(take_turn(Path(tempfile.gettempdir()) / f"lakeward-turns-{run}", mine.jvms))
+    return mine.conf()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Let a failure show the user's line, not ours."""
+    if call.excinfo is not None and not disabled():
+        hide_ours(call.excinfo, item.config.rootpath)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -137,6 +167,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     home = config.stash.get(home_key, None)
     if home is not None:
         os.environ.pop("LAKEWARD_HOME", None)
+        os.environ.pop("LAKEWARD_TESTS_HOME", None)
         shutil.rmtree(home, ignore_errors=True)
 
 

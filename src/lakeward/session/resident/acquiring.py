@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.errors import SessionError
-from lakeward.session.gateway import connect, direct_command, handshake, is_plain
+from lakeward.session.gateway import connect, direct_command, handshake, is_plain, spark_home
 from lakeward.session.java import find_java
 from lakeward.session.resident.identity import absolute, jvm_environment, key
 from lakeward.session.resident.lease import Lease, hold
@@ -38,6 +38,8 @@ def acquire(conf: Mapping[str, str], *, version: str, spark: str) -> Any:
     java = find_java()
     # Relative names of files are the command's, and the JVM may have been started elsewhere.
     wanted = absolute(conf, Path.cwd())
+    # A Spark of the same version in another environment may be gone tomorrow, and its JVM with it.
+    version = f"{version} in {spark_home()}"
     file = where / f"{key(wanted, environ=os.environ, java=java, version=version)}.json"
     record = load(file)
     if record is not None:
