@@ -95,12 +95,17 @@ def functions(spark: Any) -> dict[str, Any]:
 
 
 def files(spark: Any) -> dict[str, Any]:
+    from pyspark import SparkFiles
+
     Path("data").mkdir()
     Path("data/x.csv").write_text("1\n2\n")
     spark.range(4).write.save("relative")
     spark.range(2).write.json("/Volumes/main/default/v/j")
     spark.sql("CREATE VIEW seen AS SELECT 1 AS id")
+    Path("added.txt").write_text("added")
+    spark.sparkContext.addFile("added.txt")
     return {
+        "added": Path(SparkFiles.get("added.txt")).read_text(),
         "csv": spark.read.csv("data/x.csv").count(),
         "relative": sorted(p.name for p in Path("relative").iterdir() if p.is_dir()),
         "again": spark.read.load(str(Path("relative").absolute())).count(),

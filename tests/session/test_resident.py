@@ -118,8 +118,10 @@ def test_the_next_command_sees_nothing_of_the_one_before_and_the_same_as_without
     assert warm["batches"] == [2]
     assert warm["gone"] == "None"
     assert "Batch: 0" in warm["printed"], "what the JVM prints itself arrives"
+    after = scene("quick")["jvm"]
+    assert after not in (left["jvm"], cold["jvm"]), "an added file cannot be taken away again"
     assert scene("stopped")["jvm"] is None
-    assert scene("quick") == {"jvm": left["jvm"], "one": 1, "printed": []}
+    assert scene("quick") == {"jvm": after, "one": 1, "printed": []}
 
 
 def test_a_second_command_at_the_same_time_has_a_jvm_of_its_own(

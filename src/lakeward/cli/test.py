@@ -10,11 +10,14 @@ from typing import final
 
 import click
 
+from lakeward.cli.options import cold_option
+
 __all__ = ["test"]
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
 @click.option("--fresh-environment", "anew", is_flag=True, help="Build the environment anew.")
+@cold_option
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[PYTEST ARGUMENTS]…")
 def test(arguments: tuple[str, ...], anew: bool) -> int:
     """Run the repository's own tests with pytest, where lakeward stands in for Databricks.
@@ -37,7 +40,9 @@ def test(arguments: tuple[str, ...], anew: bool) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     # pytest takes the place of this process: signals, the terminal and the exit code are its own.
-    os.execve(command[0], command, environment.environ())  # noqa: S606
+    # The first of its processes that needs a JVM may attach to the one of the run before.
+    environ = {"LAKEWARD_RESIDENT": "1", **environment.environ()}
+    os.execve(command[0], command, environ)  # noqa: S606
 
 
 @final

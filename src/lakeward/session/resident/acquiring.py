@@ -17,6 +17,7 @@ from lakeward.session.resident.identity import absolute, jvm_environment, key
 from lakeward.session.resident.lease import Lease, hold
 from lakeward.session.resident.processes import end, is_running, mark
 from lakeward.session.resident.records import Record, forget, keep, load, place, starting_one
+from lakeward.session.resident.standing import stand_here
 
 __all__ = ["acquire"]
 
@@ -24,6 +25,8 @@ IDLE_SECONDS = 15 * 60
 _LOOPBACK = "127.0.0.1"
 # A live JVM answers within milliseconds; one that is stopped or swapped out is not worth the wait.
 _PATIENCE = 3.0
+# What `Resident.begin` says of a JVM that could not be made as new.
+_ENDING = "it is ending"
 
 
 def acquire(conf: Mapping[str, str], *, version: str, spark: str) -> Any:
@@ -49,7 +52,7 @@ def acquire(conf: Mapping[str, str], *, version: str, spark: str) -> Any:
     with starting_one(file) as alone:
         if not alone:
             return None
-        if load(file) != record:  # somebody was faster
+        if load(file) not in (record, None):  # somebody was faster
             return None
         if record is not None:
             end(file, record, patience=2.0)
@@ -69,9 +72,9 @@ def _attached(file: Path, record: Record) -> tuple[Any, bool]:
     refused = gateway.jvm.lakeward.Resident.begin(os.getpid(), gateway.java_gateway_server, _level())
     if refused:
         gateway.close()
-        return None, True
+        return None, refused != _ENDING
     hold(Lease(gateway, record.pid, file))
-    gateway.jvm.lakeward.Home.stand(str(Path.cwd()))
+    stand_here(gateway.jvm)
     return gateway, False
 
 

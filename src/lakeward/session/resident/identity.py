@@ -9,7 +9,7 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["WHATEVER", "absolute", "jvm_environment", "key"]
+__all__ = ["WHATEVER", "absolute", "absolute_path", "jvm_environment", "key"]
 
 # The session takes these anew for every command; the rest is decided when the JVM or its context starts.
 WHATEVER = ("spark.sql.", "spark.databricks.", "spark.delta.", "spark.hadoop.", "spark.app.name")
@@ -34,14 +34,15 @@ def absolute(conf: Mapping[str, str], folder: Path) -> dict[str, str]:
     >>> absolute({"spark.files": "a.txt,hdfs:/b,/c"}, Path("/here"))
     {'spark.files': '/here/a.txt,hdfs:/b,/c'}
     """
-
-    def resolved(path: str) -> str:
-        return path if not path or re.match(r"/|[A-Za-z][A-Za-z0-9+.-]*:", path) else str(folder / path)
-
     return {
-        name: ",".join(map(resolved, value.split(","))) if name in _FILES else value
+        name: ",".join(absolute_path(path, folder) for path in value.split(",")) if name in _FILES else value
         for name, value in conf.items()
     }
+
+
+def absolute_path(path: str, folder: Path) -> str:
+    """`path` against `folder`; absolute ones and URIs stay as they are."""
+    return path if not path or re.match(r"/|[A-Za-z][A-Za-z0-9+.-]*:", path) else str(folder / path)
 
 
 def key(conf: Mapping[str, str], *, environ: Mapping[str, str], java: Path, version: str) -> str:
