@@ -148,5 +148,5 @@ def test_a_pipeline_test_of_five_lines_runs_in_an_empty_project(python: Path, tm
     assert ["E", "price", "2.0", "3.0"] in diff
     for file in ("frames.py", "pyspark/", "captured.py"):
         assert file not in ran.stdout, "a failure points at the user's line, not into lakeward or Spark"
-    assert '>       lakehouse.spark.sql("select nowhere")'.replace(" " * 7, " " * 3) in ran.stdout
+    assert 'lakehouse.spark.sql("select nowhere")' in ran.stdout
     assert not (project / ".lakeward").exists()
