@@ -22,10 +22,6 @@ CREATE TABLE u CLONE t
 --! TABLE_OR_VIEW_ALREADY_EXISTS
 CREATE TABLE IF NOT EXISTS u CLONE t
 --> ok
-CREATE OR REPLACE TABLE u CLONE t VERSION AS OF 0
---> ok
-SELECT count(*) AS n FROM u
---> [0]
 CREATE TABLE w CLONE nope
 --! TABLE_OR_VIEW_NOT_FOUND
 CREATE TABLE a (id INT) CLUSTER BY AUTO
@@ -38,12 +34,6 @@ CREATE OR REPLACE TABLE a CLUSTER BY AUTO AS SELECT '5'?::int AS n
 --> ok
 SELECT n FROM a
 --> [5]
-INSERT INTO a REPLACE WHERE n = 5 SELECT 5 AS n
---> ok
-INSERT INTO a BY NAME SELECT 6 AS n
---> ok
-SELECT n FROM a ORDER BY n
---> [5], [6]
 CREATE TABLE g (id BIGINT GENERATED ALWAYS AS IDENTITY, b INT, c INT GENERATED ALWAYS AS (b + 1))
 --> ok
 INSERT INTO g (b) VALUES (3)
@@ -64,10 +54,6 @@ CREATE VIEW jv AS SELECT raw:k?::int AS n, raw:K FROM j
 SELECT * FROM jv
 --= n, K
 --> [null, "v2"]
-DELETE FROM j WHERE raw:k = 'v2'
---> ok
-SELECT count(*) AS n FROM j
---> [0]
 UNDROP TABLE t
 --! UNSUPPORTED_SQL
 FSCK REPAIR TABLE t
@@ -150,7 +136,7 @@ ANALYZE TABLE nope COMPUTE STATISTICS
 --! TABLE_OR_VIEW_NOT_FOUND
 SHOW CREATE TABLE u
 --= createtab_stmt
---> ["CREATE TABLE main.corpus_tables.u (\n  id INT,\n  b STRING COMMENT 'q')\nUSING delta\nPARTITIONED BY (b)\nCOMMENT 'it\\'s a table'\nTBLPROPERTIES (\n  'team' = 'x')\n"]
+--> ["CREATE TABLE main.corpus_tables.u (\n  id INT COMMENT 'the id',\n  b STRING COMMENT 'q')\nUSING delta\nPARTITIONED BY (b)\nCOMMENT 'it\\'s a table'\nTBLPROPERTIES (\n  'team' = 'x')\n"]
 SHOW CREATE TABLE jv
 --> ["CREATE VIEW main.corpus_tables.jv AS SELECT raw:k?::int AS n, raw:K FROM j"]
 SHOW CREATE TABLE nope
