@@ -9,6 +9,7 @@ from lakeward.cli.spark_errors import condensed, meant, missing_name
 NOT_FOUND = (
     "[TABLE_OR_VIEW_NOT_FOUND] The table or view `bronz` cannot be found. "
     "Verify the spelling and correctness of the schema and catalog.\n"
+    "Search path: [`system`.`builtin`, `system`.`session`, `main`.`default`].\n"
     "If you did not qualify the name with a schema, verify the current_schema() output, or qualify the name "
     "with the correct schema and catalog.\n"
     "To tolerate the error on drop use DROP VIEW IF EXISTS or DROP TABLE IF EXISTS. SQLSTATE: 42P01; "

@@ -17,6 +17,7 @@ MISSING = ("TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
 NAME = re.compile(r"The table or view ((?:`[^`]*`\.?)+|\S+) cannot be found")
 ADVICE = re.compile(
     r"\s*Verify the spelling and correctness of the schema and catalog\.\s*"
+    r"(?:Search path: \[[^\]]*\]\.\s*)?"
     r"If you did not qualify the name with a schema, verify the current_schema\(\) output, or "
     r"qualify the name with the correct schema and catalog\.\s*"
     r"To tolerate the error on drop use DROP VIEW IF EXISTS or DROP TABLE IF EXISTS\.\s*"
