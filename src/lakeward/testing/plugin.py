@@ -155,8 +155,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     del config.stash[watches_key]
     for watch in watches:
         watch.uninstall()
+    from lakeward.session import set_default_settings
     from lakeward.standins import VERSION, uninstall
 
+    set_default_settings(None)
     uninstall()
     if config.stash.get(version_key, False):
         os.environ.pop(VERSION, None)
