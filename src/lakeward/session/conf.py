@@ -10,7 +10,7 @@ from lakeward.session.profile import profile
 from lakeward.session.settings import Settings
 from lakeward.session.user_conf import kept
 
-__all__ = ["base_conf", "catalog_conf", "cores", "merged", "path_map_text"]
+__all__ = ["base_conf", "catalog_conf", "cores", "folder_text", "merged", "path_map_text"]
 
 CATALOG_CLASS = "lakeward.Catalog"
 # Values of these are lists: the user's entries are added to ours instead of replacing them.
@@ -23,6 +23,11 @@ _DELTA_MODULES = ("io.delta:delta-spark*", "io.delta:delta-storage*", "io.delta:
 def path_map_text(entries: Iterable[tuple[str, str]]) -> str:
     """The mapping as the JVM reads it: `prefix TAB folder`, one a line."""
     return "\n".join(f"{prefix}\t{folder}" for prefix, folder in entries)
+
+
+def folder_text(folder: Path) -> str:
+    """A local folder as Hadoop reads paths: it takes `%20` in a text for the name of another folder."""
+    return f"file://{folder}"
 
 
 def catalog_conf(catalogs: Iterable[str]) -> dict[str, str]:
@@ -59,7 +64,7 @@ def base_conf(
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,lakeward.Extension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.defaultCatalog": settings.catalog,
-        "spark.sql.warehouse.dir": settings.warehouse.as_uri(),
+        "spark.sql.warehouse.dir": folder_text(settings.warehouse),
         "spark.sql.sources.default": "delta",
         "spark.sql.shuffle.partitions": str(cores),
         # 10,000 listing tasks for one VACUUM, and a job a folder of a file stream, otherwise.

@@ -108,7 +108,7 @@ def start_jvm(settings: Settings, conf: Mapping[str, str] | None = None) -> Any:
 
 def _point_jvm(jvm: Any, settings: Settings) -> None:
     entries = PathMap.of(settings).entries
-    jvm.lakeward.Home.use(settings.warehouse.as_uri(), confs.path_map_text(entries))
+    jvm.lakeward.Home.use(confs.folder_text(settings.warehouse), confs.path_map_text(entries))
 
 
 def context_parts(settings: Settings, user_conf: Mapping[str, str]) -> dict[str, Any]:
