@@ -88,7 +88,7 @@ def test_a_dry_run_finds_every_mistake_at_once_and_writes_nothing(lab: Lab) -> N
         "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
     ])  # fmt: skip
     assert "one → two → three → one" in update.error
-    assert "Did you mean `customers`?" in update.error and "lakeward sql" in update.error
+    assert "Did you mean `customers`?" in update.error and "lakeward seed" in update.error
     assert "kinds.py:16" in update.error and "kinds.py:18: IndexError" in update.error
     assert "'no such column' on `also_ruled`" in update.error
     assert "Traceback" not in update.error and "lakeward/pipelines" not in update.error
