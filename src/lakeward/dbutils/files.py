@@ -12,7 +12,7 @@ from pathlib import Path
 from lakeward.dbutils.failures import ExecutionError
 from lakeward.dbutils.locations import Location
 
-__all__ = ["copy", "remove", "told", "write"]
+__all__ = ["copy", "remove", "spare_mount_point", "told", "write"]
 
 _IO = "java.io.IOException"
 _ARGUMENT = "java.lang.IllegalArgumentException"
@@ -73,14 +73,19 @@ def _copy_plain(source: os.PathLike[str] | str, dest: os.PathLike[str] | str) ->
         aside.unlink(missing_ok=True)
 
 
+def spare_mount_point(place: Location, call: str) -> None:
+    """Raise ExecutionError where the path is a mount point itself: its source is not removed with it."""
+    if place.local.is_symlink() and place.local.is_dir():
+        message = f"{place.shown} is a mount point"
+        raise ExecutionError(call, _IO, message, next_step="Call dbutils.fs.unmount first.")
+
+
 def remove(place: Location, *, recurse: bool, call: str) -> bool:
     """Remove a file or a directory; False where there is none."""
     local = place.local
     if not os.path.lexists(local):
         return False
-    if local.is_symlink() and local.is_dir():
-        message = f"{place.shown} is a mount point"
-        raise ExecutionError(call, _IO, message, next_step="Call dbutils.fs.unmount first.")
+    spare_mount_point(place, call)
     with told(call, place.shown):
         if not local.is_dir():
             local.unlink()

@@ -65,6 +65,7 @@ class FileSystem(Group):
     def mv(self, source: str, dest: str, recurse: bool = False) -> bool:
         """Copy, then remove the source."""
         (here, call), (there, _) = self._at(source, "mv"), self._at(dest, "mv")
+        files.spare_mount_point(here, call)
         self._spare(here, call)
         self._spare_target(here, there, call)
         files.copy(here, there, recurse=recurse, call=call)
@@ -75,6 +76,7 @@ class FileSystem(Group):
     def rm(self, dir: str, recurse: bool = False) -> bool:
         """Remove a file; a directory with something in it only with `recurse`. False where there is none."""
         place, call = self._at(dir, "rm")
+        files.spare_mount_point(place, call)
         self._spare(place, call)
         return files.remove(place, recurse=recurse, call=call)
 
