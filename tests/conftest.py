@@ -26,8 +26,8 @@ hypothesis_settings.load_profile("suite")
 def suite_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """The suite's own lakehouse, in a temporary folder."""
     # Thousands of short queries: the second compiler would take more than half of the processor time.
-    # Without it Java keeps room for 48 MB of code only: full collections (Java 21) or endless sweeps (Java 17)
-    # to empty it took a quarter of the suite's time.
+    # Without it Java keeps room for 48 MB of code only. To empty it, full collections (Java 21) or endless
+    # sweeps (Java 17) took a quarter of the suite's time.
     options = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:SweeperThreshold=20"
     conf = {"spark.driver.extraJavaOptions": options}
     return Settings.here(tmp_path_factory.mktemp("suite"), environ={}, conf=conf)
