@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,14 @@ __all__ = ["data", "full_disk", "read_only", "spark", "suite_settings"]
 # How long an example takes says more of the machine than of the law.
 hypothesis_settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("suite")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_secret_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The suite's secrets are not encrypted with the user's own key."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LAKEWARD_SECRET_KEY_FILE", str(tmp_path_factory.mktemp("key") / "secrets.key"))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import stat
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from lakeward.dbutils import DBUtils, FileSecrets, known_secrets
+from lakeward.dbutils import DBUtils, FileSecrets, known_secrets, redacted, with_secrets
+from lakeward.dbutils.secret_key import secret_key
 from lakeward.errors import ConfigurationError
+from lakeward.jobs.failures import described
 from lakeward.session import Settings
 
 
@@ -88,3 +94,87 @@ def test_scopes_and_secrets_can_be_made_and_forgotten(files: FileSecrets) -> Non
     assert files.delete_scope("warehouse") is True
     assert files.delete_scope("warehouse") is False
     assert files.scopes() == ["new"]
+
+
+def test_a_secret_is_encrypted_on_the_disk_and_one_that_a_person_wrote_is_taken_as_it_is(
+    dbutils: DBUtils, files: FileSecrets, settings: Settings
+) -> None:
+    kept = (settings.secrets / "warehouse" / "api.token").read_bytes()
+    assert b"from a file" not in kept
+    by_hand = settings.secrets / "warehouse" / "by-hand"
+    by_hand.write_bytes(b"written")
+    by_hand.chmod(0o600)
+    assert dbutils.secrets.get("warehouse", "by-hand") == "written"
+
+
+def test_another_key_or_a_damaged_file_is_told_as_such(
+    files: FileSecrets, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LAKEWARD_SECRET_KEY_FILE", str(tmp_path / "other" / "key"))
+    with pytest.raises(ConfigurationError, match=r"SECRET_KEY_WRONG.*warehouse/api.token"):
+        files.get("warehouse", "api.token")
+    assert stat.S_IMODE((tmp_path / "other" / "key").stat().st_mode) == 0o600
+    (tmp_path / "other" / "key").chmod(0o644)
+    with pytest.raises(ConfigurationError, match="SECRET_KEY_EXPOSED"):
+        files.put("warehouse", "more", b"x")
+
+
+def test_the_key_is_in_the_keyring_where_there_is_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kept: dict[tuple[str, str], str] = {}
+    ring = types.ModuleType("keyring")
+    ring.get_keyring = lambda: types.SimpleNamespace(priority=5)  # type: ignore[attr-defined]
+    ring.get_password = lambda *at: kept.get(at)  # type: ignore[attr-defined]
+    ring.set_password = lambda service, name, value: kept.update({(service, name): value})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "keyring", ring)
+    environ = {"XDG_CONFIG_HOME": str(tmp_path)}
+    assert secret_key(environ) == secret_key(environ) == kept["lakeward", "secrets"].encode()
+    assert not any(tmp_path.iterdir())
+    ring.get_keyring = lambda: types.SimpleNamespace(priority=0)  # type: ignore[attr-defined]
+    in_file = secret_key(environ)
+    ring.get_keyring = lambda: types.SimpleNamespace(priority=5)  # type: ignore[attr-defined]
+    assert secret_key(environ) == in_file == (tmp_path / "lakeward" / "secrets.key").read_bytes()
+
+
+def test_keys_that_begin_with_a_dot_are_keys_like_others(files: FileSecrets) -> None:
+    files.put("warehouse", ".hidden", b"dot")
+    files.set_acls("warehouse", {"ada": "MANAGE"})
+    assert files.keys("warehouse") == [".hidden", "api.token"]
+    assert files.get("warehouse", ".hidden") == b"dot"
+    files.delete("warehouse", ".hidden")
+    assert files.acls("warehouse") == {"ada": "MANAGE"}
+
+
+def test_a_full_disk_keeps_the_old_secret_and_leaves_nothing_behind(
+    full_disk: Callable[[int], Path],
+) -> None:
+    store = FileSecrets(full_disk(64 * 1024) / "secrets")
+    store.put("s", "k", b"old")
+    with pytest.raises(OSError, match="No space left"):
+        store.put("s", "k", b"n" * 200_000)
+    assert store.get("s", "k") == b"old"
+    assert [file.name for file in (store.folder / "s").iterdir()] == ["k"]
+
+
+def test_secrets_are_redacted_in_text_line_by_line() -> None:
+    secrets = ["s3cret", "s3cret-and-more", "-----BEGIN\nabcdef\n-----END", ""]
+    assert redacted("x=s3cret-and-more y=s3cret", secrets) == "x=[REDACTED] y=[REDACTED]"
+    assert redacted("> abcdef", secrets) == "> [REDACTED]"
+
+
+def test_a_reference_to_a_secret_stands_for_a_whole_value(dbutils: DBUtils, files: FileSecrets) -> None:
+    store = dbutils.secrets._environment().secrets
+    values = {"a": "{{secrets/warehouse/api.token}}", "b": "x{{secrets/warehouse/api.token}}"}
+    assert with_secrets(values, store) == {"a": "from a file", "b": "x{{secrets/warehouse/api.token}}"}
+    with pytest.raises(ConfigurationError, match=r"SECRET_NOT_FOUND\] a is the secret warehouse/nope"):
+        with_secrets({"a": "{{secrets/warehouse/nope}}"}, store)
+
+
+def test_an_error_that_shows_a_secret_shows_none(
+    dbutils: DBUtils, files: FileSecrets, tmp_path: Path
+) -> None:
+    token = dbutils.secrets.get("warehouse", "api.token")
+    assert described(RuntimeError(f"login with {token} refused"), tmp_path).startswith(
+        "RuntimeError: login with [REDACTED] refused"
+    )

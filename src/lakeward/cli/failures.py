@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 from lakeward.cli.spark_errors import condensed
+from lakeward.dbutils import redacted
 from lakeward.errors import LakewardError
 from lakeward.session import is_lost, jvm_lost
 
@@ -71,7 +72,7 @@ def first_line(error: Exception) -> str:
 
 def crash_log(error: Exception) -> Path:
     """Write the traceback below the state folder, or the temporary one where that cannot be; its path."""
-    text = "".join(traceback.format_exception(error))
+    text = redacted("".join(traceback.format_exception(error)))
     name = f"crash-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
     unresolved = Path(os.environ.get("LAKEWARD_HOME") or ".lakeward").absolute() / "local"
     for folder in (state_folder.get() or unresolved, Path(tempfile.gettempdir())):
@@ -86,13 +87,14 @@ def crash_log(error: Exception) -> Path:
 
 def show(failure: Failure, *, as_json: bool, seconds: float) -> None:
     """Print the failure on stderr and, with `--json`, the object of a run that did not happen on stdout."""
+    message = redacted(failure.message)
     colour = "NO_COLOR" not in os.environ and sys.stderr.isatty()
     head = click.style("error:", fg="red", bold=True) if colour else "error:"
-    click.echo(f"{head} {failure.message}", err=True, color=colour)
+    click.echo(f"{head} {message}", err=True, color=colour)
     if failure.next_step:
         click.echo(f"  → {failure.next_step}", err=True, color=colour)
     if as_json:
         state = "CANCELED" if failure.exit_code == 130 else "FAILED"
         run: dict[str, object] = {"state": state, "run_id": None, "datasets": [], "tasks": []}
-        run |= {"seconds": round(seconds, 3), "error": failure.message}
+        run |= {"seconds": round(seconds, 3), "error": message}
         print(json.dumps(run, ensure_ascii=False))

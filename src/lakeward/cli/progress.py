@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.cli.board import TERMINAL, Board, Line
 from lakeward.cli.streams import Streams
 from lakeward.cli.words import STYLES, count, duration, kind
+from lakeward.dbutils import redacted
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -136,7 +137,7 @@ def watching(board: Board, streams: Streams) -> Iterator[Watcher]:
     living = Living(board)
     options: dict[str, Any] = {"redirect_stdout": False, "redirect_stderr": False, "transient": True}
     with Live(living, console=console, refresh_per_second=10, **options):
-        streams.show = lambda text: console.print(Text.from_ansi(text.rstrip("\n")))
+        streams.show = lambda text: console.print(Text.from_ansi(redacted(text.rstrip("\n"))))
         try:
             yield living
         finally:

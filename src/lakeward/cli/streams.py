@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TextIO
 
 from lakeward.cli.noise import Chatter
+from lakeward.dbutils import redacted
 from lakeward.session import drain
 
 __all__ = ["Streams", "guarded"]
@@ -35,9 +36,9 @@ class Streams:
     show: Callable[[str], None] = field(default=print)
 
     def to_stderr(self, text: str) -> None:
-        """Pass the text on as it is; a terminal that has gone away loses it."""
+        """Pass the text on without secrets; a terminal that has gone away loses it."""
         with suppress(OSError, ValueError):
-            self.err.write(text)
+            self.err.write(redacted(text))
             self.err.flush()
 
 

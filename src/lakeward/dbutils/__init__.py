@@ -14,9 +14,10 @@ from lakeward.dbutils.facade import DBUtils, dbutils
 from lakeward.dbutils.failures import ExecutionError, JavaError, NotebookExit
 from lakeward.dbutils.fs import FileInfo
 from lakeward.dbutils.help import as_markdown
+from lakeward.dbutils.redaction import REDACTED, redacted, with_secrets
+from lakeward.dbutils.secret_files import FileSecrets
 from lakeward.dbutils.secret_stores import (
     EnvironmentSecrets,
-    FileSecrets,
     SecretStore,
     Stores,
     known_secrets,
@@ -28,6 +29,7 @@ from lakeward.dbutils.task_values import JobValues, TaskValues
 __all__ = [
     "FUNCTIONS",
     "GROUPS",
+    "REDACTED",
     "Context",
     "DBUtils",
     "Environment",
@@ -47,6 +49,8 @@ __all__ = [
     "environment",
     "install",
     "known_secrets",
+    "redacted",
     "stores_of",
     "using",
+    "with_secrets",
 ]

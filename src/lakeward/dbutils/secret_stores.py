@@ -1,4 +1,4 @@
-"""Where secrets are: environment variables, and one file a secret in the target's `secrets/` folder.
+"""Where secrets are: environment variables first, then the files of the target.
 
 A store answers by scope and key; scopes are compared without regard to case, as on Databricks. Whatever a
 store hands out is remembered (`known_secrets`), so that logs and outputs can be redacted later.
@@ -7,27 +7,15 @@ store hands out is remembered (`known_secrets`), so that logs and outputs can be
 from __future__ import annotations
 
 import os
-import re
-import stat
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Protocol
 
-from lakeward.errors import ConfigurationError
+from lakeward.dbutils.secret_files import FileSecrets
+from lakeward.dbutils.secret_names import checked, variable_of
 from lakeward.session import Settings
 
-__all__ = [
-    "EnvironmentSecrets",
-    "FileSecrets",
-    "SecretStore",
-    "Stores",
-    "known_secrets",
-    "stores_of",
-    "variable_of",
-]
+__all__ = ["EnvironmentSecrets", "SecretStore", "Stores", "known_secrets", "remember", "stores_of"]
 
-_NAME = re.compile(r"[A-Za-z0-9_@.-]{1,128}")
 _handed_out: set[str] = set()
 
 
@@ -59,21 +47,6 @@ def remember(value: bytes) -> None:
         _handed_out.add(text)
 
 
-def checked(name: str, what: str) -> str:
-    """A scope's or a key's name. Raises ValueError for what Databricks does not allow (§secrets API)."""
-    if not _NAME.fullmatch(name) or name in (".", ".."):
-        raise ValueError(
-            f"{name!r} cannot be the name of a {what}: "
-            "letters, digits, `-`, `_`, `@` and `.` are allowed, up to 128 of them."
-        )
-    return name
-
-
-def variable_of(scope: str, key: str) -> str:
-    """The environment variable that holds a secret: LAKEWARD_SECRET_<SCOPE>_<KEY>."""
-    return "LAKEWARD_SECRET_" + "_".join(re.sub(r"[^A-Za-z0-9]", "_", part).upper() for part in (scope, key))
-
-
 class EnvironmentSecrets:
     """Secrets in environment variables, for CI. They can be asked for, but not all listed:
     a variable's name does not tell where the scope ends."""
@@ -91,73 +64,6 @@ class EnvironmentSecrets:
     def get(self, scope: str, key: str) -> bytes | None:
         value = self._environ.get(variable_of(scope, key))
         return None if value is None else value.encode()
-
-
-class FileSecrets:
-    """One file a secret, `<folder>/<scope>/<key>`, readable by its owner alone."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def scopes(self) -> list[str]:
-        return _names(self.folder)
-
-    def keys(self, scope: str) -> list[str]:
-        return _names(self._scope(scope))
-
-    def get(self, scope: str, key: str) -> bytes | None:
-        """The file's bytes. Raises ConfigurationError(SECRET_FILE_EXPOSED) when others may read it, too."""
-        file = self._scope(scope) / checked(key, "key")
-        try:
-            mode = stat.S_IMODE(file.stat().st_mode)
-            if mode & 0o077:
-                raise ConfigurationError(
-                    "SECRET_FILE_EXPOSED",
-                    f"Others than its owner may read the secret {scope}/{key}: {file} has mode {mode:o}.",
-                    next_step=f"Run `chmod 600 {file}`.",
-                )
-            return file.read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-
-    def put(self, scope: str, key: str, value: bytes) -> None:
-        """Keep a secret; whoever reads it meanwhile sees the old one or the new one."""
-        folder = self._scope(scope)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # mkstemp gives mode 600 from the start.
-        handle, aside = tempfile.mkstemp(prefix=".", dir=folder)
-        with os.fdopen(handle, "wb") as file:
-            file.write(value)
-        Path(aside).replace(folder / checked(key, "key"))
-
-    def create_scope(self, scope: str) -> bool:
-        """Make a scope exist; False when it was there."""
-        folder = self._scope(scope)
-        if folder.is_dir():
-            return False
-        folder.mkdir(parents=True, mode=0o700)
-        return True
-
-    def delete(self, scope: str, key: str) -> bool:
-        """Forget a secret; False when there was none."""
-        file = self._scope(scope) / checked(key, "key")
-        if not file.is_file():
-            return False
-        file.unlink()
-        return True
-
-    def delete_scope(self, scope: str) -> bool:
-        """Forget a scope and all its secrets; False when there was none."""
-        folder = self._scope(scope)
-        if not folder.is_dir():
-            return False
-        for file in folder.iterdir():
-            file.unlink()
-        folder.rmdir()
-        return True
-
-    def _scope(self, scope: str) -> Path:
-        return self.folder / checked(scope, "scope").lower()
 
 
 class Stores:
@@ -185,9 +91,3 @@ class Stores:
 def stores_of(settings: Settings) -> SecretStore:
     """The stores of a target: environment variables first, then its `secrets/` folder."""
     return Stores((EnvironmentSecrets(), FileSecrets(settings.secrets)))
-
-
-def _names(folder: Path) -> list[str]:
-    if not folder.is_dir():
-        return []
-    return sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from lakeward.dbutils.failures import JavaError
 from lakeward.dbutils.group import Group
-from lakeward.dbutils.secret_stores import SecretStore, variable_of
+from lakeward.dbutils.secret_names import variable_of
+from lakeward.dbutils.secret_stores import SecretStore
 
 __all__ = ["SecretMetadata", "SecretScope", "Secrets"]
 
@@ -67,5 +68,6 @@ class Secrets(Group):
             "java.lang.IllegalArgumentException",
             message,
             next_step=f"Scopes are: {', '.join(store.scopes()) or 'none'}. Set {variable_of(scope, key)}, "
-            f"or write the file {folder / scope.lower() / key} with mode 600.",
+            f"or write the file {folder / scope.lower() / key} with mode 600, "
+            "or put it with databricks-sdk through `lakeward workspace`.",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from pathlib import Path
 
+from lakeward.dbutils import redacted
 from lakeward.errors import LakewardError
 from lakeward.session import is_lost, jvm_lost
 
@@ -18,7 +19,8 @@ _LIBRARIES = ("site-packages", "dist-packages")
 def described(error: BaseException, root: Path) -> str:
     """Return type and message of `error` and the `file:line` of the innermost frame of the user's own code.
 
-    Files below `root` are shown relative to it. Frames of lakeward and of installed packages do not count.
+    Secrets are redacted. Files below `root` are shown relative to it. Frames of lakeward and of installed
+    packages do not count.
     """
     if is_lost(error):
         return str(jvm_lost())
@@ -33,7 +35,7 @@ def described(error: BaseException, root: Path) -> str:
     if len(text) > _LIMIT:
         text = f"{text[:_LIMIT]} … ({len(text) - _LIMIT} more characters)"
     place = _place(error, root)
-    return f"{text} ({place})" if place else text
+    return redacted(f"{text} ({place})" if place else text)
 
 
 def _place(error: BaseException, root: Path) -> str | None:

@@ -6,6 +6,7 @@ import linecache
 import traceback
 from pathlib import Path
 
+from lakeward.dbutils import redacted
 from lakeward.errors import LakewardError, PipelineError
 from lakeward.session import condition_of, is_disk_full, message_of
 
@@ -71,7 +72,11 @@ def _condition(error: BaseException) -> str:
 
 
 def clean(error: BaseException) -> str:
-    """The message alone: no plan, no JVM stack, no repeated condition."""
+    """The message alone: no plan, no JVM stack, no repeated condition, no secret."""
+    return redacted(_text(error))
+
+
+def _text(error: BaseException) -> str:
     if isinstance(error, LakewardError):
         return f"{error.message} {error.next_step}" if error.next_step else error.message
     text = message_of(error)

@@ -12,6 +12,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lakeward.dbutils import redacted
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -73,6 +75,7 @@ class EventLog:
         """Note an event; `details` stands under its event type in the JSON of the column `details`."""
         if self.path is None:
             return
+        message, error = redacted(message), redacted(error) if error else None
         number = self._written + len(self._buffer) + 1
         known = {
             "pipeline_id": self.origin.pipeline,

@@ -31,7 +31,10 @@ else says how to get a workspace.
 
 - **Secrets** are read from `LAKEWARD_SECRET_<SCOPE>_<KEY>`, then from the file
 `secrets/<scope>/<key>` of the target's state folder, which nobody but its owner may read (mode
-600).
+600). What is put through the REST API is encrypted there, with a key in the OS keyring (where the
+package `keyring` is installed) or in `~/.config/lakeward/secrets.key` (`LAKEWARD_SECRET_KEY_FILE`);
+a file that you write yourself is taken as it is. Values that code has read are shown as
+`[REDACTED]` in outputs, logs, reports and errors.
 
 - **`dlt` and `pyspark.pipelines`** in plain unit tests: a decorated function stays a function and
 gives its DataFrame; another `dlt`, installed or put into `sys.modules`, is left alone.
