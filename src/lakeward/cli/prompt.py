@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from lakeward.cli.statements import is_complete, split
+from lakeward.sql import is_complete, split
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession

@@ -39,8 +39,8 @@ def sql(
     `csv` is as RFC 4180 has it, for each statement that returns rows.
     """
     from lakeward.cli.pipelines_of import first_pipeline
-    from lakeward.cli.statements import split
     from lakeward.cli.target import here, home_of_pipeline
+    from lakeward.sql import split
 
     text = given(texts, file)
     place = here(target, variables)

@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING
 from lakeward.sql.commands import serve
 from lakeward.sql.construct import Construct, Verdict
 from lakeward.sql.constructs import CONSTRUCTS
+from lakeward.sql.cursor import Cursor, Unmatched, unquoted
 from lakeward.sql.document import as_markdown
 from lakeward.sql.outcome import Command, Edit, Edits, Outcome, Refusal, applied
+from lakeward.sql.parameters import filled
 from lakeward.sql.phrases import PHRASES, Phrase
 from lakeward.sql.rewrite import constructs_in, rewrite
+from lakeward.sql.statements import is_complete, spans, split
+from lakeward.sql.tokens import Token, tokenize
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,18 +29,27 @@ __all__ = [
     "PHRASES",
     "Command",
     "Construct",
+    "Cursor",
     "Edit",
     "Edits",
     "Outcome",
     "Phrase",
     "Refusal",
+    "Token",
+    "Unmatched",
     "Verdict",
     "applied",
     "as_markdown",
     "constructs_in",
+    "filled",
     "install",
+    "is_complete",
     "rewrite",
     "serve",
+    "spans",
+    "split",
+    "tokenize",
+    "unquoted",
 ]
 
 

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple
 
-__all__ = ["is_complete", "split"]
+from lakeward.sql.tokens import Token, tokenize
+
+__all__ = ["is_complete", "spans", "split"]
 
 # END of these closes no BEGIN and no CASE.
 OTHER_BLOCKS = ("IF", "LOOP", "WHILE", "FOR", "REPEAT")
-
-
-class Token(NamedTuple):
-    """One token: its own characters in upper case, and where they stand."""
-
-    word: str
-    start: int
-    end: int
+_NOTHING = Token("", " ", 0, 0)
 
 
 def split(text: str) -> list[str]:
@@ -31,10 +24,16 @@ def split(text: str) -> list[str]:
     >>> split("select ';' as a; -- done;")
     ["select ';' as a"]
     """
+    return [text[start:end] for start, end in spans(text)]
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Where the statements of `split` begin and end."""
     tokens = tokenize(text)
     if tokens is None:
-        return [text.strip()]
-    return [text[first.start : last.end + 1] for first, last in groups(tokens)]
+        start = len(text) - len(text.lstrip())
+        return [(start, max(start, len(text.rstrip())))]
+    return [(first.start, last.end) for first, last in groups(tokens)]
 
 
 def is_complete(text: str) -> bool:
@@ -46,11 +45,11 @@ def is_complete(text: str) -> bool:
     return not parts or parts[-1][1] is not tokens[-1]
 
 
-def groups(tokens: list[Token]) -> Iterator[tuple[Token, Token]]:
+def groups(tokens: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
     """The first and the last token of each statement."""
     statement: list[Token] = []
     depth = 0
-    for token, following in zip(tokens, chain(tokens[1:], [Token("", 0, 0)]), strict=False):
+    for token, following in zip(tokens, chain(tokens[1:], [_NOTHING]), strict=False):
         before = statement[-1].word if statement else ""
         if token.word == ";" and not depth:
             if statement:
@@ -66,25 +65,3 @@ def groups(tokens: list[Token]) -> Iterator[tuple[Token, Token]]:
             depth += before != "END"
     if statement:
         yield statement[0], statement[-1]
-
-
-def tokenize(text: str) -> list[Token] | None:
-    """The tokens by Databricks' rules, without comments; None when a quote does not close."""
-    from sqlglot.errors import TokenError
-
-    try:
-        tokens = tokenizer().tokenize(text)
-    except TokenError:
-        return None
-    return [Token(text[each.start : each.end + 1].upper(), each.start, each.end) for each in tokens]
-
-
-@lru_cache(maxsize=1)
-def tokenizer() -> Any:
-    from sqlglot.dialects.databricks import Databricks
-
-    class Tokenizer(Databricks.Tokenizer):
-        # SHOW, VACUUM … would otherwise swallow everything up to the next semicolon, quoted or not.
-        COMMANDS: ClassVar[set[Any]] = set()
-
-    return Tokenizer()

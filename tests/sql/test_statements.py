@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakeward.cli.statements import is_complete, split
+from lakeward.sql import is_complete, split
 
 
 @pytest.mark.parametrize(
