@@ -124,13 +124,14 @@ def test_a_broken_overrides_file_is_named(refusal_of: Callable[..., BundleError]
     assert error.message.startswith(OVERRIDES)
 
 
-def test_a_lookup_needs_a_workspace_unless_a_value_is_given(
+def test_a_lookup_stands_for_itself_without_a_workspace_unless_a_value_is_given(
     bundle_of: Callable[..., Bundle], refusal_of: Callable[..., BundleError]
 ) -> None:
     text = """
     bundle: {name: b}
-    variables: {w: {lookup: {warehouse: main}}}
+    variables: {size: {default: small}, w: {lookup: {warehouse: "${var.size}"}}}
     resources: {jobs: {j: {name: "${var.w}"}}}
     """
-    assert refusal_of(text).condition == "VARIABLE_LOOKUP"
+    assert bundle_of(text).jobs["j"]["name"] == "warehouse:small"
+    assert refusal_of(text.replace("warehouse:", "warehose:")).condition == "VARIABLE_LOOKUP"
     assert bundle_of(text, var={"w": "abc"}).jobs["j"]["name"] == "abc"

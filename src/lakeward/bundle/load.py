@@ -13,6 +13,7 @@ from lakeward.bundle.keys import require_unique
 from lakeward.bundle.model import Bundle
 from lakeward.bundle.near import is_near, suggestion
 from lakeward.bundle.node import Node, failure, plain
+from lakeward.bundle.permissions import inherit_permissions
 from lakeward.bundle.run_as import inherit_run_as
 
 __all__ = ["load", "resolved"]
@@ -96,7 +97,7 @@ def resolved(
     tree = variables.assign(tree, given=given, environ=environ, overrides=own, target=chosen, assumed=assumed)
     tree = references.resolve(tree, _EARLY)
     tree = paths.relative_to_root(tree, confined=confined)
-    tree = inherit_run_as(tree)
+    tree = inherit_permissions(inherit_run_as(tree))
     modes.require_mode(tree, explicit_root=explicit_root)
     tree = presets.apply(tree, presets.presets_of(tree))
     tree = references.resolve(tree, ("resources",), identities(tree))

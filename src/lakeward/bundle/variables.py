@@ -14,7 +14,23 @@ from lakeward.bundle.near import suggestion
 from lakeward.bundle.node import Node, Position, failure, lift
 from lakeward.errors import BundleError
 
-__all__ = ["assign", "overrides_file", "read_overrides"]
+__all__ = ["LOOKUPS", "assign", "overrides_file", "read_overrides"]
+
+LOOKUPS = (
+    "alert",
+    "cluster",
+    "cluster_policy",
+    "dashboard",
+    "instance_pool",
+    "job",
+    "metastore",
+    "notification_destination",
+    "pipeline",
+    "query",
+    "service_principal",
+    "warehouse",
+)
+"""What a variable can look up by name. A workspace gives the id; offline, kind and name stand for it."""
 
 
 def overrides_file(root: Path, target: str) -> Path:
@@ -89,6 +105,16 @@ def assign(
     return Node({**tree.children, "variables": Node(values, declared.position)}, tree.position)
 
 
+def _looked_up(name: str, lookup: Node) -> Node:
+    """What stands for an id that only a workspace can tell: kind and name, `warehouse:shared`."""
+    kinds = list(lookup.children)
+    if len(kinds) != 1 or kinds[0] not in LOOKUPS:
+        message = f"the lookup of the variable `{name}` names exactly one kind of thing and its name."
+        next_step = suggestion(", ".join(kinds), LOOKUPS, what="kinds")
+        raise failure("VARIABLE_LOOKUP", lookup.position, message, next_step=next_step)
+    return Node(f"{kinds[0]}:{lookup.children[kinds[0]].value}", lookup.position)
+
+
 def _with_value(
     name: str,
     node: Node,
@@ -114,10 +140,8 @@ def _with_value(
         value = Node(environment, node.position)
     elif own is not None:
         value = own
-    elif node.get("lookup") is not None and assumed is None:
-        message = f"the variable `{name}` looks up an id in a workspace, and there is none here."
-        next_step = f"Give its value: --var {name}=…, BUNDLE_VAR_{name}, or the overrides file."
-        raise failure("VARIABLE_LOOKUP", node.position, message, next_step=next_step)
+    elif (lookup := node.get("lookup")) is not None:
+        value = _looked_up(name, lookup)
     elif "default" in node.children and node.children["default"].value is not None:
         value = node.children["default"]
     elif assumed is not None:

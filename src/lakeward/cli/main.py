@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 
 from lakeward.cli import beside, failures
+from lakeward.cli.bundle import bundle
 from lakeward.cli.check import check
 from lakeward.cli.events import events
 from lakeward.cli.near import near
@@ -53,7 +54,7 @@ def lakeward(ctx: click.Context) -> None:
         beside.refuse_or_warn(ctx.invoked_subcommand)
 
 
-for command in (run, pipeline, sql, events, test, check, seed, pull, stop):
+for command in (run, pipeline, bundle, sql, events, test, check, seed, pull, stop):
     lakeward.add_command(command)
 
 

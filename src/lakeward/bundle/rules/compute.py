@@ -1,0 +1,142 @@
+"""Rules on what tasks and pipelines run on: clusters, environments, wheels."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lakeward.bundle.artifacts import artifacts_of
+from lakeward.bundle.model import Bundle
+from lakeward.bundle.near import suggestion
+from lakeward.bundle.node import Path
+from lakeward.bundle.rules.model import Breach, Task, tasks
+from lakeward.errors import BundleError
+
+__all__ = [
+    "entry_points",
+    "environment_needed",
+    "job_clusters",
+    "serverless_pipelines",
+    "serverless_tasks",
+    "unknown_environments",
+    "wheels",
+]
+
+_CLUSTERS = ("new_cluster", "job_cluster_key", "existing_cluster_id")
+_NEED_ENVIRONMENT = ("python_wheel_task", "spark_python_task", "dbt_task")
+
+
+def serverless_tasks(bundle: Bundle) -> Iterator[Breach]:
+    """A task with both an environment and a cluster."""
+    for task in tasks(bundle):
+        cluster = next((name for name in _CLUSTERS if task.settings.get(name)), None)
+        if cluster and task.settings.get("environment_key"):
+            yield (
+                (*task.path, cluster),
+                f"{task.name} has an environment_key, so it is serverless, and {cluster}.",
+            )
+
+
+def serverless_pipelines(bundle: Bundle) -> Iterator[Breach]:
+    """A serverless pipeline with clusters."""
+    for key, pipeline in bundle.pipelines.items():
+        if pipeline.get("serverless") is True and pipeline.get("clusters"):
+            yield (
+                ("resources", "pipelines", key, "clusters"),
+                f"the pipeline {key} is serverless and has clusters.",
+            )
+
+
+def environment_needed(bundle: Bundle) -> Iterator[Breach]:
+    """Python, wheel and dbt tasks without a cluster need an environment; notebooks do not."""
+    for task in tasks(bundle):
+        on_cluster = any(task.settings.get(name) for name in _CLUSTERS)
+        kind = next((kind for kind in task.kinds if kind in _NEED_ENVIRONMENT), None)
+        if kind and not on_cluster and not task.settings.get("environment_key"):
+            yield (
+                (*task.path, kind),
+                f"{task.name} is a {kind} with neither an environment_key nor a cluster.",
+            )
+
+
+def unknown_environments(bundle: Bundle) -> Iterator[Breach]:
+    """An environment key that the job does not define."""
+    for task in tasks(bundle):
+        yield from _unknown(bundle, task, "environment_key", "environments", "environment_key")
+
+
+def job_clusters(bundle: Bundle) -> Iterator[Breach]:
+    """A job cluster key that the job does not define."""
+    for task in tasks(bundle):
+        yield from _unknown(bundle, task, "job_cluster_key", "job_clusters", "job_cluster_key")
+
+
+def _unknown(bundle: Bundle, task: Task, key: str, section: str, name: str) -> Iterator[Breach]:
+    asked = task.settings.get(key)
+    known = [str(each.get(name)) for each in bundle.jobs[task.job].get(section) or ()]
+    if asked and str(asked) not in known:
+        hint = suggestion(str(asked), known, what=section) if known else f"The job has no {section}."
+        yield (*task.path, key), f"{task.name} names the {key} `{asked}`. {hint}"
+
+
+def wheels(bundle: Bundle) -> Iterator[Breach]:
+    """A local wheel that no artifact builds and no file is."""
+    built = {
+        posixpath.normpath(posixpath.join(_relative(bundle, artifact.folder), pattern))
+        for artifact in artifacts_of(bundle)
+        if artifact.command is not None or artifact.files()
+        for pattern in artifact.patterns
+    }
+    folders = {posixpath.dirname(pattern) for pattern in built}
+    for path, wheel in _local_wheels(bundle):
+        name = posixpath.normpath(wheel.split("[")[0])
+        if name not in built and posixpath.dirname(name) not in folders and not any(bundle.root.glob(name)):
+            yield path, f"no artifact of the bundle builds the wheel `{wheel}`, and there is no such file."
+
+
+def entry_points(bundle: Bundle) -> Iterator[Breach]:
+    """An entry point that the wheel which an artifact builds does not have."""
+    for task in tasks(bundle):
+        spec = task.settings.get("python_wheel_task")
+        if not isinstance(spec, Mapping):
+            continue
+        package, name = str(spec.get("package_name") or ""), str(spec.get("entry_point") or "")
+        try:
+            distribution = bundle.distribution(package)
+        except BundleError:
+            continue  # a package from an index: what it holds cannot be told
+        if name not in distribution.entry_points:
+            hint = suggestion(name, distribution.entry_points, what="entry points")
+            yield (
+                (*task.path, "python_wheel_task", "entry_point"),
+                f"{task.name} calls `{name}` of {package}. {hint}",
+            )
+
+
+def _local_wheels(bundle: Bundle) -> Iterator[tuple[Path, str]]:
+    for key, job in bundle.jobs.items():
+        top: Path = ("resources", "jobs", key)
+        for number, environment in enumerate(job.get("environments") or ()):
+            where = (*top, "environments", number, "spec", "dependencies")
+            yield from _wheels((environment.get("spec") or {}).get("dependencies"), where)
+    for task in tasks(bundle):
+        for number, library in enumerate(task.settings.get("libraries") or ()):
+            if isinstance(library, Mapping) and library.get("whl"):
+                yield from _wheels([library["whl"]], (*task.path, "libraries", number))
+    for key, pipeline in bundle.pipelines.items():
+        where = ("resources", "pipelines", key, "environment", "dependencies")
+        yield from _wheels((pipeline.get("environment") or {}).get("dependencies"), where)
+
+
+def _wheels(dependencies: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    for number, each in enumerate(dependencies or ()):
+        text = str(each)
+        if text.split("[", maxsplit=1)[0].endswith(".whl") and not text.startswith(
+            ("/", "dbfs:", "http:", "https:", "s3:")
+        ):
+            yield (*path, number), text
+
+
+def _relative(bundle: Bundle, folder: Any) -> str:
+    return posixpath.relpath(str(folder), str(bundle.root))

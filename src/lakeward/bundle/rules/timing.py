@@ -1,0 +1,61 @@
+"""Rules on when jobs start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lakeward.bundle.model import Bundle
+from lakeward.bundle.quartz import CronError, next_times, parse_cron, time_zone
+from lakeward.bundle.rules.model import Breach
+from lakeward.bundle.timers import timers_of
+
+__all__ = ["schedules", "several_timers", "triggers"]
+
+
+def schedules(bundle: Bundle) -> Iterator[Breach]:
+    """A schedule that no clock understands, or one that never comes."""
+    from datetime import datetime, timezone
+
+    for key, job in bundle.jobs.items():
+        schedule = job.get("schedule")
+        if not schedule:
+            continue
+        where = ("resources", "jobs", key, "schedule")
+        field = "quartz_cron_expression"
+        try:
+            cron = parse_cron(str(schedule.get(field) or ""))
+        except CronError as error:
+            yield (*where, field), f"`{schedule.get(field)}` is no Quartz expression: {error}"
+            continue
+        try:
+            zone = time_zone(str(schedule.get("timezone_id") or ""))
+        except CronError as error:
+            yield (*where, "timezone_id"), f"the schedule of the job {key} cannot be read: {error}"
+            continue
+        if not next_times(cron, zone, datetime.now(timezone.utc), 1):
+            yield (*where, field), f"`{schedule[field]}` never comes again."
+
+
+def triggers(bundle: Bundle) -> Iterator[Breach]:
+    """A trigger whose settings the platform refuses."""
+    for key, job in bundle.jobs.items():
+        trigger = job.get("trigger") or {}
+        where = ("resources", "jobs", key, "trigger")
+        arrival, update = trigger.get("file_arrival"), trigger.get("table_update") or trigger.get("table")
+        if arrival is not None and not str(arrival.get("url") or "").endswith("/"):
+            yield (*where, "file_arrival", "url"), f"the URL `{arrival.get('url')}` does not end with `/`."
+        if update is not None and not update.get("table_names"):
+            yield (*where, "table_update"), f"the table trigger of the job {key} names no tables."
+        for kind, settings in (("file_arrival", arrival), ("table_update", update)):
+            for name in ("min_time_between_triggers_seconds", "wait_after_last_change_seconds"):
+                seconds = (settings or {}).get(name)
+                if isinstance(seconds, int) and 0 < seconds < 60:
+                    yield (*where, kind, name), f"{name} is {seconds}; it is 60 at least."
+
+
+def several_timers(bundle: Bundle) -> Iterator[Breach]:
+    """A job with more than one way to start by itself."""
+    for key, job in bundle.jobs.items():
+        found = [timer.section for timer in timers_of(job)]
+        if len(found) > 1:
+            yield ("resources", "jobs", key, found[1]), f"the job {key} has {' and '.join(found)}."

@@ -1,0 +1,66 @@
+"""When a job starts by itself: schedule, triggers and `continuous` as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from lakeward.bundle.quartz import next_times, parse_cron, time_zone
+
+__all__ = ["Timer", "timers_of"]
+
+_UNITS = {"HOURS": "hour", "DAYS": "day", "WEEKS": "week"}
+
+
+@dataclass(frozen=True)
+class Timer:
+    """One way for a job to start: its `kind`, where it stands, whether it is paused, and its settings."""
+
+    kind: str
+    section: str
+    paused: bool
+    settings: Mapping[str, Any]
+
+    def next_times(self, after: datetime, count: int = 3) -> tuple[datetime, ...]:
+        """Return when a schedule comes next; nothing for what no clock decides. Raises CronError."""
+        if self.kind != "schedule":
+            return ()
+        cron = parse_cron(str(self.settings.get("quartz_cron_expression") or ""))
+        return next_times(cron, time_zone(str(self.settings.get("timezone_id") or "UTC")), after, count)
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        settings = self.settings
+        if self.kind == "schedule":
+            return f"{settings.get('quartz_cron_expression')} ({settings.get('timezone_id')})"
+        if self.kind == "file_arrival":
+            return f"files arrive in {settings.get('url')}"
+        if self.kind == "table_update":
+            how = "all" if settings.get("condition") == "ALL_UPDATED" else "any"
+            return f"{how} of {', '.join(map(str, settings.get('table_names') or ()))} change"
+        if self.kind == "periodic":
+            number, unit = settings.get("interval"), _UNITS.get(str(settings.get("unit")), "?")
+            return f"every {number} {unit}{'s' if number != 1 else ''}"
+        return "continuous"
+
+
+def timers_of(job: Mapping[str, Any]) -> tuple[Timer, ...]:
+    """Return how `job` (its resolved settings) starts by itself; empty when it waits to be called."""
+    return tuple(_timers(job))
+
+
+def _timers(job: Mapping[str, Any]) -> Iterator[Timer]:
+    schedule, trigger, continuous = (job.get(key) for key in ("schedule", "trigger", "continuous"))
+    if schedule:
+        yield Timer("schedule", "schedule", _paused(schedule), schedule)
+    for kind in ("file_arrival", "table_update", "periodic"):
+        if trigger and trigger.get(kind):
+            yield Timer(kind, "trigger", _paused(trigger), trigger[kind])
+    if continuous is not None:
+        yield Timer("continuous", "continuous", _paused(continuous), continuous)
+
+
+def _paused(settings: Mapping[str, Any]) -> bool:
+    return settings.get("pause_status") == "PAUSED"

@@ -1,0 +1,161 @@
+"""Every rule finds what it is about, at its place, and is silent about a bundle that is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import dedent, indent
+
+import pytest
+
+from lakeward.bundle import RULES, Bundle, findings
+
+NOTEBOOK = "# Databricks notebook source\nprint(1)\n"
+FILES = {
+    "a.py": "print(1)\n",
+    "n.py": NOTEBOOK,
+    "q.sql": "SELECT 1",
+    "src/t/one.py": "",
+    "pyproject.toml": '[project]\nname = "tool"\nversion = "1"\n[project.scripts]\nshow = "tool:main"\n',
+}
+GOOD = """
+name: j
+schedule: {quartz_cron_expression: "0 30 5 ? * MON-FRI", timezone_id: Europe/Vienna}
+parameters: [{name: day, default: "1"}]
+permissions: [{level: CAN_MANAGE_RUN, user_name: ann}]
+environments: [{environment_key: e, spec: {environment_version: "4", dependencies: [dist/*.whl, numpy]}}]
+job_clusters: [{job_cluster_key: c, new_cluster: {spark_version: 17.3.x-scala2.13}}]
+tasks:
+  - task_key: a
+    environment_key: e
+    spark_python_task: {python_file: a.py, parameters: ["{{job.parameters.day}}"]}
+  - {task_key: n, job_cluster_key: c, depends_on: [{task_key: a}], notebook_task: {notebook_path: n.py}}
+  - {task_key: w, environment_key: e, python_wheel_task: {package_name: tool, entry_point: show}}
+  - task_key: s
+    depends_on: [{task_key: w}]
+    run_if: ALL_DONE
+    sql_task: {warehouse_id: x, file: {path: q.sql}}
+  - task_key: i
+    depends_on: [{task_key: a}]
+    condition_task: {op: EQUAL_TO, left: "{{tasks.a.values.v}}", right: "1"}
+  - task_key: p
+    depends_on: [{task_key: i, outcome: "true"}]
+    pipeline_task: {pipeline_id: "${resources.pipelines.p.id}"}
+  - task_key: l
+    for_each_task:
+      inputs: "[1, 2]"
+      task:
+        task_key: inner
+        environment_key: e
+        spark_python_task: {python_file: a.py, parameters: ["{{input}}"]}
+"""
+PIPELINE = "{name: p, serverless: true, catalog: main, schema: s, libraries: [{glob: {include: src/t/**}}]}"
+
+Make = Callable[..., Bundle]
+
+
+def of_job(bundle_of: Make, job: str, *, pipeline: str = PIPELINE, rest: str = "") -> Bundle:
+    text = "bundle: {name: b}\nartifacts: {tool: {type: whl, path: ., build: make}}\n" + dedent(rest)
+    text += f"resources:\n  pipelines:\n    p: {pipeline}\n  jobs:\n    j:\n" + indent(dedent(job), " " * 6)
+    return bundle_of(text, files=FILES)
+
+
+def broken_by(bundle: Bundle) -> list[str]:
+    return [finding.rule for finding in findings(bundle)]
+
+
+def test_a_bundle_that_is_right_breaks_no_rule(bundle_of: Make) -> None:
+    assert [str(finding) for finding in findings(of_job(bundle_of, GOOD))] == []
+
+
+# The rule, and what is changed in the job that is right: old text, new text.
+IN_JOB = [
+    ("task-key", "- task_key: l", "- task_key: p"),
+    ("task-kind", "notebook_task: {notebook_path: n.py}", "email: x"),
+    ("depends-on", "{task_key: w}]\n    run_if", "{task_key: v}]\n    run_if"),
+    ("cycle", "task_key: w, env", "task_key: w, depends_on: [{task_key: s}], env"),
+    ("outcome", "{task_key: w}]\n    run_if", '{task_key: w, outcome: "true"}]\n    run_if'),
+    ("outcome", 'outcome: "true"', "outcome: perhaps"),
+    ("run-if", "ALL_DONE", "ALL_WELL"),
+    ("for-each", 'inputs: "[1, 2]"', 'inputs: ""'),
+    ("job-parameter", "{{job.parameters.day}}", "{{job.parameters.dya}}"),
+    ("task-value", "{{tasks.a.values.v}}", "{{tasks.w.values.v}}"),
+    ("wheel-arguments", "entry_point: show", "entry_point: show, parameters: [a], named_parameters: {b: c}"),
+    ("serverless-cluster", "task_key: w, env", "task_key: w, existing_cluster_id: c, env"),
+    ("environment-needed", "task_key: w, environment_key: e", "task_key: w"),
+    ("environment-unknown", "task_key: w, environment_key: e", "task_key: w, environment_key: f"),
+    ("job-cluster-unknown", "{task_key: n, job_cluster_key: c", "{task_key: n, job_cluster_key: d"),
+    ("wheel-missing", "dist/*.whl", "./other/dist/*.whl"),
+    ("entry-point", "entry_point: show", "entry_point: shwo"),
+    ("notebook-missing", "notebook_path: n.py", "notebook_path: m.py"),
+    ("notebook-marker", "notebook_path: n.py", "notebook_path: a.py"),
+    ("file-missing", "path: q.sql", "path: r.sql"),
+    ("file-missing", "python_file: a.py", "python_file: b.py"),
+    ("permission-level", "CAN_MANAGE_RUN", "CAN_RUN"),
+    ("permission-principal", "user_name: ann", "user_name: ann, group_name: all"),
+    ("owners", "[{level: CAN_MANAGE_RUN, user_name: ann}]",
+     "[{level: IS_OWNER, user_name: ann}, {level: IS_OWNER, user_name: bob}]"),
+    ("literal-secret", "spark_version: 17", "spark_env_vars: {DB_PASSWORD: hunter2}, spark_version: 17"),
+    ("schedule", "0 30 5 ? * MON-FRI", "30 5 * * *"),
+    ("schedule", "0 30 5 ? * MON-FRI", "0 0 0 1 1 ? 1999"),
+    ("schedule", "Europe/Vienna", "Europe/Wien"),
+    ("trigger", "schedule: {quartz_cron_expression: \"0 30 5 ? * MON-FRI\", timezone_id: Europe/Vienna}",
+     "trigger: {file_arrival: {url: /Volumes/a/b/c}}"),
+    ("trigger", "schedule: {quartz_cron_expression: \"0 30 5 ? * MON-FRI\", timezone_id: Europe/Vienna}",
+     "trigger: {table_update: {table_names: [a.b.c], min_time_between_triggers_seconds: 5}}"),
+    ("several-timers", "parameters: [{name", "continuous: {pause_status: PAUSED}\nparameters: [{name"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "old", "new"), IN_JOB)
+def test_a_rule_about_jobs_finds_what_breaks_it(bundle_of: Make, rule: str, old: str, new: str) -> None:
+    job = GOOD.replace(old, new, 1)
+    assert job != GOOD
+    (finding,) = findings(of_job(bundle_of, job))
+    assert finding.rule == rule
+    assert finding.position is not None
+    assert finding.position.file == "databricks.yml"
+    assert finding.position.line > 1
+    assert finding.cure in str(finding)
+
+
+LIBRARIES = "libraries: [{glob: {include: src/t/**}}]"
+BESIDE = [
+    (
+        "serverless-pipeline",
+        {"pipeline": PIPELINE.replace("catalog", "clusters: [{label: default}], catalog")},
+    ),
+    ("source-missing", {"pipeline": PIPELINE.replace("src/t/**", "src/u/**")}),
+    ("source-missing", {"pipeline": PIPELINE.replace(LIBRARIES, "libraries: []")}),
+    ("host", {"rest": "workspace: {host: https://example.cloud.databricks.com}\n"}),
+    ("scope-name", {"rest": "targets: {dev: {resources: {secret_scopes: {s: {name: my scope}}}}}\n"}),
+    (
+        "scope-shared",
+        {"rest": "targets: {dev: {mode: development, resources: {secret_scopes: {s: {name: shared}}}}}\n"},
+    ),
+    (
+        "scope-opened",
+        {
+            "rest": "permissions: [{level: CAN_VIEW, group_name: all}]\n"
+            "targets: {dev: {resources: {secret_scopes: {s: {name: shared}}}}}\n"
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "parts"), BESIDE)
+def test_a_rule_about_the_rest_finds_what_breaks_it(
+    bundle_of: Make, rule: str, parts: dict[str, str]
+) -> None:
+    assert broken_by(of_job(bundle_of, GOOD, **parts)) == [rule]
+
+
+def test_every_rule_has_its_test() -> None:
+    tested = {rule for rule, *_ in IN_JOB} | {rule for rule, _ in BESIDE}
+    assert tested == {rule.name for rule in RULES}
+
+
+def test_errors_come_before_warnings_and_name_near_misses(bundle_of: Make) -> None:
+    job = GOOD.replace("run_if: ALL_DONE", "run_if: ALL_DNE")
+    found = findings(of_job(bundle_of, job, rest="workspace: {profile: mine}\n"))
+    assert [(each.rule, each.severity) for each in found] == [("run-if", "error"), ("host", "warning")]
+    assert "Did you mean `ALL_DONE`" in found[0].message

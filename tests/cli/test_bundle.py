@@ -1,0 +1,78 @@
+"""`lakeward bundle validate` and `summary`, as commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lakeward.cli import main
+
+TEXT = """\
+bundle: {name: b}
+variables: {who: {default: you}}
+resources:
+  jobs:
+    j:
+      name: hello ${var.who}
+      schedule: {quartz_cron_expression: 0 0 5 * * ?, timezone_id: UTC}
+      tasks:
+        - {task_key: a, notebook_task: {notebook_path: n.py}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "databricks.yml").write_text(TEXT)
+    (tmp_path / "n.py").write_text("# Databricks notebook source\n")
+    return tmp_path
+
+
+def test_a_bundle_that_is_right(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bundle", "validate"]) == 0
+    assert capsys.readouterr().out.endswith("Validation OK.\n")
+
+
+def test_what_is_wrong_is_said_with_its_place_and_exit_code_2(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "n.py").unlink()
+    assert main(["bundle", "validate"]) == 2
+    told = capsys.readouterr()
+    assert told.out.endswith("Found 1 error.\n")
+    assert told.err.startswith("error: databricks.yml:9:")
+    assert "notebook-missing" in told.err
+
+
+def test_json_is_the_resolved_configuration_with_the_findings(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "n.py").unlink()
+    assert main(["bundle", "validate", "-o", "json", "--var", "who=me"]) == 2
+    told = json.loads(capsys.readouterr().out)
+    assert told["resources"]["jobs"]["j"]["name"] == "hello me"
+    assert [each["rule"] for each in told["findings"]] == ["notebook-missing"]
+
+
+def test_warnings_fail_only_when_asked_to(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "databricks.yml").write_text(TEXT + "workspace: {host: https://a.example.com}\n")
+    assert (main(["bundle", "validate"]), main(["bundle", "validate", "--strict"])) == (0, 2)
+
+
+def test_the_summary_shows_when_jobs_start(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bundle", "summary"]) == 0
+    text = capsys.readouterr().out
+    assert "starts: 0 0 5 * * ? (UTC)" in text
+    assert text.count("next: ") == 3
+    assert main(["bundle", "summary", "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["resources"]["jobs"]["j"]["tasks"] == "a"
+
+
+def test_outside_of_a_bundle_the_next_step_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["bundle", "validate"]) == 2
+    assert "lakeward init" in capsys.readouterr().err
