@@ -80,8 +80,7 @@ def test_a_bundle_that_cannot_be_read_is_told_with_its_place(look: Look) -> None
 
 def test_variables_without_a_value_are_told_and_the_rest_is_looked_at(look: Look) -> None:
     text = (
-        "variables:\n  host: {description: x}\n  cluster: {description: y}\n  level: {default: 1}\n"
-        + BUNDLE
+        "variables:\n  host: {description: x}\n  cluster: {description: y}\n  level: {default: 1}\n" + BUNDLE
     )
     text = text.replace("name: shop", "name: shop\nworkspace:\n  host: ${var.host}")
     found = look({**FILES, "databricks.yml": text})
