@@ -150,4 +150,5 @@ def test_no_path_leaves_the_volumes(settings: Settings) -> None:
 
 
 def test_paths_of_routes_are_unique_and_begin_alike() -> None:
-    assert all(path.startswith("/api/2.") for _, path in ROUTES)
+    assert all(route.path.startswith("/api/2.") for route in ROUTES)
+    assert len({(route.method, route.path) for route in ROUTES}) == len(ROUTES)

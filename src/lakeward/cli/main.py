@@ -19,6 +19,7 @@ from lakeward.cli.seed import pull, seed
 from lakeward.cli.sql import sql
 from lakeward.cli.stop import stop
 from lakeward.cli.test import test
+from lakeward.cli.workspace import workspace
 from lakeward.session import use_resident
 
 __all__ = ["main"]
@@ -54,7 +55,7 @@ def lakeward(ctx: click.Context) -> None:
         beside.refuse_or_warn(ctx.invoked_subcommand)
 
 
-for command in (run, pipeline, bundle, sql, events, test, check, seed, pull, stop):
+for command in (run, pipeline, bundle, sql, events, test, check, seed, pull, stop, workspace):
     lakeward.add_command(command)
 
 

@@ -20,6 +20,7 @@ from lakeward.dbutils.secret_stores import (
     EnvironmentSecrets,
     SecretStore,
     Stores,
+    hear_secrets,
     known_secrets,
     stores_of,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "as_markdown",
     "dbutils",
     "environment",
+    "hear_secrets",
     "install",
     "known_secrets",
     "redacted",

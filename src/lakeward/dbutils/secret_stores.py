@@ -7,16 +7,25 @@ store hands out is remembered (`known_secrets`), so that logs and outputs can be
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from lakeward.dbutils.secret_files import FileSecrets
 from lakeward.dbutils.secret_names import checked, variable_of
 from lakeward.session import Settings
 
-__all__ = ["EnvironmentSecrets", "SecretStore", "Stores", "known_secrets", "remember", "stores_of"]
+__all__ = [
+    "EnvironmentSecrets",
+    "SecretStore",
+    "Stores",
+    "hear_secrets",
+    "known_secrets",
+    "remember",
+    "stores_of",
+]
 
 _handed_out: set[str] = set()
+_listeners: list[Callable[[str], None]] = []
 
 
 class SecretStore(Protocol):
@@ -43,8 +52,15 @@ def known_secrets() -> frozenset[str]:
 def remember(value: bytes) -> None:
     """Add a secret to those known; empty ones would redact everything."""
     text = value.decode("utf-8", errors="replace")
-    if text:
+    if text and text not in _handed_out:
         _handed_out.add(text)
+        for listener in _listeners:
+            listener(text)
+
+
+def hear_secrets(listener: Callable[[str], None]) -> None:
+    """Let `listener` know of each secret that this process is given from now on, before its code has it."""
+    _listeners.append(listener)
 
 
 class EnvironmentSecrets:

@@ -90,7 +90,10 @@ def _matches(root: Path, key: str, pattern: str) -> list[Path]:
     # Notebooks are named without their extension.
     candidates = [root / pattern, *(root / f"{pattern}{suffix}" for suffix in (".py", ".sql", ".ipynb"))]
     exact = [path for path in candidates if path.exists()]
-    matches = exact[:1] or sorted(path for path in root.glob(pattern) if path.is_file())
+    # A definition that was deployed names absolute paths.
+    start = Path((root / pattern).anchor)
+    found = start.glob(str((root / pattern).relative_to(start)))
+    matches = exact[:1] or sorted(path for path in found if path.is_file())
     if not matches:
         message = f"The pipeline {key} names the source {pattern}, and there is no such file in {root}."
         raise ConfigurationError(

@@ -36,9 +36,10 @@ def adapter() -> Any:
             response.url, response.request = request.url, request
             if not isinstance(answer, Answer):
                 answer = Answer(json.dumps(answer).encode(), {"Content-Type": "application/json"})
-            headers = {"Content-Length": str(len(answer.data)), **answer.headers}
+            content = answer.content()
+            headers = {"Content-Length": str(len(content)), **answer.headers}
             response.headers.update(headers)
-            response.raw = io.BytesIO(b"" if request.method == "HEAD" else answer.data)
+            response.raw = io.BytesIO(b"" if request.method == "HEAD" else content)
             return response
 
         def close(self) -> None:

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import base64
+import secrets
 import shutil
 from pathlib import Path
 from typing import Any
 
 from lakeward.standins.local_workspace.call import Call, Failure
+from lakeward.standins.local_workspace.form import fields_of
 
-__all__ = ["delete", "get_status", "list_files", "mkdirs", "move", "put", "read"]
+__all__ = [
+    "add_block",
+    "close",
+    "create",
+    "delete",
+    "get_status",
+    "list_files",
+    "mkdirs",
+    "move",
+    "put",
+    "read",
+]
 
 
 def list_files(call: Call) -> Any:
@@ -31,19 +44,43 @@ def read(call: Call) -> Any:
     """A part of a file in base64."""
     path = call.given("path")
     with _there(call, path).open("rb") as file:
-        file.seek(int(call.query.get("offset", 0)))
-        data = file.read(int(call.query.get("length", 2**20)))
+        file.seek(call.number("offset", 0))
+        data = file.read(call.number("length", 2**20))
     return {"bytes_read": len(data), "data": base64.b64encode(data).decode()}
 
 
 def put(call: Call) -> None:
-    """Write a file."""
-    path = call.given("path")
-    place = _local(call, path)
-    if place.is_dir() or (place.exists() and not call.flag("overwrite")):
-        raise Failure(400, "RESOURCE_ALREADY_EXISTS", f"A file or directory already exists at {path}.")
+    """Write a file: its content in base64, or as it is in a form."""
+    fields = fields_of(call)
+    place = _free(call, str(fields.get("path") or ""), fields.get("overwrite"))
+    content = fields.get("contents", fields.get("file", b""))
+    call.keep(place, content if isinstance(content, bytes) else base64.b64decode(content))
+
+
+def create(call: Call) -> Any:
+    """Begin to write a file; the handle is for the blocks that follow."""
+    place = _free(call, call.given("path"), call.body.get("overwrite"))
+    handle = secrets.randbelow(2**52)
+    _blocks(call, handle).parent.mkdir(parents=True, exist_ok=True)
+    _blocks(call, handle).touch()
+    _target(call, handle).write_text(str(place), encoding="utf-8")
+    return {"handle": handle}
+
+
+def add_block(call: Call) -> None:
+    """Append a block in base64."""
+    handle = _known(call)
+    with _blocks(call, handle).open("ab") as file:
+        file.write(base64.b64decode(call.body.get("data", "")))
+
+
+def close(call: Call) -> None:
+    """The file is there from now on."""
+    handle = _known(call)
+    place = Path(_target(call, handle).read_text(encoding="utf-8"))
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_bytes(base64.b64decode(call.body.get("contents", "")))
+    shutil.move(_blocks(call, handle), place)
+    _target(call, handle).unlink()
 
 
 def mkdirs(call: Call) -> None:
@@ -70,6 +107,28 @@ def delete(call: Call) -> None:
         shutil.rmtree(place)
     else:
         place.unlink(missing_ok=True)
+
+
+def _free(call: Call, path: str, overwrite: Any) -> Path:
+    place = _local(call, path)
+    if place.is_dir() or (place.exists() and str(overwrite).lower() != "true"):
+        raise Failure(400, "RESOURCE_ALREADY_EXISTS", f"A file or directory already exists at {path}.")
+    return place
+
+
+def _known(call: Call) -> int:
+    handle = call.number("handle", 0)
+    if not _target(call, handle).is_file():
+        raise Failure(404, "RESOURCE_DOES_NOT_EXIST", f"No file is being written with the handle {handle}.")
+    return handle
+
+
+def _blocks(call: Call, handle: int) -> Path:
+    return call.environment.settings().state / "uploads" / f"{handle}.blocks"
+
+
+def _target(call: Call, handle: int) -> Path:
+    return _blocks(call, handle).with_suffix(".target")
 
 
 def _status(path: str, place: Path) -> dict[str, Any]:

@@ -25,7 +25,7 @@ __all__ = [
 def download(call: Call) -> Answer:
     """The bytes of a file."""
     file = _file(call)
-    return Answer(file.read_bytes(), _headers(file))
+    return Answer(headers=_headers(file), file=file)
 
 
 def metadata(call: Call) -> Answer:
@@ -39,10 +39,7 @@ def upload(call: Call) -> None:
     file = _local(call)
     if file.is_dir() or (file.exists() and call.query.get("overwrite", "true").lower() == "false"):
         raise Failure(409, "ALREADY_EXISTS", f"The file {call.at} already exists.")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_name(f".{file.name}.part")
-    aside.write_bytes(call.data)
-    aside.replace(file)
+    call.keep(file)
 
 
 def delete(call: Call) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import errno
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from lakeward.dbutils import Environment
@@ -10,62 +12,129 @@ from lakeward.errors import ConfigurationError
 from lakeward.standins.local_workspace import dbfs, files, secrets, users, volumes, workspace_files
 from lakeward.standins.local_workspace.call import Call, Failure
 
-__all__ = ["ROUTES", "respond"]
+__all__ = ["ROUTES", "Route", "Table", "answered", "respond"]
 
-Handler = Callable[[Call], Any]
+Handler = Callable[[Any], Any]
 
-ROUTES: Mapping[tuple[str, str], Handler] = {
-    ("GET", "/api/2.0/preview/scim/v2/Me"): users.me,
-    ("GET", "/api/2.0/secrets/scopes/list"): secrets.list_scopes,
-    ("POST", "/api/2.0/secrets/scopes/create"): secrets.create_scope,
-    ("POST", "/api/2.0/secrets/scopes/delete"): secrets.delete_scope,
-    ("GET", "/api/2.0/secrets/list"): secrets.list_secrets,
-    ("GET", "/api/2.0/secrets/get"): secrets.get_secret,
-    ("POST", "/api/2.0/secrets/put"): secrets.put_secret,
-    ("POST", "/api/2.0/secrets/delete"): secrets.delete_secret,
-    ("GET", "/api/2.0/fs/files/*"): files.download,
-    ("HEAD", "/api/2.0/fs/files/*"): files.metadata,
-    ("PUT", "/api/2.0/fs/files/*"): files.upload,
-    ("DELETE", "/api/2.0/fs/files/*"): files.delete,
-    ("GET", "/api/2.0/fs/directories/*"): files.list_directory,
-    ("HEAD", "/api/2.0/fs/directories/*"): files.directory_metadata,
-    ("PUT", "/api/2.0/fs/directories/*"): files.create_directory,
-    ("DELETE", "/api/2.0/fs/directories/*"): files.delete_directory,
-    ("GET", "/api/2.0/dbfs/list"): dbfs.list_files,
-    ("GET", "/api/2.0/dbfs/get-status"): dbfs.get_status,
-    ("GET", "/api/2.0/dbfs/read"): dbfs.read,
-    ("POST", "/api/2.0/dbfs/put"): dbfs.put,
-    ("POST", "/api/2.0/dbfs/mkdirs"): dbfs.mkdirs,
-    ("POST", "/api/2.0/dbfs/move"): dbfs.move,
-    ("POST", "/api/2.0/dbfs/delete"): dbfs.delete,
-    ("GET", "/api/2.1/unity-catalog/volumes"): volumes.list_volumes,
-    ("POST", "/api/2.1/unity-catalog/volumes"): volumes.create,
-    ("GET", "/api/2.1/unity-catalog/volumes/*"): volumes.read,
-    ("DELETE", "/api/2.1/unity-catalog/volumes/*"): volumes.delete,
-    ("GET", "/api/2.0/workspace/list"): workspace_files.list_objects,
-    ("GET", "/api/2.0/workspace/get-status"): workspace_files.get_status,
-    ("GET", "/api/2.0/workspace/export"): workspace_files.export,
-    ("POST", "/api/2.0/workspace/import"): workspace_files.import_,
-    ("POST", "/api/2.0/workspace/mkdirs"): workspace_files.mkdirs,
-    ("POST", "/api/2.0/workspace/delete"): workspace_files.delete,
-}
-"""Method and path; a path that ends in `/*` leads to everything below it."""
+
+@dataclass(frozen=True)
+class Route:
+    """A request that is answered: a path that ends in `/*` leads to everything below it, `{}` is one name.
+
+    `upload` says that the body is the content of a file, of any size.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    upload: bool = False
+
+
+ROUTES: tuple[Route, ...] = (
+    Route("GET", "/api/2.0/preview/scim/v2/Me", users.me),
+    Route("GET", "/api/2.0/secrets/scopes/list", secrets.list_scopes),
+    Route("POST", "/api/2.0/secrets/scopes/create", secrets.create_scope),
+    Route("POST", "/api/2.0/secrets/scopes/delete", secrets.delete_scope),
+    Route("GET", "/api/2.0/secrets/list", secrets.list_secrets),
+    Route("GET", "/api/2.0/secrets/get", secrets.get_secret),
+    Route("POST", "/api/2.0/secrets/put", secrets.put_secret),
+    Route("POST", "/api/2.0/secrets/delete", secrets.delete_secret),
+    Route("GET", "/api/2.0/secrets/acls/list", secrets.list_acls),
+    Route("GET", "/api/2.0/secrets/acls/get", secrets.get_acl),
+    Route("POST", "/api/2.0/secrets/acls/put", secrets.put_acl),
+    Route("POST", "/api/2.0/secrets/acls/delete", secrets.delete_acl),
+    Route("GET", "/api/2.0/fs/files/*", files.download),
+    Route("HEAD", "/api/2.0/fs/files/*", files.metadata),
+    Route("PUT", "/api/2.0/fs/files/*", files.upload, upload=True),
+    Route("DELETE", "/api/2.0/fs/files/*", files.delete),
+    Route("GET", "/api/2.0/fs/directories/*", files.list_directory),
+    Route("HEAD", "/api/2.0/fs/directories/*", files.directory_metadata),
+    Route("PUT", "/api/2.0/fs/directories/*", files.create_directory),
+    Route("DELETE", "/api/2.0/fs/directories/*", files.delete_directory),
+    Route("GET", "/api/2.0/dbfs/list", dbfs.list_files),
+    Route("GET", "/api/2.0/dbfs/get-status", dbfs.get_status),
+    Route("GET", "/api/2.0/dbfs/read", dbfs.read),
+    Route("POST", "/api/2.0/dbfs/put", dbfs.put),
+    Route("POST", "/api/2.0/dbfs/create", dbfs.create),
+    Route("POST", "/api/2.0/dbfs/add-block", dbfs.add_block),
+    Route("POST", "/api/2.0/dbfs/close", dbfs.close),
+    Route("POST", "/api/2.0/dbfs/mkdirs", dbfs.mkdirs),
+    Route("POST", "/api/2.0/dbfs/move", dbfs.move),
+    Route("POST", "/api/2.0/dbfs/delete", dbfs.delete),
+    Route("GET", "/api/2.1/unity-catalog/volumes", volumes.list_volumes),
+    Route("POST", "/api/2.1/unity-catalog/volumes", volumes.create),
+    Route("GET", "/api/2.1/unity-catalog/volumes/*", volumes.read),
+    Route("PATCH", "/api/2.1/unity-catalog/volumes/*", volumes.update),
+    Route("DELETE", "/api/2.1/unity-catalog/volumes/*", volumes.delete),
+    Route("GET", "/api/2.0/workspace/list", workspace_files.list_objects),
+    Route("GET", "/api/2.0/workspace/get-status", workspace_files.get_status),
+    Route("GET", "/api/2.0/workspace/export", workspace_files.export),
+    Route("POST", "/api/2.0/workspace/import", workspace_files.import_),
+    Route("POST", "/api/2.0/workspace-files/import-file/*", workspace_files.import_file, upload=True),
+    Route("POST", "/api/2.0/workspace/mkdirs", workspace_files.mkdirs),
+    Route("POST", "/api/2.0/workspace/delete", workspace_files.delete),
+)
+"""What needs no server: it is all in the state folder."""
+
+
+class Table:
+    """Routes by what they answer."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self.routes = tuple(routes)
+        self._exact = {(route.method, route.path): route for route in self.routes}
+        self._patterns = [
+            (route, route.path.split("/"))
+            for route in self.routes
+            if route.path.endswith("/*") or "{}" in route.path
+        ]
+
+    def find(self, method: str, path: str) -> tuple[Route, str] | None:
+        """The route, and what the path leads to; names in braces come joined by `/`.
+
+        >>> Table([Route("GET", "/p/{}/events", print), Route("GET", "/f/*", print)]).find("GET", "/f/a/b")[1]
+        '/a/b'
+        """
+        exact = self._exact.get((method, path))
+        if exact is not None:
+            return exact, ""
+        for route, parts in self._patterns:
+            if route.method != method:
+                continue
+            if parts[-1] == "*":
+                if path.startswith(route.path[:-1]):
+                    return route, path[len(route.path) - 2 :]
+                continue
+            given = path.split("/")
+            if len(given) == len(parts) and all(
+                a in (b, "{}") and b for a, b in zip(parts[1:], given[1:], strict=True)
+            ):
+                return route, "/".join(b for a, b in zip(parts, given, strict=True) if a == "{}")
+        return None
+
+
+_TABLE = Table(ROUTES)
 
 
 def respond(
     environment: Environment, method: str, path: str, query: Mapping[str, str], data: bytes
 ) -> tuple[int, Any]:
     """Status and answer (JSON, or an Answer) of a request."""
-    handler, at = _route(method, path)
+    found = _TABLE.find(method, path)
+    if found is None:
+        message = (
+            f"{method} {path} is not answered without a workspace: start `lakeward workspace`, "
+            "or set DATABRICKS_HOST and credentials of a real one."
+        )
+        return 501, {"error_code": "NOT_IMPLEMENTED", "message": message}
+    route, at = found
+    return answered(route.handler, Call(environment, at, query, data))
+
+
+def answered(handler: Handler, call: Call) -> tuple[int, Any]:
+    """Status and answer of a handler; what it raises for a wrong request is an answer, too."""
     try:
-        if handler is None:
-            raise Failure(
-                501,
-                "NOT_IMPLEMENTED",
-                f"{method} {path} is not answered without a workspace: start `lakeward workspace`, "
-                "or set DATABRICKS_HOST and credentials of a real one.",
-            )
-        answer = handler(Call(environment, at, query, data))
+        answer = handler(call)
         return 200, {} if answer is None else answer
     except Failure as failure:
         return failure.status, {"error_code": failure.code, "message": str(failure)}
@@ -74,15 +143,7 @@ def respond(
     except ValueError as error:
         return 400, {"error_code": "INVALID_PARAMETER_VALUE", "message": str(error)}
     except OSError as error:
-        message = f"{error.strerror or error}: {error.filename}"
-        return 400, {"error_code": "IO_ERROR", "message": message}
-
-
-def _route(method: str, path: str) -> tuple[Handler | None, str]:
-    found = ROUTES.get((method, path))
-    if found is not None:
-        return found, ""
-    for (wanted, pattern), handler in ROUTES.items():
-        if wanted == method and pattern.endswith("/*") and path.startswith(pattern[:-1]):
-            return handler, path[len(pattern) - 2 :]
-    return None, ""
+        message = f"{error.strerror or error}: {error.filename or 'the state folder'}"
+        # Insufficient storage: clients take it for final, as they should.
+        status = 507 if error.errno in (errno.ENOSPC, errno.EDQUOT) else 400
+        return status, {"error_code": "IO_ERROR", "message": message}

@@ -7,16 +7,23 @@ from typing import Any
 
 from lakeward.dbutils import FileSecrets
 from lakeward.standins.local_workspace.call import Call, Failure, missing
+from lakeward.standins.local_workspace.users import groups_of
 
 __all__ = [
     "create_scope",
+    "delete_acl",
     "delete_scope",
     "delete_secret",
+    "get_acl",
     "get_secret",
+    "list_acls",
     "list_scopes",
     "list_secrets",
+    "put_acl",
     "put_secret",
 ]
+
+_LEVELS = ("READ", "WRITE", "MANAGE")
 
 
 def list_scopes(call: Call) -> Any:
@@ -26,30 +33,37 @@ def list_scopes(call: Call) -> Any:
 
 
 def create_scope(call: Call) -> None:
-    """A new scope; an existing one is an error."""
+    """A new scope, managed by its creator (or all users); an existing one is an error."""
     scope = call.given("scope")
+    backend = call.body.get("scope_backend_type") or "DATABRICKS"
+    if backend != "DATABRICKS":
+        raise Failure(400, "INVALID_PARAMETER_VALUE", f"A scope of type {backend} needs Azure Key Vault.")
     if not _files(call).create_scope(scope):
         raise Failure(400, "RESOURCE_ALREADY_EXISTS", f"Scope {scope} already exists!")
+    manager = call.body.get("initial_manage_principal") or call.user or call.owner
+    _files(call).set_acls(scope, {str(manager): "MANAGE"})
 
 
 def delete_scope(call: Call) -> None:
     """A scope with all its secrets."""
-    if not _files(call).delete_scope(call.given("scope")):
-        raise missing(f"Scope {call.given('scope')}")
+    scope = _allowed(call, "MANAGE")
+    if not _files(call).delete_scope(scope):
+        raise missing(f"Scope {scope}")
 
 
 def list_secrets(call: Call) -> Any:
     """The keys of a scope."""
-    scope = call.given("scope")
+    scope = _allowed(call, "READ")
     keys = call.environment.secrets.keys(scope)
     if not keys:
         _require(call, scope)
-    return {"secrets": [{"key": key} for key in keys]}
+    files = _files(call)
+    return {"secrets": [{"key": key, "last_updated_timestamp": files.changed_at(scope, key)} for key in keys]}
 
 
 def get_secret(call: Call) -> Any:
     """A secret, its value in base64."""
-    scope, key = call.given("scope"), call.given("key")
+    scope, key = _allowed(call, "READ"), call.given("key")
     value = call.environment.secrets.get(scope, key)
     if value is None:
         raise missing(f"Secret with scope {scope} and key {key}")
@@ -58,24 +72,76 @@ def get_secret(call: Call) -> Any:
 
 def put_secret(call: Call) -> None:
     """Keep a secret in an existing scope."""
-    scope, key = call.given("scope"), call.given("key")
+    scope, key = _allowed(call, "WRITE"), call.given("key")
     _require(call, scope)
     if "bytes_value" in call.body:
         value = base64.b64decode(call.body["bytes_value"], validate=True)
     else:
         value = str(call.body.get("string_value", "")).encode()
+    if len(value) > 128 * 1024:
+        raise Failure(400, "MAX_SECRET_SIZE_EXCEEDED", "A secret has 128 KB at most.")
     _files(call).put(scope, key, value)
 
 
 def delete_secret(call: Call) -> None:
     """Forget a secret."""
-    scope, key = call.given("scope"), call.given("key")
+    scope, key = _allowed(call, "WRITE"), call.given("key")
     if not _files(call).delete(scope, key):
         raise missing(f"Secret with scope {scope} and key {key}")
 
 
+def list_acls(call: Call) -> Any:
+    """Who may do what with a scope."""
+    scope = _allowed(call, "MANAGE")
+    _require(call, scope)
+    acls = _files(call).acls(scope)
+    return {"items": [{"principal": name, "permission": level} for name, level in sorted(acls.items())]}
+
+
+def get_acl(call: Call) -> Any:
+    """What one principal may do."""
+    scope, principal = _allowed(call, "MANAGE"), call.given("principal")
+    level = _files(call).acls(scope).get(principal)
+    if level is None:
+        raise missing(f"The permission of {principal} on scope {scope}")
+    return {"principal": principal, "permission": level}
+
+
+def put_acl(call: Call) -> None:
+    """Let a principal READ, WRITE or MANAGE a scope."""
+    scope, principal, level = _allowed(call, "MANAGE"), call.given("principal"), call.given("permission")
+    _require(call, scope)
+    if level not in _LEVELS:
+        message = f"A permission on a scope is READ, WRITE or MANAGE, not {level}."
+        raise Failure(400, "INVALID_PARAMETER_VALUE", message)
+    _files(call).set_acls(scope, {**_files(call).acls(scope), principal: level})
+
+
+def delete_acl(call: Call) -> None:
+    """Take a principal's permission away."""
+    scope, principal = _allowed(call, "MANAGE"), call.given("principal")
+    acls = _files(call).acls(scope)
+    if acls.pop(principal, None) is None:
+        raise missing(f"The permission of {principal} on scope {scope}")
+    _files(call).set_acls(scope, acls)
+
+
 def _files(call: Call) -> FileSecrets:
     return FileSecrets(call.environment.settings().secrets)
+
+
+def _allowed(call: Call, level: str) -> str:
+    """The scope of the request. Raises Failure where its list does not let the user do this."""
+    scope = call.given("scope")
+    groups = groups_of(call)
+    if "admins" in groups:
+        return scope
+    acls = _files(call).acls(scope)
+    held = [acls[name] for name in (call.user, *groups) if name in acls]
+    if not any(_LEVELS.index(each) >= _LEVELS.index(level) for each in held):
+        message = f"{call.user} does not have {level} permission on scope: {scope}"
+        raise Failure(403, "PERMISSION_DENIED", message)
+    return scope
 
 
 def _require(call: Call, scope: str) -> None:

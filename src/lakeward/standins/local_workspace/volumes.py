@@ -8,7 +8,7 @@ from typing import Any
 
 from lakeward.standins.local_workspace.call import Call, Failure, missing
 
-__all__ = ["create", "delete", "list_volumes", "read"]
+__all__ = ["create", "delete", "list_volumes", "read", "update"]
 
 
 def list_volumes(call: Call) -> Any:
@@ -40,6 +40,22 @@ def read(call: Call) -> Any:
     parts = _parts(call)
     if not _folder(call, parts).is_dir():
         raise missing(f"Volume '{'.'.join(parts)}'")
+    return _about(call, *parts)
+
+
+def update(call: Call) -> Any:
+    """Another name for a volume; its files go along."""
+    parts = _parts(call)
+    folder = _folder(call, parts)
+    if not folder.is_dir():
+        raise missing(f"Volume '{'.'.join(parts)}'")
+    name = call.body.get("new_name")
+    if name:
+        renamed = [*parts[:2], str(name)]
+        if _folder(call, renamed).exists():
+            raise Failure(409, "RESOURCE_ALREADY_EXISTS", f"Volume '{'.'.join(renamed)}' already exists")
+        folder.rename(_folder(call, renamed))
+        parts = renamed
     return _about(call, *parts)
 
 

@@ -12,8 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.standins.local_workspace.call import Answer, Call, Failure
+from lakeward.standins.local_workspace.form import fields_of
 
-__all__ = ["delete", "export", "get_status", "import_", "list_objects", "mkdirs"]
+__all__ = ["CONNECTION", "delete", "export", "get_status", "import_", "import_file", "list_objects", "mkdirs"]
+
+CONNECTION = "connection.json"
+"""Where `lakeward workspace` leaves its host and token, in the folder of the workspace's files."""
 
 _LANGUAGES = {".py": "PYTHON", ".sql": "SQL", ".scala": "SCALA", ".r": "R"}
 _MARK = re.compile(rb"^(#|--|//) Databricks notebook source")
@@ -24,7 +28,7 @@ def list_objects(call: Call) -> Any:
     path, place = _found(call)
     if not place.is_dir():
         return {"objects": [_about(path, place)]}
-    entries = (each for each in sorted(place.iterdir()) if not each.name.startswith("."))
+    entries = (each for each in sorted(place.iterdir()) if not _hidden(call, each))
     return {"objects": [_about(f"{path.rstrip('/')}/{each.name}", each) for each in entries]}
 
 
@@ -38,15 +42,14 @@ def export(call: Call) -> Any:
     path, place = _found(call)
     if place.is_dir():
         raise Failure(501, "NOT_IMPLEMENTED", f"{path} is a folder: export its files one by one.")
-    data = place.read_bytes()
     if call.flag("direct_download"):
-        return Answer(data, {"Content-Type": "application/octet-stream"})
-    return {"content": base64.b64encode(data).decode(), "file_type": place.suffix.lstrip(".")}
+        return Answer(headers={"Content-Type": "application/octet-stream"}, file=place)
+    return {"content": base64.b64encode(place.read_bytes()).decode(), "file_type": place.suffix.lstrip(".")}
 
 
 def import_(call: Call) -> None:
     """Write a notebook or file; an existing one only with `overwrite`."""
-    fields = _fields(call)
+    fields = fields_of(call)
     path = fields.get("path") or call.given("path")
     content = fields.get("content")
     data = content if isinstance(content, bytes) else base64.b64decode(content or "")
@@ -57,8 +60,18 @@ def import_(call: Call) -> None:
         place = place.with_name(place.name + ending)
     if place.exists() and str(fields.get("overwrite", "false")).lower() != "true":
         raise Failure(400, "RESOURCE_ALREADY_EXISTS", f"Path ({path}) already exists.")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_bytes(data)
+    call.keep(place, data)
+
+
+def import_file(call: Call) -> None:
+    """Write the body to a path whose folder exists, as the CLI deploys files."""
+    path = call.at
+    place = _local(call, path)
+    if not place.parent.is_dir():
+        raise Failure(404, "RESOURCE_DOES_NOT_EXIST", f"The parent folder of ({path}) does not exist.")
+    if place.is_dir() or (place.exists() and not call.flag("overwrite")):
+        raise Failure(409, "RESOURCE_ALREADY_EXISTS", f"Path ({path}) already exists.")
+    call.keep(place)
 
 
 def mkdirs(call: Call) -> None:
@@ -80,21 +93,6 @@ def delete(call: Call) -> None:
         raise Failure(400, "DIRECTORY_NOT_EMPTY", f"Folder ({path}) is not empty")
     else:
         shutil.rmtree(place)
-
-
-def _fields(call: Call) -> dict[str, Any]:
-    """The fields of an import: JSON, or a form with the content as a file."""
-    if not call.data.startswith(b"--"):
-        return call.body
-    boundary = call.data.split(b"\r\n", 1)[0]
-    fields: dict[str, Any] = {}
-    for part in call.data.split(boundary)[1:-1]:
-        head, _, value = part.partition(b"\r\n\r\n")
-        name = re.search(rb'name="([^"]+)"', head)
-        if name:
-            plain = value.removesuffix(b"\r\n")
-            fields[name.group(1).decode()] = plain if b"filename=" in head else plain.decode()
-    return fields
 
 
 def _about(path: str, place: Path) -> dict[str, Any]:
@@ -122,7 +120,18 @@ def _local(call: Call, path: str) -> Path:
     place = Path(call.environment.paths.local(f"/Workspace{plain}"))
     if not place.is_relative_to(call.environment.settings().workspace):
         raise Failure(400, "INVALID_PARAMETER_VALUE", f"Path ({path}) is outside of the workspace.")
+    if _is_connection(call, place):
+        raise Failure(404, "RESOURCE_DOES_NOT_EXIST", f"Path ({path}) doesn't exist.")
     return place
+
+
+def _is_connection(call: Call, place: Path) -> bool:
+    # Not a file of the workspace, though it lies there: it holds a token.
+    return place.absolute() == call.environment.settings().workspace.absolute() / CONNECTION
+
+
+def _hidden(call: Call, place: Path) -> bool:
+    return place.name.endswith(".part") or _is_connection(call, place)
 
 
 def _found(call: Call) -> tuple[str, Path]:

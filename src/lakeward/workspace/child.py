@@ -1,0 +1,164 @@
+"""The process that carries out one run or update: `python -m lakeward.workspace.child FOLDER EVENTS`.
+
+FOLDER holds the order, EVENTS is the pipe on which each step is told. What is printed, the server keeps.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakeward.dbutils import hear_secrets, redacted, stores_of, with_secrets
+from lakeward.errors import LakewardError
+from lakeward.session import Settings
+
+if TYPE_CHECKING:
+    from lakeward.bundle import Bundle
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str]) -> int:
+    """Carry out the order; the exit code is 0 whenever the last word was told."""
+    folder, pipe = Path(arguments[0]), int(arguments[1])
+    os.set_inheritable(pipe, False)
+    events = os.fdopen(pipe, "w", encoding="utf-8", buffering=1)
+    lock = threading.Lock()
+
+    def tell(event: Mapping[str, Any]) -> None:
+        with lock, suppress(OSError):
+            events.write(json.dumps(event) + "\n")
+            events.flush()
+
+    die_with_parent()
+    hear_secrets(lambda secret: tell({"secret": secret}))
+    order = json.loads((folder / "order.json").read_bytes())
+    settings = settings_from(order["settings"])
+    os.chdir(settings.root)
+    try:
+        settings = with_cluster(settings, order)
+        result = job(order, settings, tell) if order["kind"] == "job" else pipeline(order, settings, tell)
+    except LakewardError as error:
+        result = {"state": "FAILED", "refused": redacted(str(error))}
+    except KeyboardInterrupt:
+        result = {"state": "CANCELED"}
+    tell({"result": result})
+    return 0
+
+
+def die_with_parent() -> None:
+    """End with all that was started here when the server is gone; user code finds its input empty."""
+    lifeline = os.dup(0)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+
+    def wait() -> None:
+        while os.read(lifeline, 1):
+            pass
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def settings_from(known: Mapping[str, Any]) -> Settings:
+    """The settings that the server has."""
+    places = {name: Path(known[name]) for name in ("root", "home")}
+    return Settings(**{**known, **places, "mounts": tuple(map(tuple, known.get("mounts") or ()))})
+
+
+def with_cluster(settings: Settings, order: Mapping[str, Any]) -> Settings:
+    """With the Spark settings and environment variables of the order's cluster, secrets filled in."""
+    cluster = order.get("cluster") or {}
+    store = stores_of(settings)
+    os.environ.update(with_secrets(texts(cluster.get("spark_env_vars")), store))
+    conf = with_secrets(texts(cluster.get("spark_conf")), store)
+    return settings.with_(conf={**settings.conf, **conf})
+
+
+def texts(values: Mapping[str, Any] | None) -> dict[str, str]:
+    return {name: str(value) for name, value in (values or {}).items()}
+
+
+def bundle_of(order: Mapping[str, Any], settings: Settings) -> Bundle:
+    """The order's jobs and pipelines as a bundle, in the folder of the workspace's files."""
+    from lakeward.bundle import Bundle
+
+    resources = {"jobs": order.get("jobs") or {}, "pipelines": order.get("pipelines") or {}}
+    return Bundle(settings.workspace, order["bundle"], settings.target, None, {"resources": resources})
+
+
+def job(order: Mapping[str, Any], settings: Settings, tell: Any) -> dict[str, Any]:
+    """Run a job, task by task."""
+    from lakeward import jobs
+
+    bundle = bundle_of(order, settings)
+    (key, definition), *_ = bundle.jobs.items()
+    by_id = {
+        identifier: bundle.id_of("pipelines", name) for name, identifier in order["pipeline_ids"].items()
+    }
+    for task in definition.get("tasks") or ():
+        spec = task.get("pipeline_task")
+        if spec and spec.get("pipeline_id") in by_id:
+            spec["pipeline_id"] = by_id[spec["pipeline_id"]]
+
+    def on_event(event: Any) -> None:
+        task = getattr(event, "task_key", None)
+        if task is None:
+            tell({"progress": vars(event)})
+            return
+        if event.state == "RUNNING":
+            sys.stdout.flush()
+            os.write(1, f"{order['mark']}{task}\n".encode())
+        tell({"task": task, "state": event.state, "seconds": event.seconds})
+
+    ran = jobs.run(
+        bundle,
+        key,
+        settings=settings,
+        parameters=order.get("parameters") or {},
+        only=order.get("only") or (),
+        on_event=on_event,
+        surroundings=lambda _, settings: lazily(settings),
+        **(order.get("flags") or {}),
+    )
+    sys.stdout.flush()
+    return ran.as_json()
+
+
+def lazily(settings: Settings) -> None:
+    """Nothing is started: a session that a task asks for is this target's."""
+    from lakeward.session import install_builder_hook, set_default_settings
+
+    set_default_settings(lambda: settings)
+    install_builder_hook()
+
+
+def pipeline(order: Mapping[str, Any], settings: Settings, tell: Any) -> dict[str, Any]:
+    """Update a pipeline."""
+    from lakeward import jobs
+
+    bundle = bundle_of(order, settings)
+    (key, _), *_ = bundle.pipelines.items()
+    update = jobs.run_pipeline(
+        bundle,
+        key,
+        settings=settings,
+        on_event=lambda event: tell({"progress": vars(event)}),
+        **(order.get("flags") or {}),
+    )
+    return update.as_json()
+
+
+if __name__ == "__main__":
+    from lakeward.session import use_resident
+
+    use_resident()
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,123 @@
+"""What a run's process is told to do: definitions with workspace paths made local."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lakeward.session import PathMap, Settings
+from lakeward.workspace.store import Document, Store
+
+__all__ = ["job_order", "pipeline_order", "state_name"]
+
+_ROOTS = ("/Workspace/", "/Users/", "/Shared/", "/Repos/")
+
+
+def job_order(store: Store, settings: Settings, run: Document) -> Document:
+    """The order of a job's run: the job, and every pipeline that its tasks may update."""
+    job = _local_job(copy.deepcopy(run["settings"]), settings)
+    pipelines = {each["pipeline_id"]: each for each in store.find("pipeline")}
+    names = {state_name(settings, each): identifier for identifier, each in pipelines.items()}
+    return {
+        "kind": "job",
+        "bundle": "workspace",
+        # The run is in the key: several runs of one job may go on at a time.
+        "jobs": {f"{_slug(run['run_name'])}-{run['run_id']}": job},
+        "pipelines": {
+            name: _local_pipeline(pipelines[identifier]["spec"], settings)
+            for name, identifier in names.items()
+        },
+        "pipeline_ids": names,
+        "parameters": {each["name"]: each["value"] for each in run.get("job_parameters") or ()},
+        "only": run.get("only") or [],
+        "flags": run.get("flags") or {},
+        "cluster": _cluster(job),
+    }
+
+
+def pipeline_order(settings: Settings, pipeline: Document, flags: Mapping[str, Any]) -> Document:
+    """The order of an update."""
+    spec = _local_pipeline(pipeline["spec"], settings)
+    clusters = spec.get("clusters") or [{}]
+    return {
+        "kind": "pipeline",
+        "bundle": "workspace",
+        "pipelines": {state_name(settings, pipeline): spec},
+        "flags": dict(flags),
+        "cluster": clusters[0],
+    }
+
+
+def state_name(settings: Settings, pipeline: Document) -> str:
+    """The name of a pipeline's state folder.
+
+    A pipeline of the bundle in this folder keeps the state that `lakeward run` gave it: the tables are the
+    same, so the streams that feed them must be.
+    """
+    from lakeward.bundle import find_root, load
+    from lakeward.errors import LakewardError
+
+    name = pipeline["spec"].get("name")
+    try:
+        root = find_root(settings.root)
+        bundle = load(root, settings.target, {}) if root is not None else None
+    except LakewardError:
+        bundle = None
+    own = {each.get("name"): key for key, each in (bundle.pipelines if bundle else {}).items()}
+    return str(own.get(name, pipeline["pipeline_id"]))
+
+
+def _local_job(job: Document, settings: Settings) -> Document:
+    for task in job.get("tasks") or ():
+        inner = (task.get("for_each_task") or {}).get("task")
+        for each in (task, inner) if inner else (task,):
+            _localize(each.get("notebook_task"), "notebook_path", settings)
+            _localize(each.get("spark_python_task"), "python_file", settings)
+            _localize((each.get("sql_task") or {}).get("file"), "path", settings)
+            for library in each.get("libraries") or ():
+                _localize(library, "whl", settings)
+    for environment in job.get("environments") or ():
+        spec = environment.get("spec") or {}
+        spec["dependencies"] = [_local(text, settings) for text in spec.get("dependencies") or ()]
+    return job
+
+
+def _local_pipeline(spec: Document, settings: Settings) -> Document:
+    local = copy.deepcopy(spec)
+    for library in local.get("libraries") or ():
+        _localize(library.get("glob"), "include", settings)
+        _localize(library.get("file"), "path", settings)
+        _localize(library.get("notebook"), "path", settings)
+    _localize(local, "root_path", settings)
+    environment = local.get("environment") or {}
+    if environment.get("dependencies"):
+        environment["dependencies"] = [_local(text, settings) for text in environment["dependencies"]]
+    return local
+
+
+def _localize(holder: Any, name: str, settings: Settings) -> None:
+    if isinstance(holder, dict) and isinstance(holder.get(name), str):
+        holder[name] = _local(holder[name], settings)
+
+
+def _local(text: str, settings: Settings) -> str:
+    """A workspace path as a path on this disk; with `--editable ` in front, as dependencies may have it."""
+    prefix = next((each for each in ("--editable ", "-e ") if text.startswith(each)), "")
+    path = text[len(prefix) :]
+    if not path.startswith(_ROOTS):
+        return text
+    inside = path if path.startswith("/Workspace/") else f"/Workspace{path}"
+    return prefix + str(Path(PathMap.of(settings).local(inside)))
+
+
+def _cluster(job: Document) -> Document:
+    clusters = [task["new_cluster"] for task in job.get("tasks") or () if task.get("new_cluster")]
+    clusters += [each.get("new_cluster") or {} for each in job.get("job_clusters") or ()]
+    return clusters[0] if clusters else {}
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_")[:60] or "job"

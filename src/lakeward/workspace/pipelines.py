@@ -1,0 +1,234 @@
+"""Pipelines, their updates and events. Source: https://docs.databricks.com/api/workspace/pipelines"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from lakeward.standins.local_workspace import Failure, missing
+from lakeward.workspace.call import ServerCall, now, page
+from lakeward.workspace.orders import pipeline_order
+from lakeward.workspace.permissions import forget, require
+from lakeward.workspace.pipeline_events import events_of_progress, flow_events, selected, update_event
+from lakeward.workspace.store import Document
+from lakeward.workspace.worker import Ending
+
+__all__ = [
+    "create",
+    "delete",
+    "edit",
+    "get",
+    "get_update",
+    "list_events",
+    "list_pipelines",
+    "list_updates",
+    "start_update",
+    "stop",
+]
+
+_FLAGS = ("refresh_selection", "full_refresh_selection", "full_refresh", "validate_only")
+
+
+def create(call: ServerCall) -> Any:
+    """A new pipeline."""
+    spec = _spec(call.body)
+    same = [each for each in call.store.find("pipeline") if each["spec"].get("name") == spec["name"]]
+    if same and not call.flag("allow_duplicate_names"):
+        message = f"The pipeline name '{spec['name']}' is already used by another pipeline."
+        raise Failure(409, "RESOURCE_CONFLICT", message)
+    pipeline_id = str(uuid.uuid4())
+    pipeline = {
+        "pipeline_id": pipeline_id,
+        "creator_user_name": call.asker,
+        "run_as_user_name": _run_as(spec, call.asker),
+        "last_modified": now(),
+        "spec": {**spec, "id": pipeline_id},
+    }
+    call.store.put("pipeline", pipeline_id, pipeline)
+    return {"pipeline_id": pipeline_id}
+
+
+def get(call: ServerCall) -> Any:
+    """A pipeline with its settings and newest updates."""
+    pipeline = _pipeline(call)
+    require(call, "pipelines", pipeline["pipeline_id"], "CAN_VIEW")
+    return _shown(call, pipeline)
+
+
+def list_pipelines(call: ServerCall) -> Any:
+    """All pipelines; `filter` is `name LIKE '…'`."""
+    pipelines = call.store.find("pipeline", newest_first=True)
+    wanted = call.query.get("filter", "")
+    if wanted:
+        name = wanted.partition("'")[2].rpartition("'")[0].strip("%")
+        pipelines = [each for each in pipelines if name in str(each["spec"].get("name"))]
+    shown = []
+    for each in pipelines:
+        row = _shown(call, each)
+        row.pop("spec")
+        shown.append(row)
+    return page(call, shown, "statuses", default=25)
+
+
+def edit(call: ServerCall) -> None:
+    """Other settings; what is left out is gone."""
+    pipeline = _pipeline(call)
+    pipeline_id = pipeline["pipeline_id"]
+    require(call, "pipelines", pipeline_id, "CAN_MANAGE")
+    spec = {**_spec(call.body), "id": pipeline_id}
+
+    def change(body: Document) -> None:
+        body.update(spec=spec, last_modified=now(), run_as_user_name=_run_as(spec, body["run_as_user_name"]))
+
+    call.store.change("pipeline", pipeline_id, change)
+
+
+def delete(call: ServerCall) -> None:
+    """Forget a pipeline; its tables stay."""
+    pipeline_id = _pipeline(call)["pipeline_id"]
+    require(call, "pipelines", pipeline_id, "CAN_MANAGE")
+    for update in call.store.find("update", parent=pipeline_id, active=True):
+        call.office.runner.cancel(update["update_id"])
+    call.store.delete("pipeline", pipeline_id)
+    forget(call, "pipelines", pipeline_id)
+
+
+def start_update(call: ServerCall) -> Any:
+    """Start an update; one at a time."""
+    pipeline = _pipeline(call)
+    pipeline_id = pipeline["pipeline_id"]
+    require(call, "pipelines", pipeline_id, "CAN_RUN")
+    if call.store.find("update", parent=pipeline_id, active=True):
+        raise Failure(
+            409, "RESOURCE_CONFLICT", f"An active update already exists for pipeline {pipeline_id}."
+        )
+    update_id = str(uuid.uuid4())
+    update = {
+        "update_id": update_id,
+        "pipeline_id": pipeline_id,
+        "state": "QUEUED",
+        "cause": "API_CALL",
+        "creation_time": now(),
+        **{name: call.body[name] for name in _FLAGS if name in call.body},
+    }
+    call.store.put("update", update_id, update, parent=pipeline_id, active=True)
+    _note(call, update_event(pipeline, update_id, "QUEUED"))
+    _launch(call, pipeline, update)
+    return {"update_id": update_id}
+
+
+def stop(call: ServerCall) -> None:
+    """Stop the active update, if there is one."""
+    pipeline_id = _pipeline(call)["pipeline_id"]
+    require(call, "pipelines", pipeline_id, "CAN_RUN")
+    for update in call.store.find("update", parent=pipeline_id, active=True):
+        _moved(call, update["update_id"], "STOPPING")
+        call.office.runner.cancel(update["update_id"])
+
+
+def get_update(call: ServerCall) -> Any:
+    """An update as it stands."""
+    pipeline_id, _, update_id = call.at.partition("/")
+    update = call.store.get("update", update_id)
+    if update is None or update["pipeline_id"] != pipeline_id:
+        raise missing(f"The update {update_id} of pipeline {pipeline_id}")
+    return {"update": update}
+
+
+def list_updates(call: ServerCall) -> Any:
+    """The updates of a pipeline, the newest first."""
+    updates = call.store.find("update", parent=_pipeline(call)["pipeline_id"], newest_first=True)
+    return page(call, updates, "updates", default=5)
+
+
+def list_events(call: ServerCall) -> Any:
+    """The events of a pipeline, the newest first; Raises Failure for a filter that is not understood."""
+    pipeline = _pipeline(call)
+    events = call.store.find("event", parent=pipeline["pipeline_id"], newest_first=True)
+    if "timestamp asc" in call.query.get("order_by", ""):
+        events.reverse()
+    return page(call, selected(events, call.query.get("filter", "")), "events", default=25, most=250)
+
+
+def _launch(call: ServerCall, pipeline: Document, update: Document) -> None:
+    office, update_id = call.office, update["update_id"]
+    flags = {
+        "refresh": update.get("refresh_selection") or [],
+        "full_refresh": update.get("full_refresh_selection") or [],
+        "full_refresh_all": bool(update.get("full_refresh")),
+        "dry_run": bool(update.get("validate_only")),
+    }
+
+    def began() -> None:
+        _moved(call, update_id, "INITIALIZING")
+        _note(call, update_event(pipeline, update_id, "INITIALIZING"))
+
+    def hear(event: Mapping[str, Any]) -> None:
+        if "progress" in event:
+            if event["progress"]["state"] == "RUNNING":
+                _moved(call, update_id, "RUNNING")
+            for each in events_of_progress(pipeline, update_id, event["progress"]):
+                _note(call, each)
+
+    def ended(ending: Ending) -> None:
+        result = ending.result or {}
+        state = "CANCELED" if ending.canceled else str(result.get("state") or "FAILED")
+        error = result.get("refused") or result.get("error") or ending.reason
+        for each in flow_events(pipeline, update_id, result):
+            _note(call, each)
+        failed = [each for each in result.get("datasets") or () if each.get("error")]
+        error = error or (f"{failed[0]['name']}: {failed[0]['error']}" if failed else "")
+        _note(call, update_event(pipeline, update_id, state, error if state == "FAILED" else ""))
+        datasets = result.get("datasets") or []
+        _moved(call, update_id, state, active=False, datasets=datasets)
+
+    office.runner.start(
+        update_id,
+        pipeline_order(call.environment.settings(), pipeline, flags),
+        began=began,
+        hear=hear,
+        ended=ended,
+    )
+
+
+def _moved(call: ServerCall, update_id: str, state: str, *, active: bool | None = None, **facts: Any) -> None:
+    call.store.change("update", update_id, lambda body: body.update(state=state, **facts), active=active)
+
+
+def _note(call: ServerCall, event: Document) -> None:
+    call.store.put("event", event["id"], event, parent=event["origin"]["pipeline_id"])
+
+
+def _pipeline(call: ServerCall) -> Document:
+    pipeline_id = call.at.partition("/")[0]
+    pipeline = call.store.get("pipeline", pipeline_id)
+    if pipeline is None:
+        raise Failure(404, "RESOURCE_DOES_NOT_EXIST", f"The specified pipeline {pipeline_id} was not found.")
+    return pipeline
+
+
+def _spec(body: Document) -> Document:
+    spec = {name: value for name, value in body.items() if name not in ("allow_duplicate_names", "dry_run")}
+    if not spec.get("name"):
+        raise Failure(400, "INVALID_PARAMETER_VALUE", "A pipeline needs a name.")
+    return spec
+
+
+def _run_as(spec: Document, otherwise: str) -> str:
+    run_as = spec.get("run_as") or {}
+    return str(run_as.get("user_name") or run_as.get("service_principal_name") or otherwise)
+
+
+def _shown(call: ServerCall, pipeline: Document) -> Document:
+    updates = call.store.find("update", parent=pipeline["pipeline_id"], newest_first=True, limit=5)
+    active = bool(updates) and updates[0]["state"] not in ("COMPLETED", "FAILED", "CANCELED")
+    state = "RUNNING" if active else "FAILED" if updates and updates[0]["state"] == "FAILED" else "IDLE"
+    return {
+        **pipeline,
+        "name": pipeline["spec"].get("name"),
+        "state": state,
+        "latest_updates": [
+            {name: each[name] for name in ("update_id", "state", "creation_time")} for each in updates
+        ],
+    }

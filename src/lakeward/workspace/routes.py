@@ -1,0 +1,108 @@
+"""Every request that the server answers, and which client's suite asks it: the one table.
+
+`docs/workspace.md` is made from it, and the suites check it against the server's own request log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lakeward.standins.local_workspace import ROUTES as LOCAL
+from lakeward.standins.local_workspace import Route, Table
+from lakeward.workspace import catalog, jobs, permissions, pipelines, runs, statements, tokens, various
+
+__all__ = ["CLIENTS", "OPEN", "ROUTES", "TABLE", "tested_by"]
+
+CLIENTS = {
+    "sdk": "databricks-sdk",
+    "legacy": "databricks-cli 0.18",
+    "bundle": "the CLI's sequence of requests, replayed",
+    "http": "plain requests",
+}
+
+_VERSIONS = ("2.0", "2.1", "2.2")
+_RUNS = "jobs/runs"
+_UC = "/api/2.1/unity-catalog"
+
+
+def _jobs(method: str, path: str, handler: object) -> list[Route]:
+    return [Route(method, f"/api/{version}/{path}", handler) for version in _VERSIONS]  # type: ignore[arg-type]
+
+
+OWN: tuple[Route, ...] = (
+    Route("GET", "/.well-known/databricks-config", various.facts),
+    Route("POST", "/telemetry-ext", various.telemetry),
+    Route("POST", "/api/2.0/token/create", tokens.create),
+    Route("GET", "/api/2.0/token/list", tokens.list_all),
+    Route("POST", "/api/2.0/token/delete", tokens.delete),
+    Route("POST", "/api/2.0/token-management/on-behalf-of/tokens", tokens.create_on_behalf),
+    *_jobs("POST", "jobs/create", jobs.create),
+    *_jobs("GET", "jobs/get", jobs.get),
+    *_jobs("GET", "jobs/list", jobs.list_jobs),
+    *_jobs("POST", "jobs/update", jobs.update),
+    *_jobs("POST", "jobs/reset", jobs.reset),
+    *_jobs("POST", "jobs/delete", jobs.delete),
+    *_jobs("POST", "jobs/run-now", runs.run_now),
+    *_jobs("POST", f"{_RUNS}/submit", runs.submit),
+    *_jobs("GET", f"{_RUNS}/get", runs.get),
+    *_jobs("GET", f"{_RUNS}/list", runs.list_runs),
+    *_jobs("GET", f"{_RUNS}/get-output", runs.get_output),
+    *_jobs("POST", f"{_RUNS}/cancel", runs.cancel),
+    *_jobs("POST", f"{_RUNS}/cancel-all", runs.cancel_all),
+    *_jobs("POST", f"{_RUNS}/repair", runs.repair),
+    *_jobs("POST", f"{_RUNS}/delete", runs.delete),
+    Route("GET", "/api/2.0/lakeward/logs", runs.log),
+    Route("GET", "/api/2.0/pipelines", pipelines.list_pipelines),
+    Route("POST", "/api/2.0/pipelines", pipelines.create),
+    Route("GET", "/api/2.0/pipelines/{}", pipelines.get),
+    Route("PUT", "/api/2.0/pipelines/{}", pipelines.edit),
+    Route("DELETE", "/api/2.0/pipelines/{}", pipelines.delete),
+    Route("GET", "/api/2.0/pipelines/{}/updates", pipelines.list_updates),
+    Route("POST", "/api/2.0/pipelines/{}/updates", pipelines.start_update),
+    Route("GET", "/api/2.0/pipelines/{}/updates/{}", pipelines.get_update),
+    Route("POST", "/api/2.0/pipelines/{}/stop", pipelines.stop),
+    Route("GET", "/api/2.0/pipelines/{}/events", pipelines.list_events),
+    Route("GET", "/api/2.0/permissions/{}/{}", permissions.read),
+    Route("PUT", "/api/2.0/permissions/{}/{}", permissions.replace),
+    Route("PATCH", "/api/2.0/permissions/{}/{}", permissions.update),
+    Route("GET", "/api/2.0/permissions/{}/{}/permissionLevels", permissions.levels),
+    Route("GET", f"{_UC}/catalogs", catalog.list_catalogs),
+    Route("POST", f"{_UC}/catalogs", catalog.create_catalog),
+    Route("GET", f"{_UC}/catalogs/{{}}", catalog.get_catalog),
+    Route("PATCH", f"{_UC}/catalogs/{{}}", catalog.update_catalog),
+    Route("DELETE", f"{_UC}/catalogs/{{}}", catalog.delete_catalog),
+    Route("GET", f"{_UC}/schemas", catalog.list_schemas),
+    Route("POST", f"{_UC}/schemas", catalog.create_schema),
+    Route("GET", f"{_UC}/schemas/{{}}", catalog.get_schema),
+    Route("PATCH", f"{_UC}/schemas/{{}}", catalog.update_schema),
+    Route("DELETE", f"{_UC}/schemas/{{}}", catalog.delete_schema),
+    Route("GET", f"{_UC}/tables", catalog.list_tables),
+    Route("GET", f"{_UC}/tables/{{}}", catalog.get_table),
+    Route("GET", f"{_UC}/tables/{{}}/exists", catalog.table_exists),
+    Route("GET", f"{_UC}/permissions/*", catalog.grants),
+    Route("PATCH", f"{_UC}/permissions/*", catalog.change_grants),
+    Route("GET", f"{_UC}/effective-permissions/*", catalog.effective_grants),
+    Route("GET", "/api/2.0/sql/warehouses", statements.list_warehouses),
+    Route("GET", "/api/2.0/sql/warehouses/{}", statements.get_warehouse),
+    Route("POST", "/api/2.0/sql/statements", statements.execute),
+    Route("POST", "/api/2.0/sql/statements/", statements.execute),
+    Route("GET", "/api/2.0/sql/statements/{}", statements.get),
+    Route("GET", "/api/2.0/sql/statements/{}/result/chunks/{}", statements.result_chunk),
+    Route("POST", "/api/2.0/sql/statements/{}/cancel", statements.cancel),
+)
+
+ROUTES: tuple[Route, ...] = (*LOCAL, *OWN)
+"""Those that need the state folder alone, and those that need a server."""
+
+TABLE = Table(ROUTES)
+
+OPEN = ("/.well-known/databricks-config",)
+"""What is answered without a token."""
+
+_TESTED: Mapping[str, frozenset[str]] = {}
+
+
+def tested_by(route: Route) -> tuple[str, ...]:
+    """The clients whose suites ask for a route."""
+    name = f"{route.method} {route.path}"
+    return tuple(client for client, asked in _TESTED.items() if name in asked)

@@ -1,0 +1,45 @@
+"""One server a module: starting it takes most of a second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.workspace.asked import declared
+from tests.workspace.server import Server, running
+
+# How clients tell of themselves.
+_AGENTS = {"sdk": "databricks-sdk-py", "legacy": "databricks-cli-", "bundle": "bundle-replay"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running(tmp_path_factory.mktemp("workspace")) as served:
+        yield served
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _asks_for_what_is_declared(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A suite that stands for a client asks for every route that the table says it does."""
+    client = getattr(request.module, "CLIENT", None)
+    options = request.config.option
+    whole = not (options.keyword or any("::" in argument for argument in request.config.args))
+    if client is None or not whole:
+        yield
+        return
+    served: Server = request.getfixturevalue("server")
+    yield
+    asked = {
+        line["route"]
+        for line in served.requests()
+        if line.get("route") and line["status"] == 200 and _AGENTS[client] in line["agent"]
+    }
+    assert asked == declared()[client], f"write these to tests/workspace/asked.json: {sorted(asked)}"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """An empty folder for a server."""
+    return tmp_path
