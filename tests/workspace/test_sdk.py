@@ -135,7 +135,7 @@ def test_a_run_without_a_job_and_its_secret(client: Any, code: Callable[[str], s
     client.secrets.create_scope("vault")
     client.secrets.put_secret("vault", "key", string_value="hunter2")
     code(
-        "import os\nfrom databricks.sdk.runtime import dbutils\nvalue = dbutils.secrets.get('vault', 'key')\n"
+        "import os\nvalue = dbutils.secrets.get('vault', 'key')\n"
         "print(value, len(value), os.environ['FROM_CLUSTER'] == value)\nraise ValueError(value)"
     )
     cluster = compute.ClusterSpec(spark_env_vars={"FROM_CLUSTER": "{{secrets/vault/key}}"})

@@ -1,0 +1,191 @@
+"""What goes wrong with the server and its runs, and what is left afterwards."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lakeward.workspace.log import Log, read_log
+from tests.workspace.server import Server, command, running, started, until
+
+
+def test_a_run_of_a_killed_server_is_an_internal_error_and_its_process_is_gone(root: Path) -> None:
+    first = started(root)
+    job_id = first.job(only="import os, time\nprint('pid', os.getpid(), flush=True)\ntime.sleep(120)")
+    run_id = first.run_now(job_id)
+    log = until(lambda: first.log_of(first.run(run_id)))
+    pid = int(log.split()[1])
+    first.kill()
+    first.stop()
+    until(lambda: not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text())
+    with running(root) as second:
+        assert (second.host, second.token) == (first.host, first.token)
+        state = second.run(run_id)["state"]
+        assert (state["life_cycle_state"], state["result_state"]) == ("INTERNAL_ERROR", "FAILED")
+        assert "server ended while this run was active" in state["state_message"]
+        assert second.get("/api/2.2/jobs/runs/list", active_only="true")["runs"] == []
+        assert second.get("/api/2.2/jobs/get", job_id=job_id)["settings"]["name"] == "story"
+
+
+def test_a_second_server_on_one_folder_refuses_and_names_the_first(server: Server) -> None:
+    process = command(server.root)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 2
+    assert "WORKSPACE_RUNNING" in err and server.host in err and "Traceback" not in err
+    assert "WORKSPACE_RUNNING" in out  # --json prints its object in this case, too
+    assert server.get("/api/2.0/preview/scim/v2/Me")["userName"]
+
+
+@pytest.mark.slow
+def test_a_port_that_is_taken_is_told_and_one_of_the_last_time_is_given_up(root: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        process = command(root, "--port", str(port))
+        _, err = process.communicate(timeout=20)
+        assert process.returncode == 2
+        assert f"[PORT_TAKEN] Port {port} is taken by another program." in err
+        file = root / ".lakeward" / "local" / "workspace" / "connection.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(f'{{"host": "http://127.0.0.1:{port}", "token": "old"}}')
+        with running(root) as server:
+            assert not server.host.endswith(f":{port}")
+            assert server.token != "old"
+
+
+def test_it_listens_on_loopback_alone(server: Server) -> None:
+    port = server.host.rpartition(":")[2]
+    wanted = f":{int(port):04X}"
+    lines = Path("/proc/net/tcp").read_text().splitlines() if Path("/proc/net/tcp").exists() else []
+    listening = [line.split()[1] for line in lines if line.split()[3] == "0A" and wanted in line.split()[1]]
+    assert listening in ([], [f"0100007F{wanted}"])
+
+
+def test_a_full_disk_keeps_half_of_nothing(
+    full_disk: Callable[[int], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = full_disk(1024 * 1024)
+    (tmp_path / ".lakeward").symlink_to(home)
+    with running(tmp_path) as server:
+        server.post("/api/2.0/workspace/mkdirs", {"path": "/in"})
+        path = "/api/2.0/workspace-files/import-file/in%2Ffile.bin"
+        assert server.answer("POST", path, data=b"old").status_code == 200
+        answer = server.answer("POST", f"{path}?overwrite=true", data=os.urandom(3 * 1024 * 1024))
+        assert (answer.status_code, answer.json()["error_code"]) == (507, "IO_ERROR")
+        assert "No space left" in answer.json()["message"]
+        kept = server.answer("GET", "/api/2.0/workspace/export?path=/in/file.bin&direct_download=true")
+        assert kept.content == b"old"
+        assert [file.name for file in (server.state / "workspace" / "in").iterdir()] == ["file.bin"]
+        assert not list((server.state / "server" / "uploads").iterdir())
+
+
+def test_an_upload_that_is_broken_off_leaves_nothing(server: Server) -> None:
+    server.post("/api/2.0/workspace/mkdirs", {"path": "/broken"})
+    port = int(server.host.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port)) as plain:
+        plain.sendall(
+            b"POST /api/2.0/workspace-files/import-file/broken%2Fx HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            + f"Authorization: Bearer {server.token}\r\nContent-Length: 1000\r\n\r\nhalf".encode()
+        )
+    uploads = server.state / "server" / "uploads"
+    until(lambda: any("broken" in line["path"] and line["status"] == 400 for line in server.requests()))
+    assert not list(uploads.iterdir())
+    assert not list((server.state / "workspace" / "broken").iterdir())
+
+
+def test_a_task_that_kills_its_process_fails_with_its_last_lines(server: Server) -> None:
+    code = "import os, signal\nprint('last words', flush=True)\nos.kill(os.getpid(), signal.SIGKILL)"
+    run = server.ended(server.run_now(server.job(only=code)))
+    assert run["state"]["result_state"] == "FAILED"
+    output = server.get("/api/2.2/jobs/runs/get-output", run_id=run["tasks"][0]["run_id"])
+    assert "SIGKILL" in output["error"] and "last words" in output["error"]
+
+
+@pytest.mark.slow
+def test_a_run_that_takes_too_long_is_ended_with_all_that_it_started(server: Server) -> None:
+    code = (
+        "import signal, subprocess, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "child = subprocess.Popen(['sleep', '120'])\nprint(child.pid, flush=True)\ntime.sleep(120)"
+    )
+    job_id = server.job(only=code)
+    server.post("/api/2.2/jobs/update", {"job_id": job_id, "new_settings": {"timeout_seconds": 2}})
+    run = server.ended(server.run_now(job_id))
+    assert run["state"]["result_state"] == "TIMEDOUT"
+    child = int(server.log_of(run))
+    until(lambda: not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text())
+
+
+def test_a_job_that_cannot_run_says_what_is_wrong_with_it(server: Server) -> None:
+    task = {"task_key": "a", "spark_python_task": {"python_file": "/Workspace/nowhere.py"}}
+    job_id = server.post("/api/2.2/jobs/create", {"name": "broken", "tasks": [task]})["job_id"]
+    run = server.ended(server.run_now(job_id))
+    assert run["state"]["life_cycle_state"] == "INTERNAL_ERROR"
+    assert "nowhere.py" in run["state"]["state_message"]
+
+
+def test_fifty_clients_at_once_are_all_answered(server: Server) -> None:
+    run_id = server.run_now(server.job(only="pass"))
+    server.ended(run_id)
+    failures: list[object] = []
+
+    def poll() -> None:
+        import requests
+
+        with requests.Session() as session:
+            for _ in range(4):
+                answer = session.get(
+                    f"{server.host}/api/2.2/jobs/runs/get?run_id={run_id}",
+                    headers={"Authorization": f"Bearer {server.token}"},
+                    timeout=30,
+                )
+                if answer.status_code != 200 or answer.json()["run_id"] != run_id:
+                    failures.append(answer.text)
+
+    threads = [threading.Thread(target=poll) for _ in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_a_log_is_cut_where_it_has_no_end_and_takes_any_bytes(tmp_path: Path) -> None:
+    log = Log(tmp_path, "\x1emark ", lambda text: text.replace("s3cret", "[REDACTED]"), most=1000)
+    log.take(b"before\n\x1emark a\nbin \xff\x00 s3c")
+    log.take(b"ret\n" + b"x" * 5000 + b"\n")
+    log.take(b"more\n\x1emark b\nunended")
+    log.finish()
+    assert read_log(tmp_path, "")[0] == "before\n"
+    text, end, more = read_log(tmp_path, "a")
+    assert text.startswith("bin \ufffd\x00 [REDACTED]\n\n… cut here")
+    assert not more and end == (tmp_path / "task-a.log").stat().st_size
+    assert read_log(tmp_path, "b")[0] == "unended"
+    assert read_log(tmp_path, "a", offset=4, most=3)[2] is True
+
+
+@pytest.mark.slow
+def test_a_server_that_is_told_to_end_ends_its_runs(root: Path) -> None:
+    server = started(root)
+    job_id = server.job(only="import time\nprint('begun', flush=True)\ntime.sleep(120)")
+    run_id = server.run_now(job_id)
+    until(lambda: server.log_of(server.run(run_id)))
+    server.process.send_signal(signal.SIGINT)
+    begun = time.monotonic()
+    try:
+        assert server.process.wait(20) in (0, 130)
+    except subprocess.TimeoutExpired:  # pragma: no cover
+        server.kill()
+        raise
+    assert time.monotonic() - begun < 15
+    server.stop()
+    with running(root) as again:
+        assert again.run(run_id)["state"]["result_state"] in ("CANCELED", "FAILED")
