@@ -68,6 +68,7 @@ def test_quotes_are_read_as_spark_reads_them(tmp_path: Path, line: str, expected
     assert [row["a"], row["b"]] == expected
 
 
+@pytest.mark.rule("4.5.2", "4.5.3")
 def test_rows_of_another_width(tmp_path: Path) -> None:
     path = written(tmp_path, "a,b\n1,2\n3\n4,5,6\n")
     options = {"cf_format": "csv", "header": True}
@@ -81,16 +82,26 @@ def test_rows_of_another_width(tmp_path: Path) -> None:
         rows_of([path], schema_of(a="integer", b="integer"), mode="FAILFAST", **options)
 
 
+@pytest.mark.rule("4.1.3")
 def test_an_unnamed_column_is_rescued_by_its_place_and_a_bad_number_as_its_text(tmp_path: Path) -> None:
     path = written(tmp_path, ",price\n61488,$100.00\n")
     row = rows_of([path], schema_of(price="double"), rescued="_r", cf_format="csv", header=True)[0]
     assert json.loads(row["_r"]) == {"_c0": "61488", "price": "$100.00", "_file_path": f"file:{path}"}
 
 
+@pytest.mark.rule("7.5")
 def test_without_a_header_columns_go_by_place_and_surplus_ones_are_rescued(tmp_path: Path) -> None:
     path = written(tmp_path, "1,x,more\n")
     row = rows_of([path], schema_of(a="integer", b="string"), rescued="_r", cf_format="csv")[0]
     assert (row["a"], row["b"], json.loads(row["_r"])["_c2"]) == (1, "x", "more")
+
+
+@pytest.mark.rule("4.5.2", "7.5")
+def test_the_first_row_of_a_file_without_a_header_sets_its_width(tmp_path: Path) -> None:
+    path = written(tmp_path, "1,x,more\n2,y\n")
+    schema = schema_of(a="integer", b="string", _corrupt_record="string")
+    rows = rows_of([path], schema, rescued="_r", cf_format="csv")
+    assert [(row["a"], row["_corrupt_record"]) for row in rows] == [(1, None), (2, "2,y")]
 
 
 def test_lines_skipped_commented_split_and_trimmed(tmp_path: Path) -> None:

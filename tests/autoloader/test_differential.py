@@ -135,3 +135,25 @@ def test_real_wearables_files(spark, data: Path) -> None:
         df = spark.read.json(str(path))
         expected = [row.asDict(recursive=True) for row in df.collect()]
         assert rows_of([path], df.schema) == expected
+
+
+@pytest.mark.rule("1.5")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{\n "a": 1,\n "b": {"x": [1,\n 2]}\n}\n',
+        '[\n{"a": 1},\n{"b": null}\n]',
+        '{"a": 1} {"a": 2}',
+        '{"a":\n',
+        "5",
+        "",
+    ],
+)
+def test_documents_over_several_lines(spark, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    reader = spark.read.schema("a int, b struct<x:array<int>>, _corrupt_record string").option(
+        "multiLine", True
+    )
+    expected = [row.asDict(recursive=True) for row in reader.json(str(path)).cache().collect()]
+    assert rows_of([path], reader.json(str(path)).schema, multiLine=True) == expected

@@ -23,6 +23,7 @@ from lakeward.session.paths import PathMap
 NAMES = Names(PathMap(()))
 
 
+@pytest.mark.rule("7.4")
 @pytest.mark.parametrize(
     ("pattern", "path", "lenient", "strict"),
     [

@@ -41,6 +41,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
+@pytest.mark.rule("4.2")
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(RECORDS)
 def test_columns_and_rescued_data_rebuild_every_record(tmp_path: Path, records: list[dict[str, Any]]) -> None:
@@ -104,6 +105,7 @@ def test_lines_are_read_as_spark_reads_them(tmp_path: Path, line: str, expected:
 BROKEN = '{"a":1}\n{"a":\n5\n{"a":2}\n'
 
 
+@pytest.mark.rule("4.5.2", "4.5.3")
 def test_broken_lines_are_kept_dropped_or_fatal(tmp_path: Path) -> None:
     path = written(tmp_path, BROKEN)
     kept = rows_of([path], schema_of(a="integer", _corrupt_record="string"))
@@ -118,6 +120,7 @@ def test_broken_lines_are_kept_dropped_or_fatal(tmp_path: Path) -> None:
         rows_of([path], schema_of(a="integer"), mode="FAILFAST")
 
 
+@pytest.mark.rule("4.5.1", "4.5.6")
 def test_a_value_of_another_type_is_malformed_only_where_nothing_rescues_it(tmp_path: Path) -> None:
     path = written(tmp_path, '{"a":"x"}\n{"a":1}\n')
     assert [row["a"] for row in rows_of([path], schema_of(a="integer"), mode="DROPMALFORMED")] == [1]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from lakeward.autoloader.options import OPTIONS, Options, as_markdown, check, declared, warnings_of
+from lakeward.autoloader.options.declared import FORMATS
 from lakeward.autoloader.options.values import as_bytes, as_interval
 from lakeward.errors import CloudFilesError
 
@@ -24,30 +26,69 @@ def condition(given_schema: bool = True, **options: str) -> str | None:
     return None
 
 
-def test_every_option_of_the_specification_is_declared() -> None:
-    common = """
-        format schemaLocation inferColumnTypes schemaHints schemaEvolutionMode partitionColumns
-        includeExistingFiles allowOverwrites maxFilesPerTrigger maxBytesPerTrigger maxFileAge
-        cleanSource cleanSource.retentionDuration cleanSource.moveDestination
-        cleanSource.waitForCompletion backfillInterval useStrictGlobber validateOptions
-        useIncrementalListing listOnStart useNotifications useManagedFileEvents fetchParallelism
-        pathRewrites restrictNotificationSetupToSameAWSAccountId region roleArn roleExternalId
-        roleSessionName stsEndpoint awsAccessKey awsSecretKey resourceGroup subscriptionId
-        tenantId clientId clientSecret connectionString projectId client clientEmail privateKey
-        privateKeyId queueUrl queueName subscription rescuedDataColumn inferSchema
-    """
-    plain = """
-        databricks.serviceCredential pathGlobFilter fileNamePattern modifiedAfter modifiedBefore
-        recursiveFileLookup ignoreCorruptFiles ignoreMissingFiles ignoredPathSegmentRegex
-        rescuedDataColumn readerCaseSensitive header mergeSchema enforceSchema skipRows
-        maxCharsPerColumn maxColumns unescapedQuoteHandling preferDate charToEscapeQuoteEscaping
-        parserCaseSensitive inferTimestamp prefersDecimal primitivesAsString dropFieldIfAllNull
-        allowSingleQuotes allowNonNumericNumbers badRecordsPath mode columnNameOfCorruptRecord
-        multiLine dateFormat timestampFormat timeZone locale encoding charset lineSep
-        singleVariantColumn rowTag datetimeRebaseMode int96RebaseMode avroSchema wholeText
-    """
-    keys = [f"cloudFiles.{key}" for key in common.split()] + plain.split()
-    assert [key for key in keys if declared(key) is None] == []
+# Name, default and verdict of every option that the documentation lists (spec §1.2–§1.5): supported, warns
+# once, refused. A dash is no default. `cleanSource` and what belongs to it are the state room's.
+PREFIXED = """
+format - supported            | schemaLocation - supported        | inferColumnTypes false supported
+schemaHints - supported       | schemaEvolutionMode - supported   | partitionColumns - supported
+includeExistingFiles true supported | allowOverwrites false supported | maxFilesPerTrigger 1000 supported
+maxBytesPerTrigger - supported | useStrictGlobber false supported | validateOptions true supported
+backfillInterval - accepted   | useIncrementalListing auto accepted | listOnStart - accepted
+useNotifications false accepted | useManagedFileEvents false accepted | fetchParallelism 1 accepted
+resourceTag - accepted        | pathRewrites - accepted
+restrictNotificationSetupToSameAWSAccountId false accepted
+region - accepted             | roleArn - accepted                | roleExternalId - accepted
+roleSessionName - accepted    | stsEndpoint - accepted            | awsAccessKey - accepted
+awsSecretKey - accepted       | resourceGroup - accepted          | subscriptionId - accepted
+tenantId - accepted           | clientId - accepted               | clientSecret - accepted
+connectionString - accepted   | projectId - accepted              | client - accepted
+clientEmail - accepted        | privateKey - accepted             | privateKeyId - accepted
+queueUrl - accepted           | queueName - accepted              | subscription - accepted
+rescuedDataColumn - supported | inferSchema - accepted
+"""
+PLAIN = """
+databricks.serviceCredential - accepted | pathGlobFilter - supported | fileNamePattern - supported
+modifiedAfter - supported     | modifiedBefore - supported        | recursiveFileLookup false supported
+ignoreCorruptFiles false supported | ignoreMissingFiles false supported
+ignoredPathSegmentRegex ^[._] supported | rescuedDataColumn - supported | readerCaseSensitive true supported
+header - supported            | mergeSchema - accepted            | enforceSchema - accepted
+skipRows 0 supported          | maxCharsPerColumn -1 accepted     | maxColumns 20480 accepted
+unescapedQuoteHandling STOP_AT_DELIMITER accepted | preferDate true supported
+charToEscapeQuoteEscaping - accepted | parserCaseSensitive - accepted
+inferTimestamp false supported | prefersDecimal false supported   | primitivesAsString false supported
+dropFieldIfAllNull false supported | allowSingleQuotes true supported | allowNonNumericNumbers true supported
+badRecordsPath - supported    | mode PERMISSIVE supported
+columnNameOfCorruptRecord _corrupt_record supported | multiLine false supported
+dateFormat - supported        | timestampFormat - supported       | timeZone - supported
+locale en-US accepted         | encoding UTF-8 supported          | charset - supported
+lineSep - supported           | singleVariantColumn - supported   | rowTag - supported
+attributePrefix _ supported   | valueTag _VALUE supported         | rowValidationXSDPath - refused
+samplingRatio 1.0 accepted    | excludeAttribute false supported  | ignoreNamespace false supported
+datetimeRebaseMode - accepted | int96RebaseMode - accepted        | avroSchema - supported
+wholeText false supported
+"""
+STATE = """
+maxFileAge cleanSource cleanSource.retentionDuration cleanSource.moveDestination cleanSource.waitForCompletion
+"""
+
+
+def listed(text: str, prefix: str = "") -> list[tuple[str, str | None, str]]:
+    rows = [cell.split() for line in text.strip().splitlines() for cell in line.split("|")]
+    return [(prefix + key, None if default == "-" else default, verdict) for key, default, verdict in rows]
+
+
+@pytest.mark.rule("1.2", "1.3", "1.4", "1.5")
+@pytest.mark.parametrize(("key", "default", "verdict"), [*listed(PREFIXED, "cloudFiles."), *listed(PLAIN)])
+def test_every_option_of_the_specification_has_its_default_and_its_verdict(
+    key: str, default: str | None, verdict: str
+) -> None:
+    row = declared(key.upper())
+    assert row is not None
+    assert (row.key, row.default, row.verdict) == (key, default, verdict)
+
+
+def test_options_of_the_state_are_declared_and_no_key_twice() -> None:
+    assert [key for key in STATE.split() if declared(f"cloudFiles.{key}") is None] == []
     assert declared("CLOUDFILES.RESOURCETAG.team") is declared("cloudFiles.resourceTag")
     assert len({option.key.lower() for option in OPTIONS}) == len(OPTIONS)
 
@@ -58,6 +99,7 @@ def test_defaults_are_values_of_their_own_kind() -> None:
             Options.of({}).value(option.key)
 
 
+@pytest.mark.rule("1.1.2", "1.1.3", "1.1.6", "1.1.8")
 @pytest.mark.parametrize(
     "key", ["pathGlobFilter", "fileNamePattern", "readerCaseSensitive", "caseSensitive", "checkpointLocation"]
 )
@@ -70,8 +112,25 @@ def test_unknown_prefixed_keys_are_refused_lower_cased_and_only_with_validation(
     )
 
 
+@pytest.mark.rule("1.1.3")
 def test_unprefixed_unknown_keys_pass() -> None:
     assert condition(whatever="1") is None
+
+
+@pytest.mark.rule("1.1.5")
+@pytest.mark.parametrize("name", FORMATS)
+def test_known_keys_do_not_depend_on_the_format(name: str) -> None:
+    """An option of another format is no error, an unknown key is one with every format."""
+    assert condition(cf_format=name, rowTag="r", skipRows="1", wholeText="true") is None
+    assert condition(cf_format=name, rowTag="r", cf_odd="1") == "CF_UNKNOWN_OPTION_KEYS_ERROR"
+
+
+@pytest.mark.rule("1.1.7")
+def test_two_prefixed_keys_of_the_platforms_own_repositories_are_known() -> None:
+    options = Options.of({**JSON, "cloudFiles.rescuedDataColumn": "r", "cloudFiles.inferSchema": "true"})
+    check(options, given_schema=True)
+    assert (options.rescued_column, options.infer_types) == ("r", True)
+    assert [text.split()[1] for text in warnings_of(options)] == ["cloudFiles.inferSchema"]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +138,12 @@ def test_unprefixed_unknown_keys_pass() -> None:
     [
         ({"cf_schemaEvolutionMode": "ADDNEWCOLUMNS"}, "CF_ADD_NEW_NOT_SUPPORTED"),
         ({"cf_schemaEvolutionMode": "odd"}, "CF_INVALID_SCHEMA_EVOLUTION_MODE"),
-        ({"cf_format": "orc"}, "CF_UNSUPPORTED_FORMAT"),
+        ({"cf_format": "orc"}, None),
+        ({"cf_format": "BINARYfile"}, None),
+        ({"cf_format": "xml"}, "XML_ROW_TAG_MISSING"),
+        ({"cf_format": "text", "cf_schemaEvolutionMode": "rescue"}, "CF_UNSUPPORTED_SCHEMA_EVOLUTION_MODE"),
+        ({"cf_format": "binaryFile", "cf_schemaEvolutionMode": "none"}, None),
+        ({"cf_format": "xml", "rowTag": "r", "rowValidationXSDPath": "/x.xsd"}, "CF_UNSUPPORTED_OPTION"),
         ({"cf_format": "excel"}, "CF_INVALID_OPTION_VALUE"),
         ({"cf_cleanSource": "DELETE"}, "CF_UNSUPPORTED_OPTION"),
         ({"cf_cleanSource": "off"}, None),
@@ -89,6 +153,43 @@ def test_unprefixed_unknown_keys_pass() -> None:
 )
 def test_what_is_refused(options: dict[str, str], expected: str | None) -> None:
     assert condition(**options) == expected
+
+
+AUTH = {"cf_clientSecret": "hunter2", "cf_tenantId": "t"}
+MANAGED = "CF_INVALID_MANAGED_FILE_EVENTS_OPTION_KEYS"
+
+
+@pytest.mark.rule("1.3")
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (AUTH, "CF_AMBIGUOUS_AUTH_OPTIONS_ERROR"),
+        ({**AUTH, "cf_useNotifications": "true"}, None),
+        ({**AUTH, "cf_useManagedFileEvents": "true"}, None),
+        ({**AUTH, "cf_validateOptions": "false"}, None),
+        (
+            {"cf_useNotifications": "true", "cf_useIncrementalListing": "true"},
+            "CF_AMBIGUOUS_INCREMENTAL_LISTING_MODE_ERROR",
+        ),
+        ({"cf_useNotifications": "true", "cf_useIncrementalListing": "false"}, None),
+        ({"cf_useManagedFileEvents": "true", "cf_backfillInterval": "1 day"}, MANAGED),
+        ({"cf_useManagedFileEvents": "true", "cf_resourceTag.team": "x"}, MANAGED),
+        (
+            {"cf_cleanSource": "DELETE", "cf_allowOverwrites": "true"},
+            "CF_CLEAN_SOURCE_ALLOW_OVERWRITES_BOTH_ON",
+        ),
+    ],
+)
+def test_options_that_are_refused_together(options: dict[str, str], expected: str | None) -> None:
+    assert condition(**options) == expected
+
+
+@pytest.mark.rule("1.3")
+def test_the_error_for_credentials_names_the_keys_and_no_value() -> None:
+    with pytest.raises(CloudFilesError) as error:
+        check(Options.of({**JSON, "cloudFiles.clientSecret": "hunter2"}), given_schema=True)
+    assert "cloudFiles.clientSecret" in str(error.value)
+    assert "hunter2" not in str(error.value)
 
 
 def test_a_format_is_required() -> None:
@@ -120,18 +221,24 @@ def test_sizes_and_intervals() -> None:
 
 
 def test_credentials_do_not_leave_the_process_that_was_given_them() -> None:
-    options = Options.of({**JSON, "cloudFiles.clientSecret": "hunter2", "cloudFiles.maxFilesPerTrigger": "5"})
+    secrets = {"cloudFiles.clientSecret": "hunter2", "fs.s3a.secret.key": "hunter2"}
+    options = Options.of({**JSON, **secrets, "cloudFiles.maxFilesPerTrigger": "5"})
     kept = options.without_secrets()
     assert "hunter2" not in str(kept)
     assert kept.max_files == 5
     assert warnings_of(kept) == warnings_of(options)
 
 
-def test_the_documented_table_has_a_row_for_every_option() -> None:
-    lines = as_markdown().splitlines()
-    assert len(lines) == len(OPTIONS) + 2
-    assert (
-        "| `cloudFiles.maxFilesPerTrigger` | int | `1000` | all | supported | hard limit of a batch |"
-        in lines
-    )
-    assert {line.count(" | ") for line in lines[2:]} == {5}
+PAGE = Path(__file__).parents[2] / "docs" / "auto-loader-options.md"
+
+
+def test_the_page_of_options_is_the_table() -> None:
+    """`python -m lakeward.autoloader.options > docs/auto-loader-options.md` writes it."""
+    assert PAGE.read_text(encoding="utf-8") == as_markdown()
+
+
+@pytest.mark.rule("3.4")
+@pytest.mark.parametrize(("value", "expected"), [("false", "CF_UNSUPPORTED_OPTION"), ("true", None)])
+def test_types_that_widen_need_exact_numbers(value: str, expected: str | None) -> None:
+    mode = {"cf_schemaEvolutionMode": "addNewColumnsWithTypeWidening"}
+    assert condition(given_schema=False, prefersDecimal=value, **mode) == expected

@@ -43,6 +43,7 @@ def hinted(schema: StructType, text: str) -> str:
     return apply_hints(schema, parse_hints(text, lambda name: TYPES[name])).simpleString()
 
 
+@pytest.mark.rule("2.3.5")
 def test_the_worked_example_of_schema_hints() -> None:
     user = schema_of(id="string", name="string", dob="string")
     inferred_schema = schema_of(date="string", quantity="integer")
@@ -56,6 +57,7 @@ def test_the_worked_example_of_schema_hints() -> None:
     )
 
 
+@pytest.mark.rule("2.3.4")
 def test_hints_inside_arrays_and_maps() -> None:
     schema = StructType().add("l", ArrayType(StringType())).add("u", ArrayType(schema_of(id="string")))
     schema = schema.add("m", MapType(StringType(), StringType())).add("p", "string")
@@ -63,6 +65,7 @@ def test_hints_inside_arrays_and_maps() -> None:
     assert hinted(schema, text) == "struct<l:array<int>,u:array<struct<id:int>>,m:map<int,date>,p:array<int>>"
 
 
+@pytest.mark.rule("2.3.8")
 @pytest.mark.parametrize(
     ("text", "condition"),
     [("a INT, a DATE", "CF_INVALID_SCHEMA_HINTS_OPTION"), ("a", "CF_INVALID_SCHEMA_HINTS_OPTION"),
@@ -73,6 +76,7 @@ def test_hints_that_cannot_be_used(text: str, condition: str) -> None:
         hinted(StructType().add("m", MapType(StringType(), StringType())), text)
 
 
+@pytest.mark.rule("3.4")
 @pytest.mark.parametrize(
     ("stored", "found", "expected"),
     [
@@ -99,6 +103,7 @@ def test_what_has_nothing_in_common_is_a_string() -> None:
     assert inferred(schema_of(b="long"), schema_of(a="string")).simpleString() == "struct<a:string,b:bigint>"
 
 
+@pytest.mark.rule("3.2.5")
 def test_new_columns_go_to_the_end_and_old_ones_keep_place_and_type() -> None:
     grown = appended(schema_of(z="long", a="string"), schema_of(A="long", m="long", z="string"), widen=True)
     assert grown.simpleString() == "struct<z:bigint,a:string,m:bigint>"
@@ -111,6 +116,7 @@ def infer(folder: Path, text: str, **options: str) -> str:
     return infer_files([FileStatus("file:/f", str(path), 1, 1)], parsed).simpleString()
 
 
+@pytest.mark.rule("2.2", "2.2.11")
 def test_json_types_are_sparks_when_asked(tmp_path: Path) -> None:
     text = (
         '{"b":1,"a":1.5,"c":{"y":1,"x":null},"d":[1,2.5],"e":[],"f":null,"g":123456789012345678901,"h":true,"j":{}}\n'
@@ -123,6 +129,7 @@ def test_json_types_are_sparks_when_asked(tmp_path: Path) -> None:
     assert infer(tmp_path, '{"B":1,"a":2}\n{"b":3}\n', cf_format="json") == "struct<B:string,a:string>"
 
 
+@pytest.mark.rule("2.2")
 def test_csv_types_are_sparks_when_asked(tmp_path: Path) -> None:
     text = (
         "a,b,c,d,e,f,g,h,i\n1,1.5,x,2024-01-01,2024-01-01T10:00:00,true,2147483648,,9223372036854775808\n"
@@ -134,17 +141,20 @@ def test_csv_types_are_sparks_when_asked(tmp_path: Path) -> None:
     assert infer(tmp_path, "1,x\n", cf_format="csv", header="false") == "struct<_c0:string,_c1:string>"
 
 
+@pytest.mark.rule("2.1.7")
 def test_a_sample_that_says_nothing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CloudFilesError, match="CF_FAILED_TO_INFER_SCHEMA"):
         infer(tmp_path, "no json\n", cf_format="json")
 
 
+@pytest.mark.rule("2.1.2")
 def test_the_sample_is_the_newest_files_up_to_both_limits() -> None:
     files = [FileStatus(str(n), str(n), 10, n) for n in range(5)]
     assert [s.key for s in sample(files, max_files=3, max_bytes=100)] == ["2", "3", "4"]
     assert [s.key for s in sample(files, max_files=9, max_bytes=20)] == ["3", "4"]
 
 
+@pytest.mark.rule("2.4.1", "2.4.3")
 def test_versions_only_grow_and_the_first_writer_wins(tmp_path: Path) -> None:
     first, second = SchemaStore(str(tmp_path)), SchemaStore(str(tmp_path))
     assert first.latest() is None
@@ -164,6 +174,7 @@ def test_a_damaged_version_is_named(tmp_path: Path) -> None:
         SchemaStore(str(tmp_path)).latest()
 
 
+@pytest.mark.rule("5.2.1", "5.2.3", "5.2.4")
 def test_partition_columns_by_layout_by_option_and_not_at_all() -> None:
     paths = ["/y=2024/k=a/f", "/y=2025/k=2/f"]
     json = {"cloudFiles.format": "json"}
@@ -175,4 +186,21 @@ def test_partition_columns_by_layout_by_option_and_not_at_all() -> None:
     assert (
         partition_schema(paths, Options.of(json), schema_of(a="long", y="string")).simpleString()
         == "struct<y:string>"
+    )
+
+
+@pytest.mark.rule("1.5")
+def test_options_of_json_inference(tmp_path: Path) -> None:
+    typed = {"cf_format": "json", "cf_inferColumnTypes": "true"}
+    text = '{"a":1.10,"b":0.001,"c":1e3,"d":12345678901234567890,"t":"2024-01-01T10:00:00Z","n":null}\n'
+    assert infer(tmp_path, text, prefersDecimal="true", **typed) == (
+        "struct<a:decimal(3,2),b:decimal(3,3),c:double,d:decimal(20,0),n:string,t:string>"
+    )
+    dropped = infer(tmp_path, text, inferTimestamp="true", dropFieldIfAllNull="true", **typed)
+    assert dropped == "struct<a:double,b:double,c:double,d:decimal(20,0),t:timestamp>"
+    strings = infer(tmp_path, text, primitivesAsString="true", **typed)
+    assert strings == "struct<a:string,b:string,c:string,d:string,n:string,t:string>"
+    assert (
+        infer(tmp_path, '{"a":1,"n":null}\n', cf_format="json", dropFieldIfAllNull="true")
+        == "struct<a:string>"
     )

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from lakeward.errors import CloudFilesError
 
 
+@pytest.mark.rule("2.2", "2.2.10", "2.2.12", "4.3.1")
 def test_json_columns_are_strings_as_written_in_alphabetical_order(landing) -> None:
     landing.put("a.json", text='{"b": 1.10, "a": {"x": [1, 2.50]}, "c": "t", "d": true, "e": null}\n')
     df = landing.stream()
@@ -21,6 +22,7 @@ def test_json_columns_are_strings_as_written_in_alphabetical_order(landing) -> N
     assert landing.rows() == [('{"x": [1, 2.50]}', "1.10", "t", "true", None, None)]
 
 
+@pytest.mark.rule("2.3.1", "2.3.3", "2.3.5")
 def test_types_are_inferred_when_asked_and_hints_win(landing) -> None:
     landing.put("a.json", {"n": 1, "d": "2024-01-02", "u": {"id": 1, "dob": "2024-01-02"}, "p": {"k": "v"}})
     hints = "d DATE, u.dob DATE, p MAP<STRING,STRING>, t TIMESTAMP"
@@ -39,6 +41,7 @@ def test_types_are_inferred_when_asked_and_hints_win(landing) -> None:
     )
 
 
+@pytest.mark.rule("3.2.4", "3.2.5", "3.2.6", "3.2.7", "3.3.1", "3.3.2", "3.3.3", "2.4.1", "3.2.9", "2.1.1")
 def test_a_new_column_stops_the_stream_once_and_then_is_there_at_the_end(landing) -> None:
     landing.put("a.json", {"m": 1})
     landing.ingest(landing.stream())
@@ -58,12 +61,16 @@ def test_a_new_column_stops_the_stream_once_and_then_is_there_at_the_end(landing
     assert error.value.getSqlState() == "KD003"
     assert landing.rows("m") == [("1",)]
     assert landing.schema_versions() == ["0", "1"]
+    with pytest.raises(StreamingQueryException, match="UNKNOWN_FIELD_EXCEPTION"):
+        landing.ingest(df)
+    assert landing.schema_versions() == ["0", "1"]
     restarted = landing.stream()
     assert restarted.columns == ["m", "a", "b", "_rescued_data"]
     landing.ingest(restarted)
     assert landing.rows("m", "a", "b") == [("1", None, None), ("2", None, "x"), ("3", "y", None)]
 
 
+@pytest.mark.rule("3.3.1", "7.11")
 def test_the_restart_loop_of_the_official_demo_ends(landing) -> None:
     landing.put("a.json", {"a": 1})
     landing.put("b.json", {"a": 1})
@@ -82,6 +89,7 @@ def test_the_restart_loop_of_the_official_demo_ends(landing) -> None:
     assert landing.rows("a", "b") == [("1", None), ("1", None), ("2", "1")]
 
 
+@pytest.mark.rule("3.1", "3.3.2")
 def test_fail_on_new_columns_keeps_failing_and_changes_nothing(landing) -> None:
     landing.put("a.json", {"a": 1})
     options = {"cf_schemaEvolutionMode": "failOnNewColumns"}
@@ -95,6 +103,7 @@ def test_fail_on_new_columns_keeps_failing_and_changes_nothing(landing) -> None:
     assert landing.rows("a", "b") == [("1", None), ("2", "1")]
 
 
+@pytest.mark.rule("3.1", "4.1.4", "4.1.5")
 def test_rescue_mode_never_fails_and_loses_nothing(landing) -> None:
     landing.put("a.json", {"quantity": 1, "status": "x"})
     options = {"cf_schemaEvolutionMode": "rescue", "cf_inferColumnTypes": True}
@@ -112,6 +121,7 @@ def test_rescue_mode_never_fails_and_loses_nothing(landing) -> None:
     assert list(json.loads(row._rescued_data))[-1] == "_file_path"
 
 
+@pytest.mark.rule("3.1", "4.3.3", "4.3.4")
 def test_a_given_schema_drops_unknown_fields_unless_they_are_to_be_rescued(landing) -> None:
     landing.put("a.json", {"a": 1, "z": 2})
     landing.ingest(landing.stream("a int"))
@@ -121,6 +131,7 @@ def test_a_given_schema_drops_unknown_fields_unless_they_are_to_be_rescued(landi
     assert f'{{"z":2,"_file_path":"file:{landing.folder}/b.json"}}' in [row[1] for row in landing.rows()]
 
 
+@pytest.mark.rule("4.5.3")
 def test_a_broken_line_stands_in_its_column_and_nothing_else(landing) -> None:
     landing.put("a.json", text='{"a":1}\n{"a":\n{"a":"x"}\n')
     schema = "a int, _corrupt_record string"
@@ -128,6 +139,7 @@ def test_a_broken_line_stands_in_its_column_and_nothing_else(landing) -> None:
     assert landing.rows() == sorted([(1, None), (None, '{"a":'), (None, '{"a":"x"}')], key=repr)
 
 
+@pytest.mark.rule("3.4", "3.2.8")
 def test_csv_goes_by_name_whatever_the_order_and_types_widen(landing) -> None:
     landing.put("a.csv", text="id,quantity\n1,2\n2,5\n")
     options = {
@@ -152,6 +164,7 @@ def test_csv_goes_by_name_whatever_the_order_and_types_widen(landing) -> None:
     assert [row[0] for row in landing.rows("_rescued_data") if row[0]] == [rescued]
 
 
+@pytest.mark.rule("2.2.10", "2.3.6")
 def test_parquet_keeps_its_types_and_rescues_what_a_hint_contradicts(landing) -> None:
     table = pa.table({"VendorID": pa.array([1, 2], pa.int32()), "fare": [1.5, 2.5]})
     pq.write_table(table, landing.folder / "a.parquet")
@@ -165,6 +178,7 @@ def test_parquet_keeps_its_types_and_rescues_what_a_hint_contradicts(landing) ->
     ]
 
 
+@pytest.mark.rule("1.1.4", "2.1.5", "2.3.8", "3.2.1", "3.2.2")
 @pytest.mark.parametrize(
     ("condition", "options", "schema"),
     [
@@ -187,6 +201,7 @@ def test_wrong_options_say_so_before_anything_runs(landing, condition, options, 
     assert f"[{condition}]" in str(error.value)
 
 
+@pytest.mark.rule("2.1.9")
 def test_batch_use_missing_paths_and_broken_files_have_their_own_errors(landing) -> None:
     with pytest.raises(CloudFilesError, match="CF_INCORRECT_BATCH_USAGE"):
         landing.spark.read.format("cloudFiles").load(str(landing.folder))
@@ -206,6 +221,7 @@ def test_an_empty_folder_with_a_schema_is_an_empty_stream(landing) -> None:
     assert landing.rows() == []
 
 
+@pytest.mark.rule("2.3.7", "3.4")
 def test_json_types_widen_even_beside_words_and_a_hint_pins_them(landing) -> None:
     options = {"cf_inferColumnTypes": True, "cf_schemaEvolutionMode": "addNewColumnsWithTypeWidening"}
     hints = {"cf_schemaHints": "pinned INT, n INT"}
@@ -220,3 +236,48 @@ def test_json_types_widen_even_beside_words_and_a_hint_pins_them(landing) -> Non
         ["n"],
         ["n", "pinned", "wide"],
     ]
+
+
+@pytest.mark.rule("4.3.2", "4.3.5", "4.5.4", "1.1.9", "5.1")
+def test_columns_of_a_given_schema(landing) -> None:
+    """Nothing is run: what `load` gives."""
+    assert landing.stream("a int", rescuedDataColumn="r").columns == ["a", "r"]
+    assert landing.stream("r string, a int", rescuedDataColumn="r").columns == ["r", "a"]
+    assert landing.stream("a int, _metadata string").select("_metadata").dtypes == [("_metadata", "string")]
+    landing.put("a.json", {"a": 1})
+    hinted = landing.stream(cf_schemaHints="_corrupt_record string, n int")
+    assert hinted.dtypes == [
+        ("a", "string"),
+        ("_corrupt_record", "string"),
+        ("n", "int"),
+        ("_rescued_data", "string"),
+    ]
+
+
+@pytest.mark.rule("3.2.8")
+def test_a_table_grows_only_when_the_writer_merges_schemas(landing) -> None:
+    landing.put("a.json", {"a": 1})
+    landing.ingest(landing.stream())
+    landing.put("b.json", {"a": 2, "b": 1})
+    with pytest.raises(StreamingQueryException, match="UNKNOWN_FIELD_EXCEPTION"):
+        landing.ingest(landing.stream())
+    query = landing.stream().writeStream.option("checkpointLocation", str(landing.checkpoint))
+    with pytest.raises(StreamingQueryException, match=r"DELTA_METADATA_MISMATCH|schema mismatch"):
+        query.trigger(availableNow=True).toTable(landing.table).awaitTermination()
+    assert landing.rows() == [("1", None)]
+
+
+@pytest.mark.rule("1.3")
+def test_credentials_stand_in_no_plan(landing) -> None:
+    secrets = {"cf_clientSecret": "hunter2", "cf_useNotifications": True, "fs.s3a.secret.key": "hunter2"}
+    df = landing.stream("a int", **secrets)
+    plan = df._jdf.queryExecution().analyzed()
+    shown = plan.toString() + plan.treeString() + plan.collectLeaves().head().extraOptions().toString()
+    assert "hunter2" not in shown + df._jdf.queryExecution().toString()
+
+
+@pytest.mark.rule("1.1.4", "1.1.3")
+def test_an_unknown_key_is_told_at_the_start_of_the_stream(landing) -> None:
+    df = landing.stream("a int", cf_odd="1")
+    with pytest.raises(CloudFilesError, match="CF_UNKNOWN_OPTION_KEYS_ERROR"):
+        landing.ingest(df)

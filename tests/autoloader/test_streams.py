@@ -7,6 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
+import pytest
 from pyspark.sql import functions as F
 
 
@@ -130,6 +131,7 @@ def test_compressed_files_globs_name_filters_and_hidden_names(landing) -> None:
     assert landing.rows() == [(1,), (2,), (3,), (5,)]
 
 
+@pytest.mark.rule("5.1")
 def test_hidden_metadata_is_there_when_named_and_nowhere_else(landing) -> None:
     path = landing.put("a b.json", {"a": 1})
     df = landing.stream("a int")
@@ -146,6 +148,7 @@ def test_hidden_metadata_is_there_when_named_and_nowhere_else(landing) -> None:
     assert abs(row._metadata.file_modification_time.timestamp() - path.stat().st_mtime) < 0.001
 
 
+@pytest.mark.rule("5.2.1")
 def test_hive_folders_are_columns(landing) -> None:
     landing.put("year=2024/k=x/a.json", {"a": 1})
     landing.put("year=2025/k=y/b.json", {"a": 2})
@@ -223,6 +226,7 @@ def test_a_batch_that_failed_in_the_sink_is_replayed_with_the_same_files(landing
     assert Path(landing.checkpoint / "commits" / "1").exists()
 
 
+@pytest.mark.rule("1.1.1", "1.1.2")
 def test_a_new_session_has_it_too(landing) -> None:
     landing.put("a.json", {"a": 1})
     other = landing.spark.newSession()

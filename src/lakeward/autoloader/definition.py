@@ -26,7 +26,7 @@ METADATA_TYPE = (
     "file_block_length: bigint, file_modification_time: timestamp>"
 )
 RESCUED = "_rescued_data"
-_RESCUING = ("json", "csv", "parquet")
+_RESCUING = ("json", "csv", "parquet", "avro", "xml")
 
 
 def define(
@@ -48,7 +48,7 @@ def define(
         {key: value for key, value in given.items() if key.lower() not in ("path", PLAN_OPTION)}
     )
     names = Names(path_map)
-    source = names.local(_required(path, options))
+    source = names.local(_required(path, options, has_schema=schema is not None))
     location = options.text("cloudFiles.schemaLocation")
     resolved = resolve(
         spark,
@@ -85,13 +85,20 @@ def define(
     return plan, _columns(resolved.data, resolved.partitions, rescued, schema)
 
 
-def _required(path: str | None, options: Options) -> str:
+def _required(path: str | None, options: Options, *, has_schema: bool) -> str:
     if path:
         return path
+    queues = ("cloudFiles.queueUrl", "cloudFiles.queueName", "cloudFiles.subscription")
+    if any(map(options.is_set, queues)) and not has_schema:
+        raise CloudFilesError(
+            "CF_MISSING_SCHEMA_IN_PATHLESS_MODE",
+            "cloudFiles was loaded from a queue without a path and without a schema.",
+            next_step="Name the folder in load(path): files are found by listing it, here as well.",
+        )
     raise CloudFilesError(
         "CF_MISSING_PATH",
         "cloudFiles was loaded without a path"
-        + (", from a queue" if options.is_set("cloudFiles.queueUrl") else "")
+        + (", from a queue" if any(map(options.is_set, queues)) else "")
         + ".",
         next_step="Name the folder in load(path): files are found by listing it.",
     )

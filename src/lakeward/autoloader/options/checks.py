@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 
-from lakeward.autoloader.options.declared import MODES, OPTIONS, PREFIX, declared
+from lakeward.autoloader.options.declared import FORMATS, MODES, OPTIONS, PREFIX, declared
 from lakeward.autoloader.options.options import Options
+from lakeward.autoloader.options.together import check_together
 from lakeward.errors import CloudFilesError
 
-__all__ = ["READABLE", "check", "evolution_mode", "warnings_of"]
+__all__ = ["FIXED", "READABLE", "check", "evolution_mode", "has_fixed_schema", "needed", "warnings_of"]
 
-READABLE = ("json", "csv", "parquet")
+READABLE = tuple(name.lower() for name in FORMATS)
 FIXED = ("text", "binaryfile")
 
 
@@ -18,7 +19,8 @@ def check(options: Options, *, given_schema: bool) -> None:
     """Raise the CloudFilesError of the first thing that is wrong; nothing is touched."""
     if options.flag("cloudFiles.validateOptions"):
         _known(options)
-    _readable(options)
+        check_together(options)
+    needed(options)
     evolution_mode(options, given_schema=given_schema)
     for key in options.given:
         row = declared(key)
@@ -36,7 +38,7 @@ def check(options: Options, *, given_schema: bool) -> None:
 def evolution_mode(options: Options, *, given_schema: bool) -> str:
     """The mode in force (§3.1). Raises for unknown ones, and for those that the schema or format excludes."""
     key = "cloudFiles.schemaEvolutionMode"
-    text, fixed = options.given.get(key.lower()), options.format in FIXED
+    text, fixed = options.given.get(key.lower()), has_fixed_schema(options)
     if text is None:
         return "none" if given_schema or fixed else "addNewColumns"
     mode = next((known for known in MODES if known.lower() == text.strip().lower()), None)
@@ -49,7 +51,7 @@ def evolution_mode(options: Options, *, given_schema: bool) -> str:
     if mode != "none" and fixed:
         raise CloudFilesError(
             "CF_UNSUPPORTED_SCHEMA_EVOLUTION_MODE",
-            f"Mode {mode} was asked for; files of format {options.format} have a fixed schema.",
+            f"Mode {mode} was asked for; what is read of {options.format} files has a fixed schema.",
             next_step="Leave cloudFiles.schemaEvolutionMode out or set it to none.",
         )
     if mode.startswith("addNewColumns") and given_schema:
@@ -59,6 +61,11 @@ def evolution_mode(options: Options, *, given_schema: bool) -> str:
             next_step="Leave .schema(…) out and name the types that matter in cloudFiles.schemaHints.",
         )
     return mode
+
+
+def has_fixed_schema(options: Options) -> bool:
+    """Whether nothing is to be inferred: the format says the columns, or all is one VARIANT."""
+    return options.format in FIXED or bool(options.text("singleVariantColumn"))
 
 
 def warnings_of(options: Options) -> list[str]:
@@ -90,12 +97,13 @@ def _near(key: str, names: list[str]) -> list[str]:
     return [bare] if bare in names else difflib.get_close_matches(key, names, 1, 0.8)
 
 
-def _readable(options: Options) -> None:
-    if options.format not in READABLE:
+def needed(options: Options) -> None:
+    """Raise for an option that the format cannot do without."""
+    if options.format == "xml" and not options.text("rowTag"):
         raise CloudFilesError(
-            "CF_UNSUPPORTED_FORMAT",
-            f"cloudFiles.format is {options.format}; reading it is not yet supported here.",
-            next_step=f"Formats that can be read: {', '.join(READABLE)}.",
+            "XML_ROW_TAG_MISSING",
+            "cloudFiles.format is xml; the option rowTag is not set.",
+            next_step="Set it to the name of the element that is a row: .option('rowTag', 'book').",
         )
 
 

@@ -6,36 +6,16 @@ The table is the one source: parsing, the unknown-key check, warnings and the do
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+
+from lakeward.autoloader.options.format_rows import FORMAT_ROWS
+from lakeward.autoloader.options.row import Option, Verdict
 
 __all__ = ["FORMATS", "MODES", "OPTIONS", "PREFIX", "Option", "Verdict", "declared"]
 
 PREFIX = "cloudFiles."
 FORMATS = ("avro", "binaryFile", "csv", "json", "orc", "parquet", "text", "xml")
 MODES = ("addNewColumns", "addNewColumnsWithTypeWidening", "failOnNewColumns", "none", "rescue")
-
-Verdict = Literal["supported", "accepted", "refused"]
-Kind = Literal["string", "bool", "int", "bytes", "interval", "list", "ddl", "path", "choice", "timestamp"]
-
-
-@dataclass(frozen=True)
-class Option:
-    """One row: `key` as the documentation spells it, `default` as text (None: no default).
-
-    `verdict`: supported; accepted (does nothing here, one warning says so); refused (a clear error).
-    `secret` values never appear in a message. `formats` names the formats that know the key; empty: all.
-    """
-
-    key: str
-    kind: Kind = "string"
-    default: str | None = None
-    verdict: Verdict = "supported"
-    note: str = ""
-    choices: tuple[str, ...] = ()
-    secret: bool = False
-    formats: tuple[str, ...] = ()
 
 
 def _prefixed(rows: Iterable[Option]) -> list[Option]:
@@ -52,7 +32,7 @@ _COMMON = _prefixed(
     [
         Option("format", "choice", None, choices=FORMATS, note="required"),
         Option("schemaLocation", "path", note="where inferred schema versions live"),
-        Option("inferColumnTypes", "bool", "false", note="real types for JSON and CSV instead of strings"),
+        Option("inferColumnTypes", "bool", "false", note="types instead of strings (JSON, CSV, XML)"),
         Option("inferSchema", "bool", None, "accepted", note="an old name of cloudFiles.inferColumnTypes"),
         Option("schemaHints", "ddl", note="types of single columns; only without a given schema"),
         Option(
@@ -159,89 +139,7 @@ _FILES = [
     Option("readerCaseSensitive", "bool", "true", note="false: names match whatever their case"),
 ]
 
-_CSV, _JSON, _TEXTS = ("csv",), ("json",), ("csv", "json")
-_FORMAT = [
-    Option(
-        "mode", "choice", "PERMISSIVE", choices=("PERMISSIVE", "DROPMALFORMED", "FAILFAST"), formats=_TEXTS
-    ),
-    Option("columnNameOfCorruptRecord", "string", "_corrupt_record", formats=_TEXTS),
-    Option("multiLine", "bool", "false", formats=_TEXTS),
-    Option("badRecordsPath", "path", None, "refused", _NOT_YET, formats=_TEXTS),
-    Option("dateFormat", "string", None, formats=_TEXTS),
-    Option("timestampFormat", "string", None, formats=_TEXTS),
-    Option("timestampNTZFormat", "string", None, formats=_TEXTS),
-    Option("timeZone", "string", None, formats=_TEXTS, note="default: the session's"),
-    Option("locale", "string", "en-US", "accepted", "numbers and dates are read as en-US", formats=_TEXTS),
-    Option("encoding", "string", "UTF-8", formats=_TEXTS),
-    Option("charset", "string", None, formats=_TEXTS, note="another name of encoding"),
-    Option("lineSep", "string", None, formats=_TEXTS),
-    Option("primitivesAsString", "bool", "false", formats=_JSON),
-    Option("prefersDecimal", "bool", "false", formats=_JSON),
-    Option("inferTimestamp", "bool", "false", formats=_JSON),
-    Option("dropFieldIfAllNull", "bool", "false", formats=_JSON),
-    Option("allowSingleQuotes", "bool", "true", formats=_JSON),
-    Option("allowNonNumericNumbers", "bool", "true", formats=_JSON),
-    Option("singleVariantColumn", "string", None, "refused", _NOT_YET, formats=_JSON),
-    *(
-        Option(name, "bool", "false", "refused", _NOT_YET, formats=_JSON)
-        for name in (
-            *("allowComments", "allowUnquotedFieldNames", "allowNumericLeadingZeros"),
-            *("allowBackslashEscapingAnyCharacter", "allowUnquotedControlChars"),
-        )
-    ),
-    Option("header", "bool", None, formats=_CSV, note="false; true when the schema is inferred"),
-    Option("sep", "string", ",", formats=_CSV),
-    Option("delimiter", "string", None, formats=_CSV, note="another name of sep"),
-    Option("quote", "string", '"', formats=_CSV),
-    Option("escape", "string", "\\", formats=_CSV),
-    Option(
-        "charToEscapeQuoteEscaping", "string", None, "accepted", "quotes are unescaped once", formats=_CSV
-    ),
-    Option("comment", "string", None, formats=_CSV),
-    Option("nullValue", "string", "", formats=_CSV),
-    Option("emptyValue", "string", "", formats=_CSV),
-    Option("nanValue", "string", "NaN", formats=_CSV),
-    Option("positiveInf", "string", "Inf", formats=_CSV),
-    Option("negativeInf", "string", "-Inf", formats=_CSV),
-    Option("ignoreLeadingWhiteSpace", "bool", "false", formats=_CSV),
-    Option("ignoreTrailingWhiteSpace", "bool", "false", formats=_CSV),
-    Option("skipRows", "int", "0", formats=_CSV),
-    Option("maxColumns", "int", "20480", "accepted", "rows may have any width", formats=_CSV),
-    Option("maxCharsPerColumn", "int", "-1", "accepted", "values may have any length", formats=_CSV),
-    Option("preferDate", "bool", "true", formats=_CSV, note="inference tries dates before timestamps"),
-    Option("unescapedQuoteHandling", "string", "STOP_AT_DELIMITER", "accepted", "always so", formats=_CSV),
-    Option(
-        "parserCaseSensitive", "bool", None, "accepted", "deprecated; see readerCaseSensitive", formats=_CSV
-    ),
-    Option("enforceSchema", "bool", None, "accepted", "columns go by name", formats=_CSV),
-    Option("failOnUnknownFields", "bool", None, "accepted", "see cloudFiles.schemaEvolutionMode"),
-    Option("mergeSchema", "bool", None, "accepted", "the schemas of all sampled files are merged"),
-    Option(
-        "datetimeRebaseMode",
-        "string",
-        None,
-        "accepted",
-        "dates are read as written",
-        formats=("parquet", "avro"),
-    ),
-    Option("int96RebaseMode", "string", None, "accepted", "dates are read as written", formats=("parquet",)),
-    Option("avroSchema", "string", None, "refused", _NOT_YET, formats=("avro",)),
-    Option("wholeText", "bool", "false", "refused", _NOT_YET, formats=("text",)),
-    *(
-        Option(name, "string", default, "refused", _NOT_YET, formats=("xml",))
-        for name, default in (
-            *(
-                ("rowTag", None),
-                ("attributePrefix", "_"),
-                ("valueTag", "_VALUE"),
-                ("rowValidationXSDPath", None),
-            ),
-            *(("excludeAttribute", "false"), ("ignoreNamespace", "false")),
-        )
-    ),
-]
-
-OPTIONS: tuple[Option, ...] = (*_COMMON, *_DISCOVERY, *_FILES, *_FORMAT)
+OPTIONS: tuple[Option, ...] = (*_COMMON, *_DISCOVERY, *_FILES, *FORMAT_ROWS)
 
 
 @cache

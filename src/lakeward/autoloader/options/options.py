@@ -36,10 +36,14 @@ class Options:
         return cls({key.lower(): value for key, value in given.items()})
 
     def without_secrets(self) -> Options:
-        """The same with credentials blanked: plans and checkpoints must not hold them."""
+        """The same with credentials blanked: plans and checkpoints must not hold them.
+
+        So is what nobody declared (`fs.s3a.secret.key`): whether it is one cannot be known.
+        """
         rows = {key: declared(key) for key in self.given}
-        blanked = {key: "" if (row := rows[key]) and row.secret else text for key, text in self.given.items()}
-        return Options(blanked)
+        return Options(
+            {key: text if (row := rows[key]) and not row.secret else "" for key, text in self.given.items()}
+        )
 
     def text(self, key: str) -> str | None:
         """What the user set, else the declared default."""

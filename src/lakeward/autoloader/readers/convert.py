@@ -44,7 +44,7 @@ class Formats:
     @classmethod
     def of(cls, options: Options, zone: str) -> Formats:
         """As the options say."""
-        is_csv = options.format == "csv"
+        is_csv = options.format in ("csv", "xml")
         words = _SPECIAL if not is_csv else {
             "NaN": float("nan"),
             str(options.text("nanValue")): float("nan"),

@@ -83,7 +83,9 @@ class CsvReader:
 
     def _add(self, status: FileStatus, names: list[str], lines: list[str]) -> None:
         rows = [self._dialect.row(line) for line in lines]
-        width = len(names) if self._header or not self._layout.plan.given_schema else len(self._layout.data)
+        # A file's first row says how wide the others are; the schema does where nothing is rescued.
+        by_file = self._header or self._layout.rescues or not self._layout.plan.given_schema
+        width = len(names) if by_file else len(self._layout.data)
         before = len(self._lines)
         if any(len(row) != width for row in rows):
             self._even_out(rows, lines, width, before, status)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from lakeward.autoloader.options import Options
-from lakeward.autoloader.readers.lenient import strict_json
+from lakeward.autoloader.readers.lenient import Leniency
 
 __all__ = ["JsonText", "Malformed"]
 
@@ -28,8 +28,7 @@ class JsonText:
 
     encoding: str | None
     separator: str | None
-    single_quotes: bool
-    words: bool
+    leniency: Leniency
 
     @classmethod
     def of(cls, options: Options) -> JsonText:
@@ -39,8 +38,7 @@ class JsonText:
         return cls(
             None if encoding.upper().replace("_", "-") in ("UTF-8", "UTF8") else encoding,
             None if separator == "\n" else separator,
-            options.flag("allowSingleQuotes"),
-            options.flag("allowNonNumericNumbers"),
+            Leniency.of(options),
         )
 
     def lines(self, data: bytes) -> bytes:
@@ -58,16 +56,25 @@ class JsonText:
 
         Raises Malformed.
         """
-        first = _first_value(line)
-        if first is None:
-            strict = strict_json(line, single_quotes=self.single_quotes, words=self.words)
-            first = None if strict is None else _first_value(strict)
-        if first is None:
-            raise Malformed("it is not valid JSON")
+        first = self.value(line)
+        if not first:
+            return []
         objects = _elements(first) if first[:1] == b"[" else [msgspec.Raw(first)]
         if any(bytes(item)[:1] != b"{" for item in objects):
             raise Malformed("it is not a JSON object")
         return [{key: bytes(raw) for key, raw in _members(item).items()} for item in objects]
+
+    def value(self, line: bytes) -> bytes:
+        """The first value of a line in strict JSON; empty where only comments are. Raises Malformed."""
+        first = _first_value(line)
+        if first is None:
+            strict = self.leniency.strict(line)
+            if strict is not None and not strict.strip():
+                return b""
+            first = None if strict is None else _first_value(strict)
+        if first is None:
+            raise Malformed("it is not valid JSON")
+        return first
 
 
 def _first_value(line: bytes) -> bytes | None:

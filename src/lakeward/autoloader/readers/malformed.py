@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.autoloader.discovery import Names
+from lakeward.autoloader.readers.bad_records import BadRecords
 from lakeward.errors import CloudFilesError
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from lakeward.autoloader.readers.layout import Layout
 
 __all__ = ["Malformed"]
+
+_MISFIT = "a value does not have the column's type"
 
 
 @dataclass(frozen=True)
@@ -24,21 +27,24 @@ class Malformed:
     column: str
     declared: bool
     rescues: bool
+    bad: BadRecords | None = None
 
     @classmethod
     def of(cls, layout: Layout) -> Malformed:
         """As options and schema say."""
         column = str(layout.options.text("columnNameOfCorruptRecord"))
-        return cls(str(layout.options.value("mode")), column, layout.plan.corrupt is not None, layout.rescues)
+        mode = str(layout.options.value("mode"))
+        declared = layout.plan.corrupt is not None
+        return cls(mode, column, declared, layout.rescues, BadRecords.of(layout))
 
     @property
     def rescues_broken(self) -> bool:
         """Without its own column a broken record goes to the rescued column: nothing is lost (assumed)."""
-        return self.mode == "PERMISSIVE" and self.rescues and not self.declared
+        return self.mode == "PERMISSIVE" and self.rescues and not self.declared and self.bad is None
 
     def check(self, status: FileStatus, text: bytes, reason: str) -> None:
         """FAILFAST: raise for the first malformed record."""
-        if self.mode != "FAILFAST":
+        if self.mode != "FAILFAST" or self.bad is not None:
             return
         shown = " ".join(text[:200].decode("utf-8", "replace").split())
         raise CloudFilesError(
@@ -59,11 +65,17 @@ class Malformed:
         bad = {**dict.fromkeys(misfits), **broken}
         if not bad:
             return None, None
-        if self.mode == "DROPMALFORMED":
+        if self.bad is not None:
+            for row in sorted(bad):
+                text = bad[row]
+                reason = _MISFIT if text is None else "it is malformed"
+                self.bad.add(_file_of(row, files), text_of(row) if text is None else text, reason)
+            self.bad.flush()
+        if self.mode == "DROPMALFORMED" or self.bad is not None:
             return [row not in bad for row in range(rows)], None
         if self.mode == "FAILFAST":
             row = min(bad)
-            self.check(_file_of(row, files), text_of(row), "a value does not have the column's type")
+            self.check(_file_of(row, files), text_of(row), _MISFIT)
         if not self.declared:
             return None, None
         corrupt: list[str | None] = [None] * rows

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from lakeward.autoloader.readers.bad_records import BadRecords
 from lakeward.autoloader.readers.drift import NewFields
 from lakeward.autoloader.readers.files import Contents
 from lakeward.autoloader.readers.layout import Layout
@@ -14,9 +15,11 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from lakeward.autoloader.discovery import FileStatus
+    from lakeward.autoloader.options import Options
     from lakeward.autoloader.plan import ReadPlan
+    from lakeward.autoloader.readers.columnar import Opened
 
-__all__ = ["read"]
+__all__ = ["opener", "read"]
 
 
 def read(
@@ -24,21 +27,62 @@ def read(
 ) -> Iterator[RecordBatch]:
     """Record batches of `schema`. Raises CloudFilesError; UnknownFieldException when it has to grow."""
     layout = Layout.of(plan, schema)
-    contents = Contents(plan.set_options)
     try:
-        if plan.format == "json":
-            from lakeward.autoloader.readers.json import JsonReader
-
-            yield from JsonReader(layout, contents).read(files)
-        elif plan.format == "csv":
-            from lakeward.autoloader.readers.csv import CsvReader
-
-            yield from CsvReader(layout, contents).read(files)
-        else:
-            from lakeward.autoloader.readers.parquet import ParquetReader
-
-            yield from ParquetReader(layout, contents).read(files)
+        yield from _reader(layout).read(files)
     except NewFields as found:
         from lakeward.autoloader.schema.evolution import evolve
 
         raise evolve(plan, found, batch) from None
+
+
+class Reader(Protocol):
+    """What a format adds."""
+
+    def read(self, files: list[FileStatus]) -> Iterator[RecordBatch]:
+        """Record batches of many files, or of a part of one. Raises CloudFilesError, NewFields."""
+
+
+def _reader(layout: Layout) -> Reader:
+    name, contents = layout.plan.format, Contents(layout.options, BadRecords.of(layout))
+    if layout.options.text("singleVariantColumn"):
+        from lakeward.autoloader.readers.variant import VariantReader
+
+        return VariantReader(layout, contents)
+    if name == "json":
+        from lakeward.autoloader.readers.json import JsonReader
+
+        return JsonReader(layout, contents)
+    if name == "csv":
+        from lakeward.autoloader.readers.csv import CsvReader
+
+        return CsvReader(layout, contents)
+    if name == "xml":
+        from lakeward.autoloader.readers.xml import XmlReader
+
+        return XmlReader(layout, contents)
+    if name == "text":
+        from lakeward.autoloader.readers.text import TextReader
+
+        return TextReader(layout, contents)
+    if name == "binaryfile":
+        from lakeward.autoloader.readers.binary import BinaryReader
+
+        return BinaryReader(layout, contents)
+    from lakeward.autoloader.readers.columnar import ColumnarReader
+
+    return ColumnarReader(layout, contents, opener(layout.options))
+
+
+def opener(options: Options) -> Opened:
+    """How a file that carries its types is opened."""
+    if options.format == "avro":
+        from lakeward.autoloader.readers.avro import avro_opener
+
+        return avro_opener(options.text("avroSchema"))
+    if options.format == "orc":
+        from lakeward.autoloader.readers.orc import open_orc
+
+        return open_orc
+    from lakeward.autoloader.readers.parquet import open_parquet
+
+    return open_parquet

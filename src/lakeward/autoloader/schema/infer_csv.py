@@ -69,7 +69,6 @@ class CsvInference:
         self._formats = Formats.of(options, options.text("timeZone") or "UTC")
         self._header = has_header(options.text("header"), given_schema=False)
         self._columns: dict[str, DataType] = {}
-        self.records = 0
 
     def add(self, data: bytes) -> None:
         """A file's bytes, unpacked."""
@@ -79,7 +78,6 @@ class CsvInference:
         first = self._dialect.row(lines[0])
         names = header_names(first) if self._header else [f"_c{i}" for i in range(len(first))]
         rows = lines[1:] if self._header else lines
-        self.records += len(rows)
         columns: list[list[str | None]] = [[] for _ in names]
         if self._options.infer_types:
             for row in map(self._dialect.row, rows):

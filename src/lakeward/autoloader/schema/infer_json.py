@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -35,8 +36,11 @@ class JsonInference:
         self._options = options
         self._text = JsonText.of(options)
         self._multi_line = options.flag("multiLine")
+        # Digits as they were written say how many a decimal has.
+        exact = Decimal if options.flag("prefersDecimal") else None
+        self._decode: Callable[[bytes], Any] = msgspec.json.Decoder(float_hook=exact).decode
+        self._drop_null = options.flag("dropFieldIfAllNull")
         self._columns: dict[str, DataType] = {}
-        self.records = 0
 
     def add(self, data: bytes) -> None:
         """A file's bytes, unpacked. Lines that cannot be read say nothing."""
@@ -51,19 +55,19 @@ class JsonInference:
         except Malformed:
             return
         for members in records:
-            self.records += 1
             for key, raw in members.items():
                 name = key if key in self._columns else same_name(key, self._columns) or key
                 if self._options.infer_types:
-                    found = self._type(msgspec.json.decode(raw))
+                    found = self._type(self._decode(raw))
                     known = self._columns.get(name)
                     self._columns[name] = found if known is None else inferred(known, found)
-                else:
+                elif raw != b"null" or not self._drop_null:
                     self._columns[name] = StringType()
 
     def schema(self) -> StructType:
         """Columns in alphabetical order (§2.2 rule 10)."""
-        found = [(name, canonical(self._columns[name])) for name in sorted(self._columns)]
+        types = self._columns
+        found = [(name, canonical(types[name], drop_null=self._drop_null)) for name in sorted(types)]
         return StructType([StructField(name, dtype) for name, dtype in found if dtype is not None])
 
     def _type(self, value: Any) -> DataType:
@@ -79,8 +83,10 @@ class JsonInference:
             return BooleanType()
         if isinstance(value, int):
             return _whole(value)
+        if isinstance(value, Decimal):
+            return _decimal(value)
         if isinstance(value, float):
-            return self._fraction(value)
+            return DoubleType()
         if self._options.flag("inferTimestamp") and parse_timestamp(value, zone_of("UTC")) is not None:
             return TimestampType()
         return StringType()
@@ -92,12 +98,11 @@ class JsonInference:
             merged = inferred(merged, dtype)
         return merged
 
-    def _fraction(self, value: float) -> DataType:
-        if self._options.flag("prefersDecimal"):
-            digits, _, fraction = f"{value!r}".partition(".")
-            if "e" not in repr(value) and len(digits.lstrip("-0")) + len(fraction) <= 38:
-                return DecimalType(max(len(digits.lstrip("-")) + len(fraction), 1), len(fraction))
-        return DoubleType()
+
+def _decimal(value: Decimal) -> DataType:
+    scale = -int(value.as_tuple().exponent)
+    precision = max(len(value.as_tuple().digits), scale)
+    return DecimalType(precision, scale) if scale >= 0 and precision <= 38 else DoubleType()
 
 
 def _whole(value: int) -> DataType:

@@ -94,15 +94,18 @@ def appended(stored: StructType, found: StructType, *, widen: bool) -> StructTyp
     return StructType(fields)
 
 
-def canonical(dtype: DataType) -> DataType | None:
-    """A type that tables can have: unknown is a string, records without members do not exist (None)."""
+def canonical(dtype: DataType, *, drop_null: bool = False) -> DataType | None:
+    """A type that tables can have: unknown is a string, records without members do not exist (None).
+
+    With `drop_null` what is only ever null does not exist either.
+    """
     if isinstance(dtype, NullType):
-        return StringType()
+        return None if drop_null else StringType()
     if isinstance(dtype, ArrayType):
-        element = canonical(dtype.elementType)
+        element = canonical(dtype.elementType, drop_null=drop_null)
         return None if element is None else ArrayType(element)
     if isinstance(dtype, StructType):
-        kept = [(field.name, canonical(field.dataType)) for field in dtype.fields]
+        kept = [(field.name, canonical(field.dataType, drop_null=drop_null)) for field in dtype.fields]
         fields = [StructField(name, inner) for name, inner in kept if inner is not None]
         return StructType(fields) if fields else None
     return dtype

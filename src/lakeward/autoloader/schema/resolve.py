@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.autoloader.discovery import FileStatus, Lister
 from lakeward.autoloader.options import Options
-from lakeward.autoloader.options.checks import evolution_mode
+from lakeward.autoloader.options.checks import evolution_mode, has_fixed_schema, needed
 from lakeward.autoloader.options.values import as_bytes, as_int
 from lakeward.errors import CloudFilesError
 
@@ -70,13 +70,19 @@ def _given(options: Options, lister: Lister, given: StructType, mode: str, locat
 def _inferred(spark: SparkSession, options: Options, lister: Lister) -> Version:
     from pyspark.sql.types import StructType
 
+    from lakeward.autoloader.schema.fixed import fixed_schema
     from lakeward.autoloader.schema.partitions import partition_schema
     from lakeward.autoloader.schema.sampling import infer_files, sample
 
+    needed(options)
     try:
         files: list[FileStatus] = lister.new(lambda _: False)
     except FileNotFoundError:
         files = []
+    root = lister.names.key(lister.root)
+    partitions = partition_schema([status.key[len(root) :] for status in files], options, None)
+    if has_fixed_schema(options):
+        return fixed_schema(options), partitions
     if not files:
         raise CloudFilesError(
             "CF_EMPTY_DIR_FOR_SCHEMA_INFERENCE",
@@ -85,10 +91,20 @@ def _inferred(spark: SparkSession, options: Options, lister: Lister) -> Version:
         )
     max_files = as_int(str(spark.conf.get(f"{_SAMPLE}.numFiles", "1000")))
     max_bytes = as_bytes(str(spark.conf.get(f"{_SAMPLE}.numBytes", "50gb")))
-    root = lister.names.key(lister.root)
-    partitions = partition_schema([status.key[len(root) :] for status in files], options, None)
     data = infer_files(sample(files, max_files=max_files, max_bytes=max_bytes), options)
+    _no_doubles(options, data, partitions)
     return StructType([field for field in data.fields if field.name not in partitions.names]), partitions
+
+
+def _no_doubles(options: Options, data: StructType, partitions: StructType) -> None:
+    """A column that both the files and their paths have is refused, unless the paths' were asked for."""
+    both = [name for name in partitions.names if name in data.names]
+    if both and not options.is_set("cloudFiles.partitionColumns"):
+        raise CloudFilesError(
+            "CF_DUPLICATE_COLUMN_IN_DATA",
+            f"Columns stand both in the files and in their paths: {', '.join(both)}.",
+            next_step="Set cloudFiles.partitionColumns to those to be taken from the paths, '' for none.",
+        )
 
 
 def _hinted(options: Options, version: Version) -> Version:

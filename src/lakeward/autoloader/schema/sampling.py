@@ -18,8 +18,6 @@ __all__ = ["infer_files", "sample"]
 class Inference(Protocol):
     """What a format's inference does: files in, schema out."""
 
-    records: int
-
     def add(self, data: bytes) -> None:
         """A file's bytes."""
 
@@ -66,10 +64,15 @@ def _inference(options: Options) -> Inference:
         from lakeward.autoloader.schema.infer_csv import CsvInference
 
         return CsvInference(options)
-    if options.format == "parquet":
-        from lakeward.autoloader.schema.infer_parquet import ParquetInference
+    if options.format == "xml":
+        from lakeward.autoloader.schema.infer_xml import XmlInference
 
-        return ParquetInference()
+        return XmlInference(options)
+    if options.format in ("parquet", "avro"):
+        from lakeward.autoloader.readers.read import opener
+        from lakeward.autoloader.schema.infer_columnar import ColumnarInference
+
+        return ColumnarInference(opener(options))
     raise CloudFilesError(
         "CF_UNSUPPORTED_FORMAT_FOR_SCHEMA_INFERENCE",
         f"The schema of {options.format} files cannot be inferred.",

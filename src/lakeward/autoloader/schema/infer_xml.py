@@ -1,0 +1,94 @@
+"""The schema of XML records (§2.2): strings by default, Spark's types with `inferColumnTypes`."""
+
+from __future__ import annotations
+
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    IntegerType,
+    LongType,
+    NullType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from lakeward.autoloader.options import Options
+from lakeward.autoloader.readers.convert import Formats
+from lakeward.autoloader.readers.xml_records import Broken, Item, XmlText
+from lakeward.autoloader.readers.xml_values import XmlRules
+from lakeward.autoloader.schema.infer_csv import type_of
+from lakeward.autoloader.schema.merge import canonical, inferred, same_name
+
+__all__ = ["XmlInference"]
+
+
+class XmlInference:
+    """Takes one file after the other; columns in alphabetical order."""
+
+    def __init__(self, options: Options) -> None:
+        self._text = XmlText.of(options)
+        self._rules = XmlRules.of(options)
+        self._infer = options.infer_types
+        self._prefer_date = options.flag("preferDate")
+        self._formats = Formats.of(options, options.text("timeZone") or "UTC")
+        permissive = options.value("mode") == "PERMISSIVE" and not options.is_set("badRecordsPath")
+        # Other formats need it declared (§4.5 rule 4).
+        self._corrupt = options.text("columnNameOfCorruptRecord") if permissive else None
+        self._columns: dict[str, DataType] = {}
+
+    def add(self, data: bytes) -> None:
+        """A file's bytes, unpacked. Records that cannot be read say nothing."""
+        for record in self._text.records(data):
+            if isinstance(record, Broken):
+                if self._corrupt is not None:
+                    self._columns.setdefault(self._corrupt, StringType())
+                continue
+            for key, items in self._rules.fields(record).items():
+                name = key if key in self._columns else same_name(key, self._columns) or key
+                found = self._together(items) if self._infer else StringType()
+                known = self._columns.get(name)
+                self._columns[name] = found if known is None else self._merged(known, found)
+
+    def schema(self) -> StructType:
+        """What the records have together."""
+        found = [(name, canonical(self._columns[name])) for name in sorted(self._columns)]
+        return StructType([StructField(name, dtype) for name, dtype in found if dtype is not None])
+
+    def _together(self, items: list[Item]) -> DataType:
+        merged: DataType = NullType()
+        for item in items:
+            merged = self._merged(merged, self._type(item))
+        return ArrayType(merged) if len(items) > 1 else merged
+
+    def _type(self, item: Item) -> DataType:
+        if isinstance(item, str):
+            return self._scalar(item)
+        attributed = item.attributes and not self._rules.exclude_attributes
+        if item.text is not None and not attributed:
+            return self._scalar(item.text)
+        fields = {name: self._together(items) for name, items in self._rules.fields(item).items()}
+        return StructType([StructField(name, fields[name]) for name in sorted(fields)])
+
+    def _scalar(self, text: str) -> DataType:
+        shown = self._rules.scalar(text)
+        if not shown:
+            return NullType()
+        found = type_of(shown, self._formats, prefer_date=self._prefer_date)
+        return LongType() if isinstance(found, IntegerType) else found
+
+    def _merged(self, a: DataType, b: DataType) -> DataType:
+        """Once several, always several; a record beside a plain value holds that one under `valueTag`."""
+        if isinstance(a, ArrayType) or isinstance(b, ArrayType):
+            inner = [t.elementType if isinstance(t, ArrayType) else t for t in (a, b)]
+            return ArrayType(self._merged(inner[0], inner[1]))
+        if isinstance(a, StructType) and isinstance(b, StructType):
+            types = {field.name: field.dataType for field in a.fields}
+            for field in b.fields:
+                known = types.get(field.name)
+                types[field.name] = field.dataType if known is None else self._merged(known, field.dataType)
+            return StructType([StructField(name, types[name]) for name in sorted(types)])
+        for record, other in ((a, b), (b, a)):
+            if isinstance(record, StructType) and not isinstance(other, (StructType, NullType)):
+                return self._merged(record, StructType([StructField(self._rules.value_tag, other)]))
+        return inferred(a, b)

@@ -1,0 +1,175 @@
+"""Avro, ORC and Parquet: the file's own types, by name, and what does not fit is rescued (spec §2.2, §4)."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import orc
+from pyspark.sql.types import ArrayType, StructType
+
+from lakeward.autoloader.discovery import FileStatus
+from lakeward.autoloader.options import Options
+from lakeward.autoloader.schema.sampling import infer_files
+from lakeward.errors import CloudFilesError
+from tests.autoloader.reading import rows_of, schema_of
+
+
+def avro(path: Path, records: list[dict[str, Any]], codec: str = "null", **fields: Any) -> Path:
+    schema = {
+        "type": "record",
+        "name": "R",
+        "namespace": "n",
+        "fields": [{"name": name, "type": dtype} for name, dtype in fields.items()],
+    }
+    with path.open("wb") as stream:
+        fastavro.writer(stream, fastavro.parse_schema(schema), records, codec=codec)
+    return path
+
+
+def inferred(paths: list[Path], **options: str) -> str:
+    files = [FileStatus(f"file:{path}", str(path), 1, n) for n, path in enumerate(paths)]
+    given = {key.replace("cf_", "cloudFiles."): value for key, value in options.items()}
+    return infer_files(files, Options.of(given)).simpleString()
+
+
+LOGICAL: dict[str, tuple[Any, str, Any, Any]] = {
+    "i": ("int", "int", 1, 1),
+    "l": (["null", "long"], "bigint", None, None),
+    "il": (["int", "long"], "bigint", 2**40, 2**40),
+    "fd": (["float", "double", "null"], "double", 1.5, 1.5),
+    "b": ("bytes", "binary", b"x", b"x"),
+    "e": ({"type": "enum", "name": "E", "symbols": ["A"]}, "string", "A", "A"),
+    "e2": ("n.E", "string", "A", "A"),
+    "f": ({"type": "fixed", "name": "F", "size": 2}, "binary", b"ab", b"ab"),
+    "day": ({"type": "int", "logicalType": "date"}, "date", *[date(2024, 1, 2)] * 2),
+    "d": (
+        {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2},
+        "decimal(5,2)",
+        *[Decimal("1.20")] * 2,
+    ),
+    "u": (
+        {"type": "string", "logicalType": "uuid"},
+        "string",
+        uuid.UUID(int=1),
+        "00000000-0000-0000-0000-000000000001",
+    ),
+    "a": ({"type": "array", "items": "string"}, "array<string>", ["x"], ["x"]),
+    "m": ({"type": "map", "values": "long"}, "map<string,bigint>", {"k": 1}, [("k", 1)]),
+    "r": (
+        {"type": "record", "name": "S", "fields": [{"name": "x", "type": "int"}]},
+        "struct<x:int>",
+        {"x": 1},
+        {"x": 1},
+    ),
+    "either": (
+        ["int", "string"],
+        "struct<member0:int,member1:string>",
+        "s",
+        {"member0": None, "member1": "s"},
+    ),
+}
+
+
+@pytest.mark.rule("2.2")
+@pytest.mark.parametrize("codec", ["null", "deflate", "snappy", "zstandard", "bzip2", "xz"])
+def test_avro_types_and_values_under_every_codec(tmp_path: Path, codec: str) -> None:
+    record = {name: value for name, (_, _, value, _) in LOGICAL.items()}
+    path = avro(tmp_path / "a.avro", [record], codec, **{n: dtype for n, (dtype, *_) in LOGICAL.items()})
+    expected = ",".join(f"{name}:{dtype}" for name, (_, dtype, _, _) in LOGICAL.items())
+    assert inferred([path], cf_format="avro") == f"struct<{expected}>"
+    schema = infer_files([FileStatus("k", str(path), 1, 1)], Options.of({"cloudFiles.format": "avro"}))
+    assert rows_of([path], schema, cf_format="avro") == [{n: found for n, (*_, found) in LOGICAL.items()}]
+
+
+def test_avro_times_keep_their_zone_or_its_absence(tmp_path: Path) -> None:
+    zoned = {"type": "long", "logicalType": "timestamp-millis"}
+    plain = {"type": "long", "logicalType": "local-timestamp-micros"}
+    clock = {"type": "long", "logicalType": "time-micros"}
+    path = avro(tmp_path / "a.avro", [{"z": 1500, "p": 2, "c": 3}], z=zoned, p=plain, c=clock)
+    assert inferred([path], cf_format="avro") == "struct<z:timestamp,p:timestamp_ntz,c:bigint>"
+    row = rows_of([path], schema_of(z="timestamp", p="timestamp_ntz", c="long"), cf_format="avro")[0]
+    assert (row["z"].timestamp(), row["p"].microsecond, row["c"]) == (1.5, 2, 3)
+
+
+def test_an_avro_type_that_contains_itself_is_told(tmp_path: Path) -> None:
+    node = {"type": "record", "name": "N", "fields": [{"name": "next", "type": ["null", "n.N"]}]}
+    path = avro(tmp_path / "a.avro", [{"r": {"next": None}}], r=node)
+    with pytest.raises(CloudFilesError, match=r"CF_CORRUPT_FILE.*n\.N contains itself"):
+        rows_of([path], schema_of(r="string"), cf_format="avro")
+
+
+@pytest.mark.rule("1.5")
+def test_avro_is_read_with_the_schema_that_an_option_gives(tmp_path: Path) -> None:
+    path = avro(tmp_path / "a.avro", [{"a": 1, "b": "x"}], a="int", b="string")
+    fields = [{"name": "a", "type": "long"}, {"name": "new", "type": "string", "default": "d"}]
+    wanted = json.dumps({"type": "record", "name": "R", "namespace": "n", "fields": fields})
+    assert inferred([path], cf_format="avro", avroSchema=wanted) == "struct<a:bigint,new:string>"
+    schema = schema_of(a="long", new="string")
+    assert rows_of([path], schema, cf_format="avro", avroSchema=wanted) == [{"a": 1, "new": "d"}]
+
+
+@pytest.mark.rule("4.3.6", "4.2")
+def test_avro_rescues_what_has_no_place(tmp_path: Path) -> None:
+    path = avro(tmp_path / "a.avro", [{"a": 1, "b": {"x": 1}, "c": None}], a="int",
+                b={"type": "map", "values": "int"}, c=["null", "string"])  # fmt: skip
+    row = rows_of([path], schema_of(a="long"), rescued="_r", cf_format="avro")[0]
+    assert row == {"a": None, "_r": f'{{"a":1,"b":{{"x":1}},"_file_path":"file:{path}"}}'}
+
+
+@pytest.mark.rule("2.2")
+def test_parquet_files_are_merged_to_the_widest_type(tmp_path: Path) -> None:
+    for number, dtype in enumerate((pa.int32(), pa.int64())):
+        table = pa.table({"n": pa.array([1], dtype), f"c{number}": ["x"]})
+        pq.write_table(table, tmp_path / f"{number}.parquet")
+    paths = [tmp_path / "0.parquet", tmp_path / "1.parquet"]
+    assert inferred(paths, cf_format="parquet") == "struct<n:bigint,c0:string,c1:string>"
+
+
+def test_records_inside_grow_without_losing_the_old_files(tmp_path: Path) -> None:
+    """A field that a file's record lacks is null; one that the schema's record lacks is rescued alone."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"s": [{"x": 1, "z": "more"}, None], "l": [[{"x": 1}], []]}), path)
+    inner = schema_of(x="long", y="string")
+    schema = StructType().add("s", inner).add("l", ArrayType(inner))
+    rows = rows_of([path], schema, rescued="_r", cf_format="parquet")
+    assert rows[0]["s"] == {"x": 1, "y": None}
+    assert rows[0]["l"] == [{"x": 1, "y": None}]
+    assert rows[0]["_r"] == f'{{"s":{{"z":"more"}},"_file_path":"file:{path}"}}'
+    assert rows[1] == {"s": None, "l": [], "_r": None}
+
+
+@pytest.mark.rule("2.1.7", "1.5")
+def test_orc_is_read_by_name_with_a_schema_and_never_inferred(tmp_path: Path) -> None:
+    path = tmp_path / "a.orc"
+    orc.write_table(pa.table({"b": ["x", None], "a": pa.array([1, 2], pa.int32())}), path)
+    rows = rows_of([path], schema_of(a="long", b="string", c="date"), cf_format="orc")
+    assert rows == [{"a": 1, "b": "x", "c": None}, {"a": 2, "b": None, "c": None}]
+    with pytest.raises(CloudFilesError, match="CF_UNSUPPORTED_FORMAT_FOR_SCHEMA_INFERENCE"):
+        inferred([path], cf_format="orc")
+
+
+@pytest.mark.parametrize("cf_format", ["avro", "orc", "parquet"])
+def test_a_file_of_another_format_is_an_error_or_skipped(tmp_path: Path, cf_format: str) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"Obj\x01 and no more")
+    with pytest.raises(CloudFilesError, match="CF_CORRUPT_FILE"):
+        rows_of([path], schema_of(a="integer"), cf_format=cf_format)
+    assert rows_of([path], schema_of(a="integer"), cf_format=cf_format, ignoreCorruptFiles=True) == []
+
+
+@pytest.mark.parametrize("cut", [30, 80, 200, 400])
+def test_a_cut_avro_file_is_an_error_or_skipped(tmp_path: Path, cut: int) -> None:
+    path = avro(tmp_path / "a.avro", [{"a": n, "b": "x" * n} for n in range(50)], a="int", b="string")
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(CloudFilesError, match="CF_CORRUPT_FILE"):
+        rows_of([path], schema_of(a="integer"), cf_format="avro")
+    assert rows_of([path], schema_of(a="integer"), cf_format="avro", ignoreCorruptFiles=True) == []
