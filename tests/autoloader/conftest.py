@@ -42,7 +42,7 @@ class Landing:
             reader = reader.option(f"cloudFiles.{key[3:]}" if key.startswith("cf_") else key, value)
         if schema is not None:
             reader = reader.schema(schema)
-        else:
+        elif "cf_schemaLocation" not in options:
             reader = reader.option("cloudFiles.schemaLocation", str(self.schemas))
         return reader.load(str(path or self.folder))
 

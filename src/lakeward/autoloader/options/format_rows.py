@@ -30,6 +30,7 @@ _RECORD_ROWS = (
     Option(
         "samplingRatio", "string", "1.0", "accepted", "all of the sampled files is read", formats=_RECORDS
     ),
+    Option("prefersDecimal", "bool", "false", formats=("json", "xml")),
     Option("singleVariantColumn", formats=("json", "xml"), note="the whole record as one VARIANT column"),
 )
 
@@ -38,7 +39,6 @@ _JSON_ROWS = (
         Option(name, "bool", default, formats=_JSON)
         for name, default in (
             ("primitivesAsString", "false"),
-            ("prefersDecimal", "false"),
             ("inferTimestamp", "false"),
             ("dropFieldIfAllNull", "false"),
             ("allowSingleQuotes", "true"),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 __all__ = ["Fitting", "plain_type"]
 
@@ -34,10 +35,14 @@ def plain_type(arrow_type: pa.DataType) -> pa.DataType:
 
 @dataclass(frozen=True)
 class Fitting:
-    """How names match, and whether narrower numbers are read into wider columns."""
+    """How names match, and whether narrower numbers are read into wider columns.
+
+    `zone` is that of wall clocks, in files whose timestamps have no other meaning; None where they have.
+    """
 
     case_sensitive: bool = True
     widens: bool = False
+    zone: str | None = None
 
     def split(self, array: pa.Array, wanted: pa.DataType) -> tuple[pa.Array | None, pa.Array | None]:
         """(values of the wanted type, what is left over); each None where there is nothing of it.
@@ -48,7 +53,7 @@ class Fitting:
         if array.type == wanted:
             return array, None
         if self._fits(array.type, wanted):
-            return _converted(array, wanted), None
+            return self._converted(array, wanted), None
         if pa.types.is_struct(array.type) and pa.types.is_struct(wanted):
             return self._split_record(array, wanted)
         return None, array
@@ -89,8 +94,22 @@ class Fitting:
             )
         if (pa.types.is_list(found) or pa.types.is_large_list(found)) and pa.types.is_list(wanted):
             return self._fits(found.value_type, wanted.value_type)
+        if self.zone is not None and pa.types.is_timestamp(found) and pa.types.is_timestamp(wanted):
+            return True
         plain = plain_type(found)
         return plain == wanted or (self.widens and _wider(wanted, plain))
+
+    def _converted(self, array: pa.Array, wanted: pa.DataType) -> pa.Array:
+        if self.zone is not None and pa.types.is_timestamp(wanted) and array.type.tz is None and wanted.tz:
+            clocks = array.cast(pa.timestamp("us"))
+            return pc.assume_timezone(clocks, self.zone, ambiguous="earliest", nonexistent="latest").cast(
+                wanted
+            )
+        try:
+            return array.cast(wanted)
+        except (pa.ArrowNotImplementedError, pa.ArrowTypeError, pa.ArrowInvalid):
+            # Records in lists and maps whose fields differ: Arrow fills them by name from Python's values.
+            return pa.array(array.to_pylist(), wanted)
 
 
 def _wider(wanted: pa.DataType, found: pa.DataType) -> bool:
@@ -104,11 +123,3 @@ def _wider(wanted: pa.DataType, found: pa.DataType) -> bool:
         return widened(dtype, from_arrow_type(found)) == dtype
     except PySparkException:
         return False
-
-
-def _converted(array: pa.Array, wanted: pa.DataType) -> pa.Array:
-    try:
-        return array.cast(wanted)
-    except (pa.ArrowNotImplementedError, pa.ArrowTypeError, pa.ArrowInvalid):
-        # Records inside of lists and maps whose fields differ: Arrow fills them by name from Python's values.
-        return pa.array(array.to_pylist(), wanted)

@@ -45,9 +45,9 @@ class ColumnarReader:
         self._contents = contents
         self._opened = opened
         plan = layout.plan
-        self._fitting = Fitting(
-            plan.case_sensitive, plan.format == "orc" or plan.mode == "addNewColumnsWithTypeWidening"
-        )
+        is_orc = plan.format == "orc"
+        widens = is_orc or plan.mode == "addNewColumnsWithTypeWidening"
+        self._fitting = Fitting(plan.case_sensitive, widens, plan.time_zone if is_orc else None)
 
     def read(self, files: list[FileStatus]) -> Iterator[pa.RecordBatch]:
         """Record batches, a file after the other."""

@@ -71,19 +71,19 @@ class XmlReader:
                 text = json.dumps(record.text.decode("utf-8", "replace"), ensure_ascii=False)
                 self._rescued[row] = {self._policy.column: text}
             return
-        value, rest, unknown = self._take(self._rules.fields(record))
+        taken = self._take(self._rules.fields(record))
         plan = self._layout.plan
-        new = {name: rest[name] for name in unknown if name not in plan.partitions}
+        new = {name: taken.rest[name] for name in taken.unknown if name not in plan.partitions}
         if new and plan.mode not in ("none", "rescue"):
             shown = "{" + ",".join(f"{json.dumps(k, ensure_ascii=False)}:{v}" for k, v in new.items()) + "}"
             raise NewFields("NEW_FIELDS_IN_RECORD_WITH_FILE_PATH", shown, status.key)
-        for name, problem in rest.items():
-            if name not in unknown:
+        if taken.misfit:
+            self._misfits.add(row)
+            for name, problem in taken.rest.items():
                 self._widen(status, name, problem)
-                self._misfits.add(row)
-        if rest:
-            self._rescued[row] = rest
-        self._rows.append(value)
+        if taken.rest:
+            self._rescued[row] = taken.rest
+        self._rows.append(taken.value)
 
     def _widen(self, status: FileStatus, name: str, problem: str) -> None:
         dtype, text = self._layout.data.get(name), json.loads(problem)

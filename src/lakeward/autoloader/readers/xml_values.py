@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lakeward.autoloader.options import Options
 from lakeward.autoloader.readers.convert import Formats, parser_of
@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 __all__ = ["Taker", "XmlRules", "as_plain", "as_rescued"]
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.\d{1,15})?")
-Outcome = tuple[Any, "str | None"]
+
+
+class Outcome(NamedTuple):
+    """A value, JSON text of what has no place in it, and whether some text was not of its type."""
+
+    value: Any
+    rest: str | None = None
+    misfit: bool = False
+
+
 Read = Callable[[Item], Outcome]
 
 
@@ -104,7 +113,7 @@ def _plain_text(text: str, rules: XmlRules) -> Any:
 
 
 def reader_of(dtype: DataType, formats: Formats, rules: XmlRules) -> Read:
-    """An element or a text → (value, None), or (None or a partial value, JSON text of what did not fit)."""
+    """An element or a text → its outcome as a value of the type."""
     name = dtype.typeName()
     if name == "struct":
         return _struct(dtype, formats, rules)
@@ -112,40 +121,49 @@ def reader_of(dtype: DataType, formats: Formats, rules: XmlRules) -> Read:
         return _map(reader_of(dtype.valueType, formats, rules), rules)  # type: ignore[attr-defined]
     if name == "array":
         element = reader_of(dtype.elementType, formats, rules)  # type: ignore[attr-defined]
-        return lambda item: _alone(element(item))
-    if name == "string":
-        return lambda item: (_text(item, rules), None)
-    return _scalar(dtype, formats, rules)
+        return lambda item: _together([element(item)], [item], rules)
+    return _leaf(_text if name == "string" else _typed(dtype, formats), rules)
 
 
-def _alone(outcome: Outcome) -> Outcome:
-    value, problem = outcome
-    return (None if problem is not None else [value]), problem
+def _together(outcomes: list[Outcome], items: list[Item], rules: XmlRules) -> Outcome:
+    """Elements as an array; all of it is rescued when something of one is."""
+    misfit = any(outcome.misfit for outcome in outcomes)
+    left = misfit or any(outcome.rest is not None for outcome in outcomes)
+    value = None if misfit else [outcome.value for outcome in outcomes]
+    return Outcome(value, as_rescued(items, rules) if left else None, misfit)
 
 
-def _text(item: Item, rules: XmlRules) -> str | None:
+def _leaf(parse: Callable[[str | None, Item, XmlRules], tuple[Any, bool]], rules: XmlRules) -> Read:
+    """What has one value; attributes, for which that leaves no place, are rescued with the element."""
+
+    def read(item: Item) -> Outcome:
+        text = item if isinstance(item, str) else item.text
+        value, misfit = parse(None if text is None else rules.scalar(text), item, rules)
+        attributed = isinstance(item, Element) and item.attributes and not rules.exclude_attributes
+        return Outcome(value, as_rescued([item], rules) if misfit or attributed else None, misfit)
+
+    return read
+
+
+def _text(text: str | None, item: Item, _: XmlRules) -> tuple[Any, bool]:
     """A leaf's text; an element with elements in it as its XML."""
-    if isinstance(item, str):
-        return rules.scalar(item)
-    return item.inner.strip() if item.text is None else rules.scalar(item.text)
+    if isinstance(item, Element) and item.text is None:
+        return item.inner.strip(), False
+    return text, False
 
 
-def _scalar(dtype: DataType, formats: Formats, rules: XmlRules) -> Read:
+def _typed(dtype: DataType, formats: Formats) -> Callable[[str | None, Item, XmlRules], tuple[Any, bool]]:
     parse: Callable[[str], Any] = parser_of(dtype, formats)
     if dtype.typeName() == "boolean":
         parse = {"true": True, "1": True, "false": False, "0": False}.get
 
-    def read(item: Item) -> Outcome:
-        text = item if isinstance(item, str) else item.text
-        if text is None:
-            return None, as_rescued([item], rules)
-        shown = rules.scalar(text)
-        if shown is None or not shown:
-            return None, None
-        value = parse(shown)
-        return (value, None) if value is not None else (None, json.dumps(shown, ensure_ascii=False))
+    def typed(text: str | None, item: Item, _: XmlRules) -> tuple[Any, bool]:
+        if not text:
+            return None, isinstance(item, Element) and item.text is None
+        value = parse(text.lower() if dtype.typeName() == "boolean" else text)
+        return value, value is None
 
-    return read
+    return typed
 
 
 def _struct(dtype: Any, formats: Formats, rules: XmlRules) -> Read:
@@ -154,15 +172,9 @@ def _struct(dtype: Any, formats: Formats, rules: XmlRules) -> Read:
     def read(item: Item) -> Outcome:
         if isinstance(item, str):
             item = Element("", {}, b"", 0, 0, [item])
-        fields = rules.fields(item)
-        if not fields:
-            return None, None
-        value, rest, _ = take(fields)
-        if not rest:
-            return value, None
-        return value, "{" + ",".join(
-            f"{json.dumps(k, ensure_ascii=False)}:{v}" for k, v in rest.items()
-        ) + "}"
+        taken = take(rules.fields(item))
+        members = (f"{json.dumps(key, ensure_ascii=False)}:{text}" for key, text in taken.rest.items())
+        return Outcome(taken.value, "{" + ",".join(members) + "}" if taken.rest else None, taken.misfit)
 
     return read
 
@@ -170,18 +182,28 @@ def _struct(dtype: Any, formats: Formats, rules: XmlRules) -> Read:
 def _map(item_of: Read, rules: XmlRules) -> Read:
     def read(item: Item) -> Outcome:
         if isinstance(item, str):
-            return None, as_rescued([item], rules)
-        outcomes = [(name, *item_of(items[-1])) for name, items in rules.fields(item).items()]
-        if any(problem is not None for _, _, problem in outcomes):
-            return None, as_rescued([item], rules)
-        return [(name, value) for name, value, _ in outcomes], None
+            return Outcome(None, as_rescued([item], rules), misfit=True)
+        outcomes = {name: item_of(items[-1]) for name, items in rules.fields(item).items()}
+        whole = _together(list(outcomes.values()), [item], rules)
+        value = [(name, outcome.value) for name, outcome in outcomes.items()]
+        return whole._replace(value=None if whole.misfit else value)
 
     return read
 
 
 @dataclass(frozen=True)
+class Taken:
+    """`value` by column, `rest` by the file's name as JSON texts, and which of those are `unknown`."""
+
+    value: dict[str, Any]
+    rest: dict[str, str]
+    unknown: list[str]
+    misfit: bool
+
+
+@dataclass(frozen=True)
 class Taker:
-    """Fields by name → values of the schema's columns, what is rescued, and which names are unknown."""
+    """Fields by name → the schema's columns, and what has no place in them."""
 
     types: Mapping[str, DataType]
     reads: Mapping[str, Read]
@@ -195,31 +217,27 @@ class Taker:
         reads = {name: reader_of(dtype, formats, rules) for name, dtype in items.items()}
         return cls(types, reads, rules, {name.lower(): name for name in types})
 
-    def __call__(
-        self, fields: Mapping[str, list[Item]]
-    ) -> tuple[dict[str, Any], dict[str, str], dict[str, list[Item]]]:
+    def __call__(self, fields: Mapping[str, list[Item]]) -> Taken:
         """Of an element that comes several times where the column holds one, the last is taken."""
-        value: dict[str, Any] = {}
-        rest: dict[str, str] = {}
-        unknown: dict[str, list[Item]] = {}
+        taken = Taken({}, {}, [], misfit=False)
+        misfit = False
         for key, items in fields.items():
             name = key if key in self.types else self.spelled.get(key.lower())
             if name is None or (name != key and self.rules.case_sensitive):
                 if name is None:
-                    unknown[key] = items
-                rest[key] = as_rescued(items, self.rules)
+                    taken.unknown.append(key)
+                taken.rest[key] = as_rescued(items, self.rules)
                 continue
-            read = self.reads[name]
-            if self.types[name].typeName() == "array":
-                outcomes = [read(item) for item in items]
-                problems = any(problem is not None for _, problem in outcomes)
-                value[name] = None if problems else [found for found, _ in outcomes]
-                if problems:
-                    rest[key] = as_rescued(items, self.rules)
-                continue
-            value[name], problem = read(items[-1])
-            if len(items) > 1:
-                problem = as_rescued(items, self.rules)
-            if problem is not None:
-                rest[key] = problem
-        return value, rest, unknown
+            outcome = self._read(name, items)
+            taken.value[name] = outcome.value
+            misfit = misfit or outcome.misfit
+            if outcome.rest is not None:
+                taken.rest[key] = outcome.rest
+        return replace(taken, misfit=misfit)
+
+    def _read(self, name: str, items: list[Item]) -> Outcome:
+        read = self.reads[name]
+        if self.types[name].typeName() == "array":
+            return _together([read(item) for item in items], items, self.rules)
+        outcome = read(items[-1])
+        return outcome if len(items) == 1 else outcome._replace(rest=as_rescued(items, self.rules))

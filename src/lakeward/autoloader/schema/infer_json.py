@@ -26,7 +26,7 @@ from lakeward.autoloader.readers.json_lines import JsonText, Malformed
 from lakeward.autoloader.readers.times import parse_timestamp, zone_of
 from lakeward.autoloader.schema.merge import canonical, inferred, same_name
 
-__all__ = ["JsonInference"]
+__all__ = ["JsonInference", "decimal_type"]
 
 
 class JsonInference:
@@ -84,7 +84,7 @@ class JsonInference:
         if isinstance(value, int):
             return _whole(value)
         if isinstance(value, Decimal):
-            return _decimal(value)
+            return decimal_type(value)
         if isinstance(value, float):
             return DoubleType()
         if self._options.flag("inferTimestamp") and parse_timestamp(value, zone_of("UTC")) is not None:
@@ -99,7 +99,8 @@ class JsonInference:
         return merged
 
 
-def _decimal(value: Decimal) -> DataType:
+def decimal_type(value: Decimal) -> DataType:
+    """The type that holds the number as it was written; a double where there are too many digits."""
     scale = -int(value.as_tuple().exponent)
     precision = max(len(value.as_tuple().digits), scale)
     return DecimalType(precision, scale) if scale >= 0 and precision <= 38 else DoubleType()

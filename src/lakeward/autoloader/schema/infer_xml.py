@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
+
 from pyspark.sql.types import (
     ArrayType,
+    BooleanType,
     DataType,
-    IntegerType,
+    DateType,
+    DoubleType,
     LongType,
     NullType,
     StringType,
     StructField,
     StructType,
+    TimestampType,
 )
 
 from lakeward.autoloader.options import Options
@@ -18,9 +24,12 @@ from lakeward.autoloader.readers.convert import Formats
 from lakeward.autoloader.readers.xml_records import Broken, Item, XmlText
 from lakeward.autoloader.readers.xml_values import XmlRules
 from lakeward.autoloader.schema.infer_csv import type_of
+from lakeward.autoloader.schema.infer_json import decimal_type
 from lakeward.autoloader.schema.merge import canonical, inferred, same_name
 
 __all__ = ["XmlInference"]
+
+_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
 class XmlInference:
@@ -30,6 +39,7 @@ class XmlInference:
         self._text = XmlText.of(options)
         self._rules = XmlRules.of(options)
         self._infer = options.infer_types
+        self._decimals = options.flag("prefersDecimal")
         self._prefer_date = options.flag("preferDate")
         self._formats = Formats.of(options, options.text("timeZone") or "UTC")
         permissive = options.value("mode") == "PERMISSIVE" and not options.is_set("badRecordsPath")
@@ -72,10 +82,20 @@ class XmlInference:
 
     def _scalar(self, text: str) -> DataType:
         shown = self._rules.scalar(text)
-        if not shown:
-            return NullType()
-        found = type_of(shown, self._formats, prefer_date=self._prefer_date)
-        return LongType() if isinstance(found, IntegerType) else found
+        return NullType() if not shown else self._number(shown) or self._word(shown)
+
+    def _number(self, text: str) -> DataType | None:
+        """What begins as a number; `NaN` and the like are words here."""
+        bare = text[1:] if text[0] in "+-" else text
+        if bare.isascii() and bare.isdigit() and int(bare) < 1 << 63:
+            return LongType()
+        if not _NUMBER.fullmatch(bare):
+            return None
+        return decimal_type(Decimal(text)) if self._decimals else DoubleType()
+
+    def _word(self, text: str) -> DataType:
+        found = type_of(text, self._formats, prefer_date=self._prefer_date)
+        return found if isinstance(found, (DateType, TimestampType, BooleanType)) else StringType()
 
     def _merged(self, a: DataType, b: DataType) -> DataType:
         """Once several, always several; a record beside a plain value holds that one under `valueTag`."""
