@@ -22,7 +22,7 @@ def option(use: Use) -> Fact | None:
     name = f"option {row.key}"
     if row.key == "cloudFiles.format" and use.detail is not None and use.detail.lower() not in READABLE:
         known = ", ".join(READABLE)
-        return Fact(f"{name}={use.detail}", "refused", f"Formats that can be read so far: {known}.")
+        return Fact(f"{name}={use.detail}", "refused", f"Formats that can be read: {known}.")
     if row.verdict == "refused":
         is_default = use.detail is not None and use.detail.lower() == (row.default or "").lower()
         if not is_default:
