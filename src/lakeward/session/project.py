@@ -11,9 +11,6 @@ from lakeward.errors import ConfigurationError
 
 __all__ = ["project_file", "project_table", "runtime_of_project"]
 
-# The standard library has it from 3.11 on, and there it is the very same code.
-tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-
 
 def project_file(folder: Path) -> Path | None:
     """The pyproject.toml of `folder` or of the nearest folder above it that has one."""
@@ -28,6 +25,9 @@ def project_table(folder: Path) -> dict[str, Any]:
     file = project_file(folder)
     if file is None:
         return {}
+    # The standard library has it from 3.11 on, and there it is the very same code.
+    # Loaded only here: the room must also import where no package is installed.
+    tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
         content: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
