@@ -13,8 +13,10 @@ from databricks.bundles.pipelines import Pipeline
 from databricks.bundles.schemas import Schema
 from databricks.bundles.secret_scopes import SecretScope
 from databricks.bundles.volumes import Volume
+from databricks.sdk.service.jobs import JobSettings
+from databricks.sdk.service.pipelines import PipelineSpec
 
-from lakeward.bundle import Bundle, load
+from lakeward.bundle import Bundle, findings, load
 
 ROOT = Path(__file__).resolve().parents[2]
 TYPES = {
@@ -56,6 +58,43 @@ def test_every_resource_passes_the_typed_classes_of_the_platform(bundle: Bundle)
             assert TYPES[kind].from_dict(resource).as_dict().keys() >= resource.keys(), key
             seen += 1
     assert seen >= 5
+
+
+def test_it_breaks_no_rule(bundle: Bundle) -> None:
+    assert [str(finding) for finding in findings(bundle)] == []
+
+
+def test_jobs_pass_the_dataclasses_of_the_sdk(bundle: Bundle) -> None:
+    for job in bundle.jobs.values():
+        settings = JobSettings.from_dict(job)
+        assert {task.task_key for task in settings.tasks or ()} == {task["task_key"] for task in job["tasks"]}
+        # What the class does not know it would drop.
+        assert settings.as_dict().keys() >= job.keys() - {"permissions"}
+    for pipeline in bundle.pipelines.values():
+        known = PipelineSpec.from_dict(pipeline).as_dict().keys()
+        assert known >= pipeline.keys() - {"permissions", "run_as", "lifecycle", "tags", "development"}
+
+
+def test_what_cannot_be_had_again_is_not_destroyed_in_prod() -> None:
+    bundle = resolved("prod")
+    for kind in ("pipelines", "schemas", "volumes", "secret_scopes"):
+        for resource in bundle.resources(kind).values():
+            assert resource["lifecycle"] == {"prevent_destroy": True}
+    assert bundle.config["bundle"]["deployment"] == {"fail_on_active_runs": True}
+
+
+def test_no_secret_is_written_down_and_no_group_may_read_any(bundle: Bundle) -> None:
+    assert "permissions" not in bundle.config
+    for scope in bundle.secret_scopes.values():
+        assert [each for each in scope.get("permissions") or () if "group_name" in each] == []
+    words = re.compile(r"(password|token|secret)\s*[:=]\s*\S", re.IGNORECASE)
+    for file in [ROOT / "databricks.yml", *(ROOT / "resources").glob("*.yml")]:
+        assert not words.search(file.read_text()), file.name
+
+
+def test_the_wheel_holds_the_bundle_s_code_alone() -> None:
+    (distribution,) = resolved("dev").distributions().values()
+    assert {name.partition(".")[0] for name in distribution.entry_points.values()} == {"wearables"}
 
 
 def test_no_reference_is_left(bundle: Bundle) -> None:

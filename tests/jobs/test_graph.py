@@ -85,7 +85,7 @@ def test_only_with_an_unknown_task_names_near_misses() -> None:
         ({"tasks": [{"task_key": "a"}]}, "TASK_INVALID"),
         ({"tasks": [{"task_key": "a", "sql_task": {}, "notebook_task": {}}]}, "TASK_INVALID"),
         ({"tasks": [{"task_key": "a", "sql_task": {}}, {"task_key": "a", "sql_task": {}}]}, "TASK_INVALID"),
-        ({"tasks": [{"task_key": "a", "sql_task": {}, "run_if": "ALL_DONE"}]}, "TASK_NOT_SUPPORTED"),
+        ({"tasks": [{"task_key": "a", "sql_task": {}, "run_if": "ALL_WELL"}]}, "TASK_INVALID"),
     ],
 )
 def test_an_incomplete_definition_is_refused(definition: dict[str, object], condition: str) -> None:

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 import pytest
 
 from lakeward.errors import ConfigurationError
-from lakeward.jobs.parameters import references, substituted, values_of
+from lakeward.jobs.parameters import of_input, references, substituted, values_of
 
 JOB = {"parameters": [{"name": "source", "default": ""}, {"name": "days", "default": 3}]}
 KNOWN = references(
@@ -64,6 +64,16 @@ def test_an_unknown_reference_names_its_task_and_near_misses() -> None:
 
 
 @pytest.mark.parametrize("text", ["{{tasks.a.values.b}}", "{{input}}"])
-def test_values_of_other_tasks_are_refused_clearly(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="cannot be read here yet"):
+def test_what_only_a_running_task_knows_stays_until_then_and_is_missed_afterwards(text: str) -> None:
+    assert substituted(text, KNOWN, where="t", late=True) == text
+    with pytest.raises(ConfigurationError, match="has no value"):
         substituted(text, KNOWN, where="t")
+
+
+def test_the_input_of_a_loop_is_a_text_or_json_with_its_fields() -> None:
+    assert of_input("a") == {"input": "a"}
+    assert of_input({"day": "1", "n": 2}) == {
+        "input": '{"day": "1", "n": 2}',
+        "input.day": "1",
+        "input.n": "2",
+    }

@@ -24,12 +24,13 @@ tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else 
 
 @dataclass(frozen=True)
 class Distribution:
-    """A Python project that an artifact builds: name, entry points, and folders of its sources."""
+    """A Python project that an artifact builds: name, entry points, folders of its sources, build backend."""
 
     name: str
     entry_points: Mapping[str, str]
     source_folders: tuple[Path, ...]
     file: Path
+    backend: str | None = None
 
     def is_package(self, name: str) -> bool:
         """Tell whether `name` names this project; case, `-`, `_` and `.` do not count (PEP 503)."""
@@ -57,7 +58,8 @@ def read_distribution(folder: Path) -> Distribution | None:
         *project.get("entry-points", {}).values(),
     ]
     points = {name: value for group in reversed(groups) for name, value in group.items()}
-    return Distribution(str(project["name"]), points, _source_folders(content, folder), file)
+    backend = content.get("build-system", {}).get("build-backend")
+    return Distribution(str(project["name"]), points, _source_folders(content, folder), file, backend)
 
 
 def _source_folders(content: Mapping[str, Any], folder: Path) -> tuple[Path, ...]:

@@ -38,6 +38,14 @@ __all__ = ["run"]
     metavar="TASK",
     help="Run these tasks of the job alone.",
 )
+@click.option(
+    "--repair", metavar="RUN", help="Run again what failed in a run of the job; `last`: the newest."
+)
+@click.option(
+    "--apart/--here",
+    default=False,
+    help="Run tasks in processes of their own, or in this one, for a debugger.",
+)
 @refresh_options
 def run(
     key: str,
@@ -45,6 +53,8 @@ def run(
     variables: dict[str, str],
     parameters: dict[str, str],
     only: tuple[str, ...],
+    repair: str | None,
+    apart: bool,
     as_json: bool,
     **flags: Any,
 ) -> int:
@@ -71,11 +81,13 @@ def run(
                 settings=place.settings,
                 parameters=parameters,
                 only=only,
+                repair=repair,
+                apart=apart,
                 on_event=on_event,
                 **flags,
             )
     else:
-        refuse_job_options(key, parameters, only)
+        refuse_job_options(key, parameters, only, repair)
 
         def work(on_event: Any) -> Any:
             from lakeward import jobs
@@ -96,8 +108,10 @@ def run(
     return execute(title, work, as_json=as_json, next_commands=next_commands)
 
 
-def refuse_job_options(key: str, parameters: dict[str, str], only: tuple[str, ...]) -> None:
-    """`--param` and `--only` speak of a job; on a pipeline they would be ignored in silence."""
-    for option, value in (("--param", parameters), ("--only", only)):
+def refuse_job_options(
+    key: str, parameters: dict[str, str], only: tuple[str, ...], repair: str | None
+) -> None:
+    """Options that speak of a job would be ignored in silence on a pipeline."""
+    for option, value in (("--param", parameters), ("--only", only), ("--repair", repair)):
         if value:
             raise click.UsageError(f"{option} is for jobs, and `{key}` is a pipeline: it has neither.")

@@ -1,4 +1,4 @@
-"""One run at a time of a job or pipeline in one target.
+"""So many runs at a time of a job in one target, and no more.
 
 The lock is the kernel's (`flock`), so the death of its owner, however it died, releases it; the file says
 who holds it and is never removed, since removing it would let two processes lock two files of one name.
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from lakeward.errors import JobError
 
-__all__ = ["sole_run"]
+__all__ = ["a_run", "sole_run"]
 
 
 @contextmanager
@@ -40,3 +41,41 @@ def sole_run(file: Path, what: str) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def a_run(
+    folder: Path,
+    key: str,
+    what: str,
+    *,
+    most: int = 1,
+    queue: bool = False,
+    waiting: Callable[[str], None] = lambda _: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[None]:
+    """Hold one of the `most` places for runs of the job `key` while the body runs.
+
+    When all are taken, a run that may `queue` waits for one, and `waiting` hears of it once; another gets the
+    JobError of `sole_run`.
+    """
+    files = [
+        folder / (f"{key}.lock" if number == 0 else f"{key}.{number}.lock") for number in range(max(1, most))
+    ]
+    told = False
+    with ExitStack() as held:
+        while True:
+            for file in files:
+                try:
+                    held.enter_context(sole_run(file, what))
+                except JobError as error:
+                    busy = error
+                else:
+                    yield
+                    return
+            if not queue:
+                raise busy
+            if not told:
+                waiting(f"{busy.message} This run waits for its end.")
+                told = True
+            sleep(0.5)

@@ -34,6 +34,7 @@ from lakeward.session.serverless import (
     refused_statement,
 )
 from lakeward.session.settings import Settings
+from lakeward.session.sharing import Offer, Shared, borrow, borrowed, offer
 from lakeward.session.spark_errors import condensed, condition_of, is_disk_full, message_of
 
 if TYPE_CHECKING:
@@ -50,12 +51,16 @@ __all__ = [
     "SERVERLESS_STATEMENTS",
     "SERVERLESS_TRIGGERS",
     "Limit",
+    "Offer",
     "PathMap",
     "Planning",
     "Profile",
     "Settings",
+    "Shared",
     "StatementLimit",
     "Stopped",
+    "borrow",
+    "borrowed",
     "cache_dir",
     "condensed",
     "condition_of",
@@ -74,6 +79,7 @@ __all__ = [
     "made",
     "message_of",
     "not_writable",
+    "offer",
     "on_databricks",
     "planned",
     "prepare",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SessionError
 from lakeward.session import conf as confs
-from lakeward.session import patches, resident
+from lakeward.session import patches, resident, sharing
 from lakeward.session.cache import cache_dir
 from lakeward.session.compiler import compile_jar, jar_path
 from lakeward.session.gateway import start_gateway
@@ -118,6 +118,10 @@ def context_parts(settings: Settings, user_conf: Mapping[str, str]) -> dict[str,
     """
     from pyspark import SparkConf
 
+    shared = sharing.borrowed()
+    if shared is not None:
+        _prepare_process(settings, profile(settings.profile).conf())
+        return sharing.borrowed_parts(shared)
     submitted, rest = from_submit_args(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
     conf = _conf(settings, {**submitted, **user_conf})
     with _submit_args(rest):
@@ -163,7 +167,12 @@ def session_of(context: Any) -> SparkSession:
     """The session of a new context."""
     from pyspark.sql import SparkSession
 
-    return SparkSession(context)
+    session = SparkSession(context)
+    if sharing.borrowed() is None:
+        return session
+    # The owner's default session is its own: temporary views and settings of tasks stay apart.
+    fresh: SparkSession = patches.original(SparkSession, "newSession")(session)
+    return fresh
 
 
 def launch(settings: Settings, user_conf: Mapping[str, str]) -> SparkSession:

@@ -21,9 +21,16 @@ _log = logging.getLogger(__name__)
 
 
 def connect(spark: SparkSession) -> None:
-    """Put this process in the place of the one that the JVM asks; once a JVM is enough."""
+    """Put this process in the place of the one that the JVM asks; once a JVM is enough.
+
+    In a JVM of another process that one answers.
+    """
     from pyspark.java_gateway import ensure_callback_server_started
 
+    from lakeward.session import borrowed
+
+    if borrowed() is not None:
+        return
     gateway: Any = spark._sc._gateway
     if _NAME in vars(gateway):  # not getattr: whatever a gateway lacks it takes for a name of the JVM's
         return

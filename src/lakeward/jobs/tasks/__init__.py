@@ -7,16 +7,28 @@ from collections.abc import Mapping
 from lakeward.bundle import suggestion
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import Task
-from lakeward.jobs.tasks import pipeline, python_wheel, spark_python
+from lakeward.jobs.tasks import pipeline, python_wheel, spark_python, sql
 from lakeward.jobs.tasks.context import Action, Context, Prepare
 
-__all__ = ["KINDS", "Action", "Context", "prepare"]
+__all__ = ["KINDS", "REFUSED", "Action", "Context", "prepare"]
 
 KINDS: Mapping[str, Prepare] = {
     "pipeline_task": pipeline.prepare,
     "python_wheel_task": python_wheel.prepare,
     "spark_python_task": spark_python.prepare,
+    "sql_task": sql.prepare,
 }
+"""Kinds that a task runs in a process of its own."""
+
+REFUSED: Mapping[str, str] = {
+    "dbt_task": "dbt talks to a warehouse through an adapter, which there is none of for this runtime.",
+    "clean_rooms_notebook_task": "It needs a clean room, which only a workspace has.",
+    "dashboard_task": "It refreshes a dashboard, which only a workspace has.",
+    "power_bi_task": "It refreshes a model of Power BI.",
+    "spark_jar_task": "Its JAR is written against Databricks' own Spark.",
+    "spark_submit_task": "The platform itself refuses it on serverless compute.",
+}
+"""Kinds that are refused, and why."""
 
 
 def prepare(context: Context, task: Task) -> Action | None:
@@ -26,7 +38,7 @@ def prepare(context: Context, task: Task) -> Action | None:
     """
     kind = KINDS.get(task.kind)
     if kind is None:
-        message = f"The task `{task.key}` is a {task.kind}, which cannot be run here yet."
-        next_step = suggestion(task.kind, KINDS, what="kinds")
+        message = f"The task `{task.key}` is a {task.kind}, which cannot be run here."
+        next_step = REFUSED.get(task.kind) or suggestion(task.kind, KINDS, what="kinds")
         raise ConfigurationError("TASK_NOT_SUPPORTED", message, next_step=next_step)
     return kind(context, task)

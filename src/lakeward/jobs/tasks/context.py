@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from lakeward.bundle import Bundle
+from lakeward.bundle import Bundle, Distribution
 from lakeward.jobs.definition import Task
 from lakeward.jobs.pipelines import Selection
 
@@ -24,7 +25,8 @@ Action = Callable[[], "Update | None"]
 class Context:
     """A run as its tasks see it; `stdout` is where their output goes when it may not go to ours.
 
-    `task_values` is what tasks hand to later ones, by task and key.
+    `task_values` is what tasks hand to later ones, by task and key; `wheels` are the folders into which built
+    wheels were unpacked, by the project's name: without one its sources are used.
     """
 
     bundle: Bundle
@@ -36,7 +38,13 @@ class Context:
     on_event: Callable[[Any], None] | None = None
     job_id: str | None = None
     run_id: str | None = None
-    task_values: dict[tuple[str, str], str] = field(default_factory=dict)
+    task_values: MutableMapping[tuple[str, str], str] = field(default_factory=dict)
+    wheels: Mapping[str, Path] = field(default_factory=dict)
+
+    def folders_of(self, distribution: Distribution) -> tuple[Path, ...]:
+        """Where the modules of `distribution` are imported from."""
+        unpacked = self.wheels.get(distribution.name)
+        return (unpacked,) if unpacked is not None else distribution.source_folders
 
 
 # Checks a task before anything runs and returns its action, or None when a dry run has nothing to do for it.

@@ -1,4 +1,4 @@
-"""`python_wheel_task`: an entry point of a wheel, run from the sources that the wheel is built of.
+"""`python_wheel_task`: an entry point of a wheel, as it was built or from the sources that it is built of.
 
 Source: https://docs.databricks.com/aws/en/jobs/python-wheel and …/jobs/task-parameters
 """
@@ -28,7 +28,7 @@ def prepare(context: Context, task: Task) -> Action | None:
     argv = [package, *arguments(context, task)]
     target = context.bundle.entry_point(package, name)
     distributions = (context.bundle.distribution(package), *installed(context, task))
-    paths = list(dict.fromkeys(folder for found in distributions for folder in found.source_folders))
+    paths = list(dict.fromkeys(folder for found in distributions for folder in context.folders_of(found)))
     if context.selection.dry_run:
         return None
 

@@ -33,7 +33,7 @@ def prepare(context: Context, task: Task) -> Action | None:
             "FILE_NOT_FOUND", message, next_step="Paths are relative to the file that says them."
         )
     argv = [str(file), *(str(value) for value in task.spec.get("parameters") or ())]
-    folders = [folder for distribution in installed(context, task) for folder in distribution.source_folders]
+    folders = [folder for found in installed(context, task) for folder in context.folders_of(found)]
     if context.selection.dry_run:
         return None
 

@@ -1,0 +1,285 @@
+"""From a task that is due to an attempt under way: here, in a process, or as a run within the run."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from lakeward.bundle import Bundle, suggestion
+from lakeward.errors import ConfigurationError
+from lakeward.jobs.composites import Within, inner_of, loop
+from lakeward.jobs.conditions import compared, require_condition
+from lakeward.jobs.definition import Task, tasks_of
+from lakeward.jobs.drive import Drive, Handle
+from lakeward.jobs.graph import ordered, selected
+from lakeward.jobs.history import Past
+from lakeward.jobs.inline import Done, attempt
+from lakeward.jobs.logs import TaskLog
+from lakeward.jobs.parameters import references, substituted, values_of
+from lakeward.jobs.pipelines import Selection
+from lakeward.jobs.processes import TaskProcess, Waiting
+from lakeward.jobs.schedule import End, Schedule
+from lakeward.jobs.tasks import Context, prepare
+from lakeward.jobs.tasks.sql import OUTPUT
+from lakeward.jobs.work import Work
+
+if TYPE_CHECKING:
+    from lakeward.session import Settings
+
+__all__ = ["Launcher", "Prepared"]
+
+_COMPOSITE = ("condition_task", "for_each_task", "run_job_task")
+_DEEPEST = 10
+
+
+@dataclass
+class Launcher:
+    """Starts the tasks of a run and of all runs within it."""
+
+    bundle: Bundle
+    settings: Settings
+    selection: Selection
+    stdout: TextIO | None
+    on_event: Callable[[Any], None]
+    started: datetime
+    limit: int
+    logs: Path | None
+    wheels: Mapping[str, Path] = field(default_factory=dict)
+    _ahead: list[Waiting] = field(default_factory=list)
+    _wanted: int = 0
+
+    def job(
+        self,
+        key: str,
+        parameters: Mapping[str, str],
+        *,
+        run_id: str,
+        only: Sequence[str] = (),
+        past: Past | None = None,
+        depth: int = 0,
+    ) -> Prepared:
+        """Return a run of the job `key`, checked as far as can be before it starts (ConfigurationError)."""
+        job = self.bundle.job(key)
+        tasks = ordered(key, tasks_of(key, job))
+        chosen = selected(key, tasks, only)
+        values = values_of(key, job, parameters)
+        known = references(
+            parameters=values,
+            job_id=self.bundle.id_of("jobs", key),
+            job_name=str(job.get("name") or key),
+            run_id=run_id,
+            started=self.started,
+            repairs=past.repairs + 1 if past else 0,
+        )
+        ended = {task.key: End("EXCLUDED") for task in tasks if task.key not in chosen or task.disabled}
+        ended |= {task: end for task, end in (past.kept if past else {}).items() if task in chosen}
+        prepared = Prepared(
+            self, key, job, tasks, values, known, ended, dict(past.values) if past else {}, depth
+        )
+        prepared.check()
+        return prepared
+
+    def start_ahead(self, number: int) -> None:
+        """Have processes ready for `number` tasks, as many as run at once."""
+        self._wanted = number
+        while len(self._ahead) < min(self._wanted, self.limit):
+            self._ahead.append(Waiting())
+
+    def next_process(self) -> Waiting:
+        """Return a process for a task, and have another ready where one more is expected."""
+        waiting = self._ahead.pop(0) if self._ahead else Waiting()
+        self.start_ahead(max(0, self._wanted - 1))
+        return waiting
+
+    def close(self) -> None:
+        """End the processes that no task has come for."""
+        while self._ahead:
+            self._ahead.pop().dismiss()
+
+
+@dataclass
+class Prepared:
+    """A run of one job that has not begun: its tasks in order, and what is known before any has run."""
+
+    launcher: Launcher
+    key: str
+    job: Mapping[str, Any]
+    tasks: Sequence[Task]
+    parameters: Mapping[str, str]
+    known: Mapping[str, str]
+    ended: dict[str, End]
+    values: dict[tuple[str, str], str]
+    depth: int
+    _drive: Drive | None = None
+
+    @property
+    def processes(self) -> int:
+        """How many of its tasks want a process."""
+        return sum(task.kind not in _COMPOSITE for task in self.tasks if task.key not in self.ended)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether anything is left to run."""
+        return len(self.ended) < len(self.tasks)
+
+    def check(self) -> None:
+        """Raise ConfigurationError for what is wrong in a task; a dry run leaves out those without action."""
+        for task in self.tasks:
+            if task.key not in self.ended and self._checked(task) is False:
+                self.ended[task.key] = End("EXCLUDED")
+
+    def _checked(self, task: Task) -> bool:
+        filled = self._filled(task, late=True)
+        dry = self.launcher.selection.dry_run
+        if task.kind == "condition_task":
+            require_condition(task.key, filled.spec)
+        elif task.kind == "for_each_task":
+            self._checked(inner_of(self.key, filled))
+        elif task.kind == "run_job_task":
+            self._job_of(filled)
+        else:
+            return prepare(self._context(), filled) is not None
+        return not dry
+
+    def drive(self, began: float) -> Drive:
+        """Return the run itself."""
+        launcher = self.launcher
+        schedule = Schedule.of(
+            self.tasks,
+            ended=self.ended,
+            limit=launcher.limit,
+            timeout=float(self.job.get("timeout_seconds") or 0) if launcher.logs else 0.0,
+            began=began,
+        )
+        tell = launcher.on_event if self.depth == 0 else lambda _: None
+        self._drive = Drive(schedule, self.launch, clock=time.monotonic, tell=tell)
+        return self._drive
+
+    def launch(self, task: Task, number: int) -> Handle:
+        """Start an attempt at `task`. Raises ConfigurationError when one of its references has no value."""
+        filled = self._filled(task, late=task.kind == "for_each_task")
+        if task.kind == "condition_task":
+            return Done(End("SUCCESS", outcome=str(compared(task.key, filled.spec)).lower()))
+        if task.kind == "for_each_task":
+            where = f"the loop `{task.key}`"
+            inputs = substituted(task.spec.get("inputs"), self._references(), where=where)
+            whole = replace(filled, spec={**filled.spec, "inputs": inputs})
+            return loop(whole, self.launch, job_key=self.key, clock=time.monotonic, tell=lambda _: None)
+        if task.kind == "run_job_task":
+            return self._nested(filled)
+        if self.launcher.logs is not None:
+            return self._process(filled, number)
+        action = prepare(self._context(), filled)
+        return Done(End("EXCLUDED") if action is None else attempt(action, self.launcher.bundle))
+
+    def _nested(self, task: Task) -> Handle:
+        if self.depth >= _DEEPEST:
+            message = f"The task `{task.key}` is the {_DEEPEST + 1}th job within a job."
+            raise ConfigurationError("JOB_TOO_DEEP", message, next_step="A job that runs itself has no end.")
+        given = {str(name): str(value) for name, value in (task.spec.get("job_parameters") or {}).items()}
+        run_id = str(uuid.uuid4().int % 10**15)
+        inner = self.launcher.job(self._job_of(task), given, run_id=run_id, depth=self.depth + 1)
+        return Within(inner.drive(time.monotonic()))
+
+    def _job_of(self, task: Task) -> str:
+        bundle, identifier = self.launcher.bundle, task.spec.get("job_id")
+        key = bundle.key_of("jobs", identifier)
+        if key is None:
+            message = f"The task `{task.key}` runs the job `{identifier}`, which is not one of this bundle."
+            known = [f"${{resources.jobs.{name}.id}}" for name in bundle.jobs]
+            raise ConfigurationError(
+                "JOB_UNKNOWN", message, next_step=suggestion(str(identifier), known, what="jobs")
+            )
+        return key
+
+    def _process(self, task: Task, number: int) -> Handle:
+        launcher = self.launcher
+        assert launcher.logs is not None
+        from lakeward.session import current_settings, offer, session
+
+        ours = current_settings() == launcher.settings
+        offered = offer(session(launcher.settings), f"lakeward-{uuid.uuid4().hex}") if ours else None
+        context = self._context()
+        work = Work(
+            launcher.bundle,
+            launcher.settings,
+            self.job,
+            task,
+            self.parameters,
+            launcher.selection,
+            context.job_id,
+            context.run_id,
+            dict(self.values),
+            launcher.wheels,
+            offered.shared if offered else None,
+        )
+        name = (
+            f"{'' if self.depth == 0 else f'{self.key}.'}{task.key}{'' if number == 1 else f'.{number}'}.log"
+        )
+        return TaskProcess(
+            work,
+            launcher.next_process(),
+            log=TaskLog(launcher.logs / name.replace("/", "_"), self._show),
+            on_event=launcher.on_event,
+            on_value=self.values.__setitem__,
+            on_end=offered.close if offered else lambda: None,
+        )
+
+    def _show(self, text: str) -> None:
+        if self.launcher.stdout is not None:
+            self.launcher.stdout.write(text)
+        else:
+            print(text, end="", flush=True)
+
+    def _filled(self, task: Task, *, late: bool) -> Task:
+        own = {**self._references(), "task.name": task.key}
+        return replace(task, spec=substituted(task.spec, own, where=f"the task `{task.key}`", late=late))
+
+    def _references(self) -> dict[str, str]:
+        known = dict(self.known)
+        for (task, name), text in self.values.items():
+            value = json.loads(text)
+            if name == OUTPUT:
+                known[f"tasks.{task}.output.rows"] = text
+                first = value[0] if value else {}
+                known |= {
+                    f"tasks.{task}.output.first_row.{column}": _text(each) for column, each in first.items()
+                }
+            else:
+                known[f"tasks.{task}.values.{name}"] = _text(value)
+        for key, record in self._drive.schedule.records.items() if self._drive else ():
+            if record.end is not None:
+                known[f"tasks.{key}.result_state"] = _STATES.get(record.end.state, record.end.state).lower()
+                known[f"tasks.{key}.error_code"] = "RunExecutionError" if record.end.state == "FAILED" else ""
+                known[f"tasks.{key}.execution_count"] = str(record.attempt)
+        return known
+
+    def _context(self) -> Context:
+        launcher = self.launcher
+        return Context(
+            launcher.bundle,
+            launcher.settings,
+            self.job,
+            self.parameters,
+            launcher.selection,
+            launcher.stdout,
+            launcher.on_event,
+            self.known["job.id"],
+            self.known["job.run_id"],
+            self.values,
+            launcher.wheels,
+        )
+
+
+# Source: https://docs.databricks.com/aws/en/jobs/dynamic-value-references
+_STATES = {"SKIPPED": "UPSTREAM_FAILED", "UNTAKEN": "EXCLUDED"}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,78 @@
+"""Whether a task runs, by what became of the tasks that it depends on.
+
+Source: https://docs.databricks.com/aws/en/jobs/run-if
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["ALL_SUCCESS", "RUN_IF", "Fate", "Upstream", "fate"]
+
+ALL_SUCCESS = "ALL_SUCCESS"
+
+Fate = Literal["RUN", "SKIPPED", "UNTAKEN", "EXCLUDED"]
+"""SKIPPED: because something failed. UNTAKEN: a condition went the other way. EXCLUDED: not called for."""
+
+Upstream = Literal["succeeded", "failed", "untaken"]
+"""What a dependency counts as; one that was excluded by choice counts as succeeded."""
+
+
+@dataclass(frozen=True)
+class _Counts:
+    succeeded: int
+    failed: int
+    untaken: int
+
+    @property
+    def all(self) -> int:
+        return self.succeeded + self.failed + self.untaken
+
+
+def _all_success(of: _Counts) -> Fate:
+    return "SKIPPED" if of.failed else "UNTAKEN" if of.untaken else "RUN"
+
+
+def _all_done(of: _Counts) -> Fate:
+    return "UNTAKEN" if of.untaken == of.all else "RUN"
+
+
+def _none_failed(of: _Counts) -> Fate:
+    return "SKIPPED" if of.failed else "RUN" if of.succeeded else "UNTAKEN"
+
+
+def _one_success(of: _Counts) -> Fate:
+    return "RUN" if of.succeeded else "SKIPPED" if of.failed else "UNTAKEN"
+
+
+def _all_failed(of: _Counts) -> Fate:
+    return "RUN" if of.failed == of.all else "EXCLUDED"
+
+
+def _one_failed(of: _Counts) -> Fate:
+    return "RUN" if of.failed else "EXCLUDED"
+
+
+RUN_IF: dict[str, Callable[[_Counts], Fate]] = {
+    ALL_SUCCESS: _all_success,
+    "ALL_DONE": _all_done,
+    "NONE_FAILED": _none_failed,
+    "AT_LEAST_ONE_SUCCESS": _one_success,
+    "ALL_FAILED": _all_failed,
+    "AT_LEAST_ONE_FAILED": _one_failed,
+}
+"""The conditions that a task can have, and how each decides."""
+
+
+def fate(run_if: str, upstream: Sequence[Upstream]) -> Fate:
+    """Return what becomes of a task with condition `run_if` whose dependencies ended as `upstream`.
+
+    >>> fate("NONE_FAILED", ["succeeded", "untaken"])
+    'RUN'
+    """
+    if not upstream:
+        return "RUN"
+    counts = _Counts(*(upstream.count(kind) for kind in ("succeeded", "failed", "untaken")))
+    return RUN_IF[run_if](counts)

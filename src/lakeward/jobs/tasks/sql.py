@@ -1,0 +1,86 @@
+"""`sql_task`: the statements of a file of the bundle, or of a saved query, one after the other.
+
+Source: https://docs.databricks.com/aws/en/jobs/sql
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lakeward.errors import ConfigurationError
+from lakeward.jobs.definition import Task
+from lakeward.jobs.tasks.context import Action, Context
+
+__all__ = ["OUTPUT", "prepare"]
+
+OUTPUT = "\0output"
+"""The key of the task's values that holds the rows of its last statement: `{{tasks.t.output.rows}}`."""
+_SHOWN = 1000
+
+
+def prepare(context: Context, task: Task) -> Action | None:
+    """Return the run of the statements; None in a dry run.
+
+    Parameters of the task stand for `:name` in them. Raises ConfigurationError when there is no such file or
+    query (FILE_NOT_FOUND), and for alerts and dashboards, which only a workspace has (TASK_NOT_SUPPORTED).
+    """
+    text = _text(context, task)
+    arguments = {str(name): str(value) for name, value in (task.spec.get("parameters") or {}).items()}
+    if context.selection.dry_run:
+        return None
+
+    def action() -> None:
+        from lakeward.session import session
+        from lakeward.sql import split
+
+        spark = session(context.settings)
+        rows: list[dict[str, Any]] = []
+        for statement in split(text):
+            named = {name: value for name, value in arguments.items() if f":{name}" in statement}
+            frame = spark.sql(statement, named) if named else spark.sql(statement)
+            if frame.columns:
+                found = [str(row) for row in frame.limit(_SHOWN).toJSON().collect()]
+                print(*found, sep="\n")
+                rows = [json.loads(row) for row in found]
+        context.task_values[task.key, OUTPUT] = json.dumps(rows)
+
+    return action
+
+
+def _text(context: Context, task: Task) -> str:
+    file, query = task.spec.get("file"), task.spec.get("query")
+    if isinstance(file, Mapping) and file.get("source") != "GIT":
+        return _read(context.bundle.root / str(file.get("path") or ""), task)
+    if isinstance(query, Mapping):
+        return _read(_saved(context.bundle.root, str(query.get("query_id") or ""), task), task)
+    found = ", ".join(name for name in task.spec if name not in ("warehouse_id", "parameters")) or "nothing"
+    message = f"The task `{task.key}` runs {found} on a warehouse, which cannot be run here."
+    next_step = "A file of the bundle can, or a saved query."
+    raise ConfigurationError("TASK_NOT_SUPPORTED", message, next_step=next_step)
+
+
+def _saved(root: Path, identifier: str, task: Task) -> Path:
+    # A query that is looked up by name stands as `query:<name>`; in the bundle it is a file of that name.
+    name = identifier.removeprefix("query:")
+    found = sorted(path for path in root.rglob(f"{name}.sql") if ".lakeward" not in path.parts)
+    if identifier.startswith("query:") and len(found) == 1:
+        return found[0]
+    message = f"The task `{task.key}` runs the query `{identifier}`, which only a workspace has."
+    next_step = (
+        "Look it up by its name (`lookup: {query: name}`), and keep its text in the bundle as name.sql."
+    )
+    raise ConfigurationError("FILE_NOT_FOUND", message, next_step=next_step)
+
+
+def _read(file: Path, task: Task) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        message = f"The task `{task.key}` runs the file {file}, which cannot be read: {reason}."
+        raise ConfigurationError(
+            "FILE_NOT_FOUND", message, next_step="Paths are relative to the file that says them."
+        ) from None

@@ -1,0 +1,74 @@
+"""The process of one task: takes its work from a connection, carries it out, says how it ended."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from lakeward.jobs.inline import attempt
+from lakeward.jobs.schedule import End
+from lakeward.jobs.tasks import Context, prepare
+from lakeward.jobs.work import Begun, Event, Finished, SentValues, Work
+
+__all__ = ["command", "main"]
+
+
+def command(descriptor: int) -> list[str]:
+    """Return the command line of a worker at the connection with this number.
+
+    Neither the working folder nor this file's comes before the standard library in it.
+    """
+    root = str(Path(__file__).resolve().parents[2])
+    code = (
+        f"import sys; sys.path[:1] = []; sys.path.append({root!r}); "
+        "from lakeward.jobs.worker import main; main()"
+    )
+    return [sys.executable, "-c", code, str(descriptor)]
+
+
+def main() -> None:
+    """Carry out the one piece of work that comes; ends when the other side is gone."""
+    # Whoever looks at a log wants the lines that were printed before the crash.
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # they are text files here
+    with Connection(int(sys.argv[1])) as connection:
+        _get_ready(connection)
+        try:
+            work: Work = connection.recv()
+        except EOFError:
+            return
+        connection.send(Finished(_carry_out(work, connection)))
+
+
+def _get_ready(connection: Connection) -> None:
+    """Import what most tasks need while there is none yet."""
+    for module in ("lakeward.session", "pyspark.sql", "lakeward.standins", "lakeward.pipelines"):
+        if connection.poll():
+            return
+        importlib.import_module(module)
+
+
+def _carry_out(work: Work, connection: Connection) -> End:
+    from lakeward.session import borrow, install_builder_hook, set_default_settings
+
+    if work.shared is not None:
+        borrow(work.shared)
+    set_default_settings(lambda: work.settings)
+    install_builder_hook()
+    context = Context(
+        work.bundle,
+        work.settings,
+        work.job,
+        work.parameters,
+        work.selection,
+        on_event=lambda event: connection.send(Event(event)),
+        job_id=work.job_id,
+        run_id=work.run_id,
+        task_values=SentValues(work.values, connection),
+        wheels=work.wheels,
+    )
+    action = prepare(context, work.task)
+    connection.send(Begun())
+    return End("EXCLUDED") if action is None else attempt(action, work.bundle)

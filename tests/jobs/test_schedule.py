@@ -1,0 +1,188 @@
+"""The schedule of a run, without processes: its laws hold for every graph and every condition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakeward.jobs.definition import Task
+from lakeward.jobs.run_if import RUN_IF, Fate, Upstream, fate
+from lakeward.jobs.schedule import End, Schedule
+
+SUCCESS, FAILED = End("SUCCESS"), End("FAILED", "no bread")
+
+
+def task(key: str, after: str = "", **settings: object) -> Task:
+    return replace(Task(key, "spark_python_task", {}, tuple(after.split())), **settings)
+
+
+def played(
+    schedule: Schedule, ends: Callable[[str, int], End], seconds: float = 1.0
+) -> tuple[Schedule, list[str]]:
+    """Run a schedule to its end in which each attempt takes `seconds`; also the order of starts."""
+    now, order = 0.0, []
+    while not (schedule := schedule.settled()).over:
+        for each in schedule.ready(now):
+            schedule = schedule.started(each.key, now)
+            order.append(each.key)
+        running = [key for key, record in schedule.records.items() if record.running]
+        now += seconds
+        for key in running:
+            schedule = schedule.ended(key, ends(key, schedule.records[key].attempt), now)
+    return schedule, order
+
+
+def states(schedule: Schedule) -> dict[str, str]:
+    return {key: record.end.state for key, record in schedule.records.items() if record.end}
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> list[Task]:
+    count = draw(st.integers(1, 7))
+    conditions = st.sampled_from(sorted(RUN_IF))
+    return [
+        task(
+            str(number),
+            " ".join(str(up) for up in sorted(draw(st.sets(st.integers(0, number - 1)))) if number),
+            run_if=draw(conditions),
+            retries=draw(st.integers(0, 2)),
+        )
+        if number
+        else task("0")
+        for number in range(count)
+    ]
+
+
+@given(graphs(), st.dictionaries(st.integers(0, 6), st.booleans()), st.integers(1, 3))
+def test_every_run_ends_with_each_task_in_its_place(
+    tasks: list[Task], good: dict[int, bool], limit: int
+) -> None:
+    schedule, order = played(
+        Schedule.of(tasks, limit=limit), lambda key, _: SUCCESS if good.get(int(key), True) else FAILED
+    )
+    ended = states(schedule)
+    assert ended.keys() == {each.key for each in tasks}
+    for each in tasks:
+        upstream: list[Upstream] = [
+            "failed"
+            if ended[key] in ("FAILED", "SKIPPED")
+            else "untaken"
+            if ended[key] == "UNTAKEN"
+            else "succeeded"
+            for key in each.depends_on
+        ]
+        decided = fate(each.run_if, upstream)
+        if decided == "RUN":
+            tries = 1 if good.get(int(each.key), True) else 1 + each.retries
+            assert order.count(each.key) == tries
+            assert ended[each.key] == ("SUCCESS" if good.get(int(each.key), True) else "FAILED")
+            assert all(
+                key not in order or order.index(key) < order.index(each.key) for key in each.depends_on
+            )
+        else:
+            assert ended[each.key] == decided
+            assert each.key not in order
+
+
+@given(graphs(), st.integers(1, 3))
+def test_never_more_run_at_once_than_may(tasks: list[Task], limit: int) -> None:
+    schedule = Schedule.of(tasks, limit=limit)
+    while not (schedule := schedule.settled()).over:
+        for each in schedule.ready(0.0):
+            schedule = schedule.started(each.key, 0.0)
+        running = [key for key, record in schedule.records.items() if record.running]
+        assert 1 <= len(running) <= limit
+        schedule = schedule.ended(running[0], SUCCESS, 1.0)
+
+
+@given(graphs(), st.integers(0, 5))
+def test_a_cancel_ends_everything_and_changes_no_end(tasks: list[Task], steps: int) -> None:
+    schedule = Schedule.of(tasks, limit=2).settled()
+    for _ in range(steps):
+        for each in schedule.ready(0.0):
+            schedule = schedule.started(each.key, 0.0)
+        running = [key for key, record in schedule.records.items() if record.running]
+        if running:
+            schedule = schedule.ended(running[0], SUCCESS, 1.0).settled()
+    before = states(schedule)
+    canceled = schedule.canceled("Ctrl-C", 2.0)
+    assert canceled.over
+    assert before.items() <= states(canceled).items()
+    assert {state for key, state in states(canceled).items() if key not in before} <= {"CANCELED"}
+
+
+# Source: https://docs.databricks.com/aws/en/jobs/run-if
+@pytest.mark.parametrize(
+    ("run_if", "upstream", "expected"),
+    [
+        ("ALL_SUCCESS", "ss", "RUN"),
+        ("ALL_SUCCESS", "sf", "SKIPPED"),
+        ("ALL_SUCCESS", "su", "UNTAKEN"),
+        ("ALL_DONE", "ff", "RUN"),
+        ("ALL_DONE", "uu", "UNTAKEN"),
+        ("NONE_FAILED", "su", "RUN"),
+        ("NONE_FAILED", "sf", "SKIPPED"),
+        ("NONE_FAILED", "uu", "UNTAKEN"),
+        ("AT_LEAST_ONE_SUCCESS", "sf", "RUN"),
+        ("AT_LEAST_ONE_SUCCESS", "ff", "SKIPPED"),
+        ("ALL_FAILED", "ff", "RUN"),
+        ("ALL_FAILED", "sf", "EXCLUDED"),
+        ("AT_LEAST_ONE_FAILED", "sf", "RUN"),
+        ("AT_LEAST_ONE_FAILED", "ss", "EXCLUDED"),
+    ],
+)
+def test_each_condition_decides_as_documented(run_if: str, upstream: str, expected: Fate) -> None:
+    words: dict[str, Upstream] = {"s": "succeeded", "f": "failed", "u": "untaken"}
+    assert fate(run_if, [words[letter] for letter in upstream]) == expected
+
+
+def test_a_condition_takes_one_branch_and_the_join_runs() -> None:
+    tasks = [
+        task("if"),
+        task("yes", "if", outcomes={"if": "true"}),
+        task("no", "if", outcomes={"if": "false"}),
+        task("later", "no"),
+        task("join", "yes later", run_if="NONE_FAILED"),
+    ]
+    schedule, order = played(
+        Schedule.of(tasks), lambda key, _: End("SUCCESS", outcome="true") if key == "if" else SUCCESS
+    )
+    assert order == ["if", "yes", "join"]
+    assert states(schedule)["later"] == "UNTAKEN"
+    assert schedule.state == "COMPLETED"
+
+
+def test_a_retry_waits_its_time_and_a_later_success_counts() -> None:
+    schedule = Schedule.of([task("a", retries=2, retry_after=10.0)])
+    schedule = schedule.started("a", 0.0).ended("a", FAILED, 1.0)
+    assert schedule.ready(10.9) == ()
+    (again,) = schedule.ready(11.0)
+    schedule = schedule.started(again.key, 11.0).ended("a", SUCCESS, 12.0)
+    assert (schedule.state, schedule.records["a"].attempt, schedule.records["a"].seconds) == (
+        "COMPLETED",
+        2,
+        2.0,
+    )
+
+
+@pytest.mark.parametrize(("retry", "over"), [(False, True), (True, False)])
+def test_a_time_that_is_over_is_tried_again_only_when_asked_for(retry: bool, over: bool) -> None:
+    schedule = Schedule.of([task("a", timeout=5.0, retries=1, retry_on_timeout=retry)]).started("a", 0.0)
+    assert (schedule.overdue(4.9), schedule.overdue(5.0)) == ((), ("a",))
+    assert schedule.ended("a", End("TIMEDOUT"), 5.0).over is over
+
+
+def test_the_time_of_the_run_counts_for_all_of_its_tasks() -> None:
+    schedule = Schedule.of([task("a"), task("b")], limit=2, timeout=10.0).started("a", 0.0)
+    assert (schedule.overdue(9.0), schedule.overdue(10.0)) == ((), ("a",))
+
+
+def test_a_failure_that_a_later_task_handles_does_not_fail_the_run() -> None:
+    tasks = [task("work"), task("tidy", "work", run_if="ALL_DONE")]
+    schedule, _ = played(Schedule.of(tasks), lambda key, _: FAILED if key == "work" else SUCCESS)
+    assert schedule.state == "COMPLETED"
+    assert played(Schedule.of(tasks[:1]), lambda *_: FAILED)[0].state == "FAILED"
