@@ -14,6 +14,8 @@ from lakeward.workspace.store import Store
 from lakeward.workspace.tokens import Tokens
 from tests.workspace.server import USER, Server, until
 
+CLIENT = "http"
+
 
 def refused(answer: requests.Response) -> tuple[int, str, str]:
     body = answer.json()
@@ -227,3 +229,39 @@ def test_answers_say_which_workspace_they_are_from(server: Server) -> None:
     answer = server.answer("GET", "/api/2.0/preview/scim/v2/Me")
     assert answer.headers["X-Databricks-Org-Id"] == "1000000000000001"
     assert json.loads(answer.content)["userName"] == USER
+
+
+@pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
+def test_older_versions_of_the_jobs_api_lead_to_the_same_jobs(server: Server, version: str) -> None:
+    jobs = f"/api/{version}/jobs"
+    settings = {"name": "of old", "tasks": [{"task_key": "a"}]}
+    job_id = server.post(f"{jobs}/create", settings)["job_id"]
+    server.post(f"{jobs}/update", {"job_id": job_id, "new_settings": {"name": "updated"}})
+    server.post(f"{jobs}/reset", {"job_id": job_id, "new_settings": {**settings, "name": "reset"}})
+    assert job_id in [job["job_id"] for job in server.get(f"{jobs}/list", name="reset")["jobs"]]
+    run_id = server.post(f"{jobs}/run-now", {"job_id": job_id})["run_id"]
+    server.post(f"{jobs}/runs/cancel", {"run_id": run_id})
+    server.ended(run_id)
+    server.post(f"{jobs}/runs/repair", {"run_id": run_id, "rerun_tasks": ["a"]})
+    server.post(f"{jobs}/runs/cancel-all", {"job_id": job_id})
+    server.ended(run_id)
+    assert run_id in [run["run_id"] for run in server.get(f"{jobs}/runs/list", job_id=job_id)["runs"]]
+    assert server.get(f"{jobs}/runs/get", run_id=run_id)["run_id"] == run_id
+    assert server.get(f"{jobs}/runs/get-output", run_id=run_id)["logs"] is not None
+    submitted = server.post(f"{jobs}/runs/submit", {"tasks": settings["tasks"]})["run_id"]
+    server.ended(submitted)
+    server.post(f"{jobs}/runs/delete", {"run_id": run_id})
+    server.post(f"{jobs}/delete", {"job_id": job_id})
+
+
+def test_a_pipeline_that_never_ran_has_no_graph(server: Server) -> None:
+    pipeline = server.post("/api/2.0/pipelines", {"name": "undrawn"})["pipeline_id"]
+    assert server.get(f"/api/2.0/lakeward/graph/{pipeline}") == {"datasets": []}
+
+
+def test_a_log_is_followed_from_where_one_stood(server: Server) -> None:
+    run = server.ended(server.run_now(server.job(only="print('one')\nprint('two')")))
+    task = run["tasks"][0]["run_id"]
+    first = server.get("/api/2.0/lakeward/logs", run_id=task)
+    assert (first["text"], first["active"]) == ("one\ntwo\n", False)
+    assert server.get("/api/2.0/lakeward/logs", run_id=task, offset=4)["text"] == "two\n"

@@ -76,7 +76,10 @@ def _dataset_json(dataset: DatasetResult) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Progress:
-    """One step of a running update; `dataset` is empty when the whole update is meant."""
+    """One step of a running update; `dataset` is empty when the whole update is meant.
+
+    `inputs` are the datasets that it reads, told when it is QUEUED.
+    """
 
     dataset: str
     kind: str
@@ -84,3 +87,4 @@ class Progress:
     rows_written: int | None = None
     message: str = ""
     seconds: float = 0
+    inputs: tuple[str, ...] = ()

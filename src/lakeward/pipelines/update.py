@@ -177,7 +177,8 @@ class _OneUpdate:
         pickle_by_value(folders)
         self.narrator.update("RUNNING")
         for planned in self.resolution.plans.values():
-            self.narrator.tell(Progress(planned.dataset.name, planned.kind, "QUEUED"))
+            inputs = tuple(sorted({name for direct in planned.direct.values() for name in direct}))
+            self.narrator.tell(Progress(planned.dataset.name, planned.kind, "QUEUED", inputs=inputs))
             for flow in planned.dataset.flows:
                 self.narrator.flow(planned.dataset, flow.name, "QUEUED")
         setting = Setting(

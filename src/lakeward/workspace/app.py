@@ -59,7 +59,8 @@ class Door:
             if request.url.path == "/" and request.method in ("GET", "HEAD"):
                 return HTMLResponse(PAGE, headers=SAFE)
             user = "" if request.url.path in OPEN else self.user_of(request)
-            found = TABLE.find(request.method, request.url.path)
+            path = request.url.path
+            found = TABLE.find(request.method, path) or TABLE.find(request.method, path.rstrip("/"))
             if found is None:
                 raise Failure(
                     501, "NOT_IMPLEMENTED", f"{request.method} {request.url.path} is not served here."

@@ -20,6 +20,7 @@ __all__ = [
     "edit",
     "get",
     "get_update",
+    "graph",
     "list_events",
     "list_pipelines",
     "list_updates",
@@ -151,6 +152,20 @@ def list_events(call: ServerCall) -> Any:
     return page(call, selected(events, call.query.get("filter", "")), "events", default=25, most=250)
 
 
+def graph(call: ServerCall) -> Any:
+    """The datasets of a pipeline and what each reads, as its newest update found them."""
+    pipeline_id = _pipeline(call)["pipeline_id"]
+    return call.store.get("graph", pipeline_id) or {"datasets": []}
+
+
+def _draw(call: ServerCall, pipeline_id: str, progress: Mapping[str, Any]) -> None:
+    if progress["state"] == "PLANNING" and not progress["dataset"]:
+        call.store.put("graph", pipeline_id, {"datasets": []})
+    elif progress["state"] == "QUEUED":
+        node = {name: progress[name] for name in ("kind", "inputs")} | {"name": progress["dataset"]}
+        call.store.change("graph", pipeline_id, lambda body: body["datasets"].append(node))
+
+
 def _launch(call: ServerCall, pipeline: Document, update: Document) -> None:
     office, update_id = call.office, update["update_id"]
     flags = {
@@ -166,6 +181,7 @@ def _launch(call: ServerCall, pipeline: Document, update: Document) -> None:
 
     def hear(event: Mapping[str, Any]) -> None:
         if "progress" in event:
+            _draw(call, pipeline["pipeline_id"], event["progress"])
             if event["progress"]["state"] == "RUNNING":
                 _moved(call, update_id, "RUNNING")
             for each in events_of_progress(pipeline, update_id, event["progress"]):

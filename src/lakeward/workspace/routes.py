@@ -1,23 +1,19 @@
-"""Every request that the server answers, and which client's suite asks it: the one table.
-
-`docs/workspace.md` is made from it, and the suites check it against the server's own request log.
-"""
+"""Every request that the server answers: the one table, of which `docs/workspace.md` is made."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from lakeward.standins.local_workspace import ROUTES as LOCAL
 from lakeward.standins.local_workspace import Route, Table
 from lakeward.workspace import catalog, jobs, permissions, pipelines, runs, statements, tokens, various
 
-__all__ = ["CLIENTS", "OPEN", "ROUTES", "TABLE", "tested_by"]
+__all__ = ["CLIENTS", "OPEN", "ROUTES", "TABLE"]
 
 CLIENTS = {
     "sdk": "databricks-sdk",
     "legacy": "databricks-cli 0.18",
     "bundle": "the CLI's sequence of requests, replayed",
     "http": "plain requests",
+    "spark": "databricks-sdk, with Spark (a long proof)",
 }
 
 _VERSIONS = ("2.0", "2.1", "2.2")
@@ -52,6 +48,7 @@ OWN: tuple[Route, ...] = (
     *_jobs("POST", f"{_RUNS}/repair", runs.repair),
     *_jobs("POST", f"{_RUNS}/delete", runs.delete),
     Route("GET", "/api/2.0/lakeward/logs", runs.log),
+    Route("GET", "/api/2.0/lakeward/graph/{}", pipelines.graph),
     Route("GET", "/api/2.0/pipelines", pipelines.list_pipelines),
     Route("POST", "/api/2.0/pipelines", pipelines.create),
     Route("GET", "/api/2.0/pipelines/{}", pipelines.get),
@@ -85,7 +82,6 @@ OWN: tuple[Route, ...] = (
     Route("GET", "/api/2.0/sql/warehouses", statements.list_warehouses),
     Route("GET", "/api/2.0/sql/warehouses/{}", statements.get_warehouse),
     Route("POST", "/api/2.0/sql/statements", statements.execute),
-    Route("POST", "/api/2.0/sql/statements/", statements.execute),
     Route("GET", "/api/2.0/sql/statements/{}", statements.get),
     Route("GET", "/api/2.0/sql/statements/{}/result/chunks/{}", statements.result_chunk),
     Route("POST", "/api/2.0/sql/statements/{}/cancel", statements.cancel),
@@ -98,11 +94,3 @@ TABLE = Table(ROUTES)
 
 OPEN = ("/.well-known/databricks-config",)
 """What is answered without a token."""
-
-_TESTED: Mapping[str, frozenset[str]] = {}
-
-
-def tested_by(route: Route) -> tuple[str, ...]:
-    """The clients whose suites ask for a route."""
-    name = f"{route.method} {route.path}"
-    return tuple(client for client, asked in _TESTED.items() if name in asked)

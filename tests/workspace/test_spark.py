@@ -1,0 +1,98 @@
+"""What needs Spark: statements on the local warehouse, and a pipeline that really runs."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from tests.workspace.server import Server, until
+
+sdk = pytest.importorskip("databricks.sdk")
+from databricks.sdk.service.sql import StatementParameterListItem as Parameter  # noqa: E402
+
+CLIENT = "spark"
+
+pytestmark = [pytest.mark.slow, pytest.mark.process]
+
+PIPELINE = """
+from pyspark import pipelines as dp
+
+@dp.table
+@dp.expect("small", "id < 3")
+def numbers():
+    return spark.readStream.table("main.default.source")
+"""
+
+
+@pytest.fixture(scope="module")
+def client(server: Server) -> Any:
+    return sdk.WorkspaceClient(host=server.host, token=server.token)
+
+
+def execute(client: Any, statement: str, **options: Any) -> Any:
+    (warehouse,) = client.warehouses.list()
+    answer = client.statement_execution.execute_statement(
+        statement, warehouse.id, wait_timeout="50s", **options
+    )
+
+    def over() -> Any:
+        found = client.statement_execution.get_statement(answer.statement_id)
+        return None if found.status.state.value in ("PENDING", "RUNNING") else found
+
+    return until(over, 120)
+
+
+def test_statements_and_a_pipeline_work_on_the_same_tables(client: Any, server: Server) -> None:
+    made = execute(
+        client, "CREATE TABLE source AS SELECT id, 'x' AS name, CAST(NULL AS DATE) AS day FROM range(4)"
+    )
+    assert made.status.state.value == "SUCCEEDED", made.status
+    found = execute(
+        client,
+        "SELECT * FROM source WHERE id >= :least ORDER BY id",
+        parameters=[Parameter("least", value="2", type="INT")],
+    )
+    assert found.result.data_array == [["2", "x", None], ["3", "x", None]]
+    columns = [(each.name, each.type_name.value) for each in found.manifest.schema.columns]
+    assert columns == [("id", "LONG"), ("name", "STRING"), ("day", "DATE")]
+    chunk = client.statement_execution.get_statement_result_chunk_n(found.statement_id, 0)
+    assert chunk.row_count == 2
+    failed = execute(client, "SELECT * FROM nowhere")
+    assert failed.status.state.value == "FAILED"
+    assert "TABLE_OR_VIEW_NOT_FOUND" in failed.status.error.message
+    cut = execute(client, "SELECT id FROM range(10)", row_limit=3)
+    assert (cut.manifest.truncated, len(cut.result.data_array)) == (True, 3)
+    client.secrets.create_scope("sql")
+    client.secrets.put_secret("sql", "key", string_value="seven77")
+    assert execute(client, "SELECT length(secret('sql', 'key'))").result.data_array == [["7"]]
+
+    path = server.file("/Workspace/Users/ada/pipeline/numbers.py", PIPELINE)
+    library = {"file": {"path": path}}
+    spec = {"name": "numbers", "catalog": "main", "schema": "default", "libraries": [library]}
+    pipeline = server.post("/api/2.0/pipelines", spec)["pipeline_id"]
+    update = client.pipelines.start_update(pipeline).update_id
+    state = until(
+        lambda: (
+            s
+            if (s := client.pipelines.get_update(pipeline, update).update.state.value)
+            in ("COMPLETED", "FAILED")
+            else None
+        ),
+        200,
+    )
+    events = list(client.pipelines.list_pipeline_events(pipeline))
+    assert state == "COMPLETED", [each.error for each in events if each.error]
+    assert any(each.origin.dataset_name and "numbers" in each.origin.dataset_name for each in events)
+    assert execute(client, "SELECT count(*) FROM main.default.numbers").result.data_array == [["4"]]
+
+    begun = time.monotonic()
+    (warehouse,) = client.warehouses.list()
+    long = client.statement_execution.execute_statement(
+        "SELECT count(*) FROM range(1000000000000)", warehouse.id, wait_timeout="5s"
+    )
+    client.statement_execution.cancel_execution(long.statement_id)
+    ended = client.statement_execution.get_statement(long.statement_id)
+    assert ended.status.state.value == "CANCELED"
+    assert time.monotonic() - begun < 20
