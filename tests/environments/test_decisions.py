@@ -16,14 +16,16 @@ from packaging.utils import canonicalize_name
 from lakeward.environments.failures import explained, is_about_versions
 from lakeward.environments.indexes import for_uv, index_is_refused
 from lakeward.environments.interpreters import Interpreter, choose
-from lakeward.environments.model import Found, Lock, PythonWanted, Role, Wanted
+from lakeward.environments.model import Found, LeftOut, Lock, PythonWanted, Role, Wanted
 from lakeward.environments.own import own
 from lakeward.environments.plan import plan
 from lakeward.environments.plugins import missing_plugins
 from lakeward.environments.relax import compatible, reconcile, unlocked
 from lakeward.environments.repository import has_tests, is_package, root_of
+from lakeward.environments.runtime import pinned_runtime
 from lakeward.environments.stand_ins import STAND_INS
 from lakeward.errors import ConfigurationError, SetupError
+from lakeward.session import Settings
 
 Repository = Callable[[Mapping[str, str]], Path]
 OWN = [Requirement("pandas>=2.2,<3"), Requirement("pyspark==4.2.0"), Requirement("rich>=13.9")]
@@ -305,3 +307,35 @@ def test_uv_is_told_what_pip_is_told(tmp_path: Path) -> None:
 def test_nothing_of_it_loads_spark() -> None:
     code = "import sys, lakeward.environments; assert not {'pyspark', 'pandas', 'rich'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, env=dict(os.environ))
+
+
+@pytest.mark.parametrize(
+    ("pins", "lock", "runtime"),
+    [
+        (["databricks-connect>=15,<16"], {}, "15.4"),
+        (["databricks-connect==17.3.12"], {}, "17.3"),
+        (["pyspark>=3.4,<4"], {}, "16.4"),
+        (["pyspark[connect]==3.4.1 ; python_version > '3.8'", "pyspark>=3.2"], {}, "13.3"),
+        (["pyspark==4.0.0", "delta-spark==4.0.0"], {}, "17.3"),
+        (["pyspark<4", "databricks-connect==15.4.*"], {}, "15.4"),
+        (["pyspark>=3.4"], {"pyspark": "3.5.5"}, "16.4"),
+        ([], {"pyspark": "3.5.5"}, "16.4"),
+        (["pyspark>=3.4"], {}, None),
+        (["pyspark==2.4.8"], {}, None),
+        (["pyspark==3.5.1", "pyspark==4.0.0"], {}, None),
+        (["requests<2"], {"requests": "1"}, None),
+    ],
+)
+def test_pins_on_spark_tell_which_runtime_a_repository_is_for(
+    pins: list[str], lock: dict[str, str], runtime: str | None
+) -> None:
+    found = pinned_runtime([LeftOut(pin, "here:1", "") for pin in pins], Lock("uv.lock", lock))
+    assert (found.runtime if found else None) == runtime
+
+
+def test_a_pinned_runtime_yields_to_one_that_is_named(tmp_path: Path) -> None:
+    pinned = {"LAKEWARD_PINNED_RUNTIME": "16.4"}
+    assert Settings.here(tmp_path, environ=pinned).profile == "16.4"
+    assert Settings.here(tmp_path, environ=pinned, profile="serverless").profile == "serverless"
+    (tmp_path / "pyproject.toml").write_text('[tool.lakeward]\nruntime = "15.4"\n')
+    assert Settings.here(tmp_path, environ=pinned).profile == "15.4"

@@ -117,3 +117,30 @@ def test_a_runtime_that_was_set_on_purpose_stays(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("LAKEWARD_PROFILE", "serverless")
     kept = settings_for({"spark.master": "local[2]"}, "15.4")
     assert kept is not None and kept.profile == "serverless"
+
+
+def test_modules_of_spark_and_hadoop_come_as_this_spark_has_them() -> None:
+    asked = ", ".join(
+        (
+            "org.apache.spark:spark-protobuf_2.12:3.5.4",
+            "org.apache.hadoop:hadoop-azure:3.3.2",
+            "org.apache.hadoop:hadoop-common:3.3.2",
+            "io.delta:delta-spark_2.12:3.1.0",
+            "org.xerial:sqlite-jdbc:3.50.3.0",
+        )
+    )
+    assert kept({"spark.jars.packages": asked})["spark.jars.packages"].split(",") == [
+        "org.apache.spark:spark-protobuf_2.13:4.2.0",
+        "org.apache.hadoop:hadoop-azure:3.5.0",
+        "org.xerial:sqlite-jdbc:3.50.3.0",
+    ]
+    assert kept({"spark.jars.packages": "org.apache.hadoop:hadoop-common:3.3.2"}) == {}
+
+
+def test_the_versions_of_modules_are_those_of_the_jars_that_are_installed() -> None:
+    import pyspark
+
+    jars = {jar.name for jar in (Path(pyspark.__file__).parent / "jars").iterdir()}
+    said = kept({"spark.jars.packages": "org.apache.spark:spark-x_2.12:1,org.apache.hadoop:hadoop-x:1"})
+    spark, hadoop = (each.rpartition(":")[2] for each in said["spark.jars.packages"].split(","))
+    assert {f"spark-sql_2.13-{spark}.jar", f"hadoop-client-api-{hadoop}.jar"} <= jars

@@ -16,7 +16,7 @@ from lakeward.bundle.near import suggestion
 from lakeward.bundle.node import Position
 from lakeward.bundle.quartz import CronError
 from lakeward.bundle.rules import RULES, Finding, findings
-from lakeward.bundle.runtimes import runtime_of
+from lakeward.bundle.runtimes import runtime_here, runtime_of
 from lakeward.bundle.summary import as_markdown as summary_markdown
 from lakeward.bundle.summary import as_text as summary_text
 from lakeward.bundle.summary import summarised
@@ -42,6 +42,7 @@ __all__ = [
     "load",
     "load_jobs",
     "only_job",
+    "runtime_here",
     "runtime_of",
     "short_name",
     "suggestion",

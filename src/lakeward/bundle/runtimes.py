@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+from lakeward.bundle.includes import find_root
+from lakeward.bundle.load import load
 from lakeward.bundle.model import Bundle
+from lakeward.errors import BundleError
+from lakeward.session import known
 
-__all__ = ["runtime_of"]
+__all__ = ["runtime_here", "runtime_of"]
 
 SERVERLESS = "serverless"
 # Tasks that run code of the user's, on compute that the task or its job names.
 _CODE = ("notebook_task", "python_wheel_task", "spark_python_task")
+
+
+def runtime_here(folder: Path) -> str | None:
+    """The runtime of the bundle that `folder` lies in; None without one, or where it names none.
+
+    A bundle that cannot be read is no reason for tests of other things to fail: it names none.
+    """
+    root = find_root(folder)
+    found = None
+    if root is not None:
+        with suppress(BundleError):
+            found = known(runtime_of(load(root, None, {})) or "")
+    return found.name if found else None
 
 
 def runtime_of(bundle: Bundle, key: str | None = None) -> str | None:

@@ -34,7 +34,8 @@ def test(arguments: tuple[str, ...], anew: bool) -> int:
         )
     if not environment.made and environment.plan.left_out:
         names = ", ".join(dict.fromkeys(each.text for each in environment.plan.left_out))
-        progress.say(f"without {names}: lakeward stands in")
+        runtime = f", as on runtime {environment.pinned.runtime}" if environment.pinned else ""
+        progress.say(f"without {names}: lakeward stands in{runtime}")
     environment.hold()
     command = environment.command(*arguments)
     sys.stdout.flush()

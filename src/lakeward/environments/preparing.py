@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lakeward.bundle import runtime_here
 from lakeward.environments.building import build
 from lakeward.environments.installers import Installer, python_of, uv_on
 from lakeward.environments.interpreters import choose
@@ -16,10 +17,11 @@ from lakeward.environments.own import own
 from lakeward.environments.plan import Plan, plan
 from lakeward.environments.plugins import missing_plugins
 from lakeward.environments.repository import has_tests, pytest_settings, root_of
+from lakeward.environments.runtime import Pinned, pinned_runtime
 from lakeward.environments.shelf import Shelf
 from lakeward.environments.sources import read_all
 from lakeward.errors import UsageError
-from lakeward.session import cache_dir
+from lakeward.session import cache_dir, project_table
 
 __all__ = ["Environment", "NoTests", "prepare"]
 
@@ -32,13 +34,17 @@ class NoTests(UsageError):
 
 @dataclass(frozen=True)
 class Environment:
-    """A whole environment for the tests of the repository in `root`; `made` when it was built just now."""
+    """A whole environment for the tests of the repository in `root`; `made` when it was built just now.
+
+    `pinned` is the runtime that the repository's pins are for, where nothing else says which.
+    """
 
     root: Path
     folder: Path
     made: bool
     plan: Plan
     shelf: Shelf
+    pinned: Pinned | None = None
 
     def command(self, *arguments: str) -> list[str]:
         """The command line of pytest in this environment."""
@@ -53,6 +59,8 @@ class Environment:
             if key not in ("PYTHONHOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "__PYVENV_LAUNCHER__")
         }
         path = os.pathsep.join([str(self.folder / "bin"), environ.get("PATH", os.defpath)])
+        if self.pinned is not None:
+            changed["LAKEWARD_PINNED_RUNTIME"] = self.pinned.runtime
         return {**changed, "VIRTUAL_ENV": str(self.folder), "PATH": path}
 
     def hold(self) -> None:
@@ -89,11 +97,18 @@ def prepare(
     interpreter = choose(found.python, installation.python, uv=uv, environ=environ)
     planned = plan(found, root, installation, interpreter)
     shelf = Shelf(cache_dir(environ) / "environments")
+    named = environ.get("LAKEWARD_PROFILE") or runtime_here(root) or project_table(root).get("runtime")
+    pinned = None if named else pinned_runtime(planned.left_out, found.lock)
     there = None if anew else shelf.find(planned.key)
     if there is not None:
-        return Environment(root, there, False, planned, shelf)
+        return Environment(root, there, False, planned, shelf, pinned)
     began = time.monotonic()
     _explain(planned, uv, say)
+    if pinned is not None:
+        say(
+            f"as on runtime {pinned.runtime}, which {' and '.join(pinned.pins)} asks for; "
+            "`runtime` in [tool.lakeward] of pyproject.toml names another one"
+        )
     for each in plugins:
         say(f"added {each.text}, for {each.origin}")
 
@@ -103,7 +118,7 @@ def prepare(
     wait = lambda: say("another process is making this environment; waiting for it")  # noqa: E731
     place = shelf.make(planned.key, make, anew=anew, waiting=wait)
     say(f"the environment is there after {time.monotonic() - began:.0f} s, and is used from now on: {place}")
-    return Environment(root, place, True, planned, shelf)
+    return Environment(root, place, True, planned, shelf, pinned)
 
 
 def _explain(planned: Plan, uv: str | None, say: Callable[[str], None]) -> None:

@@ -19,7 +19,7 @@ from lakeward.session.hooks import install_builder_hook, install_connect_hook, u
 from lakeward.session.information_schema import INFORMATION_SCHEMA
 from lakeward.session.paths import PathMap
 from lakeward.session.planning import Planning, planned
-from lakeward.session.profile import DEFAULT_PROFILE, Profile, known, profile
+from lakeward.session.profile import DEFAULT_PROFILE, PROFILES, Profile, known, profile
 from lakeward.session.project import project_file, project_table
 from lakeward.session.resident import Stopped, drain, is_lost, jvm_lost, use_resident
 from lakeward.session.resident import stop as stop_residents
@@ -45,6 +45,7 @@ __all__ = [
     "CONNECT_MODULES",
     "DEFAULT_PROFILE",
     "INFORMATION_SCHEMA",
+    "PROFILES",
     "SERVERLESS_LIMITS",
     "SERVERLESS_NAMES",
     "SERVERLESS_SETTINGS",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["CONNECTORS"]
+__all__ = ["CONNECTORS", "SPARK"]
+
+SPARK = "4.2.0"
+"""The Spark that lakeward brings, and so the version of its modules."""
 
 CONNECTORS = {
-    "avro": "org.apache.spark:spark-avro_2.13:4.2.0",
-    "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "avro": f"org.apache.spark:spark-avro_2.13:{SPARK}",
+    "kafka": f"org.apache.spark:spark-sql-kafka-0-10_2.13:{SPARK}",
     "kinesis": "",
     "eventhubs": "",
     "pubsub": "",

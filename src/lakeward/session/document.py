@@ -19,7 +19,8 @@ out are Delta's own jars, which are there, and Hive's catalog, which `enableHive
 ## Which runtime
 
 `LAKEWARD_PROFILE`, else what the bundle's compute is (`spark_version`, `serverless`), else `runtime` under
-`[tool.lakeward]` in pyproject.toml, else {DEFAULT_PROFILE}. A builder that names a `master` means a classic
+`[tool.lakeward]` in pyproject.toml, else, in `lakeward test`, the newest that the repository's pins on
+databricks-connect or pyspark admit (`LAKEWARD_PINNED_RUNTIME`), else {DEFAULT_PROFILE}. A builder that names a `master` means a classic
 session; `DatabricksSession.builder.serverless()` means serverless compute. The time zone is UTC.
 
 | runtime | ANSI mode |

@@ -60,7 +60,7 @@ class Settings:
         """Settings of a folder (default: the current one); LAKEWARD_HOME replaces `.lakeward` in it.
 
         The runtime profile is LAKEWARD_PROFILE's, else `profile` (what the bundle says), else `runtime` of
-        `[tool.lakeward]` in the folder's pyproject.toml, else the newest.
+        `[tool.lakeward]` in the folder's pyproject.toml, else LAKEWARD_PINNED_RUNTIME's, else the newest.
         """
         folder = (root or Path.cwd()).absolute()
         home = (
@@ -75,7 +75,11 @@ class Settings:
             catalog=catalog,
             schema=schema,
             profile=(
-                environ.get("LAKEWARD_PROFILE") or profile or runtime_of_project(folder) or DEFAULT_PROFILE
+                environ.get("LAKEWARD_PROFILE")
+                or profile
+                or runtime_of_project(folder)
+                or environ.get("LAKEWARD_PINNED_RUNTIME")
+                or DEFAULT_PROFILE
             ),
             user=_user(environ),
             conf=dict(conf or {}),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["contradictions", "from_submit_args", "kept", "local_folder", "warning", "without_delta"]
+from lakeward.session.packages import fitting, without_delta
 
-# Delta comes with the session, and a second one of another version breaks both.
-_DELTA = re.compile(r"delta-(?:core|spark|storage|kernel)[\w.-]*")
+__all__ = ["contradictions", "from_submit_args", "kept", "local_folder", "warning"]
+
 _DELTA_CLASSES = {"io.delta.sql.DeltaSparkSessionExtension"}
 # Tables live in catalogs of the session's own; the platform ignores enableHiveSupport() too.
 _MEANINGLESS = ("spark.sql.catalogImplementation",)
@@ -42,31 +41,14 @@ _SUBMIT = {
 }
 
 
-def without_delta(value: str) -> str:
-    """A list of Maven coordinates or jar files less those that are Delta Lake itself.
-
-    >>> without_delta("io.delta:delta-spark_2.13:4.0.0, org.x:y:1,/jars/delta-core_2.12-2.4.0.jar")
-    'org.x:y:1'
-    """
-    entries = [entry.strip() for entry in value.split(",")]
-    return ",".join(entry for entry in entries if entry and not _is_delta(entry))
-
-
-def _is_delta(entry: str) -> bool:
-    coordinates = entry.split(":")
-    if len(coordinates) >= 3 and coordinates[0] == "io.delta":
-        return _DELTA.fullmatch(coordinates[1]) is not None
-    return entry.endswith(".jar") and _DELTA.match(entry.rsplit("/", 1)[-1]) is not None
-
-
 def kept(user: Mapping[str, object]) -> dict[str, str]:
     """The settings that a new session takes from the user's: all but Delta's jars and Hive's catalog."""
     out = {key: _text(value) for key, value in user.items() if value is not None}
     for key in _MEANINGLESS:
         out.pop(key, None)
-    for key in ("spark.jars", "spark.jars.packages"):
+    for key, change in (("spark.jars", without_delta), ("spark.jars.packages", fitting)):
         if key in out:
-            out[key] = without_delta(out[key])
+            out[key] = change(out[key])
             if not out[key]:
                 del out[key]
     return out

@@ -10,7 +10,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import IO, TYPE_CHECKING
@@ -111,17 +110,10 @@ def dlt(module: ModuleType) -> None:
 
 def settings_here() -> Settings:
     """This folder's settings, on the runtime that its bundle names."""
-    from lakeward.bundle import find_root, load, runtime_of
-    from lakeward.errors import BundleError
-    from lakeward.session import Settings, known
+    from lakeward.bundle import runtime_here
+    from lakeward.session import Settings
 
-    root = find_root(Path.cwd())
-    found = None
-    if root is not None:
-        # A bundle that cannot be read is no reason for tests of other things to fail.
-        with suppress(BundleError):
-            found = known(runtime_of(load(root, None, {})) or "")
-    return Settings.here(profile=found.name if found else None, conf=share())
+    return Settings.here(profile=runtime_here(Path.cwd()), conf=share())
 
 
 def share() -> dict[str, str]:
