@@ -120,14 +120,9 @@ def test_a_runtime_that_was_set_on_purpose_stays(monkeypatch: pytest.MonkeyPatch
 
 
 def test_modules_of_spark_and_hadoop_come_as_this_spark_has_them() -> None:
-    asked = ", ".join(
-        (
-            "org.apache.spark:spark-protobuf_2.12:3.5.4",
-            "org.apache.hadoop:hadoop-azure:3.3.2",
-            "org.apache.hadoop:hadoop-common:3.3.2",
-            "io.delta:delta-spark_2.12:3.1.0",
-            "org.xerial:sqlite-jdbc:3.50.3.0",
-        )
+    asked = (
+        "org.apache.spark:spark-protobuf_2.12:3.5.4, org.apache.hadoop:hadoop-azure:3.3.2,"
+        "org.apache.hadoop:hadoop-common:3.3.2,io.delta:delta-spark_2.12:3.1.0,org.xerial:sqlite-jdbc:3.50.3.0"
     )
     assert kept({"spark.jars.packages": asked})["spark.jars.packages"].split(",") == [
         "org.apache.spark:spark-protobuf_2.13:4.2.0",

@@ -62,10 +62,10 @@ def _pins(package: str, left_out: Iterable[LeftOut]) -> Iterator[tuple[str, Spec
 
 
 def _locked(package: str, lock: Lock | None) -> dict[str, SpecifierSet]:
-    versions = {canonicalize_name(name): version for name, version in (lock.versions if lock else {}).items()}
-    if lock is None or package not in versions:
+    version = lock.versions.get(package) if lock else None
+    if lock is None or version is None:
         return {}
-    text = f"=={versions[package]}"
+    text = f"=={version}"
     try:
         return {f"{package}{text} ({lock.origin})": SpecifierSet(text)}
     except InvalidSpecifier:

@@ -12,7 +12,8 @@ _HEAD = f"""\
 
 Every way to a session ends at lakeward's: `SparkSession.builder` with whatever it is told,
 `SparkContext(…)`, `newSession()`, `DatabricksSession.builder`. The builder's settings are kept and win. Left
-out are Delta's own jars, which are there, and Hive's catalog, which `enableHiveSupport()` asks for.
+out are Delta's own jars, which are there, and Hive's catalog, which `enableHiveSupport()` asks for;
+modules of Spark and Hadoop in `spark.jars.packages` come in the versions that fit this Spark.
 `.remote(…)` is PySpark's own business. A setting that a running session cannot take any more is said once.
 `LAKEWARD_DISABLE=1` changes nothing of PySpark.
 
@@ -20,8 +21,9 @@ out are Delta's own jars, which are there, and Hive's catalog, which `enableHive
 
 `LAKEWARD_PROFILE`, else what the bundle's compute is (`spark_version`, `serverless`), else `runtime` under
 `[tool.lakeward]` in pyproject.toml, else, in `lakeward test`, the newest that the repository's pins on
-databricks-connect or pyspark admit (`LAKEWARD_PINNED_RUNTIME`), else {DEFAULT_PROFILE}. A builder that names a `master` means a classic
-session; `DatabricksSession.builder.serverless()` means serverless compute. The time zone is UTC.
+databricks-connect or pyspark admit (`LAKEWARD_PINNED_RUNTIME`), else {DEFAULT_PROFILE}. A builder that names
+a `master` means a classic session; `DatabricksSession.builder.serverless()` means serverless compute. The
+time zone is UTC.
 
 | runtime | ANSI mode |
 |---|---|

@@ -116,13 +116,24 @@ def _by_spark_submit(conf: Mapping[str, str]) -> Any:
     try:
         return launch_gateway(conf=spark_conf)  # type: ignore[no-untyped-call]  # PySpark types it not
     except PySparkRuntimeError as error:
-        raise _not_started(str(error)) from None
+        packages = conf.get("spark.jars.packages")
+        raise _without_packages(packages) if packages else _not_started(str(error)) from None
+
+
+def _without_packages(packages: str) -> SessionError:
+    # The JVM resolves them before anything else, and says in its own output which it did not find.
+    return SessionError(
+        "JVM_NOT_STARTED",
+        f"Spark's JVM did not come up with the packages {packages}.",
+        next_step="Its own message is above. Packages come from Maven Central; "
+        "spark.jars.repositories or spark.jars.ivySettings names another place.",
+    )
 
 
 def _not_started(reason: str) -> SessionError:
     return SessionError(
         "JVM_NOT_STARTED",
-        f"Spark's JVM did not come up: {reason}.",
+        f"Spark's JVM did not come up: {reason.rstrip('.')}.",
         next_step="Its own message is above; with LAKEWARD_LOG_LEVEL=info it says more.",
     )
 

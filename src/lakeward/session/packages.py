@@ -31,7 +31,7 @@ def without_delta(value: str) -> str:
 
 
 def fitting(packages: str) -> str:
-    """A list of Maven coordinates without Delta, and with Spark's and Hadoop's modules as this Spark has them.
+    """Maven coordinates without Delta, and with the modules of Spark and Hadoop that fit this Spark.
 
     >>> fitting("org.apache.spark:spark-avro_2.12:3.5.4,org.x:y_2.12:1,org.apache.hadoop:hadoop-aws:3.3.2")
     'org.apache.spark:spark-avro_2.13:4.2.0,org.x:y_2.12:1,org.apache.hadoop:hadoop-aws:3.5.0'

@@ -21,7 +21,7 @@ _VERSION = re.compile(r"(?:custom:)?(\d{1,2})\.(\d{1,2}|x)(?:\.x)?(?:-.*)?")
 
 @dataclass(frozen=True)
 class Profile:
-    """One runtime: its name, whether SQL follows ANSI there, and the release of its Spark where it has one."""
+    """One runtime: its name, whether SQL follows ANSI there, and its Spark's release if it has one."""
 
     name: str
     ansi: bool
