@@ -12,6 +12,7 @@ from lakeward.cli import beside, failures
 from lakeward.cli.bundle import bundle
 from lakeward.cli.check import check
 from lakeward.cli.events import events
+from lakeward.cli.init import init
 from lakeward.cli.near import near
 from lakeward.cli.pipeline import pipeline
 from lakeward.cli.run import run
@@ -55,7 +56,7 @@ def lakeward(ctx: click.Context) -> None:
         beside.refuse_or_warn(ctx.invoked_subcommand)
 
 
-for command in (run, pipeline, bundle, sql, events, test, check, seed, pull, stop, workspace):
+for command in (run, pipeline, bundle, sql, events, test, check, seed, pull, stop, workspace, init):
     lakeward.add_command(command)
 
 
