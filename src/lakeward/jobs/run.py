@@ -42,6 +42,7 @@ def run(
     dry_run: bool = False,
     apart: bool = False,
     repair: str | None = None,
+    run_id: str | None = None,
     stdout: TextIO | None = None,
     on_event: Callable[[Any], None] | None = None,
     surroundings: Callable[[Bundle, Settings], None] = provide,
@@ -53,7 +54,8 @@ def run(
     the refresh flags go to its pipelines; a dry run plans pipelines and only checks everything else. What
     tasks print goes to `stdout`; `on_event` hears TaskProgress, and Progress of pipelines. `surroundings`
     makes what tasks expect to exist. `repair` names a run (`last`: the newest) whose tasks that did not
-    succeed are run again, with its parameters and task values.
+    succeed are run again, with its parameters and task values. `run_id` is the run's own, if it has one
+    already.
 
     With `apart` each task is a process of its own, from the built wheel, several at once, with its log in the
     state folder; timeouts end it. Otherwise tasks run in this process, one after the other, from the sources,
@@ -65,7 +67,7 @@ def run(
     """
     job = bundle.job(key)
     past = load_past(settings.jobs, key, repair) if repair else None
-    run_id = past.run_id if past else str(uuid.uuid4().int % 10**15)
+    run_id = past.run_id if past else run_id or str(uuid.uuid4().int % 10**15)
     launcher = Launcher(
         bundle,
         settings,

@@ -44,7 +44,8 @@ def main(arguments: list[str]) -> int:
     os.chdir(settings.root)
     try:
         settings = with_cluster(settings, order)
-        result = job(order, settings, tell) if order["kind"] == "job" else pipeline(order, settings, tell)
+        carry_out = job if order["kind"] == "job" else pipeline
+        result = carry_out(order, settings, folder, tell)
     except LakewardError as error:
         result = {"state": "FAILED", "refused": redacted(str(error))}
     except KeyboardInterrupt:
@@ -87,27 +88,32 @@ def texts(values: Mapping[str, Any] | None) -> dict[str, str]:
     return {name: str(value) for name, value in (values or {}).items()}
 
 
-def bundle_of(order: Mapping[str, Any], settings: Settings) -> Bundle:
+def bundle_of(order: Mapping[str, Any], settings: Settings, folder: Path) -> Bundle:
     """The order's jobs and pipelines as a bundle, in the folder of the workspace's files."""
-    from lakeward.bundle import Bundle
+    from lakeward.workspace.deployed import Deployed, unpacked_wheels
 
-    resources = {"jobs": order.get("jobs") or {}, "pipelines": order.get("pipelines") or {}}
-    return Bundle(settings.workspace, order["bundle"], settings.target, None, {"resources": resources})
+    jobs = order.get("jobs") or {}
+    wheels: dict[str, Any] = {}
+    for number, job in enumerate(jobs.values()):
+        wheels.update(unpacked_wheels(job, folder / "wheels" / str(number)))
+    config = {"resources": {"jobs": jobs, "pipelines": order.get("pipelines") or {}}}
+    return Deployed(
+        settings.workspace,
+        order["bundle"],
+        settings.target,
+        None,
+        config,
+        ids=order.get("ids") or {},
+        wheels=wheels,
+    )
 
 
-def job(order: Mapping[str, Any], settings: Settings, tell: Any) -> dict[str, Any]:
+def job(order: Mapping[str, Any], settings: Settings, folder: Path, tell: Any) -> dict[str, Any]:
     """Run a job, task by task."""
     from lakeward import jobs
 
-    bundle = bundle_of(order, settings)
-    (key, definition), *_ = bundle.jobs.items()
-    by_id = {
-        identifier: bundle.id_of("pipelines", name) for name, identifier in order["pipeline_ids"].items()
-    }
-    for task in definition.get("tasks") or ():
-        spec = task.get("pipeline_task")
-        if spec and spec.get("pipeline_id") in by_id:
-            spec["pipeline_id"] = by_id[spec["pipeline_id"]]
+    bundle = bundle_of(order, settings, folder)
+    key, *_ = bundle.jobs
 
     def on_event(event: Any) -> None:
         task = getattr(event, "task_key", None)
@@ -125,6 +131,7 @@ def job(order: Mapping[str, Any], settings: Settings, tell: Any) -> dict[str, An
         settings=settings,
         parameters=order.get("parameters") or {},
         only=order.get("only") or (),
+        run_id=order["run_id"],
         on_event=on_event,
         surroundings=lambda _, settings: lazily(settings),
         **(order.get("flags") or {}),
@@ -141,11 +148,11 @@ def lazily(settings: Settings) -> None:
     install_builder_hook()
 
 
-def pipeline(order: Mapping[str, Any], settings: Settings, tell: Any) -> dict[str, Any]:
+def pipeline(order: Mapping[str, Any], settings: Settings, folder: Path, tell: Any) -> dict[str, Any]:
     """Update a pipeline."""
     from lakeward import jobs
 
-    bundle = bundle_of(order, settings)
+    bundle = bundle_of(order, settings, folder)
     (key, _), *_ = bundle.pipelines.items()
     update = jobs.run_pipeline(
         bundle,

@@ -13,7 +13,7 @@ from lakeward.workspace.store import Document, Store
 
 __all__ = ["job_order", "pipeline_order", "state_name"]
 
-_ROOTS = ("/Workspace/", "/Users/", "/Shared/", "/Repos/")
+_ROOTS = ("/Workspace/", "/Volumes/", "dbfs:/", "/Users/", "/Shared/", "/Repos/")
 
 
 def job_order(store: Store, settings: Settings, run: Document) -> Document:
@@ -21,16 +21,25 @@ def job_order(store: Store, settings: Settings, run: Document) -> Document:
     job = _local_job(copy.deepcopy(run["settings"]), settings)
     pipelines = {each["pipeline_id"]: each for each in store.find("pipeline")}
     names = {state_name(settings, each): identifier for identifier, each in pipelines.items()}
+    # The run is in the key: several runs of one job may go on at a time.
+    key = f"{_slug(run['run_name'])}-{run['run_id']}"
+    others = {f"job-{each['job_id']}": each for each in _jobs_within(store, run["settings"])}
     return {
         "kind": "job",
         "bundle": "workspace",
-        # The run is in the key: several runs of one job may go on at a time.
-        "jobs": {f"{_slug(run['run_name'])}-{run['run_id']}": job},
+        "run_id": str(run["run_id"]),
+        "jobs": {
+            key: job,
+            **{name: _local_job(each["settings"], settings) for name, each in others.items()},
+        },
         "pipelines": {
             name: _local_pipeline(pipelines[identifier]["spec"], settings)
             for name, identifier in names.items()
         },
-        "pipeline_ids": names,
+        "ids": {
+            "jobs": {key: run["job_id"], **{name: each["job_id"] for name, each in others.items()}},
+            "pipelines": names,
+        },
         "parameters": {each["name"]: each["value"] for each in run.get("job_parameters") or ()},
         "only": run.get("only") or [],
         "flags": run.get("flags") or {},
@@ -109,8 +118,24 @@ def _local(text: str, settings: Settings) -> str:
     path = text[len(prefix) :]
     if not path.startswith(_ROOTS):
         return text
-    inside = path if path.startswith("/Workspace/") else f"/Workspace{path}"
+    inside = f"/Workspace{path}" if path.startswith(("/Users/", "/Shared/", "/Repos/")) else path
     return prefix + str(Path(PathMap.of(settings).local(inside)))
+
+
+def _jobs_within(store: Store, settings: Document) -> list[Document]:
+    """The jobs that a job runs, those that they run …"""
+    found: dict[str, Document] = {}
+    left = [settings]
+    while left:
+        tasks = left.pop().get("tasks") or ()
+        inner = [(task.get("for_each_task") or {}).get("task") or {} for task in tasks]
+        for task in (*tasks, *inner):
+            key = str((task.get("run_job_task") or {}).get("job_id") or "")
+            job = store.get("job", key) if key and key not in found else None
+            if job is not None:
+                found[key] = job
+                left.append(job["settings"])
+    return list(found.values())
 
 
 def _cluster(job: Document) -> Document:

@@ -1,0 +1,80 @@
+"""What is deployed, as a bundle for the job runner: ids of the workspace, wheels that lie in it."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from configparser import ConfigParser
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lakeward.bundle import Bundle, Distribution
+from lakeward.errors import ConfigurationError
+
+__all__ = ["Deployed", "unpacked_wheels"]
+
+
+@dataclass(frozen=True)
+class Deployed(Bundle):
+    """`ids` are those of the workspace by kind and key; `wheels` the projects of uploaded ones, by folder."""
+
+    ids: Mapping[str, Mapping[str, int | str]] = field(default_factory=dict)
+    wheels: Mapping[str, Distribution] = field(default_factory=dict)
+
+    def id_of(self, kind: str, key: str) -> int | str:
+        """Return the id that the workspace gave."""
+        return self.ids[kind][key]
+
+    def distributions(self) -> Mapping[str, Distribution]:
+        """Return what the wheels of the job hold."""
+        return self.wheels
+
+
+def unpacked_wheels(job: dict[str, Any], folder: Path) -> dict[str, Distribution]:
+    """Unpack every wheel that `job` names below `folder`, and let `job` name it there.
+
+    Raises ConfigurationError(WHEEL_NOT_FOUND, WHEEL_INVALID).
+    """
+    found: dict[str, Distribution] = {}
+    moved: dict[str, str] = {}
+    for holder, key in _mentions(job):
+        wheel = Path(str(holder[key]))
+        if str(wheel) not in moved:
+            place = folder / str(len(found))
+            found[str(place)] = _unpacked(wheel, place)
+            moved[str(wheel)] = str(place / wheel.name)
+        holder[key] = moved[str(wheel)]
+    return found
+
+
+def _mentions(job: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Where wheels are named: a container and the key or index in it."""
+    for task in job.get("tasks") or ():
+        inner = (task.get("for_each_task") or {}).get("task") or {}
+        for library in [*(task.get("libraries") or ()), *(inner.get("libraries") or ())]:
+            if "whl" in library:
+                yield library, "whl"
+    for environment in job.get("environments") or ():
+        dependencies = (environment.get("spec") or {}).get("dependencies") or []
+        for index, dependency in enumerate(dependencies):
+            if str(dependency).endswith(".whl"):
+                yield dependencies, index
+
+
+def _unpacked(wheel: Path, folder: Path) -> Distribution:
+    if not wheel.is_file():
+        message = f"The job installs the wheel {wheel}, which does not exist."
+        raise ConfigurationError("WHEEL_NOT_FOUND", message, next_step="Deploy again.")
+    folder.mkdir(parents=True)
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(folder)
+    except zipfile.BadZipFile:
+        raise ConfigurationError("WHEEL_INVALID", f"{wheel} is not a wheel.") from None
+    points = ConfigParser(delimiters=("=",), interpolation=None)
+    points.optionxform = str  # type: ignore[assignment, method-assign]  # names keep their case
+    for file in folder.glob("*.dist-info/entry_points.txt"):
+        points.read(file, encoding="utf-8")
+    known = {name: value for section in points.sections() for name, value in points.items(section)}
+    return Distribution(wheel.name.split("-")[0], known, (folder,), wheel)
