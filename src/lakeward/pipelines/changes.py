@@ -6,20 +6,28 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines import expectations
-from lakeward.pipelines.cdc import Feed, Shape, State, Target, apply_changes_once, apply_changes_stream
-from lakeward.pipelines.cdc.apply import TOMBSTONES_KEPT
+from lakeward.pipelines.cdc import (
+    TOMBSTONES_KEPT,
+    Feed,
+    Shape,
+    State,
+    Target,
+    apply_changes_once,
+    apply_changes_stream,
+)
 from lakeward.pipelines.checkpoints import Checkpoints
-from lakeward.pipelines.elements import Dataset, Rule
+from lakeward.pipelines.elements import Dataset, Flow, Rule
 from lakeward.pipelines.evaluate import Evaluated, settings
 from lakeward.pipelines.expectations import Counts, Observed
 from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from lakeward.pipelines.resolve import Planned
 
-__all__ = ["applied", "run_changes"]
+__all__ = ["applied", "feed_into", "run_changes"]
 
 _TOMBSTONES = "pipelines.cdc.tombstonegcthresholdinseconds"
 
@@ -45,22 +53,11 @@ def run_changes(
     dataset, flow, source = planned.dataset, evaluated.flow, evaluated.query
     assert flow.change is not None
     checkpoint = checkpoints.current(dataset.key, flow.name)
-    target = Target(dataset.key, Shape.of(source, flow.change))
     judge = _Judge(dataset, flow.name, update_id)
-    properties = {key.lower(): value for key, value in dataset.options.properties.items()}
-    feed = Feed(
-        target.shape,
-        target,
-        State(checkpoints.side_table(dataset.key)),
-        f"lakeward/cdc/{'.'.join(dataset.key)}/{flow.name}/{checkpoint.name}",
-        planned.schema,
-        judge,
-        float(properties.get(_TOMBSTONES, TOMBSTONES_KEPT)),
-    )
-    target.widen(spark, planned.schema)
+    feed = feed_into(spark, dataset, flow, Shape.of(source, flow.change), planned.schema, checkpoints)
     observed = [each for each in evaluated.observed if each.rules]
-    if not (dataset.rules or observed):
-        feed.judged = None
+    if dataset.rules or observed:
+        feed.judged = judge
     progress: dict[int, Any] = {}
     with settings(spark, flow.spark_conf):
         if flow.once:
@@ -75,6 +72,29 @@ def run_changes(
         counts = _once(each, feed) if flow.once else _reported(each, progress)
         outcome.counted.append(RuleCounts(each.dataset, each.rules, counts))
     return outcome
+
+
+def feed_into(
+    spark: SparkSession,
+    dataset: Dataset,
+    flow: Flow,
+    shape: Shape,
+    schema: StructType,
+    checkpoints: Checkpoints,
+) -> Feed:
+    """The way of a flow's events into its target, which gets the columns of `schema` that it lacks."""
+    target = Target(dataset.key, shape)
+    target.widen(spark, schema)
+    properties = {key.lower(): value for key, value in dataset.options.properties.items()}
+    generation = checkpoints.current(dataset.key, flow.name).name
+    return Feed(
+        shape,
+        target,
+        State(checkpoints.side_table(dataset.key)),
+        f"lakeward/cdc/{'.'.join(dataset.key)}/{flow.name}/{generation}",
+        schema,
+        tombstones_kept=float(properties.get(_TOMBSTONES, TOMBSTONES_KEPT)),
+    )
 
 
 def _once(each: Observed, feed: Feed) -> Counts:

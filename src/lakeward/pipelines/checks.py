@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakeward.errors import PipelineError
-from lakeward.pipelines.elements import Dataset
+from lakeward.pipelines.cdc import refused
+from lakeward.pipelines.elements import Dataset, Flow
 from lakeward.pipelines.evaluate import Evaluated, missing_table
 from lakeward.pipelines.graph import Graph
 from lakeward.pipelines.model import Kind
@@ -42,6 +43,9 @@ def before_evaluation(dataset: Dataset) -> list[PipelineError]:
                 next_step="Give one of them a table of its own (spec §3.4).",
             )
         ]
+    snapshots = [flow for flow in changes if flow.snapshots is not None]
+    if snapshots and (len(changes) > 1 or dataset.rules):
+        return [_snapshots_alone(dataset, snapshots[0], changes)]
     kinds = {flow.change.scd_type for flow in changes if flow.change}
     if len(kinds) > 1 or (changes and dataset.declared != "streaming_table"):
         return [
@@ -65,6 +69,24 @@ def before_evaluation(dataset: Dataset) -> list[PipelineError]:
     return []
 
 
+def _snapshots_alone(dataset: Dataset, flow: Flow, changes: list[Flow]) -> PipelineError:
+    if dataset.rules:
+        return refused(
+            "ACFS_WITH_EXPECTATION_DISABLED",
+            flow.name,
+            f"at {flow.place} applies snapshots to `{dataset.name}`, which has expectations.",
+            "Put the expectations on a dataset that reads this one.",
+        )
+    other = next(each for each in changes if each is not flow)
+    return refused(
+        "MULTIPLE_QUERIES_FOR_TABLE",
+        flow.name,
+        f"at {flow.place} applies snapshots to `{dataset.name}`, and so `{other.name}` at {other.place} "
+        "cannot write to it.",
+        "Give one of them a table of its own.",
+    )
+
+
 def kind_of(dataset: Dataset, evaluated: list[Evaluated], errors: list[PipelineError]) -> Kind:
     """What the dataset is, by what its functions returned; queries of the wrong kind go to `errors`."""
     if dataset.declared == "view":
@@ -80,9 +102,10 @@ def kind_of(dataset: Dataset, evaluated: list[Evaluated], errors: list[PipelineE
             errors.append(_wrong_kind("BATCH_RELATION_FOR_STREAMING_TABLE", dataset, default))
         return "materialized_view"
     for each in evaluated:
-        if each.flow.once and each.query.isStreaming:
+        is_batch = each.flow.once or each.flow.snapshots is not None
+        if is_batch and each.query.isStreaming:
             errors.append(_wrong_kind("STREAMING_RELATION_FOR_ONCE_FLOW", dataset, each))
-        elif not each.flow.once and not each.query.isStreaming:
+        elif not is_batch and not each.query.isStreaming:
             errors.append(_wrong_kind("BATCH_RELATION_FOR_STREAMING_TABLE", dataset, each))
     return "streaming_table"
 

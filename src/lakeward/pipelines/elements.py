@@ -47,7 +47,12 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class Flow:
-    """A query and the dataset that it feeds; with `change`, a change feed that is applied to it."""
+    """A query and the dataset that it feeds; with `change`, a change feed that is applied to it.
+
+    With `snapshots` as well, the feed is what differs between the snapshots that this source gives: the
+    name of a table, a pair of a DataFrame and its version, or a function from the last version to the next
+    pair (spec §3.5).
+    """
 
     name: str
     target: tuple[str, ...]
@@ -57,6 +62,7 @@ class Flow:
     spark_conf: Mapping[str, str] = field(default_factory=dict)
     depends_on: tuple[str, ...] = ()
     change: Change | None = None
+    snapshots: Any = None
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from lakeward.pipelines.outcome import FlowOutcome
 from lakeward.pipelines.refresh import Selection
 from lakeward.pipelines.resolve import Planned, Resolution
 from lakeward.pipelines.results import failed, finished, not_run, view_result
+from lakeward.pipelines.snapshots import run_snapshots
 from lakeward.pipelines.streaming import prepare, run_flow
 
 if TYPE_CHECKING:
@@ -169,6 +170,8 @@ class Executor:
 
     def _run(self, planned: Planned, flow: Flow) -> FlowOutcome:
         dataset, setting = planned.dataset, self.setting
+        if flow.snapshots is not None:
+            return run_snapshots(self.spark, planned, flow, self.checkpoints, self._evaluator.evaluate)
         evaluated: Evaluated = self._evaluator.evaluate(flow)
         if flow.change is not None:
             return run_changes(

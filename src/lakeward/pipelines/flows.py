@@ -8,13 +8,19 @@ from typing import Any
 from lakeward.errors import PipelineError
 from lakeward.pipelines import reads
 from lakeward.pipelines.binding import Values, declared
-from lakeward.pipelines.cdc import change_of
-from lakeward.pipelines.elements import Flow
+from lakeward.pipelines.cdc import GONE, VERSION, Change, change_of
+from lakeward.pipelines.elements import Flow, Place
 from lakeward.pipelines.handles import called_from, function_name, handle
 from lakeward.pipelines.options import conf
 from lakeward.pipelines.registry import Registry
 
-__all__ = ["append_flow", "create_auto_cdc_flow", "read", "read_stream"]
+__all__ = [
+    "append_flow",
+    "create_auto_cdc_flow",
+    "create_auto_cdc_from_snapshot_flow",
+    "read",
+    "read_stream",
+]
 
 
 @declared
@@ -49,10 +55,7 @@ def create_auto_cdc_flow(registry: Registry, values: Values) -> None:
     for what, name in (("target", target), ("source", source)):
         if not isinstance(name, str):
             raise TypeError(f"create_auto_cdc_flow({what}=…) takes a name, not {type(name).__name__}")
-    try:
-        change = change_of(values)
-    except PipelineError as error:
-        raise PipelineError(error.condition, f"{place}: {error.message}", next_step=error.next_step) from None
+    change = _change(values, place)
     label = values["name"] or values["flow_name"] or target
 
     def feed() -> Any:
@@ -69,6 +72,40 @@ def create_auto_cdc_flow(registry: Registry, values: Values) -> None:
             change=change,
         )
     )
+
+
+@declared
+def create_auto_cdc_from_snapshot_flow(registry: Registry, values: Values) -> None:
+    """What differs between successive snapshots, applied to the streaming table `target` (spec §3.5)."""
+    what, target, place = "create_auto_cdc_from_snapshot_flow", values["target"], called_from()
+    source = values["source"] if values["source"] is not None else values["snapshot_and_version"]
+    if not isinstance(target, str):
+        raise TypeError(f"{what}(target=…) takes a name, not {type(target).__name__}")
+    if not (isinstance(source, str | tuple) or callable(source)):
+        raise TypeError(
+            f"{what}(source=…) takes a table's name, a function or (DataFrame, version), "
+            f"not {type(source).__name__}"
+        )
+    feed = {"sequence_by": VERSION, "apply_as_deletes": GONE, "except_column_list": [VERSION, GONE]}
+    registry.flows.append(
+        Flow(
+            values["name"] or target,
+            registry.key(target, view=False),
+            lambda: None,
+            place,
+            bool(values["once"]),
+            conf(what, values["spark_conf"]),
+            change=_change({**values, **feed}, place),
+            snapshots=source,
+        )
+    )
+
+
+def _change(values: Values, place: Place) -> Change:
+    try:
+        return change_of(values)
+    except PipelineError as error:
+        raise PipelineError(error.condition, f"{place}: {error.message}", next_step=error.next_step) from None
 
 
 def read(name: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakeward.pipelines import expectations
+from lakeward.pipelines.appending import append_once
 from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.counts import Metrics
 from lakeward.pipelines.elements import Dataset
@@ -31,8 +32,7 @@ def run_once(
 ) -> FlowOutcome:
     """Append the flow's rows unless that was done since the last full refresh (spec §4).
 
-    The mark is the commit's own transaction id, so it stands exactly when the rows do; Delta itself skips
-    a write whose id is there already.
+    The mark is the commit's own transaction id.
     """
     flow = evaluated.flow
     own = Observed(f"lakeward_own_{update_id}_{flow.name}", dataset.name, dataset.rules, evaluated.query)
@@ -43,15 +43,9 @@ def run_once(
     generation = checkpoints.current(dataset.key, flow.name).name
     metrics.want({each.metric for each in counted})
     with settings(spark, flow.spark_conf):
-        (
-            df.write.format("delta")
-            .mode("append")
-            .option("mergeSchema", "true")
-            .option("txnAppId", f"lakeward/once/{'.'.join(dataset.key)}/{flow.name}/{generation}")
-            .option("txnVersion", "1")
-            .option("userMetadata", update_id)
-            .saveAsTable(quoted(dataset.key))
-        )
+        app = f"lakeward/once/{'.'.join(dataset.key)}/{flow.name}/{generation}"
+        writer = append_once(df, app=app, number=1).option("userMetadata", update_id)
+        writer.saveAsTable(quoted(dataset.key))
     after = look_up(spark, dataset.key)
     if after is None or after.version == before:
         outcome = FlowOutcome(flow.name, 0, unchanged=True)

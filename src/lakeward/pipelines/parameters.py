@@ -138,6 +138,17 @@ _AUTO_CDC = (
     Parameter("system_sequence_by", None, "refused", "bitemporal tables are not there"),
     Parameter("flow_name", note="an older spelling of name"),
 )
+_SNAPSHOTS = (
+    Parameter("target", required=True),
+    Parameter("source", note="a table's name, (DataFrame, version), or a function that gives such pairs"),
+    Parameter("keys"),
+    Parameter("stored_as_scd_type", 1),
+    *(Parameter(name) for name in ("track_history_column_list", "track_history_except_column_list")),
+    Parameter("once", False),
+    _NAME,
+    _CONF,
+    Parameter("snapshot_and_version", note="an older spelling of source"),
+)
 
 FUNCTIONS: tuple[Function, ...] = (
     Function("table", _TABLE, 1, role="query"),
@@ -189,8 +200,10 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("create_auto_cdc_flow", _AUTO_CDC, len(_AUTO_CDC), ("apply_changes",), "flow"),
     Function(
         "create_auto_cdc_from_snapshot_flow",
-        aliases=("apply_changes_from_snapshot",),
-        lacking="AUTO CDC from snapshots",
+        _SNAPSHOTS,
+        len(_SNAPSHOTS),
+        ("apply_changes_from_snapshot",),
+        "flow",
     ),
     Function("create_sink", lacking="A sink"),
     Function("foreach_batch_sink", lacking="A foreach-batch sink"),

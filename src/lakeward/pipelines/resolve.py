@@ -63,11 +63,15 @@ def resolve(
     *,
     owner: str,
     schema_place: Callable[[Flow, int], str],
+    bind: Callable[[Flow], Flow] = lambda flow: flow,
     resets: frozenset[Key] = frozenset(),
     folders: tuple[Path, ...] = (),
 ) -> Resolution:
-    """Plan all of `graph`. `resets` are tables that will be emptied: their stored columns do not count."""
-    planner = _Planner(spark, graph, planning, owner, resets, folders, schema_place)
+    """Plan all of `graph`. `resets` are tables that will be emptied: their stored columns do not count.
+
+    `bind` gives a flow the function that phase 1 evaluates.
+    """
+    planner = _Planner(spark, graph, planning, owner, resets, folders, schema_place, bind)
     with reads.intercepting(planner.evaluator):
         try:
             for dataset in graph:
@@ -90,8 +94,9 @@ class _Planner:
         resets: frozenset[Key],
         folders: tuple[Path, ...],
         schema_place: Callable[[Flow, int], str],
+        bind: Callable[[Flow], Flow],
     ) -> None:
-        self.spark, self.graph, self.planning = spark, graph, planning
+        self.spark, self.graph, self.planning, self._bind = spark, graph, planning, bind
         self.owner, self.resets, self.folders = owner, resets, folders
         self.evaluator = Evaluator(spark, graph, self.plan, schema_place)
         self.resolution = Resolution()
@@ -135,7 +140,7 @@ class _Planner:
         evaluated: list[Evaluated] = []
         for flow in dataset.flows:
             try:
-                evaluated.append(applied(self.evaluator.evaluate(flow)))
+                evaluated.append(applied(self.evaluator.evaluate(self._bind(flow))))
             except Exception as error:  # noqa: BLE001  # a user's function may raise anything
                 errors.append(self._explained(error, dataset))
         if errors:

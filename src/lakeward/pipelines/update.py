@@ -29,6 +29,7 @@ from lakeward.pipelines.refresh import Selection, select
 from lakeward.pipelines.resolve import Resolution, resolve
 from lakeward.pipelines.results import not_tried
 from lakeward.pipelines.schema_places import SchemaPlaces
+from lakeward.pipelines.snapshots import planned_snapshot
 from lakeward.session import is_disk_full
 from lakeward.standins import running
 
@@ -162,6 +163,7 @@ class _OneUpdate:
                 planning,
                 owner=self.name,
                 schema_place=self.places.tried,
+                bind=lambda flow: planned_snapshot(self.spark, flow, self.checkpoints, self.selection.reset),
                 resets=self.selection.reset,
                 folders=folders,
             )

@@ -5,19 +5,41 @@ sequences of a key (type 1), or the events themselves (type 2). What the target 
 function of that union, so late events, replays and batches of any size give the same rows.
 """
 
-from lakeward.pipelines.cdc.apply import Feed, apply_changes_once, apply_changes_stream
+from lakeward.pipelines.cdc.apply import TOMBSTONES_KEPT, Feed, apply_changes_once, apply_changes_stream
 from lakeward.pipelines.cdc.change import Change, change_of
 from lakeward.pipelines.cdc.shape import Shape
+from lakeward.pipelines.cdc.snapshots import (
+    GONE,
+    VERSION,
+    Snapshot,
+    Snapshots,
+    aligned,
+    as_feed,
+    difference,
+    require_unique,
+)
 from lakeward.pipelines.cdc.state import State
 from lakeward.pipelines.cdc.target import Target
+from lakeward.pipelines.cdc.versions import check_version, refused
 
 __all__ = [
+    "GONE",
+    "TOMBSTONES_KEPT",
+    "VERSION",
     "Change",
     "Feed",
     "Shape",
+    "Snapshot",
+    "Snapshots",
     "State",
     "Target",
+    "aligned",
     "apply_changes_once",
     "apply_changes_stream",
+    "as_feed",
     "change_of",
+    "check_version",
+    "difference",
+    "refused",
+    "require_unique",
 ]

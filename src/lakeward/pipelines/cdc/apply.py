@@ -50,25 +50,30 @@ class Feed:
     def take(self, batch: DataFrame, number: int) -> None:
         """Apply one batch."""
         apply = self._first if self.shape.change.scd_type == 1 else self._second
-        if self.judged is not None:
-            batch = batch.persist()
-            # Not isEmpty first: what is observed in the feed's plan would be counted in part, and then again.
-            batch.count()
+        if self.judged is None:
+            apply(batch, number)
+            return
+        batch = batch.persist()
         try:
-            if not batch.isEmpty():
-                rows = self.judged(batch) if self.judged else batch
-                self.written += apply(rows, number)
-                self.batches += 1
+            # Not isEmpty: what is observed in the feed's plan would be counted in part, and then again.
+            if batch.count():
+                apply(self.judged(batch), number)
         finally:
             batch.unpersist()
 
-    def _first(self, batch: DataFrame, number: int) -> Written:
+    def _took(self, written: Written) -> None:
+        self.written += written
+        self.batches += 1
+
+    def _first(self, batch: DataFrame, number: int) -> None:
         from pyspark.sql import functions as F
 
         spark, partial = batch.sparkSession, self.shape.change.partial
         added = scd1.contribution(self.shape.events(batch, self.schema), partial=partial).persist()
         truncates = self._truncates(batch)
         try:
+            if truncates is None and added.isEmpty():
+                return
             stored = self.state.rows(spark)
             if stored is None:
                 stored = _nothing_like(added)
@@ -89,9 +94,9 @@ class Feed:
             if truncates is not None:
                 kept = kept.unionByName(_marker(truncates, self.now()), allowMissingColumns=True)
             self.state.add(kept, app=self.app, number=number)
+            self._took(written)
         finally:
             added.unpersist()
-        return written
 
     def _truncates(self, batch: DataFrame) -> DataFrame | None:
         """One row: the last truncate before this batch, and the last one with it."""
@@ -110,11 +115,13 @@ class Feed:
             "__truncate_before", F.greatest("__truncate_before", "__truncate").alias("__truncate")
         )
 
-    def _second(self, batch: DataFrame, number: int) -> Written:
+    def _second(self, batch: DataFrame, number: int) -> None:
         spark, partial = batch.sparkSession, self.shape.change.partial
         events = self.shape.events(batch, self.schema)
         added = events.dropDuplicates(["__key", "__seq", "__delete", "__tie"]).persist()
         try:
+            if added.isEmpty():
+                return
             keys = added.select("__key").distinct()
             stored = self.state.rows(spark)
             stored = added.limit(0) if stored is None else stored.join(keys, "__key", "left_semi")
@@ -125,9 +132,9 @@ class Feed:
             finally:
                 changes.unpersist()
             self.state.add(added, app=self.app, number=number)
+            self._took(written)
         finally:
             added.unpersist()
-        return written
 
     def tidy(self, spark: SparkSession) -> None:
         """Forget old tombstones, and make few files of many; what the side table says stays the same."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -45,8 +46,12 @@ class Change:
         return self.ignore_null or self.columns_to_update is not None
 
 
-def change_of(values: Mapping[str, Any]) -> Change:
-    """The change that the arguments of a call describe. Raises PipelineError for those that contradict."""
+def change_of(given: Mapping[str, Any]) -> Change:
+    """The change that the arguments of a call describe, a missing one being None.
+
+    Raises PipelineError for those that contradict.
+    """
+    values: Mapping[str, Any] = defaultdict(lambda: None, given)
     keys = _listed(values["keys"])
     if not keys:
         raise PipelineError(
@@ -54,10 +59,10 @@ def change_of(values: Mapping[str, Any]) -> Change:
             "AUTO CDC got no keys.",
             next_step='Name the columns that identify a row: keys=["id"].',
         )
-    given = str(values["stored_as_scd_type"]).lower()
-    if given not in _TYPES:
+    scd_type = str(values["stored_as_scd_type"]).lower()
+    if scd_type not in _TYPES:
         raise PipelineError(
-            "NOT_SUPPORTED" if given == "bitemporal" else "INVALID_SCD_TYPE",
+            "NOT_SUPPORTED" if scd_type == "bitemporal" else "INVALID_SCD_TYPE",
             f"stored_as_scd_type={values['stored_as_scd_type']!r} is not there; types 1 and 2 are.",
         )
     for one, other in _PAIRS:
@@ -68,7 +73,7 @@ def change_of(values: Mapping[str, Any]) -> Change:
     change = Change(
         keys=keys,
         sequence_by=values["sequence_by"],
-        scd_type=_TYPES[given],
+        scd_type=_TYPES[scd_type],
         deletes=values["apply_as_deletes"],
         truncates=values["apply_as_truncates"],
         columns=_optional(values["column_list"]),

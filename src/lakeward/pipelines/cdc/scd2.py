@@ -14,7 +14,7 @@ from lakeward.pipelines.names import quoted
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["history", "revised"]
+__all__ = ["comparable", "history", "revised"]
 
 
 def history(events: DataFrame, tracked: tuple[str, ...], *, partial: bool) -> DataFrame:
@@ -33,7 +33,7 @@ def history(events: DataFrame, tracked: tuple[str, ...], *, partial: bool) -> Da
     if partial:
         single = _filled(single)
     in_order = Window.partitionBy("__key").orderBy("__at")
-    values = _comparable(single, tracked)
+    values = comparable(single, tracked)
     before, after_delete = F.lag(values).over(in_order), F.lag("__delete").over(in_order)
     starts = ~F.col("__delete") & (after_delete.isNull() | after_delete | ~values.eqNullSafe(before))
     marked = single.withColumn("__starts", starts)
@@ -119,7 +119,8 @@ def _filled(single: DataFrame) -> DataFrame:
     return lives.select("__key", "__at", "__delete", F.struct(*values).alias("__row"))
 
 
-def _comparable(frame: DataFrame, names: tuple[str, ...], row: str = "__row") -> Column:
+def comparable(frame: DataFrame, names: tuple[str, ...], row: str = "__row") -> Column:
+    """The values `names` of the struct `row` as one that can be compared; `frame` has them in `__row`."""
     from pyspark.sql import functions as F
 
     if not names:
@@ -140,4 +141,4 @@ def _equal(new: DataFrame, current: DataFrame) -> Column:
     if any(name.lower() not in known for name in names):
         return F.lit(False)
     columns = tuple(names)
-    return _comparable(new, columns).eqNullSafe(_comparable(new, columns, "__old_row"))
+    return comparable(new, columns).eqNullSafe(comparable(new, columns, "__old_row"))

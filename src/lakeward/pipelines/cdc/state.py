@@ -9,6 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lakeward.pipelines.appending import append_once
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -30,14 +32,7 @@ class State:
 
     def add(self, rows: DataFrame, *, app: str, number: int) -> None:
         """Append rows; a repeated addition is left out by Delta itself."""
-        (
-            rows.write.format("delta")
-            .mode("append")
-            .option("mergeSchema", "true")
-            .option("txnAppId", app)
-            .option("txnVersion", str(number))
-            .save(str(self.folder))
-        )
+        append_once(rows, app=app, number=number).save(str(self.folder))
 
     def rows(self, spark: SparkSession) -> DataFrame | None:
         """All that was added, None before the first addition."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lakeward.pipelines.appending import append_once
 from lakeward.pipelines.cdc.shape import END, START, Shape
 from lakeward.pipelines.names import quoted
 from lakeward.session import patches
@@ -77,14 +78,7 @@ class Target:
 
     def _append(self, changes: DataFrame, *, app: str, number: int) -> None:
         rows = changes.where("__action = 'insert'").selectExpr(*self._values())
-        (
-            rows.write.format("delta")
-            .mode("append")
-            .option("mergeSchema", "true")
-            .option("txnAppId", app)
-            .option("txnVersion", str(number))
-            .saveAsTable(quoted(self.key))
-        )
+        append_once(rows, app=app, number=number).saveAsTable(quoted(self.key))
 
     def _values(self) -> list[str]:
         values = [f"__row.{quoted([name])} AS {quoted([name])}" for name in self.shape.columns]

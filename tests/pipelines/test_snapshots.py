@@ -1,0 +1,255 @@
+"""AUTO CDC from snapshots (spec §3.5): what differs between them, as a history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakeward.errors import PipelineError
+from lakeward.pipelines import snapshots
+from lakeward.pipelines.cdc import Feed, check_version
+from lakeward.pipelines.cdc.versions import from_json, to_json
+from lakeward.pipelines.elements import Flow, Place
+from tests.pipelines.conftest import Lab, result
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HISTORY = """
+from pathlib import Path
+from pyspark import pipelines as dp
+
+def following(last):
+    files = sorted(Path("FOLDER").glob("*.csv*"))
+    later = [file for file in files if last is None or int(file.name[:3]) > last]
+    if not later:
+        return None
+    return spark.read.option("header", True).csv(str(later[0])), int(later[0].name[:3])
+
+for kind in (1, 2):
+    dp.create_streaming_table(f"kind{kind}")
+    dp.create_auto_cdc_from_snapshot_flow(
+        target=f"kind{kind}", source=following, keys=["Symbol"], stored_as_scd_type=kind
+    )
+"""
+# Runs of equal rows in successive snapshots, by window functions over all of them.
+ORACLE = """
+WITH raw AS (
+  SELECT *, CAST(regexp_extract(filename, '(\\d{3})_[^/]*$', 1) AS INT) AS n
+  FROM read_csv(FILES, union_by_name => true, all_varchar => true, header => true, filename => true)
+), present AS (SELECT n, dense_rank() OVER (ORDER BY n) AS k FROM (SELECT DISTINCT n FROM raw)),
+rows_ AS (SELECT {NAMES} AS v, k, n, Symbol FROM raw JOIN present USING (n)),
+marked AS (
+  SELECT *, CASE WHEN lag(k) OVER w = k - 1 AND lag(v) OVER w IS NOT DISTINCT FROM v THEN 0 ELSE 1 END AS new
+  FROM rows_ WINDOW w AS (PARTITION BY Symbol ORDER BY k)
+), runs AS (SELECT *, sum(new) OVER (PARTITION BY Symbol ORDER BY k) AS run FROM marked)
+SELECT v, min(n), (SELECT min(n) FROM present p WHERE p.k = max(runs.k) + 1)
+FROM runs GROUP BY Symbol, run, v
+"""
+
+
+def expected(files: Sequence[Path], names: Sequence[str]) -> list[tuple[Any, ...]]:
+    """The history by DuckDB: the columns `names`, start and end."""
+    import duckdb
+
+    listed = "[" + ", ".join(f"'{file}'" for file in files) + "]"
+    row = "{" + ", ".join(f"'c{i}': \"{name}\"" for i, name in enumerate(names)) + "}"
+    found = duckdb.sql(ORACLE.replace("FILES", listed).replace("{NAMES}", row)).fetchall()
+    return sorted(((*values.values(), start, end) for values, start, end in found), key=repr)
+
+
+def check_against_duckdb(lab: Lab, files: Sequence[Path], rounds: int) -> None:
+    folder = lab.folder / "snapshots"
+    folder.mkdir()
+    lab.file("cdc.py", HISTORY.replace("FOLDER", str(folder)))
+    size = -(-len(files) // rounds)
+    for at in range(0, len(files), size):
+        for file in files[at : at + size]:
+            (folder / file.name).symlink_to(file)
+        lab.done()
+    names = [name for name in lab.table("kind2").columns if not name.startswith("__")]
+    quoted = ", ".join(f"`{name}`" for name in names)
+    wanted = expected(files, names)
+    assert lab.rows("kind2", f"{quoted}, __START_AT, __END_AT") == wanted
+    assert lab.rows("kind1", quoted) == sorted((row[:-2] for row in wanted if row[-1] is None), key=repr)
+
+
+# Around each change of the header, where a column comes, is renamed, and is named as before again.
+SAMPLE = (0, 63, 64, 151, 152)
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_real_snapshots_give_the_history_that_duckdb_gives(lab: Lab, data: Path, rounds: int) -> None:
+    files = sorted((data / "constituents").iterdir())
+    check_against_duckdb(lab, [files[n] for n in SAMPLE], rounds)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rounds", [1, 19])
+def test_all_real_snapshots_give_the_history_that_duckdb_gives(lab: Lab, data: Path, rounds: int) -> None:
+    check_against_duckdb(lab, sorted((data / "constituents").iterdir()), rounds)
+
+
+PERIODIC = """
+import dlt
+@dlt.view
+def people(): return spark.read.table("SRC.people")
+dlt.create_streaming_table("now")
+dlt.apply_changes_from_snapshot(target="now", source="people", keys=["id"], stored_as_scd_type="2")
+"""
+
+
+def replace(lab: Lab, rows: str) -> None:
+    lab.spark.sql(
+        f"CREATE OR REPLACE TABLE main.{lab.source}.people AS SELECT * FROM VALUES {rows} t(id, name)"
+    )
+
+
+def test_a_table_is_one_snapshot_an_update_with_the_time_for_its_version(lab: Lab) -> None:
+    lab.file("cdc.py", PERIODIC)
+    replace(lab, "(1, 'Ann'), (2, 'Bob'), (NULL, 'Nobody')")
+    update = lab.done()
+    assert result(update, "now").rows_written == 3
+    version = lab.version("now")
+    assert result(lab.done(), "now").rows_written == 0 and lab.version("now") == version
+    replace(lab, "(1, 'Anna'), (NULL, 'Nobody'), (3, 'Cy')")
+    lab.done()
+    rows = lab.rows("now", "id, name, __START_AT, __END_AT")
+    is_open = {row[:2] for row in rows if row[3] is None}
+    assert is_open == {(1, "Anna"), (None, "Nobody"), (3, "Cy")}
+    assert {row[:2] for row in rows if row[3] is not None} == {(1, "Ann"), (2, "Bob")}
+    assert len({row[3] for row in rows if row[3] is not None}) == 1
+    lab.done(full_refresh_all=True)
+    assert {row[:2] for row in lab.rows("now", "id, name, __END_AT")} == is_open
+
+
+@pytest.mark.parametrize("dies_in", ["take", "applied"])
+def test_a_kill_while_a_snapshot_is_applied_loses_nothing(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, dies_in: str
+) -> None:
+    def killed(*_: Any) -> None:
+        raise InterruptedError("killed")
+
+    lab.file("cdc.py", PERIODIC)
+    replace(lab, "(1, 'Ann'), (2, 'Bob')")
+    lab.done()
+    replace(lab, "(1, 'Ann'), (3, 'Cy')")
+    owner = Feed if dies_in == "take" else snapshots.Snapshots
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, dies_in, killed)
+        assert "killed" in str(lab.run().error)
+    # What was killed is finished first: Cy was there, and is gone again.
+    replace(lab, "(1, 'Ann')")
+    lab.done()
+    ended = [(row[0], row[1] is None) for row in lab.rows("now", "id, __END_AT")]
+    assert ended == [(1, True), (2, False), (3, False)]
+
+
+def test_a_snapshot_with_two_rows_of_a_key_changes_nothing(lab: Lab) -> None:
+    lab.file("cdc.py", PERIODIC)
+    replace(lab, "(1, 'Ann')")
+    lab.done()
+    replace(lab, "(1, 'Ann'), (1, 'Anna')")
+    error = str(lab.run().error)
+    assert "APPLY_CHANGES_FROM_SNAPSHOT_ERROR.DUPLICATE_KEY_VIOLATION" in error
+    assert "2 rows for the key '{\"id\":1}'" in error
+    assert lab.rows("now", "id, name, __END_AT") == [(1, "Ann", None)]
+    replace(lab, "(1, 'Anna')")
+    lab.done()
+    assert len(lab.rows("now")) == 2
+
+
+def test_a_pair_is_applied_once_and_once_means_once(lab: Lab) -> None:
+    lab.seed("people", "SELECT 1 id, 'Ann' name")
+    text = """
+import dlt
+dlt.create_streaming_table("pair")
+dlt.apply_changes_from_snapshot(
+    target="pair", snapshot_and_version=(spark.table("SRC.people"), VERSION), keys=["id"]
+)
+dlt.create_streaming_table("first")
+dlt.apply_changes_from_snapshot(target="first", source="SRC.people", keys="id", once=True)
+"""
+    lab.file("cdc.py", text.replace("VERSION", "7"))
+    lab.done()
+    lab.seed("people", "SELECT 2 id, 'Bob' name")
+    lab.done()
+    assert lab.rows("pair", "id") == lab.rows("first", "id") == [(1,)]
+    lab.file("cdc.py", text.replace("VERSION", "8"))
+    lab.done()
+    assert (lab.rows("pair", "id"), lab.rows("first", "id")) == ([(1,), (2,)], [(1,)])
+    lab.file("cdc.py", text.replace("VERSION", "6"))
+    assert "OUT_OF_ORDER_SNAPSHOT_VERSION" in str(lab.run(dry_run=True).error)
+
+
+VERSIONS = [
+    7,
+    "2024-01-31",
+    1.5,
+    b"\x00\x01",
+    Decimal("1.25"),
+    date(2024, 1, 31),
+    datetime(2024, 1, 31, 12, tzinfo=timezone.utc),
+]
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: type(version).__name__)
+def test_a_version_keeps_its_type(version: Any) -> None:
+    kept = from_json(to_json(version))
+    assert kept == version and type(kept) is type(version)
+
+
+def flow(source: Any) -> Flow:
+    return Flow("history", ("main", "default", "t"), lambda: None, Place("f.py", 1), snapshots=source)
+
+
+def condition(given: Any, last: Any = None, *, as_pair: bool = False) -> str:
+    with pytest.raises(PipelineError) as raised:
+        snapshots._next(flow(given if as_pair else lambda _: given), last)
+    return raised.value.condition.removeprefix("APPLY_CHANGES_FROM_SNAPSHOT_ERROR.")
+
+
+def test_every_wrong_answer_has_its_condition(spark: SparkSession) -> None:
+    from pyspark.sql import functions as F
+
+    frame = spark.range(1)
+    assert condition(None) == "FIRST_SNAPSHOT_EMPTY"
+    assert condition(frame) == "INVALID_SNAPSHOT_VERSION"
+    assert condition((frame, 1, 2)) == "INVALID_SNAPSHOT_VERSION"
+    assert condition((frame, None)) == "INVALID_TUPLE_NULL_SNAPSHOT_VERSION"
+    assert condition((frame, None), as_pair=True) == "NULL_SNAPSHOT_VERSION"
+    assert condition((frame, F.max("id"))) == "DYNAMIC_SNAPSHOT_VERSION"
+    assert condition((frame, [1])) == condition((frame, True)) == "INVALID_SNAPSHOT_VERSION_TYPE"
+    assert condition((frame, "b"), 1) == condition((frame, float("nan"))) == "SNAPSHOT_VERSION_NOT_SORTABLE"
+    assert condition((frame, 1), 2) == condition((frame, 2), 2) == "OUT_OF_ORDER_SNAPSHOT_VERSION"
+    assert snapshots._next(flow(lambda last: None), 3) is None
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: type(version).__name__)
+def test_a_first_version_of_any_type_is_taken(version: Any) -> None:
+    check_version(version, None, "history")
+
+
+def test_snapshots_share_their_target_with_nobody(lab: Lab) -> None:
+    lab.seed("people", "SELECT 1 id, 'Ann' name")
+    lab.file("cdc.py", """
+        import dlt
+        dlt.create_streaming_table("two")
+        dlt.apply_changes_from_snapshot(target="two", source="SRC.people", keys=["id"])
+        dlt.apply_changes_from_snapshot(target="two", source="SRC.people", keys=["id"], name="other")
+        dlt.create_streaming_table("ruled", expect_all={"named": "name IS NOT NULL"})
+        dlt.apply_changes_from_snapshot(target="ruled", source="SRC.people", keys=["id"])
+        dlt.create_streaming_table("streamed")
+        @dlt.view
+        def stream(): return spark.readStream.table("SRC.people")
+        dlt.apply_changes_from_snapshot(target="streamed", source="stream", keys=["id"])
+    """)  # fmt: skip
+    error = str(lab.run(dry_run=True).error)
+    assert "MULTIPLE_QUERIES_FOR_TABLE" in error and "cdc.py:5" in error
+    assert "ACFS_WITH_EXPECTATION_DISABLED" in error
+    assert "INCOMPATIBLE_VIEW_CHECK" in error
