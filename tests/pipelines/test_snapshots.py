@@ -12,7 +12,7 @@ import pytest
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines import snapshots
-from lakeward.pipelines.cdc import Feed, check_version
+from lakeward.pipelines.cdc import Feed, Snapshots, check_version
 from lakeward.pipelines.cdc.versions import from_json, to_json
 from lakeward.pipelines.elements import Flow, Place
 from tests.pipelines.conftest import Lab, result
@@ -29,7 +29,8 @@ def following(last):
     later = [file for file in files if last is None or int(file.name[:3]) > last]
     if not later:
         return None
-    return spark.read.option("header", True).csv(str(later[0])), int(later[0].name[:3])
+    rows = spark.read.option("header", True).csv(str(later[0]))
+    return rows.toDF(*[name.replace(" ", "_") for name in rows.columns]), int(later[0].name[:3])
 
 for kind in (1, 2):
     dp.create_streaming_table(f"kind{kind}")
@@ -58,8 +59,10 @@ def expected(files: Sequence[Path], names: Sequence[str]) -> list[tuple[Any, ...
     import duckdb
 
     listed = "[" + ", ".join(f"'{file}'" for file in files) + "]"
-    row = "{" + ", ".join(f"'c{i}': \"{name}\"" for i, name in enumerate(names)) + "}"
-    found = duckdb.sql(ORACLE.replace("FILES", listed).replace("{NAMES}", row)).fetchall()
+    row = "{" + ", ".join(f"'c{i}': \"{name.replace('_', ' ')}\"" for i, name in enumerate(names)) + "}"
+    query = duckdb.sql(ORACLE.replace("FILES", listed).replace("{NAMES}", row))
+    assert query is not None
+    found = query.fetchall()
     return sorted(((*values.values(), start, end) for values, start, end in found), key=repr)
 
 
@@ -139,7 +142,7 @@ def test_a_kill_while_a_snapshot_is_applied_loses_nothing(
     replace(lab, "(1, 'Ann'), (2, 'Bob')")
     lab.done()
     replace(lab, "(1, 'Ann'), (3, 'Cy')")
-    owner = Feed if dies_in == "take" else snapshots.Snapshots
+    owner = Feed if dies_in == "take" else Snapshots
     with monkeypatch.context() as patch:
         patch.setattr(owner, dies_in, killed)
         assert "killed" in str(lab.run().error)

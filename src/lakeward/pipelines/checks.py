@@ -25,10 +25,11 @@ OWNER = "pipelines.pipelineId"
 def before_evaluation(dataset: Dataset) -> list[PipelineError]:
     """Mistakes that show without calling any function."""
     if not dataset.flows:
+        what = "sink" if dataset.sink else "streaming table"
         return [
             PipelineError(
                 "PIPELINE_DATASET_WITHOUT_FLOW",
-                f"{dataset.place}: nothing writes to the streaming table `{dataset.name}`.",
+                f"{dataset.place}: nothing writes to the {what} `{dataset.name}`.",
                 next_step=f'Add a flow: @dp.append_flow(target="{dataset.name}").',
             )
         ]
@@ -54,6 +55,16 @@ def before_evaluation(dataset: Dataset) -> list[PipelineError]:
                 f"{changes[-1].place}: `{dataset.name}` cannot take the changes of `{changes[-1].name}`: "
                 + ("its flows differ in SCD type." if len(kinds) > 1 else "it has a query of its own."),
                 next_step=f'Declare a target for it: dp.create_streaming_table("{dataset.name}").',
+            )
+        ]
+    updates = [flow for flow in dataset.flows if flow.mode == "update"]
+    if updates and dataset.sink is None:
+        return [
+            PipelineError(
+                "INVALID_UPDATE_FLOW_TARGET",
+                f"{updates[0].place}: the update flow `{updates[0].name}` writes to `{dataset.name}`, "
+                "which is no sink.",
+                next_step="Tables are appended to: use append_flow, or declare a sink with create_sink.",
             )
         ]
     if dataset.declared in ("materialized_view", "view") and len(dataset.flows) > 1:
@@ -91,6 +102,10 @@ def kind_of(dataset: Dataset, evaluated: list[Evaluated], errors: list[PipelineE
     """What the dataset is, by what its functions returned; queries of the wrong kind go to `errors`."""
     if dataset.declared == "view":
         return "view"
+    if dataset.sink is not None:
+        batches = [each for each in evaluated if not each.query.isStreaming]
+        errors += [_wrong_kind("BATCH_RELATION_FOR_SINK", dataset, each) for each in batches]
+        return "sink"
     streams = [each for each in evaluated if each.query.isStreaming]
     if dataset.declared == "materialized_view":
         if streams:

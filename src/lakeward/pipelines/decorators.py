@@ -43,7 +43,7 @@ def create_streaming_table(registry: Registry, values: Values) -> None:
     what, name, place = "create_streaming_table", values["name"], called_from()
     conf(what, values["spark_conf"])
     options, rules = table_options(what, values), inline_rules(values)
-    registry.key(name, view=False)
+    registry.key(name, short=False)
     registry.declarations.append(
         Declaration(name, "streaming_table", options, Pending(place, rules, declares=name), place)
     )
@@ -85,7 +85,7 @@ def _with_query(registry: Registry, decorator: str, kind: Declared, values: Valu
     def decorate(query: Function) -> Function:
         callable_, pending = handle(query, decorator, fresh=True)
         label = name or function_name(query, decorator)
-        key = registry.key(label, view=kind == "view")
+        key = registry.key(label, short=kind == "view")
         pending.declares = label
         registry.declarations.append(Declaration(label, kind, options, pending, pending.place))
         registry.flows.append(Flow(label, key, callable_, pending.place, spark_conf=spark_conf))

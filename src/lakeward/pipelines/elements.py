@@ -8,10 +8,11 @@ from typing import Any, Literal
 
 from lakeward.pipelines.cdc.change import Change
 
-__all__ = ["Action", "Dataset", "Declared", "Flow", "Place", "Rule", "TableOptions"]
+__all__ = ["Action", "Dataset", "Declared", "Flow", "Hook", "Mode", "Place", "Rule", "Sink", "TableOptions"]
 
 Action = Literal["warn", "drop", "fail"]
-Declared = Literal["table", "materialized_view", "streaming_table", "view"]
+Declared = Literal["table", "materialized_view", "streaming_table", "view", "sink"]
+Mode = Literal["append", "update"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,24 @@ class TableOptions:
 
 
 @dataclass(frozen=True)
+class Sink:
+    """Where the flows of a sink write to: a format with its options, or a function of each batch."""
+
+    format: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    handler: Callable[[Any, int], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A function that is called with every event, until it has failed more often in a row than it may."""
+
+    name: str
+    function: Callable[[dict[str, Any]], Any]
+    failures_allowed: int | None = None
+
+
+@dataclass(frozen=True)
 class Flow:
     """A query and the dataset that it feeds; with `change`, a change feed that is applied to it.
 
@@ -63,13 +82,14 @@ class Flow:
     depends_on: tuple[str, ...] = ()
     change: Change | None = None
     snapshots: Any = None
+    mode: Mode = "append"
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A table or view of the pipeline with everything that feeds it.
+    """A table, view or sink of the pipeline with everything that feeds it.
 
-    `key` is the full name in lower case (one part for a view). `declared` is what the files say: a
+    `key` is the full name in lower case (one part for views and sinks). `declared` is what the files say: a
     `table` becomes a streaming table or a materialized view by what its function returns (spec §1.3-R1).
     """
 
@@ -80,7 +100,12 @@ class Dataset:
     rules: tuple[Rule, ...]
     flows: tuple[Flow, ...]
     place: Place
+    sink: Sink | None = None
 
     @property
     def is_view(self) -> bool:
         return self.declared == "view"
+
+    @property
+    def is_table(self) -> bool:
+        return self.declared not in ("view", "sink")

@@ -100,7 +100,7 @@ class Evaluator:
             asked = without_live(parts(name))
         except ValueError:
             return name
-        dataset = self.graph.find(asked)
+        dataset = self._readable(asked)
         if dataset is None:
             if strict:
                 raise self._unknown(name)
@@ -114,7 +114,7 @@ class Evaluator:
     def before_sql(self, text: str) -> None:
         if not self._running:
             return
-        used = [(self.graph.find(name), stream) for name, stream in relations_in(self.spark, text)]
+        used = [(self._readable(name), stream) for name, stream in relations_in(self.spark, text)]
         datasets = {dataset.key: (dataset, stream) for dataset, stream in used if dataset is not None}
         for dataset, _ in datasets.values():
             self._note(dataset)
@@ -142,6 +142,10 @@ class Evaluator:
         for name in self.temp_views:
             self.spark.catalog.dropTempView(name)
         self.temp_views.clear()
+
+    def _readable(self, name: str | tuple[str, ...]) -> Dataset | None:
+        dataset = self.graph.find(name)
+        return None if dataset is None or dataset.declared == "sink" else dataset
 
     def _make_ready(self, dataset: Dataset) -> None:
         """What `ready` itself reads is no input of the function that is being evaluated."""
@@ -205,7 +209,7 @@ class Evaluator:
                 return flow.function()
             except AnalysisException as error:
                 name = missing_table(error)
-                dataset = self.graph.find(name) if name else None
+                dataset = self._readable(name) if name else None
                 if dataset is None or dataset.key in tried:
                     raise
                 tried.add(dataset.key)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.dbutils import redacted
+from lakeward.pipelines.live import Live
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,14 +51,17 @@ class Origin:
 class EventLog:
     """Events of one update, written in few commits: when some seconds have passed, and at the end.
 
-    A commit holds whole events. `path` None keeps nothing (dry runs).
+    A commit holds whole events. `path` None keeps nothing (dry runs). Each event also goes at once to
+    `live`, for those who look on from another process, and as a dict to `told`.
     """
 
     spark: SparkSession
     path: Path | None
     origin: Origin
     clock: Callable[[], float] = time.monotonic
-    _buffer: list[tuple[Any, ...]] = field(default_factory=list)
+    live: Live | None = None
+    told: Callable[[dict[str, Any]], None] = lambda event: None
+    _buffer: list[dict[str, Any]] = field(default_factory=list)
     _written: int = 0
     _last: float | None = None
 
@@ -86,21 +90,29 @@ class EventLog:
             "dataset_name": dataset,
             "flow_name": flow,
         }
-        exceptions: list[Any] | None = [("", error, [])] if error else None
-        self._buffer.append(
-            (
-                str(uuid.uuid4()),
-                ((self.origin.update_id, number),),
-                tuple(known.get(name) for name in _ORIGIN),
-                datetime.now(timezone.utc),
-                message,
-                level,
-                "STABLE",
-                (False, exceptions) if error else None,
-                json.dumps({event_type: details}, default=str),
-                event_type,
-            )
-        )
+        event = {
+            "id": str(uuid.uuid4()),
+            "sequence": {"data_plane_id": {"instance": self.origin.update_id, "seq_no": number}},
+            "origin": {name: known.get(name) for name in _ORIGIN},
+            "timestamp": datetime.now(timezone.utc),
+            "message": message,
+            "level": level,
+            "maturity_level": "STABLE",
+            "error": {"fatal": False, "exceptions": [{"class_name": "", "message": error, "stack": []}]}
+            if error
+            else None,
+            "details": json.dumps({event_type: details}, default=str),
+            "event_type": event_type,
+        }
+        self._buffer.append(event)
+        plain = {
+            **event,
+            "timestamp": event["timestamp"].isoformat(),
+            "details": json.loads(event["details"]),
+        }
+        if self.live is not None:
+            self.live.write(plain)
+        self.told(plain)
 
     def flush_if_due(self) -> None:
         """Write what has gathered when the last commit is some seconds ago."""

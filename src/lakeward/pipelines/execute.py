@@ -27,6 +27,7 @@ from lakeward.pipelines.outcome import FlowOutcome
 from lakeward.pipelines.refresh import Selection
 from lakeward.pipelines.resolve import Planned, Resolution
 from lakeward.pipelines.results import failed, finished, not_run, view_result
+from lakeward.pipelines.sinks import prepare_sink, run_sink_flow
 from lakeward.pipelines.snapshots import run_snapshots
 from lakeward.pipelines.streaming import prepare, run_flow
 
@@ -131,7 +132,7 @@ class Executor:
         outcomes: list[FlowOutcome] = []
         errors: list[str] = []
         try:
-            if planned.kind == "streaming_table":
+            if planned.kind in ("streaming_table", "sink"):
                 self._prepare(planned, errors)
             for flow in dataset.flows if not errors else ():
                 self.narrator.flow(dataset, flow.name, "RUNNING")
@@ -154,14 +155,18 @@ class Executor:
         )
 
     def _prepare(self, planned: Planned, errors: list[str]) -> None:
+        reset = planned.dataset.key in self.selection.reset
         try:
+            if planned.kind == "sink":
+                prepare_sink(planned.dataset, self.checkpoints, reset=reset)
+                return
             prepare(
                 self.spark,
                 planned.dataset,
                 planned.schema,
                 self.checkpoints,
                 owner=self.setting.owner,
-                reset=planned.dataset.key in self.selection.reset,
+                reset=reset,
             )
         except Exception as error:  # noqa: BLE001  # one flow's failure, whatever it is, is its own
             errors.append(self._explained(error, planned.dataset))
@@ -181,6 +186,10 @@ class Executor:
                 self.checkpoints,
                 update_id=setting.update_id,
                 on_query=self._queries.append,
+            )
+        if planned.kind == "sink":
+            return run_sink_flow(
+                self.spark, dataset, evaluated, self.checkpoints, on_query=self._queries.append
             )
         is_view = planned.kind == "materialized_view"
         evaluated.query = fit(evaluated.query, declared_schema(dataset), dataset, complete=is_view)

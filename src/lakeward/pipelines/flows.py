@@ -9,7 +9,7 @@ from lakeward.errors import PipelineError
 from lakeward.pipelines import reads
 from lakeward.pipelines.binding import Values, declared
 from lakeward.pipelines.cdc import GONE, VERSION, Change, change_of
-from lakeward.pipelines.elements import Flow, Place
+from lakeward.pipelines.elements import Flow, Mode, Place
 from lakeward.pipelines.handles import called_from, function_name, handle
 from lakeward.pipelines.options import conf
 from lakeward.pipelines.registry import Registry
@@ -20,19 +20,32 @@ __all__ = [
     "create_auto_cdc_from_snapshot_flow",
     "read",
     "read_stream",
+    "update_flow",
 ]
 
 
 @declared
 def append_flow(registry: Registry, values: Values) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A query whose new records are appended to the streaming table `target` (spec §4)."""
-    target, name, depends_on = values["target"], values["name"], values["depends_on"]
-    settings = conf("append_flow", values["spark_conf"])
+    """A query whose new records are appended to the streaming table or sink `target` (spec §4)."""
+    return _flow(registry, "append_flow", "append", values)
+
+
+@declared
+def update_flow(registry: Registry, values: Values) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A query whose changed records are written to the sink `target` (spec §4)."""
+    return _flow(registry, "update_flow", "update", values)
+
+
+def _flow(
+    registry: Registry, decorator: str, mode: Mode, values: Values
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    target, name, depends_on = values["target"], values["name"], values.get("depends_on")
+    settings, once = conf(decorator, values["spark_conf"]), bool(values.get("once"))
     waits = (depends_on,) if isinstance(depends_on, str) else tuple(depends_on or ())
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        callable_, pending = handle(function, "append_flow", fresh=True)
-        label = name or function_name(function, "append_flow")
+        callable_, pending = handle(function, decorator, fresh=True)
+        label = name or function_name(function, decorator)
         if pending.rules:
             raise PipelineError(
                 "EXPECTATION_ON_FLOW",
@@ -40,8 +53,8 @@ def append_flow(registry: Registry, values: Values) -> Callable[[Callable[..., A
                 next_step=f'Declare them there: dp.create_streaming_table("{target}", expect_all={{…}}).',
             )
         pending.declares = label
-        key = registry.key(target, view=False)
-        registry.flows.append(Flow(label, key, callable_, pending.place, values["once"], settings, waits))
+        key = registry.key(target, short=False)
+        registry.flows.append(Flow(label, key, callable_, pending.place, once, settings, waits, mode=mode))
         return callable_
 
     return decorate
@@ -64,7 +77,7 @@ def create_auto_cdc_flow(registry: Registry, values: Values) -> None:
     registry.flows.append(
         Flow(
             label,
-            registry.key(target, view=False),
+            registry.key(target, short=False),
             feed,
             place,
             once,
@@ -90,7 +103,7 @@ def create_auto_cdc_from_snapshot_flow(registry: Registry, values: Values) -> No
     registry.flows.append(
         Flow(
             values["name"] or target,
-            registry.key(target, view=False),
+            registry.key(target, short=False),
             lambda: None,
             place,
             bool(values["once"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from lakeward.pipelines.elements import Dataset
+from lakeward.pipelines.elements import Dataset, Hook
 from lakeward.pipelines.names import Home, parts, without_live
 
 __all__ = ["Graph"]
@@ -17,6 +17,7 @@ class Graph:
 
     home: Home
     datasets: tuple[Dataset, ...]
+    hooks: tuple[Hook, ...] = ()
 
     def __iter__(self) -> Iterator[Dataset]:
         return iter(self.datasets)

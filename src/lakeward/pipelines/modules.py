@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from lakeward.pipelines import decorators, expect, flows, outside
+from lakeward.pipelines import decorators, expect, flows, outlets, outside
 from lakeward.pipelines.later import LATER
 from lakeward.pipelines.parameters import FUNCTIONS
 from lakeward.session import patches
@@ -25,6 +25,7 @@ _THERE: dict[str, Callable[..., Any]] = {
     **{name: getattr(decorators, name) for name in decorators.__all__},
     **{name: getattr(flows, name) for name in flows.__all__},
     **{name: getattr(expect, name) for name in expect.__all__},
+    **{name: getattr(outlets, name) for name in outlets.__all__},
 }
 API: dict[str, Callable[..., Any]] = {
     **{name: _THERE[row.name] for row in FUNCTIONS if not row.lacking for name in row.names},

@@ -6,8 +6,9 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from lakeward.pipelines.elements import Dataset
+from lakeward.pipelines.elements import Dataset, Hook
 from lakeward.pipelines.event_log import EventLog
+from lakeward.pipelines.hooks import Hooks
 from lakeward.pipelines.model import DatasetResult, Progress
 from lakeward.pipelines.outcome import FlowOutcome
 from lakeward.pipelines.resolve import Planned, Resolution
@@ -16,7 +17,12 @@ __all__ = ["Narrator"]
 
 log = logging.getLogger("lakeward.pipelines")
 
-_FLOW_TYPES = {"streaming_table": "STREAMING", "materialized_view": "COMPLETE", "view": "VIEW"}
+_FLOW_TYPES = {
+    "streaming_table": "STREAMING",
+    "materialized_view": "COMPLETE",
+    "view": "VIEW",
+    "sink": "STREAMING",
+}
 
 
 class Narrator:
@@ -24,6 +30,8 @@ class Narrator:
 
     def __init__(self, events: EventLog, on_event: Callable[[Progress], None] | None) -> None:
         self.events = events
+        self.hooks = Hooks(self._hook)
+        events.told = self.hooks.tell
         self._on_event = on_event
 
     def tell(self, progress: Progress) -> None:
@@ -33,6 +41,11 @@ class Narrator:
             self._on_event(progress)
         except Exception:
             log.exception("The listener on progress failed.")
+
+    def _hook(self, hook: Hook, status: str, error: str) -> None:
+        text = f"Event hook `{hook.name}` {'is disabled' if status == 'DISABLED' else 'failed'}: {error}"
+        details = {"name": hook.name, "status": status}
+        self.events.add("hook_progress", text, details, level="WARN", error=error)
 
     def update(self, state: str, message: str = "", *, error: str | None = None) -> None:
         """A state of the whole update (spec §5.2, update_progress)."""

@@ -138,6 +138,12 @@ _AUTO_CDC = (
     Parameter("system_sequence_by", None, "refused", "bitemporal tables are not there"),
     Parameter("flow_name", note="an older spelling of name"),
 )
+_SHOWN_NOWHERE = (
+    Parameter("comment", note="a flow is shown nowhere with a comment"),
+    Parameter(
+        "import_checkpoint", None, "accepted", "flows keep their checkpoints in the pipeline's storage"
+    ),
+)
 _SNAPSHOTS = (
     Parameter("target", required=True),
     Parameter("source", note="a table's name, (DataFrame, version), or a function that gives such pairs"),
@@ -179,14 +185,8 @@ FUNCTIONS: tuple[Function, ...] = (
             _NAME,
             Parameter("once", False),
             _CONF,
-            Parameter("comment", note="a flow is shown nowhere with a comment"),
             Parameter("depends_on"),
-            Parameter(
-                "import_checkpoint",
-                None,
-                "accepted",
-                "flows keep their checkpoints in the pipeline's storage",
-            ),
+            *_SHOWN_NOWHERE,
         ),
     ),
     Function("expect", _RULE, 2, role="rule"),
@@ -205,11 +205,19 @@ FUNCTIONS: tuple[Function, ...] = (
         ("apply_changes_from_snapshot",),
         "flow",
     ),
-    Function("create_sink", lacking="A sink"),
-    Function("foreach_batch_sink", lacking="A foreach-batch sink"),
-    Function("update_flow", lacking="An update flow"),
+    Function(
+        "create_sink",
+        (Parameter("name", required=True), Parameter("format", required=True), Parameter("options")),
+        3,
+    ),
+    Function("foreach_batch_sink", (Parameter("batch_handler"), _NAME), 1),
+    Function("update_flow", (Parameter("target", required=True), _NAME, _CONF, *_SHOWN_NOWHERE)),
     Function("replace_flow", lacking="A replace flow"),
-    Function("on_event_hook", lacking="An event hook"),
+    Function(
+        "on_event_hook",
+        (Parameter("user_event_hook_fn"), Parameter("max_allowable_consecutive_failures")),
+        1,
+    ),
 )
 
 

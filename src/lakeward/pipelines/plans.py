@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["aggregates_without_watermark", "class_name", "leaves", "relations_in", "text_of"]
+__all__ = ["aggregates_without_watermark", "class_name", "leaves", "relations_in", "require_mode", "text_of"]
 
 _UNRESOLVED = re.compile(r"'UnresolvedRelation \[(.*?)\], \[.*?\], (true|false)")
 _IDS = re.compile(r"#\d+L?|lakeward_\d+|(?<=\]), \d+$|\[plan_id=\d+\]", re.MULTILINE)
@@ -66,6 +66,15 @@ def aggregates_without_watermark(df: DataFrame) -> bool:
         checker.checkForStreaming(analyzed, java.streaming.OutputMode.Complete())
         return True
     return False
+
+
+def require_mode(df: DataFrame, mode: str) -> None:
+    """Raise Spark's AnalysisException for a stream that cannot be written in the output mode."""
+    java = df.sparkSession._jvm.org.apache.spark.sql  # type: ignore[union-attr]
+    modes = java.streaming.OutputMode
+    checker = java.catalyst.analysis.UnsupportedOperationChecker
+    wanted = modes.Update() if mode == "update" else modes.Append()
+    checker.checkForStreaming(df._jdf.queryExecution().analyzed(), wanted)
 
 
 def _items(sequence: Any) -> list[Any]:

@@ -6,11 +6,11 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lakeward.errors import PipelineError
-from lakeward.pipelines.elements import Dataset, Declared, Flow, Place, Rule, TableOptions
+from lakeward.pipelines.elements import Dataset, Declared, Flow, Hook, Place, Rule, Sink, TableOptions
 from lakeward.pipelines.graph import Graph
 from lakeward.pipelines.names import Home, did_you_mean, parts, without_live
 
@@ -40,6 +40,12 @@ class Declaration:
     options: TableOptions
     pending: Pending
     place: Place
+    sink: Sink | None = None
+
+    @property
+    def is_short(self) -> bool:
+        """Whether its name has one part and no schema."""
+        return self.declared in ("view", "sink")
 
 
 class Registry:
@@ -49,6 +55,7 @@ class Registry:
         self.home = home
         self.declarations: list[Declaration] = []
         self.flows: list[Flow] = []
+        self.hooks: list[Hook] = []
         self.loose: list[Pending] = []
         self.undecided: list[Callable[[], None]] = []
         self._warned: set[str] = set()
@@ -59,16 +66,16 @@ class Registry:
             self._warned.add(about)
             log.warning(text)
 
-    def key(self, name: str, *, view: bool) -> tuple[str, ...]:
+    def key(self, name: str, *, short: bool) -> tuple[str, ...]:
         """The lookup key of a declared name. Raises PipelineError for a name that cannot be one."""
         try:
             found = without_live(parts(name))
         except ValueError as error:
             raise PipelineError("INVALID_DATASET_NAME", f"{error}.") from None
-        if len(found) > 3 or (view and len(found) > 1):
-            shape = "a view's name has one part" if view else "a name has at most three parts"
+        if len(found) > 3 or (short and len(found) > 1):
+            shape = "the name of a view or sink has one part" if short else "a name has at most three parts"
             raise PipelineError("INVALID_DATASET_NAME", f"`{name}` cannot be declared: {shape}.")
-        return (found[0].lower(),) if view else self.home.full(found)
+        return (found[0].lower(),) if short else self.home.full(found)
 
     def finish(self) -> tuple[Graph, list[PipelineError]]:
         """The graph, and the mistakes in the declarations as such (duplicates, flows without target)."""
@@ -78,7 +85,7 @@ class Registry:
         kept: dict[tuple[str, ...], Declaration] = {}
         rejected: set[Place] = set()
         for declaration in self.declarations:
-            key = self.key(declaration.name, view=declaration.declared == "view")
+            key = self.key(declaration.name, short=declaration.is_short)
             clash = kept.get(key) or (kept.get((key[-1],)) if key[:-1] == self._home_key else None)
             if clash is None and len(key) == 1:
                 clash = kept.get((*self._home_key, key[0]))
@@ -110,13 +117,20 @@ class Registry:
                     rules=tuple(declaration.pending.rules),
                     flows=tuple(flows.get(key, ())),
                     place=declaration.place,
+                    sink=declaration.sink,
                 )
             )
-        return Graph(self.home, tuple(datasets)), errors
+        return Graph(self.home, tuple(datasets), tuple(self.hooks)), errors
 
     @property
     def _home_key(self) -> tuple[str, ...]:
         return (self.home.catalog.lower(), self.home.schema.lower())
+
+    def _to_sink(self, flow: Flow, declared: dict[tuple[str, ...], Declaration]) -> Flow:
+        """A flow's target is written like a table's name; a sink of that name has one part."""
+        short = declared.get(flow.target[-1:])
+        is_sink = short is not None and short.declared == "sink" and flow.target[:-1] == self._home_key
+        return replace(flow, target=flow.target[-1:]) if is_sink else flow
 
     def _flows_by_target(
         self,
@@ -126,7 +140,7 @@ class Registry:
     ) -> dict[tuple[str, ...], list[Flow]]:
         names: dict[str, Place] = {}
         flows: dict[tuple[str, ...], list[Flow]] = {}
-        for flow in self.flows:
+        for flow in [self._to_sink(flow, declared) for flow in self.flows]:
             if flow.target not in declared and flow.place in rejected:
                 continue
             if flow.target not in declared:

@@ -21,7 +21,8 @@ from lakeward.pipelines.evaluate import Cycle, Evaluated, Evaluator, NotReady
 from lakeward.pipelines.expectations import invalid
 from lakeward.pipelines.graph import Graph
 from lakeward.pipelines.model import Kind
-from lakeward.pipelines.plans import aggregates_without_watermark
+from lakeward.pipelines.plans import aggregates_without_watermark, require_mode
+from lakeward.pipelines.sinks import require_format
 from lakeward.pipelines.tables import look_up
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class _Planner:
             done.errors[dataset.key] = errors
             raise NotReady(dataset)
         done.plans[dataset.key] = planned
-        if not dataset.is_view:
+        if dataset.is_table:
             self.planning.add(".".join(dataset.key), nullable(planned.schema))
 
     def _planned(self, dataset: Dataset) -> tuple[Planned | None, list[PipelineError]]:
@@ -159,6 +160,8 @@ class _Planner:
         declared = declared_schema(dataset)
         schema: Any = declared
         whole = set()
+        if dataset.sink is not None:
+            require_format(self.spark, dataset)
         for each in evaluated:
             each.query = fit(each.query, declared, dataset, complete=kind == "materialized_view")
             errors += [
@@ -172,10 +175,12 @@ class _Planner:
                 and aggregates_without_watermark(each.query)
             ):
                 whole.add(each.flow.name)
+            if kind == "sink":
+                require_mode(each.query, each.flow.mode)
             found = nullable(each.query.schema)
             schema = found if schema is None else merged(schema, found)
         errors += checks.whole_alone(dataset, whole)
-        if not dataset.is_view:
+        if dataset.is_table:
             stored = look_up(self.spark, dataset.key)
             errors += checks.stored(dataset, stored, self.owner)
             if stored is not None and kind == "streaming_table" and dataset.key not in self.resets:

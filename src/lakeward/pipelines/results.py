@@ -47,7 +47,7 @@ def not_tried(dataset: Dataset, resolution: Resolution, *, dry_run: bool) -> Dat
     """What an update says about a dataset that it did not come to; planned in a dry run is COMPLETED."""
     planned = resolution.plans.get(dataset.key)
     errors = resolution.errors.get(dataset.key)
-    declared: dict[str, Kind] = {"view": "view", "streaming_table": "streaming_table"}
+    declared: dict[str, Kind] = {"view": "view", "streaming_table": "streaming_table", "sink": "sink"}
     kind = planned.kind if planned else declared.get(dataset.declared, "materialized_view")
     state: State = "FAILED" if errors else "COMPLETED" if planned and dry_run else "SKIPPED"
     error = "\n".join(map(str, errors)) if errors else None

@@ -15,14 +15,13 @@ from lakeward.pipelines.expectations import Counts, Observed
 from lakeward.pipelines.names import quoted
 from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
 from lakeward.pipelines.tables import StoredTable, look_up
+from lakeward.pipelines.waiting import wait_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
 __all__ = ["prepare", "run_flow"]
-
-_POLL_SECONDS = 0.5
 
 
 def prepare(
@@ -81,12 +80,7 @@ def run_flow(
             .toTable(quoted(dataset.key))
         )
         on_query(query)
-        try:
-            while not query.awaitTermination(_POLL_SECONDS):  # type: ignore[arg-type]  # takes fractions
-                pass
-        finally:
-            if query.isActive:
-                query.stop()
+        wait_for(query)
     commits = _commits(_stored(spark, dataset), before, str(query.id))
     rows = [commit.rows_written for commit in commits]
     outcome = FlowOutcome(flow.name, None if None in rows else sum(row for row in rows if row is not None))

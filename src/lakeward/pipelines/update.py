@@ -20,6 +20,7 @@ from lakeward.pipelines.evaluate import settings as spark_settings
 from lakeward.pipelines.event_log import EventLog, Origin
 from lakeward.pipelines.execute import Executor, Setting
 from lakeward.pipelines.fingerprint import code_hash
+from lakeward.pipelines.live import Live
 from lakeward.pipelines.loading import pickle_by_value, user_files, user_modules
 from lakeward.pipelines.lock import alone
 from lakeward.pipelines.model import DatasetResult, Progress, Update
@@ -76,6 +77,7 @@ def run(
     storage = storage or where.pipelines / name
     update_id = str(uuid.uuid4())
     log = EventLog(spark, None if dry_run else storage / "event_log", Origin(name, update_id, where.user))
+    log.live = None if dry_run else Live(storage)
     one = _OneUpdate(spark, found, home, name, storage, update_id, Narrator(log, on_event), dry_run)
     one.root = (root or common_root(found)).absolute()
     one.conf = {str(key): str(value) for key, value in (configuration or {}).items()}
@@ -140,6 +142,7 @@ class _OneUpdate:
             if self.collected.errors:
                 return "FAILED", _joined(self.collected.errors)
             graph = self.collected.graph
+            self.narrator.hooks.set(graph.hooks)
             self.selection = select(
                 graph, refresh=self.refresh, full_refresh=self.full_refresh, everything=self.everything
             )
@@ -174,7 +177,7 @@ class _OneUpdate:
 
         assert self.collected is not None
         graph = self.collected.graph
-        for catalog, schema in {dataset.key[:2] for dataset in graph if not dataset.is_view}:
+        for catalog, schema in {dataset.key[:2] for dataset in graph if dataset.is_table}:
             ensure_schema(self.spark, catalog, schema)
         pickle_by_value(folders)
         self.narrator.update("RUNNING")

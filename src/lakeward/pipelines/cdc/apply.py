@@ -17,6 +17,7 @@ from lakeward.pipelines.cdc import scd1, scd2
 from lakeward.pipelines.cdc.shape import Shape
 from lakeward.pipelines.cdc.state import State
 from lakeward.pipelines.cdc.target import Target, Written
+from lakeward.pipelines.waiting import wait_for
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Feed", "apply_changes_once", "apply_changes_stream"]
 
-_POLL_SECONDS = 0.5
 TOMBSTONES_KEPT = 2 * 24 * 3600
 """Seconds for which a deleted key is remembered (spec §3.2.3)."""
 
@@ -189,16 +189,7 @@ def apply_changes_stream(
     )
     on_query(query)
     started.append(query)
-    try:
-        while not query.awaitTermination(_POLL_SECONDS):  # type: ignore[arg-type]  # takes fractions
-            pass
-    except Exception:
-        if raised:
-            raise raised[0] from None
-        raise
-    finally:
-        if query.isActive:
-            query.stop()
+    wait_for(query, raised)
     progress.update({each.batchId: each for each in query.recentProgress})
     feed.tidy(source.sparkSession)
     return progress

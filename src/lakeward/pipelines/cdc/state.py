@@ -6,6 +6,7 @@ tables are those of the platform (spec §3.2.8). A full refresh begins a new one
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ __all__ = ["State"]
 
 # A batch adds a file or two; so many are read as one again.
 _FILES = 24
+# Characters that Delta takes in names of columns only when these are mapped.
+_SPECIAL = re.compile(r'"name":"[^"]*[ ,;{}()\\=]')
 
 
 class State:
@@ -32,7 +35,10 @@ class State:
 
     def add(self, rows: DataFrame, *, app: str, number: int) -> None:
         """Append rows; a repeated addition is left out by Delta itself."""
-        append_once(rows, app=app, number=number).save(str(self.folder))
+        writer = append_once(rows, app=app, number=number)
+        if not self.exists and _SPECIAL.search(rows.schema.json()):
+            writer = writer.option("delta.columnMapping.mode", "name")
+        writer.save(str(self.folder))
 
     def rows(self, spark: SparkSession) -> DataFrame | None:
         """All that was added, None before the first addition."""

@@ -1,0 +1,136 @@
+"""Sinks, update flows and event hooks (spec §4, §5.5)."""
+
+from __future__ import annotations
+
+import json
+
+from tests.pipelines.conftest import Lab, result
+
+SINKS = """
+import json
+from pathlib import Path
+from pyspark import pipelines as dp
+from pyspark.sql import functions as F
+
+FOLDER = Path("HERE")
+
+dp.create_sink("by_path", format="delta", options={"path": str(FOLDER / "by_path")})
+dp.create_sink("by_name", "delta", {"tableName": "SRC.outside"})
+
+@dp.append_flow(target="by_path")
+def to_path(): return spark.readStream.table("bronze")
+
+@dp.append_flow(target="by_name", name="to_name")
+def to_name(): return dp.read_stream("bronze").where("id > 1")
+
+@dp.table
+def bronze(): return spark.readStream.table("SRC.raw")
+
+@dp.foreach_batch_sink(name="totals")
+def write_totals(df, batch_id):
+    df.createOrReplaceTempView("batch_totals")
+    rows = df.sparkSession.sql("SELECT key, n FROM batch_totals ORDER BY key").collect()
+    with (FOLDER / "totals.jsonl").open("a") as file:
+        file.write(json.dumps([batch_id, [[row.key, row.n] for row in rows]]) + "\\n")
+
+@dp.update_flow(target="totals")
+def counted():
+    return spark.readStream.table("bronze").groupBy((F.col("id") % 2).alias("key")).agg(F.count("*").alias("n"))
+
+@dp.on_event_hook(max_allowable_consecutive_failures=1)
+def noted(event):
+    with (FOLDER / "events.jsonl").open("a") as file:
+        file.write(json.dumps([event["event_type"], sorted(event["details"]), event["origin"]["update_id"]]) + "\\n")
+
+@dp.on_event_hook(max_allowable_consecutive_failures=2)
+def broken(event):
+    with (FOLDER / "broken.txt").open("a") as file:
+        file.write("x")
+    raise ValueError("no network")
+"""
+
+
+def test_flows_write_to_sinks_and_hooks_hear_of_it(lab: Lab) -> None:
+    lab.seed("raw", "SELECT id FROM range(4)")
+    lab.file("a.py", SINKS.replace("HERE", str(lab.folder)))
+    update = lab.done()
+    kinds = {each.name: each.kind for each in update.datasets}
+    assert kinds == {name: "sink" for name in ("by_path", "by_name", "totals")} | {
+        "bronze": "streaming_table"
+    }
+    lab.seed("raw", "SELECT id FROM range(4, 6)")
+    lab.done()
+    read = lab.spark.read.format("delta").load(str(lab.folder / "by_path"))
+    assert sorted(row.id for row in read.collect()) == [0, 1, 2, 3, 4, 5]
+    outside = lab.spark.table(f"main.{lab.source}.outside")
+    assert sorted(row.id for row in outside.collect()) == [2, 3, 4, 5]
+    batches = [json.loads(line) for line in (lab.folder / "totals.jsonl").read_text().splitlines()]
+    assert batches == [[0, [[0, 2], [1, 2]]], [1, [[0, 3], [1, 3]]]]
+    events = [json.loads(line) for line in (lab.folder / "events.jsonl").read_text().splitlines()]
+    assert events[0][0] == "create_update" and events[0][1] == ["create_update"]
+    ids = {each[2] for each in events}
+    assert len(ids) == 2 and update.update_id in ids
+    assert len((lab.folder / "broken.txt").read_text()) == 6, "three failures an update, then no more"
+    progress = [
+        json.loads(row["details"])["hook_progress"] for row in lab.log("event_type = 'hook_progress'")
+    ]
+    assert [each["status"] for each in progress].count("DISABLED") == 2
+    # A full refresh resets what was read, never what was written.
+    lab.done(full_refresh=["totals", "by_path"])
+    assert json.loads((lab.folder / "totals.jsonl").read_text().splitlines()[-1])[0] == 0
+    assert read.count() == 12
+
+
+def test_wrong_sinks_are_found_by_a_dry_run(lab: Lab) -> None:
+    lab.seed("raw", "SELECT 1 id")
+    lab.file("a.py", """
+        import dlt
+        dlt.create_sink("stream_out", "kafka", {"topic": "t"})
+        @dlt.append_flow(target="stream_out")
+        def one(): return spark.readStream.table("SRC.raw")
+        dlt.create_sink("nowhere", "delta", {})
+        @dlt.append_flow(target="nowhere")
+        def two(): return spark.readStream.table("SRC.raw")
+        dlt.create_sink("batch", "delta", {"path": "/tmp/never-written"})
+        @dlt.append_flow(target="batch")
+        def three(): return spark.read.table("SRC.raw")
+        dlt.create_sink("unused", "delta", {"path": "/tmp/never-written"})
+        dlt.create_streaming_table("kept")
+        @dlt.update_flow(target="kept")
+        def four(): return spark.readStream.table("SRC.raw")
+        dlt.create_sink("grouped", "delta", {"path": "/tmp/never-written"})
+        @dlt.append_flow(target="grouped")
+        def five(): return spark.readStream.table("SRC.raw").groupBy("id").count()
+        @dlt.table
+        def reads(): return spark.read.table("batch")
+    """)  # fmt: skip
+    error = str(lab.run(dry_run=True).error)
+    conditions = sorted(line.split("]")[0][1:] for line in error.splitlines() if line.startswith("["))
+    assert conditions == [
+        "DATA_SOURCE_NOT_FOUND",
+        "INVALID_FLOW_QUERY_TYPE.BATCH_RELATION_FOR_SINK",
+        "INVALID_SINK_OPTIONS",
+        "INVALID_UPDATE_FLOW_TARGET",
+        "PIPELINE_DATASET_WITHOUT_FLOW",
+        "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION",
+        "TABLE_OR_VIEW_NOT_FOUND",
+    ]
+    assert "spark-sql-kafka-0-10_2.13:4.2.0" in error
+
+
+def test_a_batch_function_that_fails_shows_its_own_line(lab: Lab) -> None:
+    lab.seed("raw", "SELECT 1 id")
+    path = lab.file("a.py", """
+        import dlt
+        @dlt.foreach_batch_sink
+        def out(df, batch_id):
+            raise KeyError("no such customer")
+        @dlt.append_flow(target="out")
+        def feed(): return spark.readStream.table("SRC.raw")
+    """)  # fmt: skip
+    failed = result(lab.run(), "out")
+    assert (
+        failed.state == "FAILED"
+        and f"{path}:5" in str(failed.error)
+        and "no such customer" in str(failed.error)
+    )
