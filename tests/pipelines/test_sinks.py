@@ -35,12 +35,14 @@ def write_totals(df, batch_id):
 
 @dp.update_flow(target="totals")
 def counted():
-    return spark.readStream.table("bronze").groupBy((F.col("id") % 2).alias("key")).agg(F.count("*").alias("n"))
+    ids = spark.readStream.table("bronze").groupBy((F.col("id") % 2).alias("key"))
+    return ids.agg(F.count("*").alias("n"))
 
 @dp.on_event_hook(max_allowable_consecutive_failures=1)
 def noted(event):
     with (FOLDER / "events.jsonl").open("a") as file:
-        file.write(json.dumps([event["event_type"], sorted(event["details"]), event["origin"]["update_id"]]) + "\\n")
+        told = [event["event_type"], sorted(event["details"]), event["origin"]["update_id"]]
+        file.write(json.dumps(told) + "\\n")
 
 @dp.on_event_hook(max_allowable_consecutive_failures=2)
 def broken(event):
@@ -55,9 +57,7 @@ def test_flows_write_to_sinks_and_hooks_hear_of_it(lab: Lab) -> None:
     lab.file("a.py", SINKS.replace("HERE", str(lab.folder)))
     update = lab.done()
     kinds = {each.name: each.kind for each in update.datasets}
-    assert kinds == {name: "sink" for name in ("by_path", "by_name", "totals")} | {
-        "bronze": "streaming_table"
-    }
+    assert kinds == dict.fromkeys(("by_path", "by_name", "totals"), "sink") | {"bronze": "streaming_table"}
     lab.seed("raw", "SELECT id FROM range(4, 6)")
     lab.done()
     read = lab.spark.read.format("delta").load(str(lab.folder / "by_path"))

@@ -60,7 +60,7 @@ class EventLog:
     origin: Origin
     clock: Callable[[], float] = time.monotonic
     live: Live | None = None
-    told: Callable[[dict[str, Any]], None] = lambda event: None
+    told: Callable[[dict[str, Any]], None] | None = None
     _buffer: list[dict[str, Any]] = field(default_factory=list)
     _written: int = 0
     _last: float | None = None
@@ -90,29 +90,27 @@ class EventLog:
             "dataset_name": dataset,
             "flow_name": flow,
         }
-        event = {
+        now, text = datetime.now(timezone.utc), json.dumps({event_type: details}, default=str)
+        event: dict[str, Any] = {
             "id": str(uuid.uuid4()),
             "sequence": {"data_plane_id": {"instance": self.origin.update_id, "seq_no": number}},
             "origin": {name: known.get(name) for name in _ORIGIN},
-            "timestamp": datetime.now(timezone.utc),
+            "timestamp": now,
             "message": message,
             "level": level,
             "maturity_level": "STABLE",
             "error": {"fatal": False, "exceptions": [{"class_name": "", "message": error, "stack": []}]}
             if error
             else None,
-            "details": json.dumps({event_type: details}, default=str),
+            "details": text,
             "event_type": event_type,
         }
         self._buffer.append(event)
-        plain = {
-            **event,
-            "timestamp": event["timestamp"].isoformat(),
-            "details": json.loads(event["details"]),
-        }
+        told = {**event, "timestamp": now.isoformat(), "details": json.loads(text)}
         if self.live is not None:
-            self.live.write(plain)
-        self.told(plain)
+            self.live.write(told)
+        if self.told is not None:
+            self.told(told)
 
     def flush_if_due(self) -> None:
         """Write what has gathered when the last commit is some seconds ago."""

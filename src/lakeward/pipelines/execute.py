@@ -23,18 +23,22 @@ from lakeward.pipelines.materialize import materialize
 from lakeward.pipelines.model import DatasetResult, Progress
 from lakeward.pipelines.narrate import Narrator
 from lakeward.pipelines.once import run_once
-from lakeward.pipelines.outcome import FlowOutcome
+from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
 from lakeward.pipelines.refresh import Selection
 from lakeward.pipelines.resolve import Planned, Resolution
-from lakeward.pipelines.results import failed, finished, not_run, view_result
+from lakeward.pipelines.results import failed, finished, not_run, together, view_result
 from lakeward.pipelines.sinks import prepare_sink, run_sink_flow
 from lakeward.pipelines.snapshots import run_snapshots
 from lakeward.pipelines.streaming import prepare, run_flow
+from lakeward.pipelines.transient import flow_attempts, with_retries
+from lakeward.session import condition_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["Executor", "Setting"]
+
+_NEW_COLUMNS = "UNKNOWN_FIELD_EXCEPTION"
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,9 @@ class Setting:
     conf: Mapping[str, str]
     folders: tuple[Path, ...]
     schema_place: Callable[[Flow, int], str]
+    production: bool = False
     clock: Callable[[], float] = time.monotonic
+    pause: Callable[[float], None] = time.sleep
 
 
 class Executor:
@@ -68,6 +74,8 @@ class Executor:
         self.checkpoints, self.metrics, self.narrator, self.setting = checkpoints, metrics, narrator, setting
         self.results: dict[tuple[str, ...], DatasetResult] = {}
         self.outcomes: list[FlowOutcome] = []
+        self.schema_changed = False
+        self._earlier: dict[tuple[str, ...], DatasetResult] = {}
         self._evaluator = Evaluator(spark, graph, self._ready, setting.schema_place)
         self._queries: list[Any] = []
         self._open: list[Dataset] = []
@@ -84,6 +92,16 @@ class Executor:
         for planned in self.resolution.plans.values():
             if planned.dataset.is_view:
                 self._end(planned, view_result(planned, self.outcomes, self._has_run(planned)))
+
+    def run_again(self) -> None:
+        """One more pass. The numbers of all passes are summed up; nothing is emptied a second time."""
+        self.selection = Selection(self.selection.refresh, frozenset())
+        self._earlier, self.results = self.results, {}
+        self.run()
+
+    @property
+    def has_failed(self) -> bool:
+        return any(result.state == "FAILED" for result in self.results.values())
 
     def stop(self) -> None:
         """Stop what still runs."""
@@ -137,8 +155,9 @@ class Executor:
             for flow in dataset.flows if not errors else ():
                 self.narrator.flow(dataset, flow.name, "RUNNING")
                 try:
-                    outcome = self._run(planned, flow)
+                    outcome = self._run_with_retries(planned, flow)
                 except Exception as error:  # noqa: BLE001  # one flow's failure, whatever it is, is its own
+                    self.schema_changed |= (condition_of(error) or "").startswith(_NEW_COLUMNS)
                     errors.append(self._explained(error, dataset))
                     self.narrator.flow(dataset, flow.name, "FAILED", error=errors[-1])
                     continue
@@ -172,6 +191,30 @@ class Executor:
             errors.append(self._explained(error, planned.dataset))
             for flow in planned.dataset.flows:
                 self.narrator.flow(planned.dataset, flow.name, "FAILED", error=errors[-1])
+
+    def _run_with_retries(self, planned: Planned, flow: Flow) -> FlowOutcome:
+        conf = {**self.setting.conf, **flow.spark_conf}
+        tries: list[int] = []
+
+        def note(error: Exception, attempt: int) -> None:
+            tries.append(attempt)
+            self.narrator.retried(
+                planned.dataset, flow.name, attempt, self._explained(error, planned.dataset)
+            )
+
+        outcome = with_retries(
+            lambda: self._run(planned, flow),
+            flow_attempts(conf, production=self.setting.production),
+            note=note,
+            pause=self.setting.pause,
+        )
+        if tries and planned.kind != "materialized_view":
+            # What the tries that failed had written already, nobody has counted.
+            outcome.rows_written, outcome.counted = (
+                None,
+                [RuleCounts(each.dataset, each.rules, None) for each in outcome.counted],
+            )
+        return outcome
 
     def _run(self, planned: Planned, flow: Flow) -> FlowOutcome:
         dataset, setting = planned.dataset, self.setting
@@ -231,8 +274,9 @@ class Executor:
         self._end(planned, not_run(planned, "SKIPPED", f"Skipped: {because}"))
 
     def _end(self, planned: Planned, result: DatasetResult, message: str = "") -> None:
-        self.results[planned.dataset.key] = result
         self.narrator.dataset(planned, result, message)
+        earlier = self._earlier.get(planned.dataset.key)
+        self.results[planned.dataset.key] = together(earlier, result) if earlier else result
 
     def _has_run(self, view: Planned) -> bool:
         """Whether a table that reads the view was refreshed."""

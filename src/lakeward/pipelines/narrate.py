@@ -26,10 +26,14 @@ _FLOW_TYPES = {
 
 
 class Narrator:
-    """One voice for two listeners. A listener that raises is told of in the log and never stops a run."""
+    """One voice for two listeners. A listener that raises is told of in the log and never stops a run.
+
+    While `quiet`, in the passes of continuous mode, flows that found nothing new are not spoken of.
+    """
 
     def __init__(self, events: EventLog, on_event: Callable[[Progress], None] | None) -> None:
         self.events = events
+        self.quiet = False
         self.hooks = Hooks(self._hook)
         events.told = self.hooks.tell
         self._on_event = on_event
@@ -53,8 +57,12 @@ class Narrator:
         level = "ERROR" if state == "FAILED" else "INFO"
         self.events.add("update_progress", text, {"state": state}, level=level, error=error)
 
-    def created(self, configuration: dict[str, Any], spark_version: str) -> None:
-        details = {"configuration": configuration, "runtime_version": {"spark_version": spark_version}}
+    def created(self, configuration: dict[str, Any], spark_version: str, cause: str) -> None:
+        details = {
+            "cause": cause,
+            "configuration": configuration,
+            "runtime_version": {"spark_version": spark_version},
+        }
         self.events.add("create_update", f"Update {self.events.origin.update_id[:8]} started.", details)
 
     def defined(self, resolution: Resolution) -> None:
@@ -78,6 +86,8 @@ class Narrator:
                 )
 
     def flow(self, dataset: Dataset, flow: str, status: str, *, error: str | None = None) -> None:
+        if self.quiet and status in ("RUNNING", "COMPLETED"):
+            return
         name = _flow_name(dataset, flow)
         level = "ERROR" if status == "FAILED" else "INFO"
         text = f"Flow '{name}' is {status}." if error is None else f"Flow '{name}' has FAILED.\n{error}"
@@ -88,6 +98,8 @@ class Narrator:
 
     def flow_done(self, dataset: Dataset, outcome: FlowOutcome) -> None:
         """The numbers of a flow (a RUNNING event, as on the platform), then COMPLETED."""
+        if self.quiet and not outcome.rows_written:
+            return
         metrics = {"num_output_rows": outcome.rows_written}
         if outcome.deleted is not None:
             metrics = {"num_upserted_rows": outcome.rows_written, "num_deleted_rows": outcome.deleted}
@@ -113,7 +125,16 @@ class Narrator:
         self.events.add("flow_progress", text, details, dataset=full, flow=name, level="METRICS")
         self.flow(dataset, outcome.flow, "COMPLETED")
 
+    def retried(self, dataset: Dataset, flow: str, attempt: int, error: str) -> None:
+        """A flow failed for a passing reason and is tried again."""
+        name, full = _flow_name(dataset, flow), ".".join(dataset.key)
+        text = f"Flow '{name}' failed and is tried again ({attempt}).\n{error}"
+        details = {"status": "RETRYING", "attempt": attempt}
+        self.events.add("flow_progress", text, details, dataset=full, flow=name, level="WARN", error=error)
+
     def dataset(self, planned: Planned, result: DatasetResult, message: str = "") -> None:
+        if self.quiet and result.state == "COMPLETED" and not result.rows_written:
+            return
         self.tell(
             Progress(
                 result.name,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from lakeward.pipelines.elements import Dataset
 from lakeward.pipelines.expectations import Counts
-from lakeward.pipelines.model import DatasetResult, Kind, State
+from lakeward.pipelines.model import DatasetResult, ExpectationResult, Kind, State
 from lakeward.pipelines.outcome import FlowOutcome
 from lakeward.pipelines.resolve import Planned, Resolution
 
-__all__ = ["failed", "finished", "not_run", "not_tried", "view_result"]
+__all__ = ["failed", "finished", "not_run", "not_tried", "together", "view_result"]
 
 
 def finished(planned: Planned, outcomes: Sequence[FlowOutcome], seconds: float) -> DatasetResult:
@@ -36,6 +37,23 @@ def failed(planned: Planned, errors: Sequence[str], seconds: float) -> DatasetRe
     return DatasetResult(
         planned.dataset.name, planned.kind, "FAILED", None, None, (), "\n".join(errors), seconds
     )
+
+
+def together(first: DatasetResult, second: DatasetResult) -> DatasetResult:
+    """What two passes did to one dataset; the later one says how it ended."""
+    pairs = zip(first.expectations, second.expectations, strict=False)
+    rules = [ExpectationResult(a.name, a.passed + b.passed, a.failed + b.failed) for a, b in pairs]
+    return replace(
+        second,
+        rows_written=_sum(first.rows_written, second.rows_written),
+        dropped=_sum(first.dropped, second.dropped),
+        expectations=tuple(rules),
+        seconds=first.seconds + second.seconds,
+    )
+
+
+def _sum(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first + second
 
 
 def not_run(planned: Planned, state: Literal["SKIPPED", "EXCLUDED"], why: str | None = None) -> DatasetResult:

@@ -12,6 +12,7 @@ from lakeward.pipelines.elements import Dataset, Flow, Sink
 from lakeward.pipelines.evaluate import Evaluated, settings
 from lakeward.pipelines.outcome import FlowOutcome
 from lakeward.pipelines.waiting import wait_for
+from lakeward.session import CONNECTORS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["FOREACH_BATCH", "prepare_sink", "require_format", "run_sink_flow"]
 
 FOREACH_BATCH = "foreach_batch"
-_CONNECTORS = {"kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"}
 
 
 def require_format(spark: SparkSession, dataset: Dataset) -> None:
@@ -50,7 +50,7 @@ def require_format(spark: SparkSession, dataset: Dataset) -> None:
             sink.format, sessions.conf()
         )
     except (Py4JJavaError, PySparkException):
-        package = _CONNECTORS.get(sink.format.lower())
+        package = CONNECTORS.get(sink.format.lower())
         raise PipelineError(
             "DATA_SOURCE_NOT_FOUND",
             f"{where} has the format `{sink.format}`, which this session does not have.",

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from lakeward.errors import ConfigurationError, PipelineError
+from lakeward.errors import PipelineError
 from lakeward.pipelines import modules, sources
 from lakeward.pipelines.blame import clean
+from lakeward.pipelines.block import configured, entered
 from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.collect import Collected, collect, common_root
+from lakeward.pipelines.continuous import seconds_between, stopping
 from lakeward.pipelines.counts import listening
-from lakeward.pipelines.evaluate import settings as spark_settings
 from lakeward.pipelines.event_log import EventLog, Origin
 from lakeward.pipelines.execute import Executor, Setting
 from lakeward.pipelines.fingerprint import code_hash
@@ -57,12 +59,16 @@ def run(
     full_refresh: Sequence[str] = (),
     full_refresh_all: bool = False,
     dry_run: bool = False,
+    continuous: bool = False,
+    development: bool = True,
     on_event: Callable[[Progress], None] | None = None,
 ) -> Update:
     """Run the pipeline that the files at `paths` declare, and report what it did.
 
     `storage` holds checkpoints, the event log and the lock (default: the target's folder `pipelines/<name>`).
-    `dry_run` stops after phase 1 and writes nothing. A mistake in a user's file, a failing flow or a running
+    `dry_run` stops after phase 1 and writes nothing; `continuous` goes on until SIGTERM or Ctrl-C; outside of
+    `development` flows that failed for a passing reason are tried again. An update that met new columns in
+    the files that it reads starts again, once. A mistake in a user's file, a failing flow or a running
     update of the same pipeline gives an Update with state FAILED; Ctrl-C one with state CANCELED. Raises
     ConfigurationError for paths, names and flags that make no sense.
     """
@@ -72,45 +78,75 @@ def run(
     started = time.monotonic()
     found = sources.find([Path(path) for path in paths])
     where = settings or current_settings() or Settings.here(root)
-    spark = session or make_session(where)
-    home = Home(catalog or where.catalog, schema or where.schema)
-    storage = storage or where.pipelines / name
-    update_id = str(uuid.uuid4())
-    log = EventLog(spark, None if dry_run else storage / "event_log", Origin(name, update_id, where.user))
-    log.live = None if dry_run else Live(storage)
-    one = _OneUpdate(spark, found, home, name, storage, update_id, Narrator(log, on_event), dry_run)
-    one.root = (root or common_root(found)).absolute()
-    one.conf = {str(key): str(value) for key, value in (configuration or {}).items()}
-    one.refresh, one.full_refresh, one.everything = refresh, full_refresh, full_refresh_all
+    asked = _Asked(
+        spark=session or make_session(where),
+        sources=found,
+        home=Home(catalog or where.catalog, schema or where.schema),
+        name=name,
+        storage=storage or where.pipelines / name,
+        user=where.user,
+        root=(root or common_root(found)).absolute(),
+        conf={str(key): str(value) for key, value in (configuration or {}).items()},
+        refresh=refresh,
+        full_refresh=full_refresh,
+        everything=full_refresh_all,
+        dry_run=dry_run,
+        continuous=continuous,
+        development=development,
+        on_event=on_event,
+    )
+    one = _OneUpdate(asked)
     state, error = one.run()
-    return Update(update_id, state, one.results(), time.monotonic() - started, error)
+    if one.starts_again:
+        one = _OneUpdate(asked.again(), cause="SCHEMA_CHANGE")
+        state, error = one.run()
+    return Update(one.update_id, state, one.results(), time.monotonic() - started, error)
 
 
-class _OneUpdate:
+@dataclass(frozen=True)
+class _Asked:
+    """What a call of `run` asks for."""
+
+    spark: SparkSession
+    sources: list[Path]
+    home: Home
+    name: str
+    storage: Path
+    user: str
     root: Path
     conf: dict[str, str]
     refresh: Sequence[str]
     full_refresh: Sequence[str]
     everything: bool
+    dry_run: bool
+    continuous: bool
+    development: bool
+    on_event: Callable[[Progress], None] | None
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        found: list[Path],
-        home: Home,
-        name: str,
-        storage: Path,
-        update_id: str,
-        narrator: Narrator,
-        dry_run: bool,
-    ) -> None:
-        self.spark, self.sources, self.home, self.name = spark, found, home, name
-        self.storage, self.update_id, self.narrator, self.dry_run = storage, update_id, narrator, dry_run
+    def again(self) -> _Asked:
+        """The same without emptying anything: that is done."""
+        return replace(self, refresh=[*self.refresh, *self.full_refresh], full_refresh=(), everything=False)
+
+
+class _OneUpdate:
+    def __init__(self, asked: _Asked, cause: str = "USER_ACTION") -> None:
+        self.asked, self.cause, self.update_id = asked, cause, str(uuid.uuid4())
+        self.spark, self.sources, self.home, self.name = asked.spark, asked.sources, asked.home, asked.name
+        self.storage, self.conf, self.dry_run = asked.storage, asked.conf, asked.dry_run
+        origin = Origin(asked.name, self.update_id, asked.user)
+        log = EventLog(self.spark, None if self.dry_run else self.storage / "event_log", origin)
+        log.live = None if self.dry_run else Live(self.storage)
+        self.narrator = Narrator(log, asked.on_event)
         self.collected: Collected | None = None
         self.resolution = Resolution()
         self.selection = Selection(frozenset(), frozenset())
         self.executor: Executor | None = None
-        self.checkpoints = Checkpoints(storage)
+        self.checkpoints = Checkpoints(self.storage)
+
+    @property
+    def starts_again(self) -> bool:
+        """Whether the update failed for new columns, which the next one knows (spec: cause SCHEMA_CHANGE)."""
+        return self.cause != "SCHEMA_CHANGE" and self.executor is not None and self.executor.schema_changed
 
     def run(self) -> tuple[Any, str | None]:
         """The final state and, unless it is COMPLETED, why."""
@@ -122,8 +158,8 @@ class _OneUpdate:
                 return "FAILED", str(busy)
             trial = Path(stack.enter_context(TemporaryDirectory(prefix="lakeward-")))
             self.places = SchemaPlaces(self.storage, self.checkpoints, trial)
-            stack.enter_context(_entered(self.spark, self.home))
-            stack.enter_context(_configured(self.spark, self.conf))
+            stack.enter_context(entered(self.spark, self.home))
+            stack.enter_context(configured(self.spark, self.conf))
             try:
                 state, error = self._run()
             except KeyboardInterrupt:
@@ -133,9 +169,9 @@ class _OneUpdate:
             return state, self._closed(state, error)
 
     def _run(self) -> tuple[Any, str | None]:
-        self.narrator.created(self.conf, self.spark.version)
+        self.narrator.created(self.conf, self.spark.version, self.cause)
         self.narrator.tell(Progress("", "", "PLANNING", message="Reading the pipeline's files"))
-        folders = tuple(dict.fromkeys([self.root, *(source.parent for source in self.sources)]))
+        folders = tuple(dict.fromkeys([self.asked.root, *(source.parent for source in self.sources)]))
         with running(), modules.serving(), user_modules(folders):
             self.collected = collect(self.spark, self.sources, self.home, folders=folders)
             pickle_by_value(folders)
@@ -144,7 +180,10 @@ class _OneUpdate:
             graph = self.collected.graph
             self.narrator.hooks.set(graph.hooks)
             self.selection = select(
-                graph, refresh=self.refresh, full_refresh=self.full_refresh, everything=self.everything
+                graph,
+                refresh=self.asked.refresh,
+                full_refresh=self.asked.full_refresh,
+                everything=self.asked.everything,
             )
             self._resolve(folders)
             errors = [error for found in self.resolution.errors.values() for error in found]
@@ -193,6 +232,7 @@ class _OneUpdate:
             self.conf,
             folders,
             self.places.real,
+            production=not self.asked.development,
         )
         with listening(self.spark) as metrics:
             self.executor = Executor(
@@ -205,9 +245,24 @@ class _OneUpdate:
                 self.narrator,
                 setting,
             )
-            self.executor.run()
+            if self.asked.continuous:
+                self._repeat(self.executor)
+            else:
+                self.executor.run()
         errors = [result.error for result in self.executor.results.values() if result.state == "FAILED"]
         return ("FAILED", "\n".join(filter(None, errors))) if errors else ("COMPLETED", None)
+
+    def _repeat(self, executor: Executor) -> None:
+        """Pass after pass; the one that SIGTERM falls into is carried out to its end."""
+        pause = seconds_between(self.conf)
+        with stopping() as asked:
+            executor.run()
+            self.narrator.events.flush()
+            self.narrator.quiet = True
+            while not (executor.has_failed or asked.wait(pause)):
+                executor.run_again()
+                self.narrator.events.flush_if_due()
+        self.narrator.quiet = False
 
     def _closed(self, state: str, error: str | None) -> str | None:
         """Write the rest of the event log; a failure to do so is told, and changes no table."""
@@ -219,6 +274,10 @@ class _OneUpdate:
             text = f"[EVENT_LOG_NOT_WRITTEN] The event log of `{self.name}` could not be written: {why}"
             self.narrator.tell(Progress("", "", "FAILED", message=text))
             error = f"{error}\n{text}" if error else text
+        if self.starts_again:
+            text = "New columns were found in the files: the update starts again"
+            self.narrator.tell(Progress("", "", "PLANNING", message=text))
+            return error
         self.narrator.tell(
             Progress("", "", "COMPLETED" if state == "COMPLETED" else "FAILED", message=error or "")
         )
@@ -233,48 +292,6 @@ class _OneUpdate:
             done.get(dataset.key) or not_tried(dataset, self.resolution, dry_run=self.dry_run)
             for dataset in self.collected.graph
         )
-
-
-@contextmanager
-def _entered(spark: SparkSession, home: Home) -> Iterator[None]:
-    """A block whose current catalog and schema are the pipeline's."""
-    from lakeward.session import ensure_catalog
-
-    manager = spark._jsparkSession.sessionState().catalogManager()
-    catalog, namespace = manager.currentCatalog().name(), list(manager.currentNamespace())
-    ensure_catalog(spark, home.catalog)
-    _go_to(spark, home.catalog, [home.schema])
-    try:
-        yield
-    finally:
-        _go_to(spark, catalog, namespace)
-
-
-def _go_to(spark: SparkSession, catalog: str, namespace: list[str]) -> None:
-    manager = spark._jsparkSession.sessionState().catalogManager()
-    jvm: Any = spark._jvm
-    gateway: Any = spark.sparkContext._gateway
-    parts = gateway.new_array(jvm.java.lang.String, len(namespace))
-    for i, part in enumerate(namespace):
-        parts[i] = part
-    manager.setCurrentCatalog(catalog)
-    manager.setCurrentNamespace(parts)
-
-
-@contextmanager
-def _configured(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
-    from pyspark.errors import PySparkException
-
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(spark_settings(spark, conf))
-        except PySparkException as error:
-            raise ConfigurationError(
-                error.getCondition() or "INVALID_CONFIGURATION",
-                f"The pipeline's configuration cannot be applied: {error}",
-                next_step="Settings of the Spark application itself belong into the session's configuration.",
-            ) from None
-        yield
 
 
 def _joined(errors: Sequence[PipelineError]) -> str:
