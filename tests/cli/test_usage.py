@@ -82,7 +82,6 @@ CASES = {
     "unknown command": Case(("rnu", "nightly"), ("`rnu`", "Did you mean `run`")),
     "unknown option": Case(("run", "nightly", "--jsn"), ("--jsn", "--json")),
     "no key": Case(("run",), ("KEY",)),
-    "continuous": Case(("run", "orders", "--continuous"), ("--continuous is not there yet",)),
     "unknown key": Case(("run", "nightli"), ("nightli", "Did you mean `nightly`")),
     "unknown target": Case(("run", "nightly", "-t", "prd"), ("prd", "Did you mean `prod`")),
     "unknown target of sql": Case(("sql", "-t", "prd", "-e", "select 1"), ("prd", "Did you mean `prod`")),

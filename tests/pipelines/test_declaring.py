@@ -229,15 +229,7 @@ def test_a_flow_into_nothing_names_the_near_miss(declare: Declare) -> None:
     assert error.condition == "FLOW_TARGET_NOT_FOUND" and "`orders`" in str(error)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        "create_auto_cdc_from_snapshot_flow(target='t')",
-        "apply_changes_from_snapshot()",
-        "create_sink('s', 'delta', {})",
-        "foreach_batch_sink()",
-    ],
-)
+@pytest.mark.parametrize("call", ["replace_flow(target='t')", "replace_flow()"])
 def test_what_is_not_there_yet_says_so_by_name(declare: Declare, call: str) -> None:
     (error,) = declare(f"import dlt\ndlt.{call}\n").errors
     assert (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,13 +18,21 @@ if TYPE_CHECKING:
 
 __all__ = ["events"]
 
+POLL_SECONDS = 0.2
+
 
 @click.command()
 @click.argument("key")
 @bundle_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON array on stdout, an object an event.")
+@click.option("--follow", is_flag=True, help="Show the update while it runs, until it has ended.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON array on stdout, an object an event; with --follow an object a line.",
+)
 @verbose_option
-def events(key: str, target: str | None, variables: dict[str, str], as_json: bool) -> int:
+def events(key: str, target: str | None, variables: dict[str, str], follow: bool, as_json: bool) -> int:
     """Show the event log of the pipeline KEY: its newest update.
 
     Outside a bundle KEY is the name that `lakeward pipeline` gives with its next commands.
@@ -34,6 +44,8 @@ def events(key: str, target: str | None, variables: dict[str, str], as_json: boo
     place = here(target, variables)
     name = pipeline_name(place, key)
     log = place.settings.pipelines / name / "event_log"
+    if follow and log.parent.is_dir():
+        return show_as_it_goes(log.parent, as_json=as_json)
     if not (log / "_delta_log").is_dir():
         raise UsageError(
             "NO_EVENTS",
@@ -49,6 +61,15 @@ def events(key: str, target: str | None, variables: dict[str, str], as_json: boo
         else:
             for event in found:
                 streams.out.write(f"{line(event)}\n")
+    return 0
+
+
+def show_as_it_goes(storage: Path, *, as_json: bool) -> int:
+    """Print the events of the update that runs, or of the last one; no Spark is started for it."""
+    from lakeward.pipelines import follow_events
+
+    for event in follow_events(storage, lambda: time.sleep(POLL_SECONDS)):
+        click.echo(json.dumps(event, ensure_ascii=False) if as_json else line(event))
     return 0
 
 

@@ -15,7 +15,6 @@ __all__ = [
     "bundle_options",
     "cold_option",
     "refresh_options",
-    "refuse_continuous",
     "verbose_option",
 ]
 
@@ -77,15 +76,6 @@ def together(*decorators: Decorator) -> Decorator:
     return lambda function: reduce(lambda inner, wrap: wrap(inner), reversed(decorators), function)
 
 
-def refuse_continuous(_ctx: click.Context, _param: click.Parameter, value: bool) -> bool:
-    if value:
-        raise click.UsageError(
-            "--continuous is not there yet: every run takes what is available and ends. "
-            "Leave it out, and run again when there is more."
-        )
-    return value
-
-
 def be_verbose(_ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value:
         os.environ["LAKEWARD_VERBOSE"] = "1"
@@ -141,10 +131,7 @@ refresh_options: Decorator = together(
     click.option(
         "--continuous",
         is_flag=True,
-        hidden=True,
-        expose_value=False,
-        callback=refuse_continuous,
-        is_eager=True,
+        help="Go on until Ctrl-C or SIGTERM; pipelines.trigger.interval is the time between two passes.",
     ),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout, nothing else."),
     cold_option,

@@ -56,6 +56,7 @@ def run(
     repair: str | None,
     apart: bool,
     as_json: bool,
+    continuous: bool,
     **flags: Any,
 ) -> int:
     """Run the job or pipeline KEY of the bundle in this folder.
@@ -71,6 +72,8 @@ def run(
     bundle = place.the_bundle(key)
     title = f"{key} · {bundle.target}"
     if bundle.kind_of(key) == "job":
+        if continuous:
+            raise click.UsageError(f"--continuous is for pipelines, and `{key}` is a job.")
 
         def work(on_event: Any) -> Any:
             from lakeward import jobs
@@ -92,7 +95,9 @@ def run(
         def work(on_event: Any) -> Any:
             from lakeward import jobs
 
-            return jobs.run_pipeline(bundle, key, settings=place.settings, on_event=on_event, **flags)
+            return jobs.run_pipeline(
+                bundle, key, settings=place.settings, on_event=on_event, continuous=continuous, **flags
+            )
 
     def next_commands(result: Any) -> list[str]:
         pipeline = pipelines_of.pipeline_key(bundle, key)

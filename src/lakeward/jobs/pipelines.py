@@ -37,6 +37,7 @@ def run_pipeline(
     full_refresh: Sequence[str] = (),
     full_refresh_all: bool = False,
     dry_run: bool = False,
+    continuous: bool = False,
     on_event: Callable[[Progress], None] | None = None,
 ) -> Update:
     """Update the pipeline `key` of `bundle` and return what became of each dataset.
@@ -64,6 +65,8 @@ def run_pipeline(
         full_refresh=tuple(full_refresh),
         full_refresh_all=full_refresh_all,
         dry_run=dry_run,
+        continuous=continuous,
+        development=bool(pipeline.get("development")),
         on_event=on_event,
     )
 

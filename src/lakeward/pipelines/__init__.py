@@ -5,6 +5,8 @@
 Importing this room starts nothing and does not import pyspark.
 """
 
+from lakeward.pipelines.event_log_function import install
+from lakeward.pipelines.live import follow as follow_events
 from lakeward.pipelines.model import DatasetResult, ExpectationResult, Progress, Update
 from lakeward.pipelines.modules import fill_dlt, serve_tests, stop_serving_tests
 from lakeward.pipelines.parameters import FUNCTIONS, MODULES, Function, Parameter, function
@@ -22,7 +24,9 @@ __all__ = [
     "Progress",
     "Update",
     "fill_dlt",
+    "follow_events",
     "function",
+    "install",
     "run",
     "serve_tests",
     "stop_serving_tests",

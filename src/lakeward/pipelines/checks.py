@@ -8,6 +8,7 @@ from lakeward.errors import PipelineError
 from lakeward.pipelines.cdc import refused
 from lakeward.pipelines.elements import Dataset, Flow
 from lakeward.pipelines.evaluate import Evaluated, missing_table
+from lakeward.pipelines.event_log_function import OWNER
 from lakeward.pipelines.graph import Graph
 from lakeward.pipelines.model import Kind
 from lakeward.pipelines.names import did_you_mean, parts
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["OWNER", "before_evaluation", "kind_of", "stored", "unknown_table", "whole_alone"]
-
-OWNER = "pipelines.pipelineId"
 
 
 def before_evaluation(dataset: Dataset) -> list[PipelineError]:

@@ -39,7 +39,7 @@ class Narrator:
         self._on_event = on_event
 
     def tell(self, progress: Progress) -> None:
-        if self._on_event is None:
+        if self._on_event is None or (self.quiet and progress.state == "RUNNING"):
             return
         try:
             self._on_event(progress)

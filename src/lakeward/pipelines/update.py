@@ -20,6 +20,7 @@ from lakeward.pipelines.collect import Collected, collect, common_root
 from lakeward.pipelines.continuous import seconds_between, stopping
 from lakeward.pipelines.counts import listening
 from lakeward.pipelines.event_log import EventLog, Origin
+from lakeward.pipelines.event_log_function import remember_name
 from lakeward.pipelines.execute import Executor, Setting
 from lakeward.pipelines.fingerprint import code_hash
 from lakeward.pipelines.live import Live
@@ -95,6 +96,8 @@ def run(
         development=development,
         on_event=on_event,
     )
+    if continuous:
+        seconds_between(asked.conf)
     one = _OneUpdate(asked)
     state, error = one.run()
     if one.starts_again:
@@ -154,6 +157,7 @@ class _OneUpdate:
             try:
                 if not self.dry_run:
                     stack.enter_context(alone(self.storage, self.name))
+                    remember_name(self.storage, self.name)
             except PipelineError as busy:
                 return "FAILED", str(busy)
             trial = Path(stack.enter_context(TemporaryDirectory(prefix="lakeward-")))
@@ -263,6 +267,7 @@ class _OneUpdate:
                 executor.run_again()
                 self.narrator.events.flush_if_due()
         self.narrator.quiet = False
+        self.narrator.update("STOPPING")
 
     def _closed(self, state: str, error: str | None) -> str | None:
         """Write the rest of the event log; a failure to do so is told, and changes no table."""

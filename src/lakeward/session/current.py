@@ -25,6 +25,7 @@ EXTENSIONS = (
     "lakeward.dbutils:install",
     "lakeward.standins:configure",
     "lakeward.seeds:install",
+    "lakeward.pipelines:install",
 )
 
 _settings: Settings | None = None

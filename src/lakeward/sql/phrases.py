@@ -115,7 +115,6 @@ PHRASES: tuple[Phrase, ...] = (
     ),
     _refused("ROW FILTER", "ALTER TABLE t SET ROW FILTER f ON (id)", _RIGHTS),
     _refused("column mask", "ALTER TABLE t ALTER COLUMN id SET MASK f", _RIGHTS, "SET MASK"),
-    _function("event_log", "read the event log with `lakeward events`", "SELECT * FROM event_log('x')"),
     _function("read_kafka", _NOT_YET, "SELECT * FROM read_kafka(subscribe => 'x')"),
     _function("vector_search", example="SELECT * FROM vector_search(query => 'x')"),
     _function("current_metastore", example="SELECT current_metastore()"),

@@ -14,9 +14,12 @@ import org.apache.spark.sql.catalyst.analysis.FunctionRegistry$;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
+import org.apache.spark.sql.catalyst.expressions.FunctionTableSubqueryArgumentExpression;
 import org.apache.spark.sql.catalyst.expressions.In;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.MapType;
@@ -86,8 +89,14 @@ public class SqlFunctions {
         }
     }
 
-    /** An argument's value as text, a map's as an object; what is no constant is told by its SQL. */
+    /** An argument's value as text, a map's as an object, a table by its name; all else is told by its SQL. */
     private static JsonNode constant(Expression e) {
+        if (e instanceof FunctionTableSubqueryArgumentExpression) {
+            LogicalPlan plan = ((FunctionTableSubqueryArgumentExpression) e).plan();
+            if (plan instanceof SubqueryAlias) {
+                return Folder.JSON.createObjectNode().put("table", ((SubqueryAlias) plan).identifier().toString());
+            }
+        }
         if (!e.foldable() || !e.resolved()) {
             return Folder.JSON.createObjectNode().put("not_constant", e.sql());
         }
