@@ -98,26 +98,29 @@ FROM (SELECT *, row_number() OVER (PARTITION BY id, seq ORDER BY name) AS nth FR
 """
 
 
+_MERGE = """
+MERGE INTO {target} t USING (
+  SELECT * EXCEPT (nth) FROM (
+    SELECT *, row_number() OVER (PARTITION BY id ORDER BY seq DESC) AS nth FROM lane_batch
+  ) WHERE nth = 1
+) s ON t.id = s.id
+WHEN MATCHED AND s.gone THEN DELETE
+WHEN MATCHED THEN UPDATE SET seq = s.seq, name = s.name, age = s.age, city = s.city
+WHEN NOT MATCHED AND NOT s.gone THEN
+  INSERT (id, seq, name, age, city) VALUES (s.id, s.seq, s.name, s.age, s.city)
+"""
+
+
 def _first_type(folder: Path, *, key: str, rows: int) -> Iterator[Sides]:
     spark = _session(folder)
     spark.range(KEYS).selectExpr(*_columns("id", "0")).write.saveAsTable("main.bench.first")
     _events(spark, key=key, seq="id + 1")
     lanes = _Lanes(spark, folder, scd_type=1, first=True)
 
-    def merge(spark: SparkSession, target: str) -> Callable[[Any, int], None]:
+    def merge(_: SparkSession, target: str) -> Callable[[Any, int], None]:
         def batch(frame: Any, _: int) -> None:
             frame.createOrReplaceTempView("lane_batch")
-            frame.sparkSession.sql(
-                f"""MERGE INTO {target} t USING (
-                    SELECT * EXCEPT (nth) FROM (
-                      SELECT *, row_number() OVER (PARTITION BY id ORDER BY seq DESC) AS nth FROM lane_batch
-                    ) WHERE nth = 1
-                ) s ON t.id = s.id
-                WHEN MATCHED AND s.gone THEN DELETE
-                WHEN MATCHED THEN UPDATE SET seq = s.seq, name = s.name, age = s.age, city = s.city
-                WHEN NOT MATCHED AND NOT s.gone THEN
-                    INSERT (id, seq, name, age, city) VALUES (s.id, s.seq, s.name, s.age, s.city)"""
-            )
+            frame.sparkSession.sql(_MERGE.format(target=target))
 
         return batch
 
@@ -168,9 +171,9 @@ class _Lanes:
                 self._update("off")
         if not self._peer:
             self._peer = f"main.bench.peer{next(self._numbers)}"
-            columns = "id, seq, name, age, city"
-            rows = f"SELECT {columns} FROM main.bench.{'first' if self._first else 'events WHERE false'}"
-            self._spark.sql(f"CREATE TABLE {self._peer} AS {rows}")
+            rows = self._spark.table("main.bench.first" if self._first else "main.bench.events")
+            rows = rows.select("id", "seq", "name", "age", "city")
+            (rows if self._first else rows.limit(0)).write.saveAsTable(self._peer)
 
     def ours(self) -> str:
         self._update("on")

@@ -132,9 +132,10 @@ def idle_20(folder: Path) -> Iterator[Sides]:
     shutil.copytree(sources, theirs / "transformations")
     (theirs / "spark-pipeline.yml").write_text(SPEC.format(storage=(theirs / "storage").as_uri()))
     command = [*peer_command(theirs), "run"]
+    derby = f"jdbc:derby:;databaseName={theirs}/metastore"
     metastore = {
         "spark.sql.catalogImplementation": "hive",
-        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={theirs}/metastore;create=true",
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"{derby};create=true",
     }
     conf = {**peer_conf(theirs), **metastore}
     (theirs / "conf" / "spark-defaults.conf").write_text("".join(f"{k} {v}\n" for k, v in conf.items()))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import logging
+from pathlib import Path
 
 import pytest
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines import FUNCTIONS, Function, Parameter, function
+from lakeward.pipelines.document import as_markdown
 from lakeward.pipelines.modules import API
 from lakeward.pipelines.names import Home
 from lakeward.pipelines.registry import Registry, collecting
@@ -71,3 +73,8 @@ def test_what_is_refused_is_refused_by_name(row: Function, parameter: Parameter)
 def test_a_format_is_delta_in_any_case() -> None:
     parameter = function("table").parameter("format")  # type: ignore[union-attr]
     assert not parameter.is_given("DELTA") and parameter.is_given("parquet")
+
+
+def test_the_page_in_the_documentation_is_that_of_the_table() -> None:
+    page = Path(__file__).parents[2] / "docs" / "pipelines.md"
+    assert page.read_text() == as_markdown()

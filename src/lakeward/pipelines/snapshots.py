@@ -124,12 +124,9 @@ class _Run:
         assert self.flow.change is not None
         self._schema = merged(self._schema, nullable(rows.schema))
         wanted = [field for field in self._schema.fields if field.name.lower() not in _RESERVED]
-        whole = aligned(rows, type(self._schema)(wanted)).persist()
-        try:
-            require_unique(whole, self.flow.change.keys, self.flow.name)
-            snapshot = kept.keep(whole, version)
-        finally:
-            whole.unpersist()
+        keys, flow = self.flow.change.keys, self.flow.name
+        whole = aligned(rows, type(self._schema)(wanted))
+        snapshot = kept.keep(whole, version, lambda stored: require_unique(stored, keys, flow))
         self.apply(kept, snapshot)
         return snapshot
 

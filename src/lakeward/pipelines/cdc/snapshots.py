@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,13 +73,17 @@ class Snapshots:
         """The one that `snapshot` is compared with."""
         return self._nth(snapshot.number - 1)
 
-    def keep(self, rows: DataFrame, version: Any) -> Snapshot:
-        """Add a snapshot as a whole: it is there, or nothing is."""
+    def keep(self, rows: DataFrame, version: Any, check: Callable[[DataFrame], None]) -> Snapshot:
+        """Add a snapshot as a whole: it is there, or nothing is. `rows` are computed once.
+
+        What `check` raises about them goes through.
+        """
         number = max(self._numbers(), default=-1) + 1
         aside = self.folder / f"{number}.new"
         rows.write.mode("overwrite").parquet(str(aside / "data"))
         told = {"version": to_json(version), "schema": rows.schema.json()}
         (aside / "snapshot.json").write_text(json.dumps(told))
+        check(self._read(aside).rows(rows.sparkSession))
         return self._read(aside.rename(self.folder / str(number)))
 
     def applied(self, snapshot: Snapshot) -> None:
