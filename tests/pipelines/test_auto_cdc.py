@@ -260,6 +260,27 @@ def test_a_late_event_inside_a_run_splits_it(spark: SparkSession, lab: Lab, tmp_
     ]
 
 
+@pytest.mark.parametrize("scd_type", [1, 2])
+def test_ties_end_the_same_in_any_order_and_null_conditions_delete_nothing(
+    spark: SparkSession, lab: Lab, tmp_path: Path, scd_type: int
+) -> None:
+    events = [
+        (0, "tie", 5, False, "p", 1),
+        (0, "tie", 5, False, "q", 2),
+        (0, "gone", 5, False, "p", 1),
+        (0, "gone", 5, True, None, None),
+        (0, "stays", 5, None, "p", 1),
+    ]
+    found = []
+    for n, batches in enumerate(([events], [events[::-1]])):
+        bench = Bench(spark, lab, tmp_path / f"t{n}", KEYED, stored_as_scd_type=scd_type, **OPTIONS)
+        for batch in batches:
+            bench.take(batch)
+        found.append(bench.rows())
+    assert found[0] == found[1]
+    assert [row[1] for row in found[0]] == ["stays", "tie"], "a delete wins over an upsert (rule e, assumed)"
+
+
 def interrupted(*_: Any, **__: Any) -> None:
     raise InterruptedError
 

@@ -67,6 +67,7 @@ def run_changes(
             progress = apply_changes_stream(source, feed, checkpoint, name=name, on_query=on_query)
     outcome = FlowOutcome(flow.name, feed.written.upserted, deleted=feed.written.deleted)
     outcome.unchanged = feed.batches == 0
+    outcome.progress = [batch.json for batch in progress.values()]
     outcome.counted.append(RuleCounts(dataset.name, dataset.rules, judge.counts))
     for each in observed:
         counts = _once(each, feed) if flow.once else _reported(each, progress)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -64,6 +65,9 @@ class Narrator:
             "runtime_version": {"spark_version": spark_version},
         }
         self.events.add("create_update", f"Update {self.events.origin.update_id[:8]} started.", details)
+        user = self.events.origin.user
+        action = {"action": "START", "user_name": user, "cause": cause}
+        self.events.add("user_action", f"User {user} started the update.", action)
 
     def defined(self, resolution: Resolution) -> None:
         """Datasets and flows with their lineage."""
@@ -79,6 +83,7 @@ class Narrator:
                     "input_datasets": [{"name": name} for name in planned.direct.get(flow.name, ())],
                     "flow_type": _FLOW_TYPES[planned.kind],
                     "schema": planned.schema.jsonValue()["fields"],
+                    "explain_text": planned.explained.get(flow.name, ""),
                 }
                 name = _flow_name(dataset, flow.name)
                 self.events.add(
@@ -121,6 +126,16 @@ class Narrator:
                 ],
             }
         name, full = _flow_name(dataset, outcome.flow), ".".join(dataset.key)
+        for batch in outcome.progress:
+            told = f"Flow '{name}' ended a micro-batch."
+            self.events.add(
+                "stream_progress",
+                told,
+                {"progress": json.loads(batch)},
+                dataset=full,
+                flow=name,
+                level="METRICS",
+            )
         text = f"Flow '{name}' wrote {outcome.rows_written} rows."
         self.events.add("flow_progress", text, details, dataset=full, flow=name, level="METRICS")
         self.flow(dataset, outcome.flow, "COMPLETED")

@@ -23,7 +23,8 @@ class RuleCounts:
 class FlowOutcome:
     """Rows that reached the table (None: not known) and the counts of every rule evaluated on the way.
 
-    `deleted` counts the rows that a change feed took out of the table; None for other flows.
+    `deleted` counts the rows that a change feed took out of the table; None for other flows. `progress` is
+    what Spark reported of each micro-batch, as JSON.
     """
 
     flow: str
@@ -31,3 +32,4 @@ class FlowOutcome:
     counted: list[RuleCounts] = field(default_factory=list)
     unchanged: bool = False
     deleted: int | None = None
+    progress: list[str] = field(default_factory=list)

@@ -21,7 +21,7 @@ from lakeward.pipelines.evaluate import Cycle, Evaluated, Evaluator, NotReady
 from lakeward.pipelines.expectations import invalid
 from lakeward.pipelines.graph import Graph
 from lakeward.pipelines.model import Kind
-from lakeward.pipelines.plans import aggregates_without_watermark, require_mode
+from lakeward.pipelines.plans import aggregates_without_watermark, require_mode, text_of
 from lakeward.pipelines.sinks import require_format
 from lakeward.pipelines.tables import look_up
 
@@ -46,6 +46,7 @@ class Planned:
     needs: frozenset[Key]
     direct: dict[str, tuple[str, ...]]
     whole: frozenset[str]
+    explained: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -187,7 +188,8 @@ class _Planner:
                 schema = merged(stored.schema, schema)
         needs = {key for each in evaluated for key in each.inputs}
         direct = {each.flow.name: tuple(found.name for found in each.direct.values()) for each in evaluated}
-        return Planned(dataset, kind, schema, frozenset(needs), direct, frozenset(whole))
+        explained = {each.flow.name: text_of(each.query) for each in evaluated}
+        return Planned(dataset, kind, schema, frozenset(needs), direct, frozenset(whole), explained)
 
     def _explained(self, error: Exception, dataset: Dataset) -> PipelineError:
         where = blame(error, what=f"dataset `{dataset.name}`", folders=self.folders)

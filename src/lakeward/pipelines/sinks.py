@@ -84,8 +84,11 @@ def run_sink_flow(
         query = _start(writer, sink, raised)
         on_query(query)
         wait_for(query, raised)
-    rows = [batch.sink.numOutputRows for batch in query.recentProgress]
-    return FlowOutcome(flow.name, sum(rows) if all(count >= 0 for count in rows) else None)
+    batches = query.recentProgress
+    rows = [batch.sink.numOutputRows for batch in batches]
+    outcome = FlowOutcome(flow.name, sum(rows) if all(count >= 0 for count in rows) else None)
+    outcome.progress = [batch.json for batch in batches]
+    return outcome
 
 
 def _writer(df: DataFrame, dataset: Dataset, flow: Flow, checkpoint: Path) -> Any:

@@ -84,6 +84,7 @@ def run_flow(
     commits = _commits(_stored(spark, dataset), before, str(query.id))
     rows = [commit.rows_written for commit in commits]
     outcome = FlowOutcome(flow.name, None if None in rows else sum(row for row in rows if row is not None))
+    outcome.progress = [batch.json for batch in query.recentProgress]
     found = metrics.take() if counted else {}
     for each in counted:
         counts = _summed(each, found.get(each.metric, []), len(commits))
