@@ -5,7 +5,6 @@
 Importing this room starts nothing and does not import pyspark.
 """
 
-from lakeward.pipelines.event_log_function import install
 from lakeward.pipelines.live import follow as follow_events
 from lakeward.pipelines.model import DatasetResult, ExpectationResult, Progress, Update
 from lakeward.pipelines.modules import fill_dlt, serve_tests, stop_serving_tests
@@ -26,7 +25,6 @@ __all__ = [
     "fill_dlt",
     "follow_events",
     "function",
-    "install",
     "run",
     "serve_tests",
     "stop_serving_tests",

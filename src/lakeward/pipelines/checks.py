@@ -8,12 +8,12 @@ from lakeward.errors import PipelineError
 from lakeward.pipelines.cdc import refused
 from lakeward.pipelines.elements import Dataset, Flow
 from lakeward.pipelines.evaluate import Evaluated, missing_table
-from lakeward.pipelines.event_log_function import OWNER
 from lakeward.pipelines.graph import Graph
 from lakeward.pipelines.model import Kind
 from lakeward.pipelines.names import did_you_mean, parts
 from lakeward.pipelines.tables import StoredTable
 from lakeward.seeds import ways
+from lakeward.sql import PIPELINE as OWNER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

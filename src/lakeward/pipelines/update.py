@@ -20,7 +20,6 @@ from lakeward.pipelines.collect import Collected, collect, common_root
 from lakeward.pipelines.continuous import seconds_between, stopping
 from lakeward.pipelines.counts import listening
 from lakeward.pipelines.event_log import EventLog, Origin
-from lakeward.pipelines.event_log_function import remember_name
 from lakeward.pipelines.execute import Executor, Setting
 from lakeward.pipelines.fingerprint import code_hash
 from lakeward.pipelines.live import Live
@@ -35,6 +34,7 @@ from lakeward.pipelines.results import not_tried
 from lakeward.pipelines.schema_places import SchemaPlaces
 from lakeward.pipelines.snapshots import planned_snapshot
 from lakeward.session import is_disk_full
+from lakeward.sql import NAME_FILE
 from lakeward.standins import running
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class _OneUpdate:
             try:
                 if not self.dry_run:
                     stack.enter_context(alone(self.storage, self.name))
-                    remember_name(self.storage, self.name)
+                    (self.storage / NAME_FILE).write_text(self.name)
             except PipelineError as busy:
                 return "FAILED", str(busy)
             trial = Path(stack.enter_context(TemporaryDirectory(prefix="lakeward-")))

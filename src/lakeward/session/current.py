@@ -25,7 +25,6 @@ EXTENSIONS = (
     "lakeward.dbutils:install",
     "lakeward.standins:configure",
     "lakeward.seeds:install",
-    "lakeward.pipelines:install",
 )
 
 _settings: Settings | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakeward.sql.commands import serve
+from lakeward.sql.commands.event_log import NAME_FILE, PIPELINE
 from lakeward.sql.construct import Construct, Verdict
 from lakeward.sql.constructs import CONSTRUCTS
 from lakeward.sql.cursor import Cursor, Unmatched, unquoted
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONSTRUCTS",
+    "NAME_FILE",
     "PHRASES",
+    "PIPELINE",
     "Command",
     "Construct",
     "Cursor",

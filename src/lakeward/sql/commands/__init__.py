@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from lakeward.sql.commands import catalogs, clone, ddl, functions, governance, inserts, tables, volumes
+from lakeward.sql.commands import (
+    catalogs,
+    clone,
+    ddl,
+    event_log,
+    functions,
+    governance,
+    inserts,
+    tables,
+    volumes,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,6 +48,7 @@ _handlers: dict[str, Handler] = {
     "show_grants": governance.show_grants,
     "comment_on": governance.comment_on,
     "function.groups": functions.groups,
+    "function.event_log": event_log.event_log,
 }
 
 
