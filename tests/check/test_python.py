@@ -23,7 +23,7 @@ def bronze():
         .load("/Volumes/main/raw/in")
     )
 
-dp.create_auto_cdc_from_snapshot_flow(target="t", source="bronze", keys=["id"])
+dp.replace_flow(target="t", replace_using=["id"])
 """
 
 
@@ -35,26 +35,26 @@ def test_each_use_has_the_line_and_column_of_its_own_word(look: Look) -> None:
     assert found.places("option cloudFiles.maxFileAge") == ["job.py:11:10"]
     assert found.places("option cloudFiles.fromat") == ["job.py:12:10"]
     assert found.places("path /Volumes") == ["job.py:13:15"]
-    assert found.places("pipelines create_auto_cdc_from_snapshot_flow") == ["job.py:16:4"]
+    assert found.places("pipelines replace_flow") == ["job.py:16:4"]
     assert found.of("refused") == [
         "option cloudFiles.maxFileAge",
         "option cloudFiles.fromat",
-        "pipelines create_auto_cdc_from_snapshot_flow",
+        "pipelines replace_flow",
     ]
 
 
 @pytest.mark.parametrize(
     "imports",
     [
-        "from pyspark import pipelines as p\np.create_sink('s', 'kafka')",
-        "import pyspark.pipelines\npyspark.pipelines.create_sink('s', 'kafka')",
-        "from pyspark.pipelines import create_sink as c\nc('s', 'kafka')",
-        "import dlt\ndlt.create_sink('s', 'kafka')",
-        "from dlt import *\ncreate_sink('s', 'kafka')",
+        "from pyspark import pipelines as p\np.replace_flow('s', 'kafka')",
+        "import pyspark.pipelines\npyspark.pipelines.replace_flow('s', 'kafka')",
+        "from pyspark.pipelines import replace_flow as c\nc('s', 'kafka')",
+        "import dlt\ndlt.replace_flow('s', 'kafka')",
+        "from dlt import *\nreplace_flow('s', 'kafka')",
     ],
 )
 def test_the_pipeline_api_is_known_by_every_import(look: Look, imports: str) -> None:
-    assert look(imports).one("pipelines create_sink").verdict == "refused"
+    assert look(imports).one("pipelines replace_flow").verdict == "refused"
 
 
 def test_another_table_decorator_is_not_ours(look: Look) -> None:
