@@ -97,6 +97,7 @@ class Executor:
         """One more pass. The numbers of all passes are summed up; nothing is emptied a second time."""
         self.selection = Selection(self.selection.refresh, frozenset())
         self._earlier, self.results = self.results, {}
+        self.outcomes, self._queries = [], []
         self.run()
 
     @property
