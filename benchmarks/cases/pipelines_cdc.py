@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -85,6 +86,7 @@ def scd2(folder: Path) -> Iterator[Sides]:
     wanted = spark.sql(_HISTORY.format(events="main.bench.events")).count()
 
     def check(table: str) -> None:
+        tell_files(spark, table)
         found = spark.table(table).count()
         if found != wanted:
             raise AssertionError(f"{table} holds {found} rows; {wanted} were expected")
@@ -125,11 +127,26 @@ def _first_type(folder: Path, *, key: str, rows: int) -> Iterator[Sides]:
         return batch
 
     def check(table: str) -> None:
+        tell_files(spark, table)
         found = spark.table(table).selectExpr("count(*)", "max(seq)").collect()[0]
         if tuple(found) != (rows, EVENTS):
             raise AssertionError(f"{table} holds {found}; {rows} rows up to {EVENTS} were expected")
 
     yield Sides(lanes.ours, lambda: lanes.peer(merge), prepare=lanes.prepare, check=check)
+
+
+def tell_files(spark: SparkSession, table: str) -> None:
+    """Print on stderr what all commits together wrote and rewrote."""
+    metrics = [row[0] for row in spark.sql(f"DESCRIBE HISTORY {table}").select("operationMetrics").collect()]
+
+    def total(*names: str) -> int:
+        return sum(int(each.get(name, 0)) for each in metrics for name in names)
+
+    rewritten = total("numTargetFilesRemoved", "numRemovedFiles")
+    megabytes = total("numTargetBytesAdded", "numOutputBytes") / 1e6
+    print(
+        f"{table}: files_rewritten={rewritten} megabytes_written={megabytes:.1f}", file=sys.stderr, flush=True
+    )
 
 
 def _session(folder: Path) -> SparkSession:
