@@ -28,7 +28,7 @@ def test_events_appear_while_the_update_runs_and_end_with_it(tmp_path: Path) -> 
     ran = lakeward("events", "demo", "--follow", cwd=tmp_path)
     end.join()
     assert ran.returncode == 0, ran.stderr
-    assert [line.split("  ")[-1] for line in ran.stdout.splitlines()] == [
+    assert [line.split("  ")[-1].strip() for line in ran.stdout.splitlines()] == [
         "Update 1 is RUNNING.",
         "Update 1 is COMPLETED.",
     ]
