@@ -45,12 +45,14 @@ def main(argv: Sequence[str] | None = None) -> int:
                 case.setup(Path(folder)) as sides,
             ):
                 measured = measure(sides, rounds=options.rounds, warmups=case.warmups)
+                figures = sides.figures()
         except Exception:  # noqa: BLE001  # one case that fails must not take the results of the others
             traceback.print_exc()
             failed = True
             continue
-        result = json.dumps(as_json(case, measured)) if options.json else line(case, measured)
-        print(result, flush=True)
+        told = as_json if options.json else line
+        result = told(case, measured, figures)
+        print(result if isinstance(result, str) else json.dumps(result), flush=True)
     return 1 if failed else 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -19,13 +19,15 @@ class Sides:
     """The two callables that are timed.
 
     `prepare` runs before each of their calls and `check` gets what the call returned, both outside of the
-    measured time; `check` raises where a side has not done its work.
+    measured time; `check` raises where a side has not done its work. `figures` are asked for afterwards:
+    what else is to be known of ours, by name.
     """
 
     ours: Callable[[], Any]
     peer: Callable[[], Any]
     prepare: Callable[[], None] = lambda: None
     check: Callable[[Any], None] = lambda _: None
+    figures: Callable[[], Mapping[str, float]] = dict
 
 
 Setup = Callable[[Path], AbstractContextManager[Sides]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
@@ -11,20 +12,22 @@ from benchmarks.registry import Case
 __all__ = ["as_json", "line"]
 
 
-def line(case: Case, measured: Measured) -> str:
-    """`<area>.<case> seconds=… peer_seconds=… rounds=… [goal=… goal_met=…] ratio=<ours/peer>`."""
+def line(case: Case, measured: Measured, figures: Mapping[str, float] | None = None) -> str:
+    """`<area>.<case> seconds=… peer_seconds=… rounds=… [figure=…] [goal=… goal_met=…] ratio=<ours/peer>`."""
     fields = [
         f"seconds={number(median(measured.ours))}",
         f"peer_seconds={number(median(measured.peer))}",
         f"rounds={len(measured.ours)}",
     ]
+    fields += [f"{name}={number(value)}" for name, value in (figures or {}).items()]
     if case.goal is not None:
         fields += [f"goal={case.goal:g}", f"goal_met={'yes' if measured.ratio <= case.goal else 'no'}"]
     return " ".join([case.name, *fields, f"ratio={measured.ratio:.3f}"])
 
 
-def as_json(case: Case, measured: Measured) -> dict[str, Any]:
+def as_json(case: Case, measured: Measured, figures: Mapping[str, float] | None = None) -> dict[str, Any]:
     """The same with the seconds of every round."""
+    shown = {"figures": dict(figures)} if figures else {}
     return {
         "case": case.name,
         "seconds": median(measured.ours),
@@ -32,6 +35,7 @@ def as_json(case: Case, measured: Measured) -> dict[str, Any]:
         "ratio": measured.ratio,
         "goal": case.goal,
         "rounds": {"ours": list(measured.ours), "peer": list(measured.peer)},
+        **shown,
     }
 
 

@@ -54,17 +54,15 @@ class Door:
         began = time.perf_counter()
         route: Route | None = None
         user = ""
+        path = request.scope["path"]
         try:
             refuse_foreign_host(request)
-            if request.url.path == "/" and request.method in ("GET", "HEAD"):
+            if path == "/" and request.method in ("GET", "HEAD"):
                 return HTMLResponse(PAGE, headers=SAFE)
-            user = "" if request.url.path in OPEN else self.user_of(request)
-            path = request.url.path
+            user = "" if path in OPEN else self.user_of(request)
             found = TABLE.find(request.method, path) or TABLE.find(request.method, path.rstrip("/"))
             if found is None:
-                raise Failure(
-                    501, "NOT_IMPLEMENTED", f"{request.method} {request.url.path} is not served here."
-                )
+                raise Failure(501, "NOT_IMPLEMENTED", f"{request.method} {path} is not served here.")
             route, at = found
             status, answer = await self.answer(request, route, at, user)
         except Failure as failure:
@@ -83,7 +81,7 @@ class Door:
         response = shown(status, answer, head=request.method == "HEAD")
         self.log.add(
             method=request.method,
-            path=request.url.path,
+            path=path,
             status=status,
             error=answer.get("error_code") if isinstance(answer, dict) and status >= 400 else None,
             route=f"{route.method} {route.path}" if route else None,
@@ -121,6 +119,8 @@ class Door:
                 data += chunk
                 if len(data) > most:
                     raise too_large(most)
+            if route.quick:
+                return answered(route.handler, call(data=bytes(data)))
             return await to_thread.run_sync(answered, route.handler, call(data=bytes(data)))
         self.uploads.mkdir(parents=True, exist_ok=True, mode=0o700)
         aside = self.uploads / f"{uuid.uuid4().hex}.part"
@@ -180,7 +180,8 @@ def bearer(header: str) -> str:
 
 def refuse_foreign_host(request: Request) -> None:
     """Raise Failure where a web page of another name reaches this machine (DNS rebinding)."""
-    if request.url.hostname not in _HOSTS:
+    name = request.headers.get("host", "").rpartition(":")[0] or request.headers.get("host", "")
+    if name not in _HOSTS:
         raise Failure(403, "PERMISSION_DENIED", "This server is for 127.0.0.1 and localhost.")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lakeward.standins.local_workspace import ROUTES as LOCAL
-from lakeward.standins.local_workspace import Route, Table
+from lakeward.standins.local_workspace import Handler, Route, Table
 from lakeward.workspace import catalog, jobs, permissions, pipelines, runs, statements, tokens, various
 
 __all__ = ["CLIENTS", "OPEN", "ROUTES", "TABLE"]
@@ -21,8 +21,8 @@ _RUNS = "jobs/runs"
 _UC = "/api/2.1/unity-catalog"
 
 
-def _jobs(method: str, path: str, handler: object) -> list[Route]:
-    return [Route(method, f"/api/{version}/{path}", handler) for version in _VERSIONS]  # type: ignore[arg-type]
+def _jobs(method: str, path: str, handler: Handler, *, quick: bool = False) -> list[Route]:
+    return [Route(method, f"/api/{version}/{path}", handler, quick=quick) for version in _VERSIONS]
 
 
 OWN: tuple[Route, ...] = (
@@ -40,7 +40,7 @@ OWN: tuple[Route, ...] = (
     *_jobs("POST", "jobs/delete", jobs.delete),
     *_jobs("POST", "jobs/run-now", runs.run_now),
     *_jobs("POST", f"{_RUNS}/submit", runs.submit),
-    *_jobs("GET", f"{_RUNS}/get", runs.get),
+    *_jobs("GET", f"{_RUNS}/get", runs.get, quick=True),
     *_jobs("GET", f"{_RUNS}/list", runs.list_runs),
     *_jobs("GET", f"{_RUNS}/get-output", runs.get_output),
     *_jobs("POST", f"{_RUNS}/cancel", runs.cancel),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from lakeward.standins.local_workspace.adapter import HOST, adapter
 from lakeward.standins.local_workspace.call import Answer, Call, Failure, missing
-from lakeward.standins.local_workspace.routes import ROUTES, Route, Table, answered, respond
+from lakeward.standins.local_workspace.routes import ROUTES, Handler, Route, Table, answered, respond
 from lakeward.standins.local_workspace.users import groups_of
 from lakeward.standins.local_workspace.workspace_files import CONNECTION
 
@@ -20,6 +20,7 @@ __all__ = [
     "Answer",
     "Call",
     "Failure",
+    "Handler",
     "Route",
     "Table",
     "adapter",

@@ -12,7 +12,7 @@ from lakeward.errors import ConfigurationError
 from lakeward.standins.local_workspace import dbfs, files, secrets, users, volumes, workspace_files
 from lakeward.standins.local_workspace.call import Call, Failure
 
-__all__ = ["ROUTES", "Route", "Table", "answered", "respond"]
+__all__ = ["ROUTES", "Handler", "Route", "Table", "answered", "respond"]
 
 Handler = Callable[[Any], Any]
 
@@ -21,13 +21,15 @@ Handler = Callable[[Any], Any]
 class Route:
     """A request that is answered: a path that ends in `/*` leads to everything below it, `{}` is one name.
 
-    `upload` says that the body is the content of a file, of any size.
+    `upload` says that the body is the content of a file, of any size, `quick` that the answer takes no longer
+    than handing it to another thread would.
     """
 
     method: str
     path: str
     handler: Handler
     upload: bool = False
+    quick: bool = False
 
 
 ROUTES: tuple[Route, ...] = (

@@ -1,0 +1,188 @@
+"""The local workspace's server against a bare one of the same make."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+from benchmarks.registry import Sides, case
+
+CLIENTS = 50
+TURNS = 20
+
+# What is answered is one run of one task, as clients poll for it.
+PEER = """
+import sys, uvicorn
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
+answer = sys.stdin.buffer.read()
+async def get(request):
+    return Response(answer, media_type="application/json")
+uvicorn.run(Starlette(routes=[Route("/{path:path}", get)]), port=int(sys.argv[1]), log_level="critical")
+"""
+
+
+@case("workspace.runs_get", goal=3.0)
+@contextmanager
+def runs_get(folder: Path) -> Iterator[Sides]:
+    """50 clients that ask for a run 20 times each; the figures are of such that poll four times a second."""
+    with served(folder) as (process, host, token), bare(answer_of(host, token)) as peer:
+        run = run_once(host, token, folder)
+        path = f"/api/2.2/jobs/runs/get?run_id={run}"
+
+        def check(latencies: list[float]) -> None:
+            assert len(latencies) == CLIENTS * TURNS
+
+        def figures() -> dict[str, float]:
+            ours, theirs = (asyncio.run(clients(each, token, path, pause=0.25)) for each in (host, peer))
+            return {
+                "p50_ms": percentile(ours, 50),
+                "p99_ms": percentile(ours, 99),
+                "peer_p99_ms": percentile(theirs, 99),
+                "memory_mb": resident(process.pid),
+                "first_line_seconds": first_line(host, token, folder),
+            }
+
+        yield Sides(
+            lambda: asyncio.run(clients(host, token, path)),
+            lambda: asyncio.run(clients(peer, token, path)),
+            check=check,
+            figures=figures,
+        )
+
+
+def percentile(seconds: list[float], rank: int) -> float:
+    """In milliseconds."""
+    return sorted(seconds)[len(seconds) * rank // 100] * 1000
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """The server in a process of its own: process, host, token."""
+    environ = {name: value for name, value in os.environ.items() if name != "LAKEWARD_HOME"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lakeward", "workspace", "--json"],
+        cwd=folder,
+        env=environ,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        yield process, told["host"], json.loads(Path(told["connection"]).read_text())["token"]
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+@contextmanager
+def bare(answer: bytes) -> Iterator[str]:
+    """A server that says the same to everybody."""
+    import socket
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen([sys.executable, "-c", PEER, str(port)], stdin=subprocess.PIPE)
+    try:
+        assert process.stdin is not None
+        process.stdin.write(answer)
+        process.stdin.close()
+        until_open(port)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def until_open(port: int) -> None:
+    import socket
+
+    for _ in range(200):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise TimeoutError(f"nothing listens on {port}")
+
+
+def ask(host: str, token: str, path: str, body: Any = None) -> Any:
+    """One request; with a body a POST."""
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Authorization": f"Bearer {token}"}
+    request = Request(host + path, data, headers)  # noqa: S310  # a host of our own
+    with urlopen(request, timeout=30) as answer:  # noqa: S310  # as above
+        return json.load(answer)
+
+
+def run_once(host: str, token: str, folder: Path) -> int:
+    """The id of a run of one plain Python task that has ended."""
+    file = folder / ".lakeward" / "local" / "workspace" / "task.py"
+    file.write_text("import time\nprint(time.time())\n")
+    task = {"task_key": "only", "spark_python_task": {"python_file": "/Workspace/task.py"}}
+    submitted = ask(host, token, "/api/2.2/jobs/runs/submit", {"tasks": [task]})
+    run = int(submitted["run_id"])
+    while "result_state" not in ask(host, token, f"/api/2.2/jobs/runs/get?run_id={run}")["state"]:
+        time.sleep(0.05)
+    return run
+
+
+def answer_of(host: str, token: str) -> bytes:
+    """An answer of about the size of a run's."""
+    me = ask(host, token, "/api/2.0/preview/scim/v2/Me")
+    return json.dumps({**me, "padding": "x" * 1000}).encode()
+
+
+def first_line(host: str, token: str, folder: Path) -> float:
+    """Seconds from run-now to the first line of the user's code; the best of three."""
+    taken = []
+    for _ in range(3):
+        began = time.time()
+        run = run_once(host, token, folder)
+        output = ask(host, token, f"/api/2.2/jobs/runs/get-output?run_id={run}")
+        taken.append(float(output["logs"]) - began)
+    return min(taken)
+
+
+def resident(pid: int) -> float:
+    """Megabytes of memory that the process has; 0 where the system does not say."""
+    status = Path(f"/proc/{pid}/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")), 0.0)
+
+
+async def clients(host: str, token: str, path: str, *, pause: float = 0.0) -> list[float]:
+    """Seconds of every request of all clients, each with a connection of its own."""
+    port = int(host.rpartition(":")[2])
+    every = await asyncio.gather(*(client(port, token, path, pause, n / CLIENTS) for n in range(CLIENTS)))
+    return [seconds for each in every for seconds in each]
+
+
+async def client(port: int, token: str, path: str, pause: float, phase: float) -> list[float]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+    taken = []
+    # Clients are not in step with each other.
+    await asyncio.sleep(pause * phase)
+    for _ in range(TURNS):
+        began = time.perf_counter()
+        writer.write(request)
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200"), head
+        lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+        await reader.readexactly(int(lengths[0].split(b":")[1]))
+        taken.append(time.perf_counter() - began)
+        await asyncio.sleep(pause)
+    writer.close()
+    return taken
