@@ -14,7 +14,7 @@ from lakeward.autoloader.readers.json_lines import JsonText
 from lakeward.autoloader.readers.layout import Layout
 from lakeward.autoloader.readers.malformed import Malformed
 from lakeward.autoloader.readers.xml_records import Broken, XmlText
-from lakeward.autoloader.readers.xml_values import XmlRules, as_plain
+from lakeward.autoloader.readers.xml_rules import XmlRules, as_plain
 
 if TYPE_CHECKING:
     from lakeward.autoloader.discovery import FileStatus

@@ -14,7 +14,8 @@ from lakeward.autoloader.readers.files import Contents
 from lakeward.autoloader.readers.layout import Layout
 from lakeward.autoloader.readers.malformed import Malformed
 from lakeward.autoloader.readers.xml_records import Broken, Element, XmlText
-from lakeward.autoloader.readers.xml_values import Taker, XmlRules
+from lakeward.autoloader.readers.xml_rules import XmlRules
+from lakeward.autoloader.readers.xml_values import Taker
 
 if TYPE_CHECKING:
     from lakeward.autoloader.discovery import FileStatus

@@ -22,7 +22,7 @@ from pyspark.sql.types import (
 from lakeward.autoloader.options import Options
 from lakeward.autoloader.readers.convert import Formats
 from lakeward.autoloader.readers.xml_records import Broken, Item, XmlText
-from lakeward.autoloader.readers.xml_values import XmlRules
+from lakeward.autoloader.readers.xml_rules import XmlRules
 from lakeward.autoloader.schema.infer_csv import type_of
 from lakeward.autoloader.schema.infer_json import decimal_type
 from lakeward.autoloader.schema.merge import canonical, inferred, same_name
