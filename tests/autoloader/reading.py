@@ -49,6 +49,7 @@ def plan_of(
         given_schema=not inferred,
         infer_types=parsed.infer_types,
         case_sensitive=parsed.flag("readerCaseSensitive"),
+        time_zone=parsed.text("timeZone") or "UTC",
         options=dict(parsed.given),
     )
 

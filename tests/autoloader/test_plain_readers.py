@@ -107,6 +107,7 @@ def variants(path: Path, text: str, **options: object) -> list[object]:
 def test_whole_records_of_json_as_one_variant(tmp_path: Path) -> None:
     text = '{"a":1,"b":{"c":[1.5,"x",null]}}\n[1]\n{"a":\n'
     assert variants(tmp_path / "a.json", text) == [{"a": 1, "b": {"c": [1.5, "x", None]}}, [1], None]
+    assert variants(tmp_path / "large.json", '{"a":"' + "x" * (17 << 20) + '"}\n') == [None]
     document = '{\n"a": 1\n}\n'
     assert variants(tmp_path / "b.json", document, multiLine=True) == [{"a": 1}]
     assert variants(tmp_path / "a.json", text, mode="DROPMALFORMED")[1:] == [[1]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -100,6 +100,24 @@ def test_avro_times_keep_their_zone_or_its_absence(tmp_path: Path) -> None:
     assert (row["z"].timestamp(), row["p"].microsecond, row["c"]) == (1.5, 2, 3)
 
 
+def test_avro_values_inside_of_others_are_converted_too(tmp_path: Path) -> None:
+    mark = {"type": "string", "logicalType": "uuid"}
+    node = {"type": "record", "name": "S", "fields": [{"name": "u", "type": ["null", mark]}]}
+    one = uuid.UUID(int=1)
+    record = {"r": {"u": one}, "l": [one], "m": {"k": one}, "n": {"u": None}}
+    types = {
+        "r": node,
+        "l": {"type": "array", "items": mark},
+        "m": {"type": "map", "values": mark},
+        "n": "n.S",
+    }
+    path = avro(tmp_path / "a.avro", [record], **types)
+    schema = infer_files([FileStatus("k", str(path), 1, 1)], Options.of({"cloudFiles.format": "avro"}))
+    assert rows_of([path], schema, cf_format="avro") == [
+        {"r": {"u": str(one)}, "l": [str(one)], "m": [("k", str(one))], "n": {"u": None}}
+    ]
+
+
 def test_an_avro_type_that_contains_itself_is_told(tmp_path: Path) -> None:
     node = {"type": "record", "name": "N", "fields": [{"name": "next", "type": ["null", "n.N"]}]}
     path = avro(tmp_path / "a.avro", [{"r": {"next": None}}], r=node)
@@ -155,6 +173,20 @@ def test_orc_is_read_by_name_with_a_schema_and_never_inferred(tmp_path: Path) ->
     assert rows == [{"a": 1, "b": "x", "c": None}, {"a": 2, "b": None, "c": None}]
     with pytest.raises(CloudFilesError, match="CF_UNSUPPORTED_FORMAT_FOR_SCHEMA_INFERENCE"):
         inferred([path], cf_format="orc")
+
+
+def test_clocks_of_orc_are_those_of_the_session(tmp_path: Path) -> None:
+    path = tmp_path / "a.orc"
+    clock = pa.array([datetime(2024, 7, 1, 12)], pa.timestamp("us"))  # noqa: DTZ001  # it has none
+    number = pa.field("n", pa.int64(), metadata={"spark.sql.catalyst.type": "timestamp_ntz"})
+    schema = pa.schema([pa.field("t", clock.type), pa.field("p", clock.type), number])
+    orc.write_table(pa.table([clock, clock, clock.cast(pa.int64())], schema=schema), path)
+    columns = schema_of(t="timestamp", p="timestamp_ntz", n="timestamp_ntz")
+    row = rows_of([path], columns, cf_format="orc", timeZone="Europe/Berlin")[0]
+    assert (row["t"].isoformat(), row["p"], row["n"]) == (
+        "2024-07-01T10:00:00+00:00",
+        *[datetime(2024, 7, 1, 12)] * 2,  # noqa: DTZ001  # as above
+    )
 
 
 @pytest.mark.parametrize("cf_format", ["avro", "orc", "parquet"])

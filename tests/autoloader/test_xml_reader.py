@@ -117,6 +117,19 @@ def test_what_has_no_place_is_rescued(tmp_path: Path, body: str, value: Any, res
     assert (json.loads(row["_r"])["a"] if row["_r"] else None) == rescued
 
 
+@pytest.mark.rule("4.2")
+def test_several_elements_of_which_one_does_not_fit_are_rescued_together(tmp_path: Path) -> None:
+    schema = StructType().add("a", ArrayType(schema_of(x="integer")["x"].dataType))
+    path = written(tmp_path, "<row><a>1</a><a>x</a></row><row><a>1</a></row>")
+    rows = rows_of([path], schema, rescued="_r", **XML)
+    assert [row["a"] for row in rows] == [None, [1]]
+    assert json.loads(rows[0]["_r"])["a"] == ["1", "x"]
+    corrupt = rows_of(
+        [path], StructType([*schema.fields, *schema_of(_corrupt_record="string").fields]), **XML
+    )
+    assert [row["_corrupt_record"] is None for row in corrupt] == [False, True]
+
+
 BROKEN = "<row><a>1</a></row><row><a>2</b></row><row><a>3</a></row><row><a>4</a>"
 
 
