@@ -118,6 +118,30 @@ def test_avro_values_inside_of_others_are_converted_too(tmp_path: Path) -> None:
     ]
 
 
+def test_what_event_hubs_capture_writes(tmp_path: Path) -> None:
+    """Its own schema, read whole, and for its body alone with the rest rescued, as notebooks do."""
+    anything = {"type": "map", "values": ["long", "double", "string", "bytes"]}
+    record = {
+        "SequenceNumber": 7,
+        "Offset": "4294967296",
+        "EnqueuedTimeUtc": "1/15/2024 10:00:00 AM",
+        "SystemProperties": {"x-opt-enqueued-time": 1705312800000, "x-opt-key": "k"},
+        "Properties": {"ratio": 0.5, "raw": b"x"},
+        "Body": b'{"id": 1}',
+    }
+    types = {"SequenceNumber": "long", "Offset": "string", "EnqueuedTimeUtc": "string"}
+    path = avro(tmp_path / "0.avro", [record], "deflate", **types, SystemProperties=anything,
+                Properties=anything, Body=["bytes", "null"])  # fmt: skip
+    schema = infer_files([FileStatus("k", str(path), 1, 1)], Options.of({"cloudFiles.format": "avro"}))
+    assert schema["Properties"].dataType.simpleString() == (
+        "map<string,struct<member0:bigint,member1:double,member2:string,member3:binary>>"
+    )
+    row = rows_of([path], schema, cf_format="avro")[0]
+    assert (row["Body"], dict(row["SystemProperties"])["x-opt-key"]["member2"]) == (b'{"id": 1}', "k")
+    body = rows_of([path], schema_of(Body="binary"), rescued="_rescue", cf_format="avro")[0]
+    assert json.loads(body["_rescue"])["Properties"]["ratio"] == {"member1": 0.5}
+
+
 def test_an_avro_type_that_contains_itself_is_told(tmp_path: Path) -> None:
     node = {"type": "record", "name": "N", "fields": [{"name": "next", "type": ["null", "n.N"]}]}
     path = avro(tmp_path / "a.avro", [{"r": {"next": None}}], r=node)

@@ -66,6 +66,7 @@ def test_everything_is_a_string_by_default_and_nested_elements_are_their_text(tm
     [
         ({}, {"_id": "1", "a": "x", "n:b": "2"}),
         ({"attributePrefix": "@"}, {"@id": "1", "a": "x", "n:b": "2"}),
+        ({"attributePrefix": ""}, {"id": "1", "a": "x", "n:b": "2"}),
         ({"excludeAttribute": True}, {"a": "x", "n:b": "2"}),
         ({"ignoreNamespace": True}, {"_id": "1", "a": "x", "b": "2"}),
         ({"ignoreSurroundingSpaces": False}, {"_id": "1", "a": " x ", "n:b": "2"}),
