@@ -62,7 +62,7 @@ columnNameOfCorruptRecord _corrupt_record supported | multiLine false supported
 dateFormat - supported        | timestampFormat - supported       | timeZone - supported
 locale en-US accepted         | encoding UTF-8 supported          | charset - supported
 lineSep - supported           | singleVariantColumn - supported   | rowTag - supported
-attributePrefix _ supported   | valueTag _VALUE supported         | rowValidationXSDPath - refused
+attributePrefix _ supported   | valueTag _VALUE supported         | rowValidationXSDPath - supported
 samplingRatio 1.0 accepted    | excludeAttribute false supported  | ignoreNamespace false supported
 datetimeRebaseMode - accepted | int96RebaseMode - accepted        | avroSchema - supported
 wholeText false supported
@@ -143,7 +143,6 @@ def test_two_prefixed_keys_of_the_platforms_own_repositories_are_known() -> None
         ({"cf_format": "xml"}, "XML_ROW_TAG_MISSING"),
         ({"cf_format": "text", "cf_schemaEvolutionMode": "rescue"}, "CF_UNSUPPORTED_SCHEMA_EVOLUTION_MODE"),
         ({"cf_format": "binaryFile", "cf_schemaEvolutionMode": "none"}, None),
-        ({"cf_format": "xml", "rowTag": "r", "rowValidationXSDPath": "/x.xsd"}, "CF_UNSUPPORTED_OPTION"),
         ({"cf_format": "excel"}, "CF_INVALID_OPTION_VALUE"),
         ({"cf_cleanSource": "DELETE"}, "CF_UNSUPPORTED_OPTION"),
         ({"cf_cleanSource": "off"}, None),

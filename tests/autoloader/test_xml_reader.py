@@ -131,6 +131,33 @@ def test_several_elements_of_which_one_does_not_fit_are_rescued_together(tmp_pat
     assert [row["_corrupt_record"] is None for row in corrupt] == [False, True]
 
 
+XSD = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
+  <xs:element name="row"><xs:complexType><xs:sequence>
+    <xs:element name="a" type="xs:integer"/>
+  </xs:sequence></xs:complexType></xs:element>
+</xs:schema>"""
+
+
+@pytest.mark.rule("1.5", "4.5.2")
+def test_records_that_an_xsd_forbids_are_malformed(tmp_path: Path) -> None:
+    xsd = tmp_path / "row.xsd"
+    xsd.write_text(XSD)
+    path = written(tmp_path, "<row><a>1</a></row><row><a>x</a></row><row><a>1</a><n:b/></row><row><b/></row>")
+    schema = schema_of(a="string", corrupted="string")
+    options = {"rowValidationXSDPath": xsd, "columnNameOfCorruptRecord": "corrupted", **XML}
+    rows = rows_of([path], schema, rescued="_r", **options)
+    assert [(row["a"], row["corrupted"]) for row in rows] == [
+        ("1", None),
+        (None, "<row><a>x</a></row>"),
+        (None, "<row><a>1</a><n:b/></row>"),
+        (None, "<row><b/></row>"),
+    ]
+    with pytest.raises(CloudFilesError, match=r"MALFORMED_RECORD_IN_PARSING.*the XSD forbids it"):
+        rows_of([path], schema, mode="FAILFAST", **options)
+    with pytest.raises(CloudFilesError, match=r"CF_INVALID_OPTION_VALUE.*none\.xsd"):
+        rows_of([path], schema, **{**options, "rowValidationXSDPath": tmp_path / "none.xsd"})
+
+
 BROKEN = "<row><a>1</a></row><row><a>2</b></row><row><a>3</a></row><row><a>4</a>"
 
 

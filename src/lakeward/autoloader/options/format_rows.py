@@ -87,9 +87,7 @@ _XML_ROWS = (
     Option("excludeAttribute", "bool", "false", formats=_XML),
     Option("ignoreNamespace", "bool", "false", formats=_XML),
     Option("ignoreSurroundingSpaces", "bool", "true", formats=_XML),
-    Option(
-        "rowValidationXSDPath", "path", None, "refused", "not possible here: no XSD validation", formats=_XML
-    ),
+    Option("rowValidationXSDPath", "path", note="records that it forbids are malformed", formats=_XML),
 )
 
 FORMAT_ROWS = (

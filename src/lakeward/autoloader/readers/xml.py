@@ -16,6 +16,7 @@ from lakeward.autoloader.readers.malformed import Malformed
 from lakeward.autoloader.readers.xml_records import Broken, Element, XmlText
 from lakeward.autoloader.readers.xml_rules import XmlRules
 from lakeward.autoloader.readers.xml_values import Taker
+from lakeward.autoloader.readers.xsd import Xsd
 
 if TYPE_CHECKING:
     from lakeward.autoloader.discovery import FileStatus
@@ -32,6 +33,7 @@ class XmlReader:
         self._layout = layout
         self._contents = contents
         self._text = XmlText.of(layout.options)
+        self._xsd = Xsd.of(layout.plan)
         self._rules = XmlRules.of(layout.options)
         self._policy = Malformed.of(layout)
         formats = Formats.of(layout.options, layout.plan.time_zone)
@@ -52,6 +54,8 @@ class XmlReader:
             if data is None:
                 continue
             records = self._text.records(data)
+            if self._xsd is not None:
+                records = [self._xsd.checked(record) for record in records]
             for first in range(0, len(records), ROWS):
                 part = records[first : first + ROWS]
                 for record in part:
