@@ -37,9 +37,10 @@ def _asks_for_what_is_declared(request: pytest.FixtureRequest) -> Iterator[None]
         for line in served.requests()
         if line.get("route") and line["status"] == 200 and _AGENTS[client] in line["agent"]
     }
-    assert asked == declared().get(client, set()), (
-        f"write these to tests/workspace/asked.json: {sorted(asked)}"
-    )
+    told = declared().get(client, set())
+    hint = f"write these to tests/workspace/asked.json: {sorted(asked)}"
+    # Without the long proofs, or with nothing but them, a suite asks for less.
+    assert asked <= told if options.markexpr else asked == told, hint
 
 
 @pytest.fixture

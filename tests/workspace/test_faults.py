@@ -133,6 +133,7 @@ def test_a_job_that_cannot_run_says_what_is_wrong_with_it(server: Server) -> Non
     assert "nowhere.py" in run["state"]["state_message"]
 
 
+@pytest.mark.slow
 def test_fifty_clients_at_once_are_all_answered(server: Server) -> None:
     run_id = server.run_now(server.job(only="pass"))
     server.ended(run_id)

@@ -231,6 +231,7 @@ def test_answers_say_which_workspace_they_are_from(server: Server) -> None:
     assert json.loads(answer.content)["userName"] == USER
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
 def test_older_versions_of_the_jobs_api_lead_to_the_same_jobs(server: Server, version: str) -> None:
     jobs = f"/api/{version}/jobs"

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from lakeward.standins.local_workspace import ROUTES as LOCAL
 from lakeward.standins.local_workspace import Handler, Route, Table
-from lakeward.workspace import catalog, jobs, permissions, pipelines, runs, statements, tokens, various
+from lakeward.workspace import (
+    catalog,
+    jobs,
+    permissions,
+    pipelines,
+    run_starting,
+    runs,
+    statements,
+    tokens,
+    various,
+)
 
 __all__ = ["CLIENTS", "OPEN", "ROUTES", "TABLE"]
 
@@ -38,14 +48,14 @@ OWN: tuple[Route, ...] = (
     *_jobs("POST", "jobs/update", jobs.update),
     *_jobs("POST", "jobs/reset", jobs.reset),
     *_jobs("POST", "jobs/delete", jobs.delete),
-    *_jobs("POST", "jobs/run-now", runs.run_now),
-    *_jobs("POST", f"{_RUNS}/submit", runs.submit),
+    *_jobs("POST", "jobs/run-now", run_starting.run_now),
+    *_jobs("POST", f"{_RUNS}/submit", run_starting.submit),
     *_jobs("GET", f"{_RUNS}/get", runs.get, quick=True),
     *_jobs("GET", f"{_RUNS}/list", runs.list_runs),
     *_jobs("GET", f"{_RUNS}/get-output", runs.get_output),
     *_jobs("POST", f"{_RUNS}/cancel", runs.cancel),
     *_jobs("POST", f"{_RUNS}/cancel-all", runs.cancel_all),
-    *_jobs("POST", f"{_RUNS}/repair", runs.repair),
+    *_jobs("POST", f"{_RUNS}/repair", run_starting.repair),
     *_jobs("POST", f"{_RUNS}/delete", runs.delete),
     Route("GET", "/api/2.0/lakeward/logs", runs.log),
     Route("GET", "/api/2.0/lakeward/graph/{}", pipelines.graph),

@@ -1,16 +1,18 @@
-"""How runs and their output are shown."""
+"""Runs are found by their ids, and shown with their output."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from lakeward.standins.local_workspace import Failure
 from lakeward.workspace.call import ServerCall
 from lakeward.workspace.log import read_log
+from lakeward.workspace.permissions import require
 from lakeward.workspace.run_states import is_active
 from lakeward.workspace.store import Document
 
-__all__ = ["output_of", "view"]
+__all__ = ["output_of", "run_of", "view"]
 
 # The fields of a task's settings that runs repeat.
 _SETTINGS = (
@@ -19,6 +21,19 @@ _SETTINGS = (
     *("run_if", "libraries", "timeout_seconds", "disabled"),
 )
 _CODES = {"SUCCESS": "SUCCESS", "CANCELED": "USER_CANCELED", "TIMEDOUT": "RUN_EXECUTION_ERROR"}
+
+
+def run_of(call: ServerCall, run_id: str) -> Document:
+    """A run by its id or by that of one of its tasks."""
+    run = call.store.get("run", run_id) if run_id.isdecimal() else None
+    if run is None and run_id.isdecimal():
+        task = call.store.get("task_run", run_id)
+        run = call.store.get("run", task["run_id"]) if task else None
+    if run is None:
+        raise Failure(400, "INVALID_PARAMETER_VALUE", f"Run {run_id} does not exist.")
+    if run["job_id"] and call.store.get("job", run["job_id"]) is not None:
+        require(call, "jobs", str(run["job_id"]), "CAN_VIEW")
+    return run
 
 
 def view(call: ServerCall, run: Document, *, tasks: bool = True, history: bool = False) -> Document:

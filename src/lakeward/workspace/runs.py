@@ -1,77 +1,28 @@
-"""Runs of jobs: started at once, carried out in the background.
+"""Runs of jobs as they stand: looked at, listed, canceled, forgotten; their output and logs.
 
-Source: https://docs.databricks.com/api/workspace/jobs/runnow and its siblings.
+Source: https://docs.databricks.com/api/workspace/jobs/getrun and its siblings.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
 from typing import Any
 
 from lakeward.standins.local_workspace import Failure
 from lakeward.workspace import run_states
-from lakeward.workspace.call import Office, ServerCall, now, page
-from lakeward.workspace.jobs import job_of, settings_of
+from lakeward.workspace.call import ServerCall, now, page
+from lakeward.workspace.jobs import job_of
 from lakeward.workspace.log import read_log
-from lakeward.workspace.orders import job_order
 from lakeward.workspace.permissions import require
-from lakeward.workspace.run_views import output_of, view
+from lakeward.workspace.run_views import output_of, run_of, view
 from lakeward.workspace.store import Document
 from lakeward.workspace.worker import Ending
 
-__all__ = [
-    "cancel",
-    "cancel_all",
-    "delete",
-    "get",
-    "get_output",
-    "list_runs",
-    "log",
-    "repair",
-    "run_now",
-    "submit",
-]
-
-_starting = threading.Lock()
-_PARAMETERS = ("python_params", "jar_params", "notebook_params", "python_named_params", "sql_params")
-
-
-def run_now(call: ServerCall) -> Any:
-    """Start a run of a job; it waits or is skipped where as many run as may."""
-    job = job_of(call, call.given("job_id"))
-    job_id, settings = job["job_id"], job["settings"]
-    require(call, "jobs", str(job_id), "CAN_MANAGE_RUN")
-    parameters = _parameters(settings, call.body)
-    only = call.body.get("only") or []
-    known = {task["task_key"] for task in settings.get("tasks") or ()}
-    unknown = [key for key in only if key not in known]
-    if unknown:
-        raise Failure(400, "INVALID_PARAMETER_VALUE", f"The job has no task '{unknown[0]}'.")
-    return _started(
-        call,
-        _with_overrides(settings, call.body),
-        job_id=job_id,
-        run_type="JOB_RUN",
-        job_parameters=parameters,
-        only=only,
-        flags=_flags(call.body.get("pipeline_params") or {}),
-        trigger="ONE_TIME",
-    )
-
-
-def submit(call: ServerCall) -> Any:
-    """Start a run of tasks that belong to no job."""
-    body = {**call.body, "name": call.body.get("run_name") or "Untitled"}
-    settings = settings_of(body)
-    if not settings.get("tasks"):
-        raise Failure(400, "INVALID_PARAMETER_VALUE", "There is no task to run.")
-    return _started(call, settings, job_id=0, run_type="SUBMIT_RUN", trigger="ONE_TIME")
+__all__ = ["cancel", "cancel_all", "delete", "get", "get_output", "list_runs", "log"]
 
 
 def get(call: ServerCall) -> Any:
     """A run, or the run of one task, as it stands."""
-    return view(call, _run(call, call.given("run_id")), history=call.flag("include_history"))
+    return view(call, run_of(call, call.given("run_id")), history=call.flag("include_history"))
 
 
 def list_runs(call: ServerCall) -> Any:
@@ -94,7 +45,7 @@ def list_runs(call: ServerCall) -> Any:
 
 def cancel(call: ServerCall) -> None:
     """Ask a run to stop; one that has ended stays as it is."""
-    run = _run(call, call.given("run_id"))
+    run = run_of(call, call.given("run_id"))
     if run["job_id"]:
         require(call, "jobs", str(run["job_id"]), "CAN_MANAGE_RUN")
     _cancel(call, run)
@@ -109,46 +60,10 @@ def cancel_all(call: ServerCall) -> None:
         _cancel(call, run)
 
 
-def repair(call: ServerCall) -> Any:
-    """Run some tasks of a run that has ended once more, with those that depend on them if asked to."""
-    run = _run(call, call.given("run_id"))
-    if run_states.is_active(run):
-        raise Failure(400, "INVALID_STATE", "A run that goes on cannot be repaired.")
-    keys = {str(key) for key in call.body.get("rerun_tasks") or ()}
-    known = {task["task_key"] for task in run["tasks"]}
-    if keys - known:
-        raise Failure(400, "INVALID_PARAMETER_VALUE", f"The run has no task '{min(keys - known)}'.")
-    if call.flag("rerun_all_failed_tasks"):
-        done = ("SUCCESS", "EXCLUDED", "DISABLED")
-        keys |= {task["task_key"] for task in run["tasks"] if task["state"].get("result_state") not in done}
-    if call.flag("rerun_dependent_tasks"):
-        while more := {
-            task["task_key"]
-            for task in run["tasks"]
-            if task["task_key"] not in keys and any(edge["task_key"] in keys for edge in task["depends_on"])
-        }:
-            keys |= more
-    if not keys:
-        raise Failure(400, "INVALID_PARAMETER_VALUE", "No task is to be repaired.")
-    repair_id = call.store.number()
-    given = {str(name): str(value) for name, value in (call.body.get("job_parameters") or {}).items()}
-
-    def edit(body: Document) -> None:
-        run_states.repair(body, keys, numbers=call.store.number, repair_id=repair_id, at=now())
-        for parameter in body.get("job_parameters") or ():
-            parameter["value"] = given.get(parameter["name"], parameter["value"])
-
-    changed = call.store.change("run", run["run_id"], edit, active=True)
-    assert changed is not None
-    _note_tasks(call.office, changed)
-    launch(call, changed)
-    return {"repair_id": repair_id}
-
-
 def get_output(call: ServerCall) -> Any:
     """What a task gave back and printed, also while it runs."""
     run_id = call.given("run_id")
-    run = _run(call, run_id)
+    run = run_of(call, run_id)
     task = next((each for each in run["tasks"] if str(each["run_id"]) == run_id), None)
     if task is None and len(run["tasks"]) != 1:
         raise Failure(
@@ -164,7 +79,7 @@ def get_output(call: ServerCall) -> Any:
 def log(call: ServerCall) -> Any:
     """The log of a task from a byte on, for who follows it."""
     run_id = call.given("run_id")
-    run = _run(call, run_id)
+    run = run_of(call, run_id)
     task = next((each for each in run["tasks"] if str(each["run_id"]) == run_id), None)
     folder = call.office.runner.folder_of(run["run_id"])
     if task is not None:
@@ -177,109 +92,11 @@ def log(call: ServerCall) -> Any:
 
 def delete(call: ServerCall) -> None:
     """Forget a run that has ended."""
-    run = _run(call, call.given("run_id"))
+    run = run_of(call, call.given("run_id"))
     if run_states.is_active(run):
         raise Failure(400, "INVALID_STATE", f"Run {run['run_id']} is active.")
     call.store.delete("run", run["run_id"])
     call.store.delete_children("task_run", run["run_id"])
-
-
-def launch(call: ServerCall, run: Document) -> None:
-    """Let a run begin that is known as active."""
-    office, run_id = call.office, run["run_id"]
-    attempt = len(run.get("repair_history") or [1]) - 1
-    settings = call.environment.settings()
-
-    def hear(event: Mapping[str, Any]) -> None:
-        if "task" in event:
-            office.store.change(
-                "run",
-                run_id,
-                lambda body: run_states.task_changed(body, event["task"], event["state"], now()),
-            )
-
-    def ended(ending: Ending) -> None:
-        office.store.change("run", run_id, lambda body: run_states.finish(body, ending, now()), active=False)
-        _start_queued(call, run["job_id"])
-
-    office.runner.start(
-        run_id,
-        job_order(office.store, settings, run),
-        began=lambda: void(office.store.change("run", run_id, lambda body: run_states.begin(body, now()))),
-        hear=hear,
-        ended=ended,
-        timeout=run["settings"].get("timeout_seconds") or None,
-        folder=office.runner.folder_of(run_id) / str(attempt),
-    )
-
-
-def void(_: object) -> None:
-    """For a callback whose value nobody wants."""
-
-
-def _started(call: ServerCall, settings: Document, *, job_id: int, **facts: Any) -> dict[str, Any]:
-    token = call.body.get("idempotency_token")
-    with _starting:
-        known = call.store.get("idempotency", token) if token else None
-        if known is not None:
-            return dict(known)
-        run_id = call.store.number()
-        run = run_states.new_run(
-            run_id,
-            settings,
-            numbers=call.store.number,
-            at=now(),
-            job_id=job_id,
-            creator_user_name=call.asker,
-            **facts,
-        )
-        going = len(call.store.find("run", parent=job_id, active=True)) if job_id else 0
-        full = bool(job_id) and going >= int(settings.get("max_concurrent_runs") or 1)
-        queue = (settings.get("queue") or {}).get("enabled", False)
-        if full:
-            run_states_full(run, queue=queue)
-        call.store.put("run", run_id, run, parent=job_id, active=not full or queue)
-        _note_tasks(call.office, run)
-        answer = {"run_id": run_id, "number_in_job": run_id}
-        if token:
-            call.store.put("idempotency", token, answer)
-    if not full:
-        launch(call, run)
-    return answer
-
-
-def run_states_full(run: Document, *, queue: bool) -> None:
-    """As many runs go on as may: this one waits, or is skipped."""
-    message = "The maximum number of concurrent runs has been reached."
-    if queue:
-        run["state"] = {"life_cycle_state": "QUEUED", "state_message": message}
-        return
-    for each in (run, *run["tasks"]):
-        each["state"] = {
-            "life_cycle_state": "SKIPPED",
-            "result_state": "MAXIMUM_CONCURRENT_RUNS_REACHED",
-            "state_message": message,
-        }
-        each["end_time"] = run["start_time"]
-
-
-def _start_queued(call: ServerCall, job_id: int) -> None:
-    if not job_id:
-        return
-    with _starting:
-        active = call.store.find("run", parent=job_id, active=True)
-        queued = [run for run in active if run["state"]["life_cycle_state"] == "QUEUED"]
-        if not queued or len(active) - len(queued) >= int(
-            queued[0]["settings"].get("max_concurrent_runs") or 1
-        ):
-            return
-        run = queued[0]
-        call.store.change(
-            "run",
-            run["run_id"],
-            lambda body: body.update(state={"life_cycle_state": "PENDING", "state_message": ""}),
-        )
-    launch(call, run)
 
 
 def _cancel(call: ServerCall, run: Document) -> None:
@@ -295,67 +112,3 @@ def _cancel(call: ServerCall, run: Document) -> None:
     queued = run["state"]["life_cycle_state"] == "QUEUED"
     call.store.change("run", run["run_id"], edit, active=not queued)
     call.office.runner.cancel(run["run_id"])
-
-
-def _run(call: ServerCall, run_id: str) -> Document:
-    """A run by its id or by that of one of its tasks."""
-    run = call.store.get("run", run_id) if run_id.isdecimal() else None
-    if run is None and run_id.isdecimal():
-        task = call.store.get("task_run", run_id)
-        run = call.store.get("run", task["run_id"]) if task else None
-    if run is None:
-        raise Failure(400, "INVALID_PARAMETER_VALUE", f"Run {run_id} does not exist.")
-    if run["job_id"] and call.store.get("job", run["job_id"]) is not None:
-        require(call, "jobs", str(run["job_id"]), "CAN_VIEW")
-    return run
-
-
-def _note_tasks(office: Office, run: Document) -> None:
-    for task in run["tasks"]:
-        office.store.put("task_run", task["run_id"], {"run_id": run["run_id"]}, parent=run["run_id"])
-
-
-def _parameters(settings: Document, body: Document) -> list[dict[str, str]]:
-    given = {str(name): str(value) for name, value in (body.get("job_parameters") or {}).items()}
-    declared = settings.get("parameters") or []
-    values = [
-        {
-            "name": each["name"],
-            "default": str(each.get("default", "")),
-            "value": given.pop(each["name"], str(each.get("default", ""))),
-        }
-        for each in declared
-    ]
-    if given:
-        raise Failure(400, "INVALID_PARAMETER_VALUE", f"The job has no parameter '{min(given)}'.")
-    return values
-
-
-def _with_overrides(settings: Document, body: Document) -> Document:
-    """The settings with the parameters of the request's old kind in every task that takes them."""
-    given = {name: body[name] for name in _PARAMETERS if body.get(name)}
-    if not given:
-        return settings
-    if settings.get("parameters"):
-        message = f"The job has job parameters, so the run cannot have {min(given)}."
-        raise Failure(400, "INVALID_PARAMETER_VALUE", message)
-    tasks = []
-    for task in settings.get("tasks") or ():
-        changed = dict(task)
-        for kind in ("spark_python_task", "python_wheel_task"):
-            if kind in task and "python_params" in given:
-                changed[kind] = {**task[kind], "parameters": given["python_params"]}
-        if "python_wheel_task" in task and "python_named_params" in given:
-            changed["python_wheel_task"] = {
-                **task["python_wheel_task"],
-                "named_parameters": given["python_named_params"],
-            }
-        if "notebook_task" in task and "notebook_params" in given:
-            merged = {**(task["notebook_task"].get("base_parameters") or {}), **given["notebook_params"]}
-            changed["notebook_task"] = {**task["notebook_task"], "base_parameters": merged}
-        tasks.append(changed)
-    return {**settings, "tasks": tasks}
-
-
-def _flags(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {"full_refresh_all": True} if given.get("full_refresh") else {}
