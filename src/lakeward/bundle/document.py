@@ -22,6 +22,16 @@ lakeward bundle summary -t prod       # what is deployed, where to, and when its
 lakeward init my_lakehouse            # a bundle to begin with
 ```
 
+In a local workspace, which is started for the time of the command if none runs (`lakeward workspace`):
+
+```sh
+lakeward bundle deploy -t dev         # files, wheels and resources; a second time changes nothing
+lakeward bundle run daily -t dev --params source=/some/folder
+lakeward bundle destroy -t dev        # all of it; lifecycle.prevent_destroy is respected
+```
+
+These speak REST to this machine alone; for any other host there is the Databricks CLI.
+
 Errors name file, line and column. Exit code 0: nothing was found that a deployment would refuse; 2: something
 was.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lakeward.cli.deployment import deploy, destroy, run
 from lakeward.cli.options import bundle_options
 
 if TYPE_CHECKING:
@@ -90,3 +91,7 @@ def verdict(bundle: Bundle, told: tuple[Finding, ...]) -> str:
     counts = {word: sum(each.severity == word for each in told) for word in ("error", "warning")}
     said = [f"{number} {word}{'s' * (number != 1)}" for word, number in counts.items() if number]
     return "\n".join([*lines, f"Found {' and '.join(said)}." if said else "Validation OK."])
+
+
+for command in (deploy, run, destroy):
+    bundle.add_command(command)

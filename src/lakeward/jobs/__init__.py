@@ -8,5 +8,16 @@ from lakeward.jobs.model import JobRun, TaskProgress, TaskResult
 from lakeward.jobs.pipelines import run_pipeline, sources
 from lakeward.jobs.run import run
 from lakeward.jobs.tasks import KINDS
+from lakeward.jobs.wheels import built_wheels
 
-__all__ = ["KINDS", "JobRun", "TaskProgress", "TaskResult", "run", "run_pipeline", "sources", "tasks_of"]
+__all__ = [
+    "KINDS",
+    "JobRun",
+    "TaskProgress",
+    "TaskResult",
+    "built_wheels",
+    "run",
+    "run_pipeline",
+    "sources",
+    "tasks_of",
+]

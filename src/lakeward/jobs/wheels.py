@@ -13,7 +13,7 @@ from pathlib import Path
 from lakeward.bundle import Artifact, Bundle, Distribution, artifacts_of, build
 from lakeward.errors import BundleError
 
-__all__ = ["unpacked"]
+__all__ = ["built_wheels", "unpacked"]
 
 # The project's own backend, called in its folder: as `pip wheel --no-build-isolation`, without pip.
 _CALL = (
@@ -28,17 +28,32 @@ def unpacked(bundle: Bundle, folder: Path) -> dict[str, Path]:
     The project's backend builds it where it is installed here, else the artifact's command does. A project
     that names neither is left out: its sources are used. Raises BundleError(ARTIFACT_BUILD_FAILED …).
     """
-    projects = bundle.distributions()
+    names = {artifact.key: project.name for artifact, project in _projects(bundle)}
+    with tempfile.TemporaryDirectory(prefix="lakeward-wheels-") as scratch:
+        wheels = built_wheels(bundle, Path(scratch))
+        return {names[key]: _unpack(wheel, folder / names[key]) for key, wheel in wheels.items()}
+
+
+def built_wheels(bundle: Bundle, scratch: Path) -> dict[str, Path]:
+    """Build the wheels of `bundle`, with `scratch` for those that a backend makes; by the artifact's key."""
     found: dict[str, Path] = {}
-    for artifact in artifacts_of(bundle):
-        project = projects.get(artifact.folder.relative_to(bundle.root).as_posix() or ".")
-        if project is None:
-            continue
-        with tempfile.TemporaryDirectory(prefix="lakeward-wheel-") as scratch:
-            wheel = _built(artifact, project, Path(scratch))
-            if wheel is not None:
-                found[project.name] = _unpack(wheel, folder / project.name)
+    for artifact, project in _projects(bundle):
+        own = scratch / artifact.key
+        own.mkdir()
+        wheel = _built(artifact, project, own)
+        if wheel is not None:
+            found[artifact.key] = wheel
     return found
+
+
+def _projects(bundle: Bundle) -> list[tuple[Artifact, Distribution]]:
+    projects = bundle.distributions()
+    named = ((each, projects.get(_relative(each.folder, bundle.root))) for each in artifacts_of(bundle))
+    return [(artifact, project) for artifact, project in named if project is not None]
+
+
+def _relative(folder: Path, root: Path) -> str:
+    return os.path.relpath(folder, root)
 
 
 def _built(artifact: Artifact, project: Distribution, scratch: Path) -> Path | None:

@@ -51,12 +51,13 @@ def _get_ready(connection: Connection) -> None:
 
 
 def _carry_out(work: Work, connection: Connection) -> End:
-    from lakeward.session import borrow, install_builder_hook, set_default_settings
+    from lakeward.session import borrow, install_builder_hook, map_paths, set_default_settings
 
     if work.shared is not None:
         borrow(work.shared)
     set_default_settings(lambda: work.settings)
     install_builder_hook()
+    map_paths(work.settings)
     context = Context(
         work.bundle,
         work.settings,

@@ -14,7 +14,14 @@ from lakeward.session.changes import every_change
 from lakeward.session.conf import cores
 from lakeward.session.connect_finder import CONNECT_MODULES
 from lakeward.session.connectors import CONNECTORS
-from lakeward.session.current import current_settings, on_databricks, prepare, session, set_default_settings
+from lakeward.session.current import (
+    current_settings,
+    map_paths,
+    on_databricks,
+    prepare,
+    session,
+    set_default_settings,
+)
 from lakeward.session.hooks import install_builder_hook, install_connect_hook, uninstall_builder_hook
 from lakeward.session.information_schema import INFORMATION_SCHEMA
 from lakeward.session.paths import PathMap
@@ -78,6 +85,7 @@ __all__ = [
     "jvm_lost",
     "known",
     "made",
+    "map_paths",
     "message_of",
     "not_writable",
     "offer",

@@ -10,12 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SessionError
 from lakeward.session.connect_finder import connect_is_installed
+from lakeward.session.paths import PathMap
 from lakeward.session.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["adopt", "current_settings", "enter", "is_running", "on_databricks", "prepare", "session"]
+__all__ = [
+    "adopt",
+    "current_settings",
+    "enter",
+    "is_running",
+    "map_paths",
+    "on_databricks",
+    "prepare",
+    "session",
+]
 
 # What other rooms add to every session: "module:function", called with it. Named, not imported:
 # dependencies point the other way.
@@ -111,13 +121,19 @@ def session(settings: Settings | None = None, user_conf: Mapping[str, str] | Non
     return adopt(spark, wanted)
 
 
+def map_paths(settings: Settings) -> None:
+    """From now on Python finds `/Volumes`, `/dbfs` … in the lakehouse, before any session is there."""
+    from lakeward.session import python_paths
+
+    python_paths.install(PathMap.of(settings))
+
+
 def adopt(spark: SparkSession, settings: Settings) -> SparkSession:
     """Make `spark` this process's session, with everything registered; returns it."""
     global _settings  # noqa: PLW0603  # one session a process, as in Spark itself
-    from lakeward.session import delta_names, hooks, python_paths, refusals
-    from lakeward.session.paths import PathMap
+    from lakeward.session import delta_names, hooks, refusals
 
-    python_paths.install(PathMap.of(settings))
+    map_paths(settings)
     delta_names.install()
     hooks.install_builder_hook()
     _settings = settings

@@ -142,10 +142,11 @@ def job(order: Mapping[str, Any], settings: Settings, folder: Path, tell: Any) -
 
 def lazily(settings: Settings) -> None:
     """Nothing is started: a session that a task asks for is this target's."""
-    from lakeward.session import install_builder_hook, set_default_settings
+    from lakeward.session import install_builder_hook, map_paths, set_default_settings
 
     set_default_settings(lambda: settings)
     install_builder_hook()
+    map_paths(settings)
 
 
 def pipeline(order: Mapping[str, Any], settings: Settings, folder: Path, tell: Any) -> dict[str, Any]:

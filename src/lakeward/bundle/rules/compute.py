@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping
+from pathlib import Path as FilePath
 from typing import Any
 
 from lakeward.bundle.artifacts import artifacts_of
@@ -85,7 +86,7 @@ def wheels(bundle: Bundle) -> Iterator[Breach]:
     built = {
         posixpath.normpath(posixpath.join(_relative(bundle, artifact.folder), pattern))
         for artifact in artifacts_of(bundle)
-        if artifact.command is not None or artifact.files()
+        if artifact.command is not None or _is_project(artifact.folder) or artifact.files()
         for pattern in artifact.patterns
     }
     folders = {posixpath.dirname(pattern) for pattern in built}
@@ -136,6 +137,11 @@ def _wheels(dependencies: Any, path: Path) -> Iterator[tuple[Path, str]]:
             ("/", "dbfs:", "http:", "https:", "s3:")
         ):
             yield (*path, number), text
+
+
+def _is_project(folder: FilePath) -> bool:
+    # A wheel's artifact without a command is built from these.
+    return any((folder / name).is_file() for name in ("pyproject.toml", "setup.py"))
 
 
 def _relative(bundle: Bundle, folder: Any) -> str:

@@ -17,7 +17,7 @@ from lakeward.jobs.definition import Task
 from lakeward.jobs.tasks.context import Context
 from lakeward.standins import running
 
-__all__ = ["installed", "run_python"]
+__all__ = ["installed", "run_python", "wheel_files"]
 
 
 def run_python(
@@ -65,15 +65,26 @@ def environment_of(context: Context, task: Task) -> Environment:
 
 def installed(context: Context, task: Task) -> tuple[Distribution, ...]:
     """Return the bundle's own projects whose wheels `task` has: by its environment or its libraries."""
-    wheels = list(task.libraries)
-    for environment in context.job.get("environments") or ():
-        if environment.get("environment_key") == task.environment:
-            wheels += (environment.get("spec") or {}).get("dependencies") or ()
+    wheels = _named(context, task)
     return tuple(
         distribution
         for folder, distribution in context.bundle.distributions().items()
         if any(_is_below(str(wheel), folder) for wheel in wheels)
     )
+
+
+def wheel_files(context: Context, task: Task) -> tuple[Path, ...]:
+    """Return the wheels that `task` names by an absolute path, as a deployed job does."""
+    found = (Path(str(name)) for name in _named(context, task))
+    return tuple(path for path in found if path.is_absolute() and path.suffix == ".whl" and path.is_file())
+
+
+def _named(context: Context, task: Task) -> list[str]:
+    wheels = list(task.libraries)
+    for environment in context.job.get("environments") or ():
+        if environment.get("environment_key") == task.environment:
+            wheels += (environment.get("spec") or {}).get("dependencies") or ()
+    return wheels
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -1,0 +1,179 @@
+"""Bringing a workspace to what the bundle says, and taking it back.
+
+What was deployed is kept beside the files, as `state/lakeward.json` below the bundle's root path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lakeward.bundle.deployment.kinds import KINDS, Api
+from lakeward.bundle.deployment.payloads import Places, body_of, identified
+from lakeward.bundle.model import Bundle
+from lakeward.bundle.permissions import PRINCIPALS
+from lakeward.bundle.sync import synced_files
+from lakeward.errors import BundleError
+
+__all__ = ["Deployed", "deploy", "deployed_id", "destroy"]
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """What a deployment did: files written, and resources by what became of them."""
+
+    files: int
+    created: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+
+
+def deploy(bundle: Bundle, api: Api, wheels: Mapping[str, Path], *, user: str) -> Deployed:
+    """Upload what changed, then make and change resources, and delete those that the bundle has no more.
+
+    `wheels` are the built ones by the folder that tasks name them in, relative to the bundle. Raises
+    BundleError(DESTROY_PREVENTED) before anything is done when a protected resource would be deleted.
+    """
+    state = _state(bundle, api)
+    wanted = {f"{kind.name}.{key}" for kind in KINDS for key in bundle.resources(kind.name)}
+    gone = [name for name in state["resources"] if name not in wanted]
+    _refuse([name for name in gone if state["resources"][name].get("protected")])
+    paths = bundle.config["workspace"]
+    places = Places(
+        bundle, {folder: f"{paths['artifact_path']}/.internal/{file.name}" for folder, file in wheels.items()}
+    )
+    contents = {places.file(name): bundle.root / name for name in synced_files(bundle)}
+    contents |= {f"{paths['artifact_path']}/.internal/{file.name}": file for file in wheels.values()}
+    files = _upload(api, contents, state["files"])
+    api.upload(places.metadata, json.dumps({"bundle": bundle.name, "target": bundle.target}).encode())
+    done: dict[str, list[str]] = {"created": [], "updated": [], "unchanged": [], "deleted": []}
+    ids: dict[str, int | str] = {}
+    for kind in KINDS:
+        for key, resource in bundle.resources(kind.name).items():
+            name = f"{kind.name}.{key}"
+            body = identified(body_of(kind.name, resource, places), ids)
+            digest = _digest([body, resource.get("permissions")])
+            known = state["resources"].get(name)
+            if known is not None and not kind.exists(api, known["id"]):
+                known = None
+            if known is None:
+                identifier = kind.made(api, body)
+                done["created"].append(name)
+            else:
+                identifier = known["id"]
+                done["unchanged" if known["digest"] == digest else "updated"].append(name)
+                if known["digest"] != digest:
+                    kind.change(api, identifier, body)
+            if known is None or known["digest"] != digest:
+                _permit(api, kind.name, identifier, resource, user)
+            protected = (resource.get("lifecycle") or {}).get("prevent_destroy") is True
+            state["resources"][name] = {"id": identifier, "digest": digest, "protected": protected}
+            _save(bundle, api, state)
+            if kind.name in ("jobs", "pipelines"):
+                ids[str(bundle.id_of(kind.name, key))] = (
+                    int(identifier) if identifier.isdecimal() else identifier
+                )
+    for kind in reversed(KINDS):
+        for name in [each for each in gone if each.startswith(f"{kind.name}.")]:
+            kind.remove(api, state["resources"].pop(name)["id"])
+            done["deleted"].append(name)
+    _save(bundle, api, state)
+    return Deployed(files, **{what: tuple(names) for what, names in done.items()})
+
+
+def destroy(bundle: Bundle, api: Api, *, even_protected: bool = False) -> Deployed:
+    """Delete every resource that was deployed, and the bundle's folder in the workspace.
+
+    Raises BundleError(DESTROY_PREVENTED) before anything is done when one is protected.
+    """
+    state = _state(bundle, api)
+    if not even_protected:
+        _refuse([name for name, known in state["resources"].items() if known.get("protected")])
+    deleted = []
+    for kind in reversed(KINDS):
+        for name in [each for each in state["resources"] if each.startswith(f"{kind.name}.")]:
+            kind.remove(api, state["resources"][name]["id"])
+            deleted.append(name)
+    root = bundle.config["workspace"]["root_path"]
+    with suppress(LookupError):
+        api.ask("POST", "/api/2.0/workspace/delete", {"path": root, "recursive": True})
+    return Deployed(0, deleted=tuple(deleted))
+
+
+def deployed_id(bundle: Bundle, api: Api, kind: str, key: str) -> str:
+    """Return the id of a deployed resource. Raises BundleError(NOT_DEPLOYED)."""
+    known = _state(bundle, api)["resources"].get(f"{kind}.{key}")
+    if known is None:
+        message = f"`{key}` has not been deployed to this workspace as target {bundle.target}."
+        raise BundleError("NOT_DEPLOYED", message, next_step=f"lakeward bundle deploy -t {bundle.target}")
+    return str(known["id"])
+
+
+def _refuse(protected: list[str]) -> None:
+    if protected:
+        raise BundleError(
+            "DESTROY_PREVENTED",
+            f"{', '.join(protected)} would be deleted, and lifecycle.prevent_destroy forbids it.",
+            next_step="Set it to false and deploy, if it is meant.",
+        )
+
+
+def _upload(api: Api, contents: Mapping[str, Path], known: dict[str, str]) -> int:
+    written = 0
+    for path, file in contents.items():
+        content = file.read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        if known.get(path) != digest:
+            api.upload(path, content)
+            known[path] = digest
+            written += 1
+    for path in [each for each in known if each not in contents]:
+        with suppress(LookupError):
+            api.ask("POST", "/api/2.0/workspace/delete", {"path": path})
+        del known[path]
+    return written
+
+
+def _permit(api: Api, kind: str, identifier: str, resource: Mapping[str, Any], user: str) -> None:
+    entries = resource.get("permissions") or ()
+    if not entries:
+        return
+    if kind == "secret_scopes":
+        for entry in entries:
+            who = next(str(entry[name]) for name in PRINCIPALS if entry.get(name))
+            acl = {"scope": identifier, "principal": who, "permission": entry["level"]}
+            api.ask("POST", "/api/2.0/secrets/acls/put", acl)
+        return
+    acls = [
+        {**{name: entry[name] for name in PRINCIPALS if entry.get(name)}, "permission_level": entry["level"]}
+        for entry in entries
+    ]
+    if not any(entry["permission_level"] == "IS_OWNER" for entry in acls):
+        acls.append({"user_name": user, "permission_level": "IS_OWNER"})
+    api.ask("PUT", f"/api/2.0/permissions/{kind}/{identifier}", {"access_control_list": acls})
+
+
+def _state(bundle: Bundle, api: Api) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(api.download(_state_file(bundle)))
+    except (LookupError, ValueError):
+        return {"files": {}, "resources": {}}
+    return found
+
+
+def _save(bundle: Bundle, api: Api, state: Mapping[str, Any]) -> None:
+    api.upload(_state_file(bundle), json.dumps(state).encode())
+
+
+def _state_file(bundle: Bundle) -> str:
+    return f"{bundle.config['workspace']['state_path']}/lakeward.json"
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

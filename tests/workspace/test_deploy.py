@@ -1,0 +1,114 @@
+"""`lakeward bundle deploy`, `run` and `destroy` against a server: twice is once, and nothing is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BUNDLE = """\
+bundle: {name: story}
+artifacts: {tool: {type: whl, path: .}}
+resources:
+  schemas: {s: {catalog_name: main, name: story}}
+  volumes: {v: {catalog_name: main, schema_name: "${resources.schemas.s.name}", name: landing}}
+  secret_scopes: {sc: {name: story, permissions: [{level: READ, group_name: team}]}}
+  pipelines:
+    p: {name: p, catalog: main, schema: story, libraries: [{file: {path: src/p.py}}]}
+  jobs:
+    j:
+      name: story
+      permissions: [{level: CAN_VIEW, group_name: team}]
+      parameters: [{name: who, default: nobody}]
+      environments: [{environment_key: e, spec: {dependencies: [dist/*.whl]}}]
+      tasks:
+        - task_key: file
+          environment_key: e
+          spark_python_task: {python_file: src/hello.py, parameters: ["{{job.parameters.who}}"]}
+        - {task_key: wheel, environment_key: e, python_wheel_task: {package_name: tool, entry_point: show}}
+    k:
+      name: refresh
+      tasks: [{task_key: p, pipeline_task: {pipeline_id: "${resources.pipelines.p.id}"}}]
+targets: {dev: {}}
+"""
+FILES = {
+    "databricks.yml": BUNDLE,
+    "src/p.py": "",
+    "src/hello.py": "import sys\nassert sys.argv[1] == 'me', sys.argv\n",
+    "src/tool/__init__.py": "def main():\n    assert '.whl' in __file__, __file__\n",
+    "pyproject.toml": '[project]\nname = "tool"\nversion = "1"\n[project.scripts]\nshow = "tool:main"\n'
+    '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
+    '[tool.hatch.build.targets.wheel]\npackages = ["src/tool"]\n',
+    ".gitignore": ".lakeward/\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def bundle(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "LAKEWARD_RESIDENT": "0"}
+    environ.pop("LAKEWARD_HOME", None)
+    command = [sys.executable, "-m", "lakeward", "bundle", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=environ, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.mark.slow
+def test_deploy_run_deploy_destroy(folder: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "lakeward", "workspace", "--json"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        try:
+            assert server.stdout is not None
+            assert json.loads(server.stdout.readline())["host"].startswith("http://127.0.0.1:")
+            first = bundle(folder, "deploy")
+            assert first.returncode == 0, first.stderr
+            assert first.stdout.count("created ") == 6
+            ran = bundle(folder, "run", "j", "--params", "who=me")
+            assert ran.returncode == 0, ran.stdout + ran.stderr
+            assert ran.stdout.count("SUCCESS") == 3
+            wrong = bundle(folder, "run", "j")
+            assert wrong.returncode == 1
+            assert "['" in wrong.stderr
+            second = bundle(folder, "deploy")
+            assert second.stdout == "Deployed story as dev: 0 files, 0 resources changed.\n"
+            text = FILES["databricks.yml"].replace("name: refresh", "name: refreshed")
+            (folder / "databricks.yml").write_text(text.replace("  volumes:", "  #"))
+            third = bundle(folder, "deploy")
+            assert "updated jobs.k" in third.stdout and "deleted volumes.v" in third.stdout, third.stderr
+            gone = bundle(folder, "destroy", "--auto-approve")
+            assert gone.stdout.count("deleted ") == 5, gone.stderr
+            again = bundle(folder, "destroy", "--auto-approve")
+            assert "0 resources" in again.stdout
+            assert not (folder / ".lakeward/dev/workspace/Users/nobody").exists()
+        finally:
+            server.terminate()
+
+
+def test_another_host_is_refused_and_the_cli_named(folder: Path) -> None:
+    (folder / "databricks.yml").write_text(BUNDLE + "workspace: {host: https://adb-1.azuredatabricks.net}\n")
+    refused = bundle(folder, "deploy")
+    assert refused.returncode == 2
+    assert "HOST_NOT_LOCAL" in refused.stderr
+    assert "databricks bundle deploy" in refused.stderr
+
+
+def test_what_a_deployment_would_refuse_is_not_sent(folder: Path) -> None:
+    (folder / "src/hello.py").unlink()
+    refused = bundle(folder, "deploy")
+    assert (refused.returncode, "file-missing" in refused.stderr) == (2, True)
+    assert not (folder / ".lakeward/dev/server").exists()
