@@ -6,6 +6,7 @@ refuse.
 """
 
 from lakeward.bundle.artifacts import Artifact, artifacts_of, build, with_version
+from lakeward.bundle.deployment import Api, Deployed, deploy, deployed_id, destroy
 from lakeward.bundle.document import as_markdown
 from lakeward.bundle.entry_points import Distribution
 from lakeward.bundle.includes import find_root
@@ -26,9 +27,11 @@ from lakeward.bundle.workspace import short_name
 
 __all__ = [
     "RULES",
+    "Api",
     "Artifact",
     "Bundle",
     "CronError",
+    "Deployed",
     "Distribution",
     "Finding",
     "Position",
@@ -36,6 +39,9 @@ __all__ = [
     "artifacts_of",
     "as_markdown",
     "build",
+    "deploy",
+    "deployed_id",
+    "destroy",
     "find_root",
     "findings",
     "is_job_file",

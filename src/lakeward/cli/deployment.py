@@ -35,7 +35,8 @@ def deploy(target: str | None, variables: dict[str, str]) -> int:
 
     Other workspaces are for the Databricks CLI.
     """
-    from lakeward.bundle import deployment, findings
+    from lakeward.bundle import deploy as deploy_to
+    from lakeward.bundle import findings
 
     bundle, settings = of_target(target, variables)
     wrong = [each for each in findings(bundle) if each.severity == "error"]
@@ -48,7 +49,7 @@ def deploy(target: str | None, variables: dict[str, str]) -> int:
         workspace(bundle, settings) as api,
     ):
         user = bundle.config["workspace"]["current_user"]["userName"]
-        done = deployment.deploy(bundle, api, wheels_of(bundle, Path(scratch)), user=user)
+        done = deploy_to(bundle, api, wheels_of(bundle, Path(scratch)), user=user)
     for what in ("created", "updated", "deleted"):
         for name in getattr(done, what):
             print(f"  {what} {name}")
@@ -62,7 +63,7 @@ def deploy(target: str | None, variables: dict[str, str]) -> int:
 @click.option("--auto-approve", is_flag=True, help="Delete without asking.")
 def destroy(target: str | None, variables: dict[str, str], auto_approve: bool) -> int:
     """Delete everything that the bundle has deployed to the target's local workspace."""
-    from lakeward.bundle import deployment
+    from lakeward.bundle import destroy as destroy_in
 
     bundle, settings = of_target(target, variables)
     if not auto_approve:
@@ -70,7 +71,7 @@ def destroy(target: str | None, variables: dict[str, str], auto_approve: bool) -
             f"Delete all resources of {bundle.name} in target {bundle.target}?", abort=True, err=True
         )
     with workspace(bundle, settings) as api:
-        done = deployment.destroy(bundle, api)
+        done = destroy_in(bundle, api)
     for name in done.deleted:
         print(f"  deleted {name}")
     print(f"Destroyed {bundle.name} in target {bundle.target}: {len(done.deleted)} resources.")
@@ -91,12 +92,12 @@ def destroy(target: str | None, variables: dict[str, str], auto_approve: bool) -
 )
 def run(key: str, target: str | None, variables: dict[str, str], parameters: dict[str, str]) -> int:
     """Run the job or pipeline KEY that was deployed to the target's local workspace."""
-    from lakeward.bundle import deployment
+    from lakeward.bundle import deployed_id
 
     bundle, settings = of_target(target, variables)
     kind = bundle.kind_of(key)
     with workspace(bundle, settings) as api:
-        identifier = deployment.deployed_id(bundle, api, f"{kind}s", key)
+        identifier = deployed_id(bundle, api, f"{kind}s", key)
         return run_job(api, identifier, parameters) if kind == "job" else run_pipeline(api, identifier)
 
 
