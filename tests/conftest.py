@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from lakeward.dbutils import secret_stores
 from lakeward.session import Settings, session
 from tests.disks import full_disk, read_only
 
@@ -29,6 +30,14 @@ def _own_secret_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LAKEWARD_SECRET_KEY_FILE", str(tmp_path_factory.mktemp("key") / "secrets.key"))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _secrets_are_forgotten() -> Iterator[None]:
+    """What one test was given is not redacted in the texts of the next."""
+    before = set(secret_stores._handed_out)
+    yield
+    secret_stores._handed_out.intersection_update(before)
 
 
 @pytest.fixture(scope="session")

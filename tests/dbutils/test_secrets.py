@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from lakeward.dbutils import DBUtils, FileSecrets, known_secrets, redacted, with_secrets
+from lakeward.dbutils import DBUtils, FileSecrets, known_secrets, redacted, redacting, with_secrets
 from lakeward.dbutils.secret_key import secret_key
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.failures import described
@@ -178,3 +178,15 @@ def test_an_error_that_shows_a_secret_shows_none(
     assert described(RuntimeError(f"login with {token} refused"), tmp_path).startswith(
         "RuntimeError: login with [REDACTED] refused"
     )
+
+
+def test_what_is_printed_in_a_redacting_block_shows_no_secret(
+    dbutils: DBUtils, files: FileSecrets, capfd: pytest.CaptureFixture[str]
+) -> None:
+    token = dbutils.secrets.get("warehouse", "api.token")
+    with redacting():
+        print("token:", token)
+        sys.stderr.writelines([f"{token}\n", "other\n"])
+        assert sys.stdout.encoding
+    print(token)
+    assert capfd.readouterr() == ("token: [REDACTED]\nfrom a file\n", "[REDACTED]\nother\n")

@@ -14,7 +14,7 @@ from lakeward.dbutils.facade import DBUtils, dbutils
 from lakeward.dbutils.failures import ExecutionError, JavaError, NotebookExit
 from lakeward.dbutils.fs import FileInfo
 from lakeward.dbutils.help import as_markdown
-from lakeward.dbutils.redaction import REDACTED, redacted, with_secrets
+from lakeward.dbutils.redaction import REDACTED, redacted, redacting, with_secrets
 from lakeward.dbutils.secret_files import FileSecrets
 from lakeward.dbutils.secret_stores import (
     EnvironmentSecrets,
@@ -52,6 +52,7 @@ __all__ = [
     "install",
     "known_secrets",
     "redacted",
+    "redacting",
     "stores_of",
     "using",
     "with_secrets",

@@ -5,13 +5,16 @@ Source: https://docs.databricks.com/aws/en/security/secrets/redaction and …/se
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from lakeward.dbutils.secret_stores import SecretStore, known_secrets
 from lakeward.errors import ConfigurationError
 
-__all__ = ["REDACTED", "redacted", "with_secrets"]
+__all__ = ["REDACTED", "redacted", "redacting", "with_secrets"]
 
 REDACTED = "[REDACTED]"
 
@@ -32,6 +35,37 @@ def redacted(text: str, secrets: Iterable[str] | None = None) -> str:
     for piece in sorted(pieces, key=len, reverse=True):
         text = text.replace(piece, REDACTED)
     return text
+
+
+class _Redacting:
+    """A stream whose text has no secret in it; in all else it is the stream itself."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        self._stream.write(redacted(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextlib.contextmanager
+def redacting() -> Iterator[None]:
+    """A block in which nothing that Python code prints shows a secret that it was given.
+
+    What goes past `sys.stdout` and `sys.stderr` (other processes, the JVM) is not seen here.
+    """
+    with (
+        contextlib.redirect_stdout(_Redacting(sys.stdout)),
+        contextlib.redirect_stderr(_Redacting(sys.stderr)),
+    ):
+        yield
 
 
 def with_secrets(values: Mapping[str, str], store: SecretStore) -> dict[str, str]:

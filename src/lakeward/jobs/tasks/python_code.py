@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lakeward.bundle import Distribution
 from lakeward.dbutils import Context as Facts
-from lakeward.dbutils import Environment, JobValues, NotebookExit
+from lakeward.dbutils import Environment, JobValues, NotebookExit, redacting
 from lakeward.jobs.definition import Task
 from lakeward.jobs.tasks.context import Context
 from lakeward.standins import running
@@ -33,8 +33,9 @@ def run_python(
 
     It finds what Databricks puts around it (`dbutils`, the modules of the platform …), and `folder`, if one
     is given, as its working directory. Modules that it imported from `paths` are forgotten again: tasks share
-    no state on Databricks either. Leaving with SystemExit is a success when its code is 0 or None, leaving
-    with `dbutils.notebook.exit` always; everything else propagates.
+    no state on Databricks either. Secrets that it was given are redacted in what it prints. Leaving with
+    SystemExit is a success when its code is 0 or None, leaving with `dbutils.notebook.exit` always;
+    everything else propagates.
     """
     with contextlib.ExitStack() as stack:
         stack.enter_context(running(environment_of(context, task)))
@@ -43,6 +44,7 @@ def run_python(
             stack.enter_context(_directory(folder))
         if context.stdout is not None:
             stack.enter_context(contextlib.redirect_stdout(context.stdout))
+        stack.enter_context(redacting())
         try:
             code()
         except NotebookExit:
