@@ -16,7 +16,6 @@ from pathlib import Path
 import click
 
 from lakeward.cli.spark_errors import condensed
-from lakeward.dbutils import redacted
 from lakeward.errors import LakewardError
 from lakeward.session import is_lost, jvm_lost
 
@@ -72,6 +71,8 @@ def first_line(error: Exception) -> str:
 
 def crash_log(error: Exception) -> Path:
     """Write the traceback below the state folder, or the temporary one where that cannot be; its path."""
+    from lakeward.dbutils import redacted
+
     text = redacted("".join(traceback.format_exception(error)))
     name = f"crash-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
     unresolved = Path(os.environ.get("LAKEWARD_HOME") or ".lakeward").absolute() / "local"
@@ -87,6 +88,8 @@ def crash_log(error: Exception) -> Path:
 
 def show(failure: Failure, *, as_json: bool, seconds: float) -> None:
     """Print the failure on stderr and, with `--json`, the object of a run that did not happen on stdout."""
+    from lakeward.dbutils import redacted
+
     message = redacted(failure.message)
     colour = "NO_COLOR" not in os.environ and sys.stderr.isatty()
     head = click.style("error:", fg="red", bold=True) if colour else "error:"
