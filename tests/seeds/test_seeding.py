@@ -122,3 +122,18 @@ def test_a_test_seeds_rows_or_learns_what_is_wrong_with_them(home: SparkSession,
         with pytest.raises(SeedError, match=said):
             lakehouse.seed("c.s.t", rows, schema)
     assert lakehouse.table("c.s.t").collect() == [(3, "y")]
+
+
+def test_a_declared_seed_comes_before_the_empty_table_that_every_workspace_has(
+    spark: SparkSession, suite_settings: Settings, tmp_path: Path
+) -> None:
+    seeds = '[tool.lakeward.seeds]\n"system.billing.usage" = "usage.csv"\n'
+    (tmp_path / "pyproject.toml").write_text(seeds)
+    (tmp_path / "usage.csv").write_text("sku_name,usage_quantity\nJOBS,1.5\n")
+    try:
+        home = session(Settings.here(tmp_path, environ={}, conf=suite_settings.conf))
+        assert home.catalog.tableExists("system.billing.usage")
+        assert [row.sku_name for row in home.table("system.billing.usage").collect()] == ["JOBS"]
+        assert home.sql("SELECT * FROM system.billing.list_prices").isEmpty()
+    finally:
+        session(suite_settings)

@@ -33,11 +33,12 @@ __all__ = [
 ]
 
 
-def install(_spark: SparkSession) -> None:
+def install(spark: SparkSession) -> None:
     """Let declared seeds take the place of missing tables, and errors about others say what helps."""
-    from lakeward.seeds.missing import patch
+    from lakeward.seeds.missing import patch, reserve
 
     patch()
+    reserve(spark)
 
 
 def seed_files(spark: SparkSession, name: TableName, source: Path, ddl: Path | None = None) -> int:

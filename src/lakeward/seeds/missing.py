@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+from lakeward.errors import SeedError
 from lakeward.seeds.advice import missing_table, ways
 from lakeward.seeds.declared import Declared, declared_seeds
 from lakeward.seeds.frames import from_files
@@ -20,7 +22,7 @@ from lakeward.session import current_settings, patches
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["apply", "patch"]
+__all__ = ["apply", "patch", "reserve"]
 
 _WHY = "a missing table is made out of its declared seed"
 _MARK = "_lakeward_seeds"
@@ -30,6 +32,17 @@ def apply(spark: SparkSession, seed: Declared) -> None:
     """Make the table of a declared seed, or leave it as it is where it exists. Raises SeedError."""
     if not exists(spark, seed.name):
         write(spark, seed.name, from_files(spark, seed.source, seed.ddl))
+
+
+def reserve(spark: SparkSession) -> None:
+    """Let a table that every workspace has (`system.…`) be missing until its declared seed is there."""
+    settings = current_settings()
+    names: list[str] = []
+    # A declaration that is wrong is told where a table is missing.
+    with suppress(SeedError):
+        names = [str(name).lower() for name in declared_seeds(settings)] if settings else []
+    conf: Any = spark._jsparkSession.sessionState().conf()
+    conf.setConfString("lakeward.seeds.declared", ",".join(names))
 
 
 def patch() -> None:
@@ -127,8 +140,6 @@ def _helped(spark: SparkSession, error: Any, seeded: set[TableName]) -> bool:
 
 
 def _named(spark: SparkSession, text: str) -> TableName | None:
-    from lakeward.errors import SeedError
-
     catalog = spark._jsparkSession.sessionState().catalogManager()
     namespace = catalog.currentNamespace()
     schema = namespace[0] if len(namespace) else "default"

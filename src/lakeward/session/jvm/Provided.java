@@ -14,6 +14,7 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -55,7 +56,14 @@ public class Provided {
     }
 
     static boolean hasTable(String catalog, Identifier i) {
-        return i.namespace().length == 1 && tables(catalog, i.namespace()[0]).contains(i.name().toLowerCase(Locale.ROOT));
+        return i.namespace().length == 1 && !isSeeded(catalog, i) && tables(catalog, i.namespace()[0]).contains(i.name().toLowerCase(Locale.ROOT));
+    }
+
+    /** Whether the project declares rows for the table: it is missing then until they are its own. */
+    private static boolean isSeeded(String catalog, Identifier i) {
+        String declared = SQLConf.get().getConfString("lakeward.seeds.declared", "");
+        String name = catalog + "." + i.namespace()[0] + "." + i.name();
+        return ("," + declared + ",").contains("," + name.toLowerCase(Locale.ROOT) + ",");
     }
 
     private static List names(File folder, boolean withoutEnding) {
