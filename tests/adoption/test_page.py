@@ -1,0 +1,119 @@
+"""Every command of docs/your-repository.md, as written, in a repository made of the page's own examples."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tests.environments.conftest import write
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "your-repository.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+JOB = """\
+{"name": "nightly", "tasks": [
+  {"task_key": "load", "spark_python_task": {"python_file": "load.py"}, "environment_key": "default"}]}
+"""
+EXPORTED = """\
+resources:
+  jobs:
+    nightly:
+      name: nightly
+      tasks:
+        - task_key: load
+          spark_python_task: {python_file: load.py}
+          environment_key: default
+"""
+
+
+def blocks(language: str) -> list[str]:
+    return [text for kind, text in BLOCK.findall(PAGE) if kind == language]
+
+
+def commands() -> list[str]:
+    """The lines of the page's shell blocks, and the seed that it names in a sentence; pip's come first."""
+    lines = [line for block in blocks("sh") for line in block.splitlines()]
+    lines += [text for text in re.findall(r"`(lakeward [^`]+)`", PAGE) if text.startswith("lakeward seed ")]
+    return sorted(lines, key=lambda line: "lakeward-venv" not in line)
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    test = "import pyspark.sql.functions as F\n\ndef total(frame):\n"
+    test += "    return frame.agg(F.sum('price')).first()[0]\n\n" + blocks("python")[0]
+    files = {
+        "pyproject.toml": '[project]\nname = "sales"\nversion = "1"\ndependencies = ["pyspark>=3.5,<4"]\n\n',
+        "tests/test_sales.py": test,
+        "seeds/orders.csv": "id,price\n1,2.5\n",
+        "jobs/nightly.json": JOB,
+        "jobs/exported.yml": EXPORTED,
+        "jobs/load.py": "print(1)\n",
+    }
+    files["pyproject.toml"] += blocks("toml")[0]
+    return write(tmp_path_factory.mktemp("page") / "sales", files)
+
+
+@pytest.fixture(scope="module")
+def environ(repository: Path) -> dict[str, str]:
+    """A machine without a network: lakeward's wheel in a folder, its dependencies those of this Python."""
+    machine = repository.parent
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(machine / "wheels")]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    # No index has lakeward yet, so what `uvx` would fetch is what pip has put there.
+    uvx = machine / "bin" / "uvx"
+    uvx.parent.mkdir()
+    uvx.write_text('#!/bin/sh\nshift\nexec "$HOME/.lakeward-venv/bin/lakeward" "$@"\n')
+    uvx.chmod(0o755)
+    (machine / "bin" / "python3").symlink_to(sys.executable)
+    packages = machine / "packages"
+    packages.mkdir()
+    for each in Path(sysconfig.get_path("purelib")).iterdir():
+        if "lakeward" not in each.name:
+            (packages / each.name).symlink_to(each)
+    astray = ("LAKEWARD_", "PYTEST", "COV_", "PIP_", "UV_", "PYTHON")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(astray)}
+    kept |= {key: os.environ[key] for key in ("LAKEWARD_JARS",) if key in os.environ}
+    path = [machine / "bin", machine / "home" / ".lakeward-venv" / "bin", os.environ["PATH"]]
+    return {
+        **kept,
+        "HOME": str(machine / "home"),
+        "PATH": os.pathsep.join(map(str, path)),
+        "PYTHONPATH": str(packages),
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_DEPS": "1",
+        "PIP_FIND_LINKS": str(machine / "wheels"),
+        "LAKEWARD_INSTALLER": "pip",
+        "LAKEWARD_RESIDENT": "0",
+    }
+
+
+def test_the_page_has_commands_for_every_step() -> None:
+    told = " ".join(commands())
+    for word in ("uvx lakeward check", "uvx lakeward test", "pip install lakeward", "lakeward run", "seed"):
+        assert word in told
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_every_command_of_the_page_runs_as_written(repository: Path, environ: dict[str, str]) -> None:
+    for command in commands():
+        ran = subprocess.run(
+            command,
+            shell=True,
+            cwd=repository,
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert ran.returncode == 0, f"$ {command}\n{ran.stdout}{ran.stderr}"
+        if "lakeward test" in command:
+            assert "1 passed" in ran.stdout, f"$ {command}\n{ran.stdout}{ran.stderr}"
