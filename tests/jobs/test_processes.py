@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -96,6 +98,32 @@ def _alive(pid: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+def test_when_the_run_itself_is_killed_its_tasks_end_too(
+    job_of: Callable[..., Bundle], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pids = tmp_path / "pids"
+    monkeypatch.setenv("PIDS", str(pids))
+    job_of(tasks(script("a", "hang.py")), {"hang.py": CHILD})
+    code = (
+        "import pathlib\nfrom lakeward import jobs\nfrom lakeward.bundle import load\n"
+        "from lakeward.session import Settings\nroot = pathlib.Path.cwd()\n"
+        "settings = Settings.here(root, environ={}, target='dev')\n"
+        "bundle = load(root, user='ann', environ={})\n"
+        "jobs.run(bundle, 'j', settings=settings, apart=True, surroundings=lambda *_: None)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path) as run:
+        _until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
+        run.kill()
+    _until(lambda: not any(_alive(int(pid)) for pid in pids.read_text().split()))
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_independent_tasks_run_at_the_same_time(run_apart: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
+import signal
 import sys
+import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -39,7 +42,18 @@ def main() -> None:
             work: Work = connection.recv()
         except EOFError:
             return
+        threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
         connection.send(Finished(_carry_out(work, connection)))
+
+
+def _end_with(connection: Connection) -> None:
+    """End this process and all that it started when the run is gone: nobody else would stop the task."""
+    try:
+        connection.recv()
+    except (EOFError, ConnectionResetError):
+        os.killpg(0, signal.SIGKILL)
+    except OSError:
+        return  # closed from this side: the task is done
 
 
 def _get_ready(connection: Connection) -> None:
