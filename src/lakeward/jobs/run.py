@@ -102,7 +102,7 @@ def run(
         drive = prepared.drive(time.monotonic())
         try:
             while not drive.schedule.over:
-                if not drive.step() and apart:
+                if not drive.step():
                     time.sleep(_PAUSE)
         except KeyboardInterrupt:
             drive.cancel("Interrupted.")
