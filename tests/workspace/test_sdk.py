@@ -136,7 +136,8 @@ def test_a_run_without_a_job_and_its_secret(client: Any, code: Callable[[str], s
     client.secrets.put_secret("vault", "key", string_value="hunter2")
     code(
         "import os\nvalue = dbutils.secrets.get('vault', 'key')\n"
-        "print(value, len(value), os.environ['FROM_CLUSTER'] == value)\nraise ValueError(value)"
+        "print(value, len(value), os.environ['FROM_CLUSTER'] == value)\n"
+        "os.write(1, f'past print {value}\\n'.encode())\nraise ValueError(value)"
     )
     cluster = compute.ClusterSpec(spark_env_vars={"FROM_CLUSTER": "{{secrets/vault/key}}"})
     submitted = jobs.SubmitTask(
@@ -145,7 +146,7 @@ def test_a_run_without_a_job_and_its_secret(client: Any, code: Callable[[str], s
     run_id = client.jobs.submit(run_name="once", tasks=[submitted]).run_id
     run = ended(client, run_id)
     output = client.jobs.get_run_output(run_id)
-    assert output.logs == "[REDACTED] 7 True\n"
+    assert output.logs == "[REDACTED] 7 True\npast print [REDACTED]\n"
     assert "ValueError: [REDACTED]" in output.error
     assert "hunter2" not in str(run.as_dict()) + str(output.as_dict())
 
