@@ -13,6 +13,7 @@
     ├── PipelineError                      a pipeline's sources or graph
     │   └── ExpectationViolation           expect_or_fail met a record that breaks it
     ├── JobError                           a job's tasks
+    ├── NotebookError                      a cell of a notebook that cannot be carried out
     └── DbutilsError                       a call of `dbutils` that cannot be carried out
 
 A message reads: condition, what was asked, what was there, what to do next.
@@ -28,6 +29,7 @@ __all__ = [
     "ExpectationViolation",
     "JobError",
     "LakewardError",
+    "NotebookError",
     "PipelineError",
     "SeedError",
     "SessionError",
@@ -109,6 +111,10 @@ class SqlError(LakewardError):
         self.sql_state = sql_state
         self.parameters = parameters
         super().__init__(condition, message, next_step=next_step)
+
+
+class NotebookError(LakewardError):
+    """A cell of a notebook that cannot be carried out here, or one that another notebook asked for."""
 
 
 class PipelineError(LakewardError):

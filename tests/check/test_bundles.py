@@ -49,8 +49,8 @@ def test_tasks_and_sources_are_judged_where_they_are_written(look: Look) -> None
     found = look({f"etl/{name}": text for name, text in FILES.items()})
     assert found.places("notebook_task") == ["etl/resources/job.yml:6:11"]
     assert found.verdicts() == {
-        "notebook_task": "refused", "task always": "refused", "spark_python_task": "runs_with_lakeward",
-        "library jar": "refused", "pipeline source .sql": "refused",
+        "notebook_task": "runs_with_lakeward", "spark_python_task": "runs_with_lakeward",
+        "library jar": "refused",
     }  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def test_variables_without_a_value_are_told_and_the_rest_is_looked_at(look: Look
         found.one("variable cluster").verdict == "refused"
         and "BUNDLE_VAR_host" in found.one("variable host").cure
     )
-    assert found.report.unread == () and "notebook_task" in found.of("refused")
+    assert found.report.unread == () and "notebook_task" in found.of("runs_with_lakeward")
 
 
 @pytest.mark.parametrize(

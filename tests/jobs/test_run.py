@@ -222,7 +222,8 @@ def test_a_dry_run_checks_everything_and_runs_no_code(run_job: Run, calls: Calla
         ("python_wheel_task: {package_name: other, entry_point: show}", "ARTIFACT_UNKNOWN"),
         (WHEEL_TASK + "parameters: [a], named_parameters: {b: c}}", "TASK_INVALID"),
         ("pipeline_task: {pipeline_id: 1234}", "PIPELINE_UNKNOWN"),
-        ("notebook_task: {notebook_path: x}", "TASK_NOT_SUPPORTED"),
+        ("notebook_task: {notebook_path: x}", "NOTEBOOK_NOT_FOUND"),
+        ("spark_submit_task: {parameters: [x]}", "TASK_NOT_SUPPORTED"),
     ],
 )
 def test_what_is_wrong_in_a_definition_is_found_before_anything_runs(

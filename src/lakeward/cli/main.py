@@ -14,6 +14,7 @@ from lakeward.cli.check import check
 from lakeward.cli.events import events
 from lakeward.cli.init import init
 from lakeward.cli.near import near
+from lakeward.cli.notebook import notebook
 from lakeward.cli.pipeline import pipeline
 from lakeward.cli.run import run
 from lakeward.cli.seed import pull, seed
@@ -56,7 +57,7 @@ def lakeward(ctx: click.Context) -> None:
         beside.refuse_or_warn(ctx.invoked_subcommand)
 
 
-for command in (run, pipeline, bundle, sql, events, test, check, seed, pull, stop, workspace, init):
+for command in (run, pipeline, notebook, bundle, sql, events, test, check, seed, pull, stop, workspace, init):
     lakeward.add_command(command)
 
 

@@ -5,6 +5,7 @@
 Importing this room starts nothing and does not import pyspark.
 """
 
+from lakeward.pipelines.in_sql import as_markdown as sources_as_markdown
 from lakeward.pipelines.live import follow as follow_events
 from lakeward.pipelines.model import DatasetResult, ExpectationResult, Progress, Update
 from lakeward.pipelines.modules import fill_dlt, serve_tests, stop_serving_tests
@@ -27,5 +28,6 @@ __all__ = [
     "function",
     "run",
     "serve_tests",
+    "sources_as_markdown",
     "stop_serving_tests",
 ]

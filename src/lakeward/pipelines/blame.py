@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 import traceback
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from lakeward.session import condition_of, is_disk_full, message_of
 __all__ = ["blame", "causes", "clean"]
 
 _OURS = str(Path(__file__).parents[1])
+_WHERE = re.compile(r"(.*?):(\d+)(?::\d+)?")
 
 
 def blame(error: BaseException, *, what: str, folders: tuple[Path, ...] = ()) -> PipelineError:
@@ -47,6 +49,9 @@ def _located(error: PipelineError, where: str) -> PipelineError:
 
 
 def _place(error: BaseException, folders: tuple[Path, ...]) -> str | None:
+    told = getattr(error, "user_place", None)
+    if told is not None:
+        return str(told)
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
@@ -60,8 +65,8 @@ def _place(error: BaseException, folders: tuple[Path, ...]) -> str | None:
 def _shown(where: str | None) -> str:
     if where is None:
         return ""
-    file, _, line = where.rpartition(":")
-    text = linecache.getline(file, int(line)).strip()
+    found = _WHERE.fullmatch(where)
+    text = linecache.getline(found[1], int(found[2])).strip() if found else ""
     return f"\n    {text}" if text else ""
 
 

@@ -56,7 +56,7 @@ def collect(
     with collecting(registry):
         for source in sources:
             try:
-                load(source, given)
+                load(source, given, root=folders[0] if folders else None)
             except (Exception, SystemExit) as error:  # noqa: BLE001  # a user's file may raise anything
                 errors.append(blame(error, what=str(source), folders=folders))
         try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import PipelineError
 from lakeward.pipelines.blame import clean
 from lakeward.pipelines.elements import Dataset
+from lakeward.pipelines.in_sql import plain_ddl
 from lakeward.pipelines.names import quoted
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def declared_schema(dataset: Dataset) -> StructType | None:
             "INVALID_SCHEMA", f"{dataset.place}: schema= of `{dataset.name}` takes DDL text or a StructType."
         )
     try:
-        parsed = StructType.fromDDL(given)
+        parsed = StructType.fromDDL(plain_ddl(given) or given)
     except PySparkException as error:
         raise PipelineError(
             error.getCondition() or "INVALID_SCHEMA",

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import PipelineError
 from lakeward.pipelines import expectations
 from lakeward.pipelines.elements import Dataset, Flow
+from lakeward.pipelines.entering import current_home
 from lakeward.pipelines.expectations import Observed
 from lakeward.pipelines.graph import Graph
-from lakeward.pipelines.names import did_you_mean, parts, quoted, without_live
+from lakeward.pipelines.names import Home, did_you_mean, parts, quoted, without_live
 from lakeward.pipelines.plans import relations_in
 
 if TYPE_CHECKING:
@@ -114,7 +115,8 @@ class Evaluator:
     def before_sql(self, text: str) -> None:
         if not self._running:
             return
-        used = [(self._readable(name), stream) for name, stream in relations_in(self.spark, text)]
+        home = current_home(self.spark)
+        used = [(self._readable(name, home), stream) for name, stream in relations_in(self.spark, text)]
         datasets = {dataset.key: (dataset, stream) for dataset, stream in used if dataset is not None}
         for dataset, _ in datasets.values():
             self._note(dataset)
@@ -143,8 +145,8 @@ class Evaluator:
             self.spark.catalog.dropTempView(name)
         self.temp_views.clear()
 
-    def _readable(self, name: str | tuple[str, ...]) -> Dataset | None:
-        dataset = self.graph.find(name)
+    def _readable(self, name: str | tuple[str, ...], home: Home | None = None) -> Dataset | None:
+        dataset = self.graph.find(name, home)
         return None if dataset is None or dataset.declared == "sink" else dataset
 
     def _make_ready(self, dataset: Dataset) -> None:

@@ -22,10 +22,11 @@ class Graph:
     def __iter__(self) -> Iterator[Dataset]:
         return iter(self.datasets)
 
-    def find(self, name: str | tuple[str, ...]) -> Dataset | None:
+    def find(self, name: str | tuple[str, ...], home: Home | None = None) -> Dataset | None:
         """The dataset that `name` (1 to 3 parts, any case, `LIVE.` allowed) means here, or None.
 
-        A one-part name means a view of the pipeline before a table (spec §7.4.1).
+        A one-part name means a view of the pipeline before a table (spec §7.4.1). `home` stands in for
+        the pipeline's own where USE is in force.
         """
         try:
             asked = without_live(parts(name) if isinstance(name, str) else name)
@@ -37,7 +38,7 @@ class Graph:
             view = self._by_key.get((asked[0].lower(),))
             if view is not None:
                 return view
-        return self._by_key.get(self.home.full(asked))
+        return self._by_key.get((home or self.home).full(asked))
 
     @property
     def _by_key(self) -> dict[tuple[str, ...], Dataset]:

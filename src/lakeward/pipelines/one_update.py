@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import PipelineError
 from lakeward.pipelines import modules
 from lakeward.pipelines.blame import clean
-from lakeward.pipelines.block import configured, entered
+from lakeward.pipelines.block import configured
 from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.collect import Collected, collect
 from lakeward.pipelines.continuous import seconds_between, stopping
 from lakeward.pipelines.counts import listening
+from lakeward.pipelines.entering import entered
 from lakeward.pipelines.event_log import EventLog, Origin
 from lakeward.pipelines.execute import Executor, Setting
 from lakeward.pipelines.fingerprint import code_hash

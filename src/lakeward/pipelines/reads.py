@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines import outside
+from lakeward.pipelines.in_sql import blank_live
 from lakeward.session import patches
 
 if TYPE_CHECKING:
@@ -107,7 +108,9 @@ def _sql(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def sql(self: Any, sqlQuery: str, *args: Any, **kwargs: Any) -> Any:
         if _reader and isinstance(sqlQuery, str):
-            _reader.before_sql(sqlQuery)
+            text = blank_live(sqlQuery)
+            _reader.before_sql(text)
+            return method(self, text, *args, **kwargs)
         return method(self, sqlQuery, *args, **kwargs)
 
     return sql

@@ -9,14 +9,14 @@ from lakeward.errors import ConfigurationError
 
 __all__ = ["SUFFIXES", "find"]
 
-SUFFIXES = (".py",)
+SUFFIXES = (".py", ".sql", ".ipynb")
 """The forms of pipeline sources that can be run."""
 
 
 def find(paths: Sequence[Path]) -> list[Path]:
     """The source files that `paths` mean, each once, in a stable order.
 
-    A folder means every `.py` below it; folders that are Python packages (with an `__init__.py`) are
+    A folder means every source below it; folders that are Python packages (with an `__init__.py`) are
     imported by sources and are none themselves. Raises ConfigurationError for a path that is not there
     or holds no source.
     """
@@ -27,16 +27,18 @@ def find(paths: Sequence[Path]) -> list[Path]:
             if not inside:
                 raise ConfigurationError(
                     "PIPELINE_SOURCE_NOT_FOUND",
-                    f"The folder {path} holds no pipeline source (.py).",
+                    f"The folder {path} holds no pipeline source ({_listed()}).",
                     next_step="Name the folder that holds the dataset files.",
                 )
             found.update(dict.fromkeys(inside))
+        elif any(mark in path.name for mark in "*?[") and (matching := _matching(path)):
+            found.update(dict.fromkeys(matching))
         elif path.is_file():
             if path.suffix not in SUFFIXES:
                 raise ConfigurationError(
                     "NOT_SUPPORTED",
-                    f"{path} is no Python file; other source forms are not there yet.",
-                    next_step="Give .py files or folders of them.",
+                    f"{path} is no pipeline source: it ends with none of {_listed()}.",
+                    next_step="Give files of these forms, or folders of them.",
                 )
             found[path] = None
         else:
@@ -55,3 +57,12 @@ def _below(folder: Path) -> Iterator[Path]:
                 yield from _below(entry)
         elif entry.suffix in SUFFIXES and entry.name != "__init__.py":
             yield entry
+
+
+def _matching(pattern: Path) -> list[Path]:
+    files = sorted(Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor))))
+    return [file for file in files if file.is_file() and file.suffix in SUFFIXES]
+
+
+def _listed() -> str:
+    return ", ".join(SUFFIXES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lakeward.check.knowledge.words import NOTHING, SERVED, sentence
 from lakeward.check.model import Fact, Use
+from lakeward.notebooks import MAGICS, WITHOUT_EFFECT
 from lakeward.pipelines import MODULES
 from lakeward.session import CONNECT_MODULES, SERVERLESS_NAMES
 from lakeward.standins import NAMES
@@ -18,6 +19,8 @@ _WORKSPACE = (
 _SERVED = frozenset((*MODULES, *CONNECT_MODULES, *STAND_INS))
 _OWN = "A package of its own: it runs where it is installed, and lakeward changes nothing about it."
 _PLATFORM = "The module is the platform's own, and nothing stands in for it."
+
+_MAGICS = ", ".join(f"%{name}" for name in MAGICS if name not in WITHOUT_EFFECT)
 
 
 def module(use: Use) -> Fact | None:
@@ -49,6 +52,11 @@ def builtin(use: Use) -> Fact | None:
 
 def magic(use: Use) -> Fact | None:
     """The verdict on a magic of a notebook."""
-    if use.name in ("md", "md-sandbox", "python"):
+    if use.name in WITHOUT_EFFECT or use.name == "python":
         return None
-    return Fact(f"magic %{use.name}", "refused", "Notebooks with magics cannot be run here yet.")
+    name = f"magic %{use.name}"
+    if use.name == "sh":
+        return Fact(name, "differs", "Shell cells are off unless `--allow-sh` lets them run.")
+    if use.name in MAGICS:
+        return Fact(name, "runs_with_lakeward", SERVED)
+    return Fact(name, "refused", f"Cells of this language cannot be run here; magics that can: {_MAGICS}.")

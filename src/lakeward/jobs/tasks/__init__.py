@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from lakeward.bundle import suggestion
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import Task
-from lakeward.jobs.tasks import pipeline, python_wheel, spark_python, sql
+from lakeward.jobs.tasks import notebook, pipeline, python_wheel, spark_python, sql
 from lakeward.jobs.tasks.context import Action, Context, Prepare
 
 __all__ = ["KINDS", "REFUSED", "Action", "Context", "prepare"]
 
 KINDS: Mapping[str, Prepare] = {
+    "notebook_task": notebook.prepare,
     "pipeline_task": pipeline.prepare,
     "python_wheel_task": python_wheel.prepare,
     "spark_python_task": spark_python.prepare,

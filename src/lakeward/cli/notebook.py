@@ -1,0 +1,100 @@
+"""`lakeward notebook PATH`: a notebook, cell by cell; its outcome as `.ipynb` and HTML."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lakeward.cli.options import KeyValue, as_mapping, bundle_options, cold_option, verbose_option
+
+if TYPE_CHECKING:
+    from lakeward.cli.streams import Streams
+    from lakeward.notebooks import NotebookRun
+
+__all__ = ["notebook"]
+
+
+@click.command()
+@click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
+@click.option(
+    "--param",
+    "parameters",
+    type=KeyValue(),
+    multiple=True,
+    callback=as_mapping,
+    metavar="K=V",
+    help="Value of a widget.",
+)
+@bundle_options
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder for the outcome; that of the target's state when left out.",
+)
+@click.option("--allow-sh", is_flag=True, help="Let %sh cells run.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout, nothing else.")
+@cold_option
+@verbose_option
+def notebook(
+    path: Path,
+    parameters: dict[str, str],
+    target: str | None,
+    variables: dict[str, str],
+    output: Path | None,
+    allow_sh: bool,
+    as_json: bool,
+) -> int:
+    """Run the notebook PATH: a Python or SQL notebook as source file, or an .ipynb.
+
+    What cells print goes to stderr as they run; every cell's output is in the .ipynb and the HTML page that
+    are written. The value of dbutils.notebook.exit is printed last.
+    """
+    from lakeward.cli.streams import guarded
+    from lakeward.cli.target import here
+
+    place = here(target, variables)
+    settings = place.settings
+    root = place.bundle.root if place.bundle else settings.root
+    with guarded(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
+        from lakeward import notebooks
+        from lakeward.dbutils import Context, Environment
+        from lakeward.session import session
+
+        notebooks.opened(path)
+        environment = Environment(settings=lambda: settings, context=Context.of(settings))
+        run = notebooks.run(
+            path,
+            spark=session(settings),
+            environment=environment,
+            parameters=parameters,
+            root=root,
+            allow_shell=allow_sh,
+            on_cell=lambda cell, count: streams.to_stderr(f"cell {cell.number}/{count} · {cell.language}\n"),
+        )
+        run = notebooks.write(run, output or settings.state / "notebooks")
+        show(run, streams, as_json=as_json)
+    return 0 if run.state == "COMPLETED" else 1
+
+
+def show(run: NotebookRun, streams: Streams, *, as_json: bool) -> None:
+    """The outcome on stdout, its error on stderr; the exit value comes last."""
+    if as_json:
+        json.dump(run.as_json(), streams.out, ensure_ascii=False)
+        streams.out.write("\n")
+        return
+    if run.error is not None:
+        streams.to_stderr(f"error: {run.error}\n")
+    streams.out.write(f"{run.state} in {run.seconds:.1f} s · {shortened(run.files)}\n")
+    if run.exit_value is not None:
+        streams.out.write(f"{run.exit_value}\n")
+
+
+def shortened(files: Any) -> str:
+    """The outcome's page, relative to the working folder where it is below it."""
+    page = Path(files["html"])
+    return str(page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page)

@@ -1,0 +1,65 @@
+"""`notebook_task`: a notebook of the bundle, run cell by cell.
+
+Source: https://docs.databricks.com/aws/en/jobs/notebook and …/jobs/task-parameters
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from lakeward.errors import ConfigurationError, JobError
+from lakeward.jobs.definition import Task
+from lakeward.jobs.tasks.context import Action, Context
+from lakeward.jobs.tasks.python_code import environment_of, installed
+from lakeward.notebooks import opened, run, write
+
+__all__ = ["prepare"]
+
+
+def prepare(context: Context, task: Task) -> Action | None:
+    """Return the run of the notebook; None in a dry run.
+
+    Its widgets get `base_parameters`, and over them the job's parameters. The outcome of every cell is
+    written to the target's state folder. Raises ConfigurationError when there is no such notebook or it
+    comes from a Git source.
+    """
+    name = str(task.spec.get("notebook_path") or "")
+    if task.spec.get("source") == "GIT":
+        message = f"The task `{task.key}` takes its notebook from a Git source, which cannot be run here yet."
+        raise ConfigurationError("TASK_NOT_SUPPORTED", message)
+    file = context.bundle.root / name.removeprefix("/Workspace/").lstrip("/")
+    if not name:
+        raise ConfigurationError("TASK_INVALID", f"The task `{task.key}` needs notebook_path.")
+    path, _ = opened(Path(name) if Path(name).is_file() else file)
+    parameters = {
+        key: str(value)
+        for key, value in {**(task.spec.get("base_parameters") or {}), **context.parameters}.items()
+    }
+    folders = [folder for found in installed(context, task) for folder in context.folders_of(found)]
+    if context.selection.dry_run:
+        return None
+
+    def action() -> None:
+        from lakeward.session import session
+
+        with contextlib.ExitStack() as stack:
+            if context.stdout is not None:
+                stack.enter_context(contextlib.redirect_stdout(context.stdout))
+            done = run(
+                path,
+                spark=session(context.settings),
+                environment=environment_of(context, task),
+                parameters=parameters,
+                root=context.bundle.root,
+                further=folders,
+            )
+        done = write(done, context.settings.state / "notebooks")
+        if done.error is not None:
+            raise JobError(
+                "NOTEBOOK_FAILED",
+                f"{done.error}",
+                next_step=f"Every cell's output is in {done.files['html']}.",
+            )
+
+    return action

@@ -1,0 +1,142 @@
+"""The magics of a running notebook, one function each."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from lakeward.errors import NotebookError
+from lakeward.notebooks.requirements import check_installed
+
+__all__ = ["MAGICS", "WITHOUT_EFFECT", "Here"]
+
+WITHOUT_EFFECT = ("md", "md-sandbox", "matplotlib", "load_ext", "reload_ext", "autoreload", "config", "skip")
+"""Magics that change nothing in what a run gives."""
+
+_FLAGS = {"-r": "recurse", "--recursive": "recurse", "-R": "recurse"}
+
+
+class Here(Protocol):
+    """What a magic may use of the run."""
+
+    folder: Path
+    namespace: dict[str, Any]
+    allow_shell: bool
+
+    def include(self, text: str) -> None:
+        """Run another notebook in the same namespace."""
+
+    def sql(self, text: str, line: int) -> None:
+        """Run SQL statements."""
+
+    def display(self, value: Any) -> None:
+        """Show a value."""
+
+
+Magic = Callable[[Here, str, int], None]
+
+
+def _run(here: Here, text: str, _: int) -> None:
+    """Another notebook's cells, here and now: names are shared, `$a="…"` gives its widgets values."""
+    here.include(text)
+
+
+def _sql(here: Here, text: str, line: int) -> None:
+    """Statements one after the other; the last result is shown, and kept as `_sqldf`."""
+    here.sql(text, line)
+
+
+def _pip(here: Here, text: str, _: int) -> None:
+    """Compared with what is installed; what is missing stops the run, nothing is installed."""
+    unchecked = check_installed(text, here.folder)
+    if unchecked:
+        print(f"%pip install {' '.join(unchecked)} was not carried out.")
+
+
+def _fs(here: Here, text: str, _: int) -> None:
+    """`dbutils.fs` by its commands."""
+    words = shlex.split(text)
+    if not words:
+        return
+    fs = here.namespace["dbutils"].fs
+    function = getattr(fs, words[0], None)
+    if function is None or words[0].startswith("_"):
+        raise NotebookError("MAGIC_NOT_SUPPORTED", f"%fs has no command `{words[0]}`.")
+    options = {_FLAGS[word]: True for word in words[1:] if word in _FLAGS}
+    result = function(*[word for word in words[1:] if word not in _FLAGS], **options)
+    if isinstance(result, str):
+        print(result)
+    elif result is not None:
+        here.display(result)
+
+
+def _sh(here: Here, text: str, _: int) -> None:
+    """Shell commands in the notebook's folder; off unless `--allow-sh`."""
+    if not here.allow_shell:
+        raise NotebookError(
+            "SHELL_NOT_ALLOWED",
+            "The notebook runs shell commands (%sh), which is off.",
+            next_step="Allow it with --allow-sh once you have read them.",
+        )
+    script = "\n".join(line for line in text.splitlines() if line.strip() != "-e")
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=here.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    print(done.stdout, end="")
+    if done.returncode and "-e" in text.split()[:1]:
+        raise NotebookError("SHELL_FAILED", f"The shell commands ended with exit code {done.returncode}.")
+
+
+def _env(_here: Here, text: str, _: int) -> None:
+    """Shows or sets a variable of the environment."""
+    name, sign, value = text.strip().partition("=")
+    if sign:
+        os.environ[name.strip()] = value.strip()
+    else:
+        print(os.environ.get(name.strip(), ""))
+
+
+def _python(here: Here, text: str, _: int) -> None:
+    """The line's Python, run once."""
+    exec(compile(text.strip(), "<magic>", "exec"), here.namespace)  # noqa: S102  # the user's own line
+
+
+def _restart(here: Here, _text: str, _: int) -> None:
+    """Nothing is restarted: names stay."""
+    here.namespace["dbutils"].library.restartPython()
+
+
+def _ls(here: Here, text: str, _: int) -> None:
+    """Names in a folder."""
+    folder = here.folder / text.strip()
+    print("\n".join(sorted(entry.name for entry in folder.iterdir())))
+
+
+def _nothing(_here: Here, _text: str, _: int) -> None:
+    """Accepted, and nothing to do for it here."""
+
+
+MAGICS: dict[str, Magic] = {
+    "run": _run,
+    "sql": _sql,
+    "pip": _pip,
+    "conda": _pip,
+    "fs": _fs,
+    "sh": _sh,
+    "env": _env,
+    "time": _python,
+    "timeit": _python,
+    "capture": _python,
+    "restart_python": _restart,
+    "ls": _ls,
+    **dict.fromkeys(WITHOUT_EFFECT, _nothing),
+}

@@ -1,0 +1,236 @@
+"""Runs a notebook: its cells in order, in one namespace, on one session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakeward.dbutils import DBUtils, Environment, NotebookExit
+from lakeward.errors import NotebookError
+from lakeward.notebooks.cells import Cell, Notebook
+from lakeward.notebooks.displaying import Display
+from lakeward.notebooks.failing import CellError, told
+from lakeward.notebooks.importing import inside
+from lakeward.notebooks.including import inclusion, notebook_at
+from lakeward.notebooks.magics import MAGICS
+from lakeward.notebooks.opening import opened
+from lakeward.notebooks.outcome import NotebookRun
+from lakeward.notebooks.python_code import MAGIC, Compiler
+from lakeward.notebooks.recording import CellRecord, Recorder
+from lakeward.notebooks.sql_cells import SqlCells
+from lakeward.notebooks.tables import plain
+from lakeward.standins import free_names, running, shown_by
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["run"]
+
+
+def run(
+    path: Path,
+    *,
+    spark: SparkSession,
+    environment: Environment,
+    parameters: Mapping[str, str] | None = None,
+    root: Path | None = None,
+    further: Sequence[Path] = (),
+    allow_shell: bool = False,
+    on_cell: Callable[[CellRecord, int], None] | None = None,
+) -> NotebookRun:
+    """Run the notebook at `path` with `parameters` as its widgets' values.
+
+    It imports from its own folder, from `root`, below which absolute paths are looked for, and from `further`
+    folders.
+
+    A cell that fails ends the run: state FAILED, and `error` names the cell. Raises ConfigurationError for
+    what is no notebook; Ctrl-C goes through.
+    """
+    file, notebook = opened(path)
+    one = _Run(file, notebook, spark, environment, dict(parameters or {}))
+    one.root, one.allow_shell, one.on_cell = root, allow_shell, on_cell
+    one.imports = [file.parent, *([root] if root else []), *further]
+    return one.run()
+
+
+class _Run:
+    root: Path | None
+    allow_shell: bool
+    on_cell: Callable[[CellRecord, int], None] | None
+    imports: list[Path]
+
+    def __init__(
+        self,
+        file: Path,
+        notebook: Notebook,
+        spark: SparkSession,
+        environment: Environment,
+        parameters: dict[str, str],
+    ) -> None:
+        self.file, self.notebook, self.spark, self.folder = file, notebook, spark, file.parent
+        self.environment = replace(
+            environment,
+            arguments=parameters,
+            widgets={},
+            context=replace(environment.facts, notebook_path=str(file.with_suffix(""))),
+            run_notebook=self._child,
+        )
+        self.recorder = Recorder()
+        self.display = Display(self.recorder)
+        self.compiler = Compiler()
+        self.children: list[NotebookRun] = []
+        self.open: list[Path] = [file]
+        self.files = {str(file)}
+        self.namespace: dict[str, Any] = {
+            **free_names(),
+            "spark": spark,
+            "dbutils": DBUtils(given=self.environment),
+            "__name__": "__main__",
+            MAGIC: lambda name, text: self._magic(name, text, 1),
+        }
+        self.sql_cells = SqlCells(spark, self.environment, self.namespace, self.display)
+
+    def run(self) -> NotebookRun:
+        began = time.monotonic()
+        error: CellError | None = None
+        exit_value: str | None = None
+        before = {query.id for query in self.spark.streams.active}
+        with ExitStack() as stack:
+            stack.enter_context(running(self.environment))
+            stack.enter_context(shown_by(self.display))
+            stack.enter_context(inside(self.folder, self.imports))
+            stack.enter_context(self.recorder.listening())
+            self.recorder.cells += [
+                CellRecord(cell.number, cell.language, _own_text(cell), cell.title)
+                for cell in self.notebook.cells
+            ]
+            cells, self.recorder.cells = self.recorder.cells, []
+            try:
+                for cell, record in zip(self.notebook.cells, cells, strict=True):
+                    self.recorder.cells.append(record)
+                    error = self._one(cell, record)
+                    if error is not None:
+                        break
+                else:
+                    self._wait(before)
+            except NotebookExit as leaving:
+                exit_value = str(leaving)
+            finally:
+                self.display.close()
+                self.recorder.cells = cells
+        state = "FAILED" if error else "COMPLETED"
+        seconds = time.monotonic() - began
+        return NotebookRun(self.file, state, exit_value, error, tuple(cells), seconds, tuple(self.children))
+
+    def _one(self, cell: Cell, record: CellRecord) -> CellError | None:
+        began = time.monotonic()
+        if self.on_cell is not None:
+            self.on_cell(record, len(self.notebook.cells))
+        try:
+            self._cell(self.notebook, cell, self.file)
+            self.recorder.figures()
+            record.state = "COMPLETED"
+        except NotebookExit as leaving:
+            record.state = "COMPLETED"
+            self.recorder.show(text=f"Notebook exited: {leaving}")
+            raise
+        except (Exception, SystemExit) as raised:  # noqa: BLE001  # a user's cell may raise anything
+            record.state = "FAILED"
+            file = self.notebook.file_of(cell, str(self.file))
+            error = told(raised, cell.number, file=file, line=cell.line, files=self.files)
+            output = {"output_type": "error", "ename": error.condition, "evalue": error.message}
+            record.outputs.append({**output, "traceback": [error.place, *error.trace, str(error)]})
+            return error
+        finally:
+            record.seconds = time.monotonic() - began
+        return None
+
+    def _cell(self, notebook: Notebook, cell: Cell, file: Path) -> None:
+        if cell.language == "python":
+            self.files.add(notebook.file_of(cell, str(file)))
+            code = self.compiler.compile(notebook, cell, str(file))
+            exec(code.body, self.namespace)  # noqa: S102  # running the user's cells is what this is for
+            value = eval(code.last, self.namespace) if code.last is not None else None  # noqa: S307  # as above
+            if value is not None:
+                self.namespace["_"] = value
+                made = plain(value)
+                self.recorder.show(**made)
+                self.recorder.echo(made["text"])
+        else:
+            self._magic(cell.language, cell.source, cell.line)
+
+    def _magic(self, name: str, text: str, line: int) -> None:
+        magic = MAGICS.get(name)
+        if magic is None:
+            raise NotebookError(
+                "MAGIC_NOT_SUPPORTED",
+                f"Cells of %{name} cannot be run here.",
+                next_step="Python, SQL and shell cells can, and %run, %fs, %pip and %md.",
+            )
+        magic(self, text, line)
+
+    def sql(self, text: str, line: int) -> None:
+        self.sql_cells.run(text, line)
+
+    def include(self, text: str) -> None:
+        """`%run`: another notebook's cells here and now; its arguments are values of its widgets."""
+        asked = inclusion(text)
+        found = notebook_at(asked.path, self.folder, self.root)
+        if found is None:
+            raise NotebookError(
+                "NOTEBOOK_NOT_FOUND",
+                f"%run asks for {asked.path}, and there is no such notebook.",
+                next_step=f"Paths are relative to the notebook's own folder, {self.folder}.",
+            )
+        if found in self.open:
+            raise NotebookError("NOTEBOOK_RUNS_ITSELF", f"%run {asked.path} is being run already.")
+        file, notebook = opened(found)
+        outer, arguments = self.folder, self.environment.arguments
+        self.open.append(file)
+        self.folder = file.parent
+        self.environment.arguments = {**arguments, **asked.arguments}
+        try:
+            for cell in notebook.cells:
+                self._cell(notebook, cell, file)
+        finally:
+            self.open.pop()
+            self.folder, self.environment.arguments = outer, arguments
+            self.environment.widgets.update(asked.arguments)
+
+    def _child(self, path: str, _timeout: int, arguments: Mapping[str, str]) -> str:
+        """`dbutils.notebook.run`: a namespace and a session of its own in the same Spark."""
+        found = notebook_at(path, self.folder, self.root)
+        if found is None:
+            raise NotebookError(
+                "NOTEBOOK_NOT_FOUND", f"dbutils.notebook.run asks for {path}, and there is no such notebook."
+            )
+        child = run(
+            found,
+            spark=self.spark.newSession(),
+            environment=replace(self.environment, arguments={}, widgets={}),
+            parameters={name: str(value) for name, value in arguments.items()},
+            root=self.root,
+            further=self.imports[1:],
+            allow_shell=self.allow_shell,
+        )
+        self.children.append(child)
+        if child.error is not None:
+            raise NotebookError("NOTEBOOK_FAILED", f"com.databricks.WorkflowException: FAILED: {child.error}")
+        return child.exit_value or ""
+
+    def _wait(self, before: set[Any]) -> None:
+        """A run goes on while streams that it has started do."""
+        shown = {query.id for query in self.display.queries}
+        for query in self.spark.streams.active:
+            if query.id not in before and query.id not in shown:
+                query.awaitTermination()
+
+
+def _own_text(cell: Cell) -> str:
+    name = f"%{cell.language}" if cell.is_magic and cell.language not in ("python", "md") else ""
+    text = cell.source.strip("\n") if not cell.is_magic else cell.source.strip()
+    return f"{name}\n{text}" if name and "\n" in text else f"{name} {text}".strip() if name else text

@@ -1,0 +1,105 @@
+"""Notebooks as pipeline sources: their cells declare datasets, in the notebook's own language (spec §6)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lakeward.errors import NotebookError, PipelineError
+from lakeward.notebooks import (
+    MAGIC,
+    Cell,
+    Compiler,
+    Notebook,
+    check_installed,
+    inclusion,
+    notebook_at,
+    parse,
+)
+from lakeward.pipelines.in_sql import SqlFile
+
+__all__ = ["declare_cells"]
+
+log = logging.getLogger("lakeward.pipelines")
+
+
+def declare_cells(
+    notebook: Notebook, source: Path, namespace: dict[str, Any], sql: SqlFile, *, root: Path | None = None
+) -> list[Path]:
+    """Run the cells of `notebook` so that they declare their datasets; gives the notebooks that it includes.
+
+    Cells of another language declare nothing and are passed over. `%run` runs another notebook in the same
+    namespace; `%pip` is checked against what is installed. Whatever the cells raise goes through.
+    """
+    cells = _Cells(namespace, sql, root)
+    cells.declare(notebook, source)
+    return cells.included
+
+
+class _Cells:
+    def __init__(self, namespace: dict[str, Any], sql: SqlFile, root: Path | None) -> None:
+        self.namespace, self.sql, self.root = namespace, sql, root
+        self.compiler = Compiler()
+        self.open: list[Path] = []
+        self.included: list[Path] = []
+
+    def declare(self, notebook: Notebook, source: Path) -> None:
+        before, self.namespace[MAGIC] = self.namespace.get(MAGIC), self._on_a_line(source)
+        self.open.append(source)
+        try:
+            for cell in notebook.cells:
+                self._cell(notebook, cell, source)
+        finally:
+            self.open.pop()
+            self.namespace[MAGIC] = before
+
+    def _cell(self, notebook: Notebook, cell: Cell, source: Path) -> None:
+        file = notebook.file_of(cell, str(source))
+        if cell.language == "python" and notebook.language == "python":
+            code = self.compiler.compile(notebook, cell, str(source))
+            exec(code.body, self.namespace)  # noqa: S102  # running the user's cells is what this is for
+            if code.last is not None:
+                eval(code.last, self.namespace)  # noqa: S307  # as above
+        elif cell.language == "sql" and notebook.language == "sql":
+            self.sql.declare(cell.source, file, cell.line)
+        elif cell.language in ("run", "pip"):
+            self._magic(cell.language, cell.source.strip(), source, f"{file}:{cell.line}")
+
+    def _on_a_line(self, source: Path) -> Callable[[str, str], None]:
+        return lambda name, text: self._magic(name, text, source, str(source))
+
+    def _magic(self, name: str, text: str, source: Path, where: str) -> None:
+        if name == "run":
+            self._include(text, source, where)
+        elif name == "pip":
+            self._pip(text, source.parent, where)
+
+    def _pip(self, text: str, folder: Path, where: str) -> None:
+        try:
+            unchecked = check_installed(text, folder)
+        except NotebookError as error:
+            raise PipelineError(
+                error.condition, f"{where}: {error.message}", next_step=error.next_step
+            ) from None
+        if unchecked:
+            log.warning("%s: %%pip install %s was not carried out.", where, " ".join(unchecked))
+
+    def _include(self, text: str, source: Path, where: str) -> None:
+        asked = inclusion(text)
+        found = notebook_at(asked.path, source.parent, self.root)
+        if found is None or found in self.open:
+            why = "which is being run already" if found else "and there is no such notebook"
+            raise PipelineError(
+                "NOTEBOOK_NOT_FOUND" if found is None else "NOTEBOOK_RUNS_ITSELF",
+                f"{where}: %run asks for {asked.path}, {why}.",
+                next_step="Paths are relative to the notebook's own folder.",
+            )
+        notebook = parse(found.read_bytes(), found.suffix)
+        if notebook is None:
+            raise PipelineError(
+                "NOTEBOOK_NOT_FOUND", f"{where}: %run asks for {asked.path}, and {found} is no notebook."
+            )
+        self.included.append(found)
+        self.declare(notebook, found)

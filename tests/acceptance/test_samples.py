@@ -1,0 +1,81 @@
+"""Public pipelines, unchanged, on small inputs.
+
+`LAKEWARD_SAMPLES` names a folder with checkouts `<owner>+<repository>`; they are not part of this one. With
+LAKEWARD_COMPATIBILITY=FILE, what ran is written there as a page.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakeward import pipelines
+from lakeward.session import PathMap, Settings, ensure_schema
+from tests.acceptance.page import Verdict, as_markdown
+from tests.acceptance.samples import SAMPLES, Place, Sample
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FOLDER = os.environ.get("LAKEWARD_SAMPLES")
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> Iterator[list[Verdict]]:
+    """What ran, written down at the end where that is asked for."""
+    found: list[Verdict] = []
+    yield found
+    page = os.environ.get("LAKEWARD_COMPATIBILITY")
+    if page:
+        Path(page).write_text(as_markdown(found), encoding="utf-8")
+
+
+@pytest.fixture
+def checkout(sample: Sample) -> Path:
+    """The sample's repository; the test is skipped where it is absent, before Spark is started."""
+    if not FOLDER:
+        pytest.skip("LAKEWARD_SAMPLES names no folder with checkouts of public repositories")
+    found = Path(FOLDER).absolute() / sample.repository.replace("/", "+")
+    if not found.is_dir():
+        pytest.skip(f"{sample.repository} is not in {FOLDER}")
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.key)
+def test_a_public_pipeline_runs_unchanged(
+    checkout: Path,
+    spark: SparkSession,
+    suite_settings: Settings,
+    tmp_path: Path,
+    sample: Sample,
+    verdicts: list[Verdict],
+) -> None:
+    schema = "a" + uuid.uuid4().hex[:10]
+    paths = PathMap.of(suite_settings)
+    place = Place("main", schema, lambda path: Path(paths.local(path)))
+    ensure_schema(spark, "main", schema)
+    sample.prepare(place)
+    update = pipelines.run(
+        [checkout / source for source in sample.sources],
+        session=spark,
+        settings=suite_settings,
+        name=schema,
+        schema=schema,
+        configuration=sample.configuration(place),
+        root=checkout / sample.root if sample.root else None,
+        storage=tmp_path / "storage",
+    )
+    failed = "; ".join(
+        f"{dataset.name}: {dataset.error}" for dataset in update.datasets if dataset.state == "FAILED"
+    )
+    verdicts.append(Verdict(sample, update.state, len(update.datasets), update.error or ""))
+    assert update.state == "COMPLETED", f"{update.error} {failed}"
+    for query, expected in sample.expected.items():
+        rows = [tuple(row) for row in spark.sql(query.format(schema=f"main.{schema}")).collect()]
+        assert sorted(rows, key=repr) == sorted(expected, key=repr), query

@@ -1,0 +1,144 @@
+"""Notebook files become cells that know where they stand in the file."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakeward.errors import NotebookError
+from lakeward.notebooks import Compiler, check_installed, inclusion, line_magics, notebook_at, parse
+
+PYTHON = textwrap.dedent(
+    """\
+    # Databricks notebook source
+    # MAGIC %md
+    # MAGIC # Title
+    # MAGIC text
+
+    # COMMAND ----------
+
+    # DBTITLE 1,First steps
+    x = 1
+    y = x + 1
+
+    # COMMAND ----------
+
+    # MAGIC %sql
+    # MAGIC SELECT 1
+    # MAGIC   FROM t
+
+    # COMMAND ----------
+
+    # MAGIC %python print(x)
+
+    # COMMAND ----------
+
+    # only a comment
+    """
+)
+
+
+def cells(text: str, suffix: str = ".py") -> list[tuple[int, str, str, int]]:
+    notebook = parse(text.encode(), suffix)
+    assert notebook is not None
+    return [(cell.number, cell.language, cell.source.strip(), cell.line) for cell in notebook.cells]
+
+
+def test_a_python_notebook_has_cells_in_languages_with_their_lines() -> None:
+    assert cells(PYTHON) == [
+        (1, "md", "# Title\ntext", 2),
+        (2, "python", "# DBTITLE 1,First steps\nx = 1\ny = x + 1", 8),
+        (3, "sql", "SELECT 1\n  FROM t", 14),
+        (4, "python", "print(x)", 20),
+    ]
+    notebook = parse(PYTHON.encode(), ".py")
+    assert notebook is not None and notebook.cells[1].title == "First steps"
+
+
+def test_a_sql_notebook_has_sql_where_a_cell_names_no_magic() -> None:
+    text = (
+        "-- Databricks notebook source\n-- MAGIC %python\n-- MAGIC x = 1\n\n-- COMMAND ----------\n\nselect 1"
+    )
+    assert cells(text, ".sql") == [(1, "python", "x = 1", 2), (2, "sql", "select 1", 7)]
+
+
+@pytest.mark.parametrize(("text", "suffix"), [("x = 1", ".py"), ("select 1", ".sql"), (PYTHON, ".sql")])
+def test_a_file_without_its_languages_first_line_is_no_notebook(text: str, suffix: str) -> None:
+    assert parse(text.encode(), suffix) is None
+
+
+def test_an_ipynb_keeps_markdown_magics_and_lines_of_code_apart() -> None:
+    content = {
+        "metadata": {"kernelspec": {"language": "python"}},
+        "cells": [
+            {"cell_type": "markdown", "source": ["# T\n", "x"]},
+            {"cell_type": "code", "source": "%sql\nselect 1"},
+            {"cell_type": "code", "source": "%pip install a\nx = 1"},
+            {"cell_type": "raw", "source": "no"},
+        ],
+    }
+    found = cells(json.dumps(content), ".ipynb")
+    assert [(number, language) for number, language, _, _ in found] == [(1, "md"), (2, "sql"), (3, "python")]
+    assert [magic.text for magic in line_magics(found[2][2])] == ["install a"]
+
+
+def test_what_is_no_ipynb_is_said_to_be_none() -> None:
+    with pytest.raises(ValueError, match="no notebook"):
+        parse(b"[]", ".ipynb")
+
+
+def test_code_keeps_the_files_lines_in_tracebacks() -> None:
+    notebook = parse(PYTHON.replace("y = x + 1", "y = 1 / 0").encode(), ".py")
+    assert notebook is not None
+    code = Compiler().compile(notebook, notebook.cells[1], "/f.py")
+    with pytest.raises(ZeroDivisionError) as raised:
+        exec(code.body, {})
+    last = raised.traceback[-1]
+    assert (str(last.path), last.lineno + 1) == ("/f.py", 10)
+
+
+def test_the_last_expression_is_a_value_and_futures_hold_for_later_cells() -> None:
+    first, second = "from __future__ import annotations", "def f(a: nope): pass\nf"
+    text = f"# Databricks notebook source\n{first}\n\n# COMMAND ----------\n\n{second}\n"
+    notebook = parse(text.encode(), ".py")
+    assert notebook is not None
+    compiler, names = Compiler(), dict[str, object]()
+    for cell in notebook.cells:
+        code = compiler.compile(notebook, cell, "/f.py")
+        exec(code.body, names)
+    assert code.last is not None and eval(code.last, names) is names["f"]
+
+
+def test_run_names_a_notebook_with_arguments_with_or_without_its_extension(tmp_path: Path) -> None:
+    asked = inclusion('./set up/a $mode="x y" $n=1')
+    assert inclusion('"./set up/a" $mode="x y"').arguments == {"mode": "x y"}
+    assert asked.arguments["n"] == "1"
+    (tmp_path / "b.py").write_text("")
+    assert notebook_at("./b", tmp_path) == (tmp_path / "b.py").resolve()
+    assert notebook_at("/Workspace/b", Path("/"), tmp_path) == (tmp_path / "b.py").resolve()
+    assert notebook_at("./c", tmp_path) is None
+
+
+def test_pip_is_compared_with_what_is_installed(tmp_path: Path) -> None:
+    (tmp_path / "r.txt").write_text("pandas  # here\n")
+    assert check_installed("install -q -r r.txt 'pytest>=7' $wheel --index-url x ./a.whl", tmp_path) == (
+        "$wheel",
+        "./a.whl",
+    )
+    with pytest.raises(NotebookError, match=r"no-such-thing.*pip install no-such-thing"):
+        check_installed("install pandas no-such-thing", tmp_path)
+
+
+@given(st.text(alphabet="# -MAGICOND\n%x'\"=", max_size=200))
+def test_every_text_is_a_notebook_and_no_line_of_code_is_lost(text: str) -> None:
+    notebook = parse(b"# Databricks notebook source\n" + text.encode(), ".py")
+    assert notebook is not None
+    kept = "\n".join(cell.source for cell in notebook.cells)
+    for line in text.split("\n"):
+        if line.strip() and not line.lstrip().startswith("#"):
+            assert line.rstrip() in kept

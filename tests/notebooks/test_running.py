@@ -1,0 +1,178 @@
+"""Notebooks run as on the platform: languages, widgets, other notebooks, errors, and the written outcome."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lakeward.notebooks import write
+from tests.notebooks.conftest import Desk, text_of
+
+MANY = """\
+    # Databricks notebook source
+    # MAGIC %md
+    # MAGIC # A *title*
+
+    # COMMAND ----------
+
+    # MAGIC %run ./helpers/setup $mode="fast"
+
+    # COMMAND ----------
+
+    dbutils.widgets.text("limit", "2")
+    print(MODE, greet("you"))
+
+    # COMMAND ----------
+
+    # MAGIC %sql
+    # MAGIC CREATE WIDGET DROPDOWN kind DEFAULT 'b' CHOICES SELECT * FROM VALUES ('a'), ('b');
+    # MAGIC SELECT '$kind' AS k, '${kind}' AS l, :kind AS m, getArgument('limit') AS n, id
+    # MAGIC   FROM range(5) WHERE id < ${limit}
+
+    # COMMAND ----------
+
+    assert _sqldf.count() == int(dbutils.widgets.get("limit"))
+    _sqldf.select("id", "m")
+    display(_sqldf)
+    len("abc")
+
+    # COMMAND ----------
+
+    # MAGIC %fs ls /databricks-datasets-none-here
+
+    # COMMAND ----------
+
+    # MAGIC %sql SELECT 1
+"""
+
+
+def test_cells_of_all_languages_share_one_namespace_and_the_widgets_values(desk: Desk) -> None:
+    desk.file(
+        "helpers/setup.py",
+        """\
+        # Databricks notebook source
+        MODE = dbutils.widgets.get("mode")
+
+        # COMMAND ----------
+
+        def greet(name):
+            return f"hello {name}"
+        """,
+    )
+    notebook = desk.file("many.py", MANY)
+    finished = desk.run(notebook, parameters={"limit": "3"})
+    assert "fast hello you" in text_of(finished, 3)
+    assert text_of(finished, 4).splitlines()[2].split() == ["b", "b", "b", "3", "0"]
+    assert "3" in text_of(finished, 5)
+    assert finished.state == "FAILED" and finished.error is not None
+    assert finished.error.cell == 6 and [cell.state for cell in finished.cells][-2:] == ["FAILED", "SKIPPED"]
+
+    written = write(finished, desk.folder / "out")
+    outcome = json.loads(Path(written.files["ipynb"]).read_text())
+    assert [cell["cell_type"] for cell in outcome["cells"][:2]] == ["markdown", "code"]
+    assert outcome["cells"][3]["outputs"][0]["data"]["text/html"].startswith("<table>")
+    page = Path(written.files["html"]).read_text()
+    assert "<em>title</em>" in page and "hello you" in page and page.count("<section") == 7
+
+
+def test_another_notebook_gets_arguments_and_gives_its_exit_value(desk: Desk) -> None:
+    desk.file(
+        "child.sql",
+        """\
+        -- Databricks notebook source
+        CREATE OR REPLACE GLOBAL TEMPORARY VIEW from_child AS SELECT :who AS who
+
+        -- COMMAND ----------
+
+        -- MAGIC %python
+        -- MAGIC dbutils.notebook.exit(dbutils.widgets.get("who"))
+
+        -- COMMAND ----------
+
+        SELECT nothing_comes_here
+        """,
+    )
+    notebook = desk.file(
+        "parent.py",
+        """\
+        # Databricks notebook source
+        value = dbutils.notebook.run("./child", 60, {"who": "me"})
+
+        # COMMAND ----------
+
+        seen = spark.table("global_temp.from_child").first()["who"]
+        dbutils.notebook.exit(f"{value} {seen}")
+        """,
+    )
+    finished = desk.done(notebook)
+    assert finished.exit_value == "me me"
+    assert finished.children[0].exit_value == "me"
+
+
+HEAD = "# Databricks notebook source\n"
+IN_SQL = "\n# COMMAND ----------\n\n# MAGIC %sql\n# MAGIC SELECT 1;\n# MAGIC SELECT\n# MAGIC   nope"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "condition"),
+    [
+        ("x = 1\n\n# COMMAND ----------\n\ny = x / 0\n", 6, "ZeroDivisionError"),
+        ("x = (\n", 2, "SyntaxError"),
+        (IN_SQL, 8, "UNRESOLVED_COLUMN"),
+        ("# MAGIC %sh ls\n", 2, "SHELL_NOT_ALLOWED"),
+        ("# MAGIC %scala\n# MAGIC val x = 1\n", 2, "MAGIC_NOT_SUPPORTED"),
+        ("# MAGIC %run ./none\n", 2, "NOTEBOOK_NOT_FOUND"),
+        ("# MAGIC %pip install no-such-thing\n", 2, "PACKAGE_NOT_INSTALLED"),
+    ],
+)
+def test_an_error_names_the_cell_and_the_users_line(
+    desk: Desk, text: str, place: int, condition: str
+) -> None:
+    notebook = desk.file("wrong.py", HEAD + text)
+    error = desk.run(notebook).error
+    assert error is not None and error.condition.startswith(condition), error
+    assert error.place == f"{notebook}:{place}"
+    assert f"cell {error.cell}, " in str(error)
+
+
+def test_shell_cells_run_once_they_are_allowed(desk: Desk) -> None:
+    notebook = desk.file("shell.py", "# Databricks notebook source\n# MAGIC %sh\n# MAGIC echo here $PWD\n")
+    assert f"here {desk.folder}" in text_of(desk.done(notebook, allow_shell=True), 1)
+
+
+def test_an_ipynb_runs_with_magics_between_its_lines(desk: Desk) -> None:
+    cells = [
+        "%pip install pandas\nimport pandas as pd\nframe = pd.DataFrame({'a': [1]})\nframe",
+        "%sql\nSELECT 7 AS seven",
+        "dbutils.notebook.exit(str(_sqldf.first()['seven']))",
+    ]
+    notebook = desk.folder / "nb.ipynb"
+    notebook.write_text(
+        json.dumps({"metadata": {}, "cells": [{"cell_type": "code", "source": cell} for cell in cells]})
+    )
+    finished = desk.done(notebook)
+    assert finished.exit_value == "7"
+    assert "<table" in finished.cells[0].outputs[0]["data"]["text/html"]
+
+
+def test_functions_of_a_module_beside_the_notebook_run_in_workers(desk: Desk) -> None:
+    desk.file("beside.py", "def twice(x):\n    return x * 2\n")
+    notebook = desk.file(
+        "workers.py",
+        """\
+        # Databricks notebook source
+        from beside import twice
+        spark.udf.register("twice", twice, "long")
+
+        # COMMAND ----------
+
+        # MAGIC %sql SELECT sum(twice(id)) AS total FROM range(4)
+
+        # COMMAND ----------
+
+        dbutils.notebook.exit(_sqldf.first()["total"])
+        """,
+    )
+    assert desk.done(notebook).exit_value == "12"

@@ -1,0 +1,248 @@
+"""What the statements of a pipeline's SQL say, read without Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakeward.pipelines.in_sql.columns import as_ddl
+from lakeward.pipelines.in_sql.grammar import Misread, read
+from lakeward.pipelines.in_sql.statement import DatasetStatement, FlowStatement, Setting, Use
+from lakeward.pipelines.in_sql.text import blank_live, pieces_of
+
+KINDS = {
+    "CREATE OR REFRESH STREAMING TABLE t": "streaming_table",
+    "create streaming live table LIVE.t": "streaming_table",
+    "CREATE TEMPORARY INCREMENTAL LIVE TABLE t": "streaming_table",
+    "CREATE OR REPLACE MATERIALIZED VIEW t": "materialized_view",
+    "CREATE LIVE TABLE IF NOT EXISTS t": "materialized_view",
+    "CREATE TEMPORARY VIEW t": "view",
+    "CREATE TEMPORARY LIVE VIEW t": "view",
+    "CREATE STREAMING LIVE VIEW t": "view",
+}
+
+
+def dataset(text: str) -> DatasetStatement:
+    found = read(text)
+    assert isinstance(found, DatasetStatement)
+    return found
+
+
+@pytest.mark.parametrize(("beginning", "kind"), KINDS.items())
+def test_every_spelling_is_one_of_three_kinds(beginning: str, kind: str) -> None:
+    text = f"{beginning} AS SELECT 1;"
+    found = dataset(text)
+    assert (found.kind, found.name) == (kind, "t")
+    assert found.query is not None and text[slice(*found.query)] == "SELECT 1"
+
+
+def test_a_query_may_stand_without_as() -> None:
+    text = 'CREATE MATERIALIZED VIEW m COMMENT "x" WITH a AS (SELECT 1) SELECT * FROM a'
+    found = dataset(text)
+    assert found.query is not None and text[slice(*found.query)].startswith("WITH a")
+
+
+def test_columns_types_and_expectations_are_told_apart() -> None:
+    found = dataset(
+        """CREATE STREAMING TABLE a.b (
+            id INT NOT NULL COMMENT "it's", s STRUCT<a: INT, b: MAP<STRING, ARRAY<DECIMAL(10, 2)>>>,
+            `odd name` STRING MASK f USING COLUMNS (id), d DATE GENERATED ALWAYS AS (CAST(ts AS DATE)),
+            k STRING PRIMARY KEY, CONSTRAINT pk PRIMARY KEY (id, k), FOREIGN KEY (k) REFERENCES o (x),
+            CONSTRAINT `a (b), c` EXPECT(id < 5 AND f(id, 1)) ON VIOLATION DROP ROW,
+            CONSTRAINT u EXPECT (k <> ',') ON VIOLATION FAIL UPDATE, CONSTRAINT w EXPECT (true))"""
+    )
+    assert as_ddl(found.columns) == (
+        "`id` INT NOT NULL COMMENT 'it\\'s', `s` STRUCT<a: INT, b: MAP<STRING, ARRAY<DECIMAL(10, 2)>>>, "
+        "`odd name` STRING, `d` DATE, `k` STRING"
+    )
+    assert found.columns[3].generated == "CAST(ts AS DATE)" and found.warnings == ("MASK",)
+    assert [(rule.name, rule.constraint, rule.action) for rule in found.rules] == [
+        ("a (b), c", "id < 5 AND f(id, 1)", "drop"),
+        ("u", "k <> ','", "fail"),
+        ("w", "true", "warn"),
+    ]
+
+
+def test_clauses_come_in_any_order() -> None:
+    found = dataset(
+        """CREATE STREAMING TABLE t TBLPROPERTIES ("a.b" = "x", delta.c = true, n.o = 5, 'e' "f", 'g' = '')
+           SCHEDULE REFRESH CRON '0 0 * * *' AT TIME ZONE 'UTC' PARTITIONED BY (a, `b c`) COMMENT 'c'
+           CLUSTER BY AUTO LOCATION '/x' ROW FILTER s.f ON (a) AS SELECT 1"""
+    )
+    properties = {"a.b": "x", "delta.c": "true", "n.o": "5", "e": "f", "g": ""}
+    assert found.options == {
+        "table_properties": properties,
+        "partition_cols": ["a", "`b c`"],
+        "comment": "c",
+        "cluster_by_auto": True,
+        "path": "/x",
+        "row_filter": "s.f ON (a)",
+    }
+    assert found.warnings == ("SCHEDULE",)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        (
+            (
+                "APPLY CHANGES INTO LIVE.t FROM STREAM(LIVE.s) KEYS (id, b)"
+                " IGNORE NULL UPDATES ON * EXCEPT (x)"
+                " APPLY AS DELETE WHEN op = 'D' APPLY AS TRUNCATE WHEN op = 'T' SEQUENCE BY ts "
+                "COLUMNS * EXCEPT (op, _r) STORED AS SCD TYPE 1"
+            ),
+            {
+                "keys": ["id", "b"],
+                "ignore_null_updates": True,
+                "apply_as_deletes": "op = 'D'",
+                "ignore_null_updates_except_column_list": ["x"],
+                "apply_as_truncates": "op = 'T'",
+                "sequence_by": "ts",
+                "except_column_list": ["op", "_r"],
+                "stored_as_scd_type": 1,
+            },
+        ),
+        (
+            (
+                "CREATE FLOW f AS AUTO CDC INTO t FROM STREAM s SEQUENCE BY struct(a, b) KEYS (id) "
+                "STORED AS SCD TYPE 2 TRACK HISTORY ON a, b COLUMNS TO UPDATE changed"
+            ),
+            {
+                "sequence_by": "struct(a, b)",
+                "keys": ["id"],
+                "stored_as_scd_type": 2,
+                "track_history_column_list": ["a", "b"],
+                "columns_to_update": "changed",
+            },
+        ),
+    ],
+)
+def test_auto_cdc_takes_its_clauses_in_any_order(text: str, arguments: dict[str, Any]) -> None:
+    found = read(text)
+    assert isinstance(found, FlowStatement) and found.changes is not None
+    assert (found.changes.target, found.changes.source) == ("t", "s")
+    assert found.changes.arguments == arguments
+
+
+def test_a_change_feed_that_is_more_than_a_name_stays_as_it_is_written() -> None:
+    found = read("CREATE FLOW f AS AUTO CDC INTO t FROM STREAM read_files('x') KEYS (id) SEQUENCE BY ts")
+    assert isinstance(found, FlowStatement) and found.changes is not None
+    assert (found.changes.source, found.changes.source_is_name) == ("STREAM read_files('x')", False)
+
+
+def test_settings_and_use() -> None:
+    assert read("SET a.b = 5 + x") == Setting("a.b", "5 + x")
+    assert read("SET a.b='y'") == Setting("a.b", "y") and read("SET a.b") == Setting("a.b", None)
+    assert read("USE CATALOG `a-b`") == Use("a-b") and read("USE a.b") == Use("a", "b")
+    assert read("USE SCHEMA IDENTIFIER('x')") == Use(schema="x")
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "is_other"),
+    [
+        ("CREATE LIVE TABLE t (a INT,, b INT) AS SELECT 1", ",", False),
+        ("CREATE LIVE TABLE t (a INT,) AS SELECT 1", ",", False),
+        ("CREATE STREAMING TABLE t WITH x AS SELECT 1 UNKNOWN", None, False),
+        ("CREATE MATERIALIZED VIEW m", "end of statement", False),
+        ("CREATE STREAMING TABLE t COMMENT AS SELECT 1", "AS", False),
+        ("CREATE STREAMING TABLE t (CONSTRAINT c EXPECT (a) ON VIOLATION IGNORE)", "IGNORE", False),
+        ("CREATE TABLE t (a INT)", "CREATE", True),
+        ("SELECT 1", "SELECT", True),
+    ],
+)
+def test_a_mistake_is_told_by_where_it_stands(text: str, found: str | None, is_other: bool) -> None:
+    if found is None:
+        assert read(text)
+        return
+    with pytest.raises(Misread) as raised:
+        read(text)
+    assert (raised.value.found, raised.value.is_other) == (found, is_other)
+    assert found == "end of statement" or text[raised.value.offset :].startswith(found)
+
+
+def test_parameters_are_filled_in_and_places_stay() -> None:
+    values = {"s": "raw", "n": "it's"}
+    text = "-- one\nSET x = 1;\n  CREATE LIVE VIEW ${s}_v AS\nSELECT :n, ':n', ${other}, a:n FROM t"
+    first, second = pieces_of(text, "f.sql", 10, values.get)
+    assert (first.line, first.column, second.line, second.column) == (11, 1, 12, 3)
+    assert second.text.endswith("SELECT 'it\\'s', ':n', ${other}, a:n FROM t")
+    assert second.place(second.text.index("SELECT")) == (13, 1)
+
+
+@given(st.text(alphabet="LIVE.live xSELECT'\"`-\n;(),", max_size=120))
+def test_the_schema_live_leaves_every_other_character_in_its_place(text: str) -> None:
+    blanked = blank_live(text)
+    assert len(blanked) == len(text)
+    assert all(b in (" ", a) for a, b in zip(text, blanked, strict=True))
+
+
+WORDS = st.sampled_from(
+    [
+        "CREATE",
+        "OR",
+        "REFRESH",
+        "STREAMING",
+        "LIVE",
+        "TABLE",
+        "MATERIALIZED",
+        "VIEW",
+        "t",
+        "(",
+        ")",
+        ",",
+        "CONSTRAINT",
+        "EXPECT",
+        "ON",
+        "VIOLATION",
+        "DROP",
+        "ROW",
+        "COMMENT",
+        "'x'",
+        "TBLPROPERTIES",
+        "=",
+        "AS",
+        "SELECT",
+        "1",
+        "AUTO",
+        "CDC",
+        "INTO",
+        "FROM",
+        "STREAM",
+        "KEYS",
+        "SEQUENCE",
+        "BY",
+        "FLOW",
+        "COLUMNS",
+        "*",
+        "EXCEPT",
+        "STORED",
+        "SCD",
+        "TYPE",
+        "2",
+        "SET",
+        "USE",
+        ".",
+        "INT",
+        "<",
+        ">",
+        ";",
+        "APPLY",
+        "CHANGES",
+        "INSERT",
+        "ONCE",
+        "PARTITIONED",
+        "CLUSTER",
+    ]
+)
+
+
+@given(st.lists(WORDS, max_size=25))
+def test_whatever_is_written_is_read_or_misread(words: list[str]) -> None:
+    text = " ".join(words)
+    try:
+        read(text)
+    except Misread as error:
+        assert 0 <= error.offset <= len(text)

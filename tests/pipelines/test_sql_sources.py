@@ -1,0 +1,238 @@
+"""Pipelines in SQL: every spelling declares what the Python API declares (spec §6.5)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.pipelines.conftest import Lab, result
+
+CHANGES = """
+    SELECT * FROM VALUES
+        (124, 'Raul', 'Oaxaca', 'INSERT', 1), (123, 'Isabel', 'Monterrey', 'INSERT', 1),
+        (125, 'Mercedes', 'Tijuana', 'INSERT', 2), (126, 'Lily', 'Cancun', 'INSERT', 2),
+        (123, NULL, NULL, 'DELETE', 6), (125, 'Mercedes', 'Guadalajara', 'UPDATE', 6),
+        (125, 'Mercedes', 'Mexicali', 'UPDATE', 5), (123, 'Isabel', 'Chihuahua', 'UPDATE', 5)
+        AS t(userId, name, city, operation, sequenceNum)
+"""
+
+
+def test_streaming_tables_views_and_materialized_views_in_legacy_and_new_spellings(lab: Lab) -> None:
+    lab.seed("orders", "SELECT id, id % 3 AS kind, id * 10 AS amount FROM range(10)")
+    lab.file(
+        "a.sql",
+        """
+        -- A comment; with a semicolon
+        CREATE OR REFRESH STREAMING LIVE TABLE bronze (
+            CONSTRAINT `a valid id` EXPECT(id < 9) ON VIOLATION DROP ROW,
+            CONSTRAINT small EXPECT (amount < 50)
+        )
+        TBLPROPERTIES ("quality" = "bronze", pipelines.autoOptimize.managed = true)
+        COMMENT "Raw; orders"
+        AS SELECT * FROM STREAM(SRC.orders);
+
+        CREATE TEMPORARY VIEW odd AS SELECT * FROM STREAM(LIVE.bronze) WHERE id % 2 = 1;
+        CREATE OR REFRESH STREAMING TABLE silver (id BIGINT COMMENT 'the id', amount BIGINT, twice BIGINT
+            GENERATED ALWAYS AS (amount * 2), CONSTRAINT pk PRIMARY KEY (id))
+        CLUSTER BY (id)
+        AS SELECT amount, id FROM STREAM odd;
+        CREATE OR REPLACE MATERIALIZED VIEW gold (kind COMMENT 'modulo', total)
+        AS SELECT kind, sum(amount) AS total FROM live.bronze GROUP BY ALL
+        """,
+    )
+    lab.file("b.sql", "CREATE LIVE TABLE top AS\nSELECT max(total) AS most FROM LIVE.gold")
+    update = lab.done()
+    rules = result(update, "bronze").expectations
+    assert [(rule.name, rule.passed, rule.failed) for rule in sorted(rules, key=lambda r: r.name)] == [
+        ("a valid id", 9, 1),
+        ("small", 5, 5),
+    ]
+    assert lab.rows("silver") == [(1, 10, 20), (3, 30, 60), (5, 50, 100), (7, 70, 140)]
+    assert lab.rows("gold") == [(0, 90), (1, 120), (2, 150)]
+    assert lab.rows("top") == [(150,)]
+    fields = {field.name: field.metadata.get("comment") for field in lab.table("gold").schema}
+    assert fields == {"kind": "modulo", "total": None}
+    detail = lab.spark.sql(f"DESCRIBE DETAIL main.{lab.schema}.bronze").collect()[0]
+    assert detail["description"] == "Raw; orders" and detail["properties"]["quality"] == "bronze"
+    assert lab.spark.sql(f"DESCRIBE DETAIL main.{lab.schema}.silver").collect()[0]["clusteringColumns"] == [
+        "id"
+    ]
+
+
+def test_flows_append_once_and_apply_changes(lab: Lab) -> None:
+    lab.seed("feed", CHANGES)
+    lab.seed("more", "SELECT 1 AS id")
+    lab.file(
+        "flows.sql",
+        """
+        CREATE OR REFRESH STREAMING TABLE one;
+        APPLY CHANGES INTO LIVE.one FROM STREAM(SRC.feed) KEYS (userId)
+          APPLY AS DELETE WHEN operation = "DELETE" SEQUENCE BY sequenceNum
+          COLUMNS * EXCEPT (operation, sequenceNum) STORED AS SCD TYPE 1;
+        CREATE OR REFRESH STREAMING TABLE two;
+        CREATE FLOW history AS AUTO CDC INTO two FROM stream(SRC.feed) KEYS (userId)
+          SEQUENCE BY struct(sequenceNum) APPLY AS DELETE WHEN operation = 'DELETE'
+          COLUMNS * EXCEPT (operation, sequenceNum) STORED AS SCD TYPE 2;
+        CREATE OR REFRESH STREAMING TABLE sums;
+        CREATE FLOW a COMMENT 'first' AS INSERT INTO sums BY NAME SELECT id FROM STREAM(SRC.more);
+        CREATE FLOW b AS INSERT INTO ONCE sums BY NAME SELECT id + 100 AS id FROM SRC.more;
+        """,
+    )
+    lab.done()
+    assert lab.rows("one") == [
+        (124, "Raul", "Oaxaca"),
+        (125, "Mercedes", "Guadalajara"),
+        (126, "Lily", "Cancun"),
+    ]
+    history = lab.rows("two", "userId, city, __START_AT.sequenceNum, __END_AT.sequenceNum")
+    assert (125, "Mexicali", 5, 6) in history and len(history) == 7
+    assert lab.rows("sums") == [(1,), (101,)]
+    lab.done()
+    assert lab.rows("sums") == [(1,), (101,)]
+
+
+def test_settings_parameters_use_and_functions_of_a_python_file(lab: Lab) -> None:
+    lab.seed("numbers", "SELECT id FROM range(4)")
+    other = f"{lab.schema}b"
+    lab.file("udfs.py", 'spark.udf.register("plus_one", lambda x: x + 1, "bigint")\n')
+    lab.file(
+        "use.sql",
+        """
+        SET my.limit = 2;
+        CREATE MATERIALIZED VIEW ${prefix}_few COMMENT '${prefix}' AS
+          SELECT plus_one(id) AS id, :label AS label FROM SRC.numbers WHERE id < ${my.limit};
+        USE SCHEMA ${other};
+        CREATE MATERIALIZED VIEW base AS SELECT 7 AS x;
+        CREATE MATERIALIZED VIEW derived AS SELECT x + 1 AS x FROM base;
+        """,
+    )
+    lab.done(configuration={"prefix": "my", "label": "it's", "other": other})
+    assert lab.rows("my_few") == [(1, "it's"), (2, "it's")]
+    assert [tuple(row) for row in lab.spark.table(f"main.{other}.derived").collect()] == [(8,)]
+
+
+def test_notebooks_of_every_form_declare_in_their_own_language(lab: Lab) -> None:
+    lab.seed("numbers", "SELECT id FROM range(4)")
+    lab.file(
+        "python_notebook.py",
+        """\
+        # Databricks notebook source
+        # MAGIC %md
+        # MAGIC # Title
+
+        # COMMAND ----------
+
+        # MAGIC %pip install pandas
+
+        # COMMAND ----------
+
+        # MAGIC %run ./common/names
+
+        # COMMAND ----------
+
+        # DBTITLE 1,The table
+        import dlt
+
+        # COMMAND ----------
+
+        @dlt.table(name=NAME)
+        def anything():
+            return spark.read.table("SRC.numbers")
+
+        # COMMAND ----------
+
+        # MAGIC %sql
+        # MAGIC CREATE LIVE TABLE declares_nothing AS SELECT 1
+        """,
+    )
+    lab.file("common/names.py", '# Databricks notebook source\nNAME = "from_" + "run"\n')
+    lab.file("common/__init__.py", "")
+    lab.file(
+        "sql_notebook.sql",
+        """\
+        -- Databricks notebook source
+        -- MAGIC %md not SQL; at all
+
+        -- COMMAND ----------
+
+        -- DBTITLE 1,One
+        CREATE LIVE VIEW v AS SELECT 1 AS x
+
+        -- COMMAND ----------
+
+        CREATE LIVE TABLE t AS SELECT x + 1 AS x FROM LIVE.v;
+        """,
+    )
+    lab.file(
+        "plain_cells.sql",
+        "CREATE LIVE TABLE u AS SELECT 5 AS x\n\n-- COMMAND ----------\n"
+        "CREATE LIVE TABLE w AS SELECT 6 AS x\n",
+    )
+    cells = [
+        "%md text",
+        "from pyspark import pipelines as dp\nimport helper",
+        "@dp.materialized_view\ndef i():\n    return spark.range(helper.COUNT)",
+    ]
+    lab.file("helper.py", "COUNT = 2\n")
+    (lab.files / "nb.ipynb").write_text(
+        json.dumps({"metadata": {}, "cells": [{"cell_type": "code", "source": [cell]} for cell in cells]})
+    )
+    lab.done()
+    assert lab.rows("from_run") == [(0,), (1,), (2,), (3,)]
+    assert (lab.rows("t"), lab.rows("u"), lab.rows("w")) == ([(2,)], [(5,)], [(6,)])
+    assert lab.rows("i") == [(0,), (1,)]
+    assert lab.tables() == {"from_run", "t", "u", "w", "i"}
+
+
+@pytest.mark.parametrize(
+    ("text", "condition", "place"),
+    [
+        ("\n\nCREATE STREAMING TABLE t (\n  a INT,,\n) AS SELECT 1", "PARSE_SYNTAX_ERROR", ":4:9"),
+        ("CREATE LIVE TABLE t\nAS SELECT *\nFROM FORM x", "PARSE_SYNTAX_ERROR", ":3:11"),
+        ("CREATE LIVE TABLE t\nAS SELECT\n  nope FROM (SELECT 1 AS a)", "UNRESOLVED_COLUMN", ":3:3"),
+        ("\nDELETE FROM x", "UNSUPPORTED_PIPELINE_SPARK_SQL_COMMAND", ":2:1"),
+        ("\nCREATE STREAMING TABLE t AS SELECT 1 AS a", "BATCH_RELATION_FOR_STREAMING_TABLE", ":2"),
+        ("\nCREATE LIVE TABLE t AS SELECT 1 AS a; CREATE LIVE TABLE T AS SELECT 2", "DUPLICATE", ":2"),
+        (
+            "-- Databricks notebook source\n-- MAGIC %pip install no-such-package>=3",
+            "PACKAGE_NOT_INSTALLED",
+            ":2",
+        ),
+        (
+            "CREATE STREAMING TABLE t;\nAPPLY CHANGES INTO t FROM STREAM(x) SEQUENCE BY y",
+            "PARSE_SYNTAX_ERROR",
+            ":2",
+        ),
+    ],
+)
+def test_a_mistake_is_told_with_its_place_in_the_users_file(
+    lab: Lab, text: str, condition: str, place: str
+) -> None:
+    file = lab.file("wrong.sql", text)
+    update = lab.run(dry_run=True)
+    assert update.state == "FAILED" and update.error is not None
+    assert condition in update.error and f"{file}{place}" in update.error, update.error
+    assert "Traceback" not in update.error
+
+
+def test_relative_imports_start_in_the_files_own_folder(lab: Lab) -> None:
+    lab.file("shared/deep/tools.py", "def two():\n    return 2\n")
+    lab.file("shared/__init__.py", "")
+    lab.file(
+        "sub/source.py",
+        """
+        import os, sys
+        sys.path.append("../shared/deep")
+        from pyspark import pipelines as dp
+        import tools
+
+        HERE = os.getcwd()
+
+        @dp.materialized_view
+        def where_am_i():
+            return spark.createDataFrame([(HERE, tools.two())], "folder string, two int")
+        """,
+    )
+    lab.done()
+    assert lab.rows("where_am_i") == [(str(lab.files / "sub"), 2)]
