@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from lakeward.bundle import Bundle
+from lakeward.bundle.sync import synced_files
 from lakeward.workspace.log import Log, read_log
 from tests.workspace.server import Server, command, running, started, until
 
@@ -243,3 +245,13 @@ def test_a_job_runs_another_job_of_the_workspace(server: Server) -> None:
     job_id = server.post("/api/2.2/jobs/create", {"name": "outer", "tasks": [task]})["job_id"]
     run = server.ended(server.run_now(job_id))
     assert (run["state"]["result_state"], server.log_of(run)) == ("SUCCESS", "inner\n")
+
+
+def test_the_state_with_its_token_is_neither_committed_nor_deployed(server: Server) -> None:
+    assert (server.root / ".lakeward" / ".gitignore").read_text() == "*\n"
+    (server.root / "source.py").write_text("")
+    bundle = Bundle(server.root, "b", "dev", None, {})
+    assert synced_files(bundle) == ("source.py",)
+    (server.root / ".lakeward" / ".gitignore").rename(server.root / "away")
+    assert synced_files(bundle) == ("away", "source.py")
+    (server.root / "away").rename(server.root / ".lakeward" / ".gitignore")

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["synced_files"]
 
-_NEVER = (".git", ".databricks")
+# The last is our own state: tables, secrets, and the token of the local workspace.
+_NEVER = (".git", ".databricks", ".lakeward")
 
 
 def synced_files(bundle: Bundle) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ def serve(settings: Settings, *, port: int = 0, ready: Callable[[Connection], No
     """
     folder = server_folder(settings)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    keep_out_of_git(settings.home)
     with sole_server(folder / "lock", settings), listening(port, last_port(settings)) as listener:
         store = Store(folder / "workspace.db")
         settle(store)
@@ -72,6 +73,13 @@ def run(
     serve_until_told(application(door, closing), listener, ready)
     log.close()
     office.store.close()
+
+
+def keep_out_of_git(home: Path) -> None:
+    """Let Git, and deployments that go by its rules, pass by the state: a token and secrets are in it."""
+    file = home / ".gitignore"
+    if not file.exists():
+        file.write_text("*\n", encoding="utf-8")
 
 
 @contextmanager
