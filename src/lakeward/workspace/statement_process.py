@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TextIO
 
 from lakeward.dbutils import redacted
@@ -62,15 +64,37 @@ def answer(spark: SparkSession, order: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def arguments_of(parameters: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Named parameters as Spark takes them; a type other than STRING is a cast."""
-    from pyspark.sql import functions as F
+    """Named parameters as Spark takes them, literals of their type. Raises ValueError for what is none.
 
-    found: dict[str, Any] = {}
-    for each in parameters:
-        value = each.get("value")
-        column = F.lit(value)
-        found[each["name"]] = column.cast(str(each.get("type") or "STRING"))
-    return found
+    >>> arguments_of([{"name": "least", "value": "2", "type": "INT"}, {"name": "who", "value": "ada"}])
+    {'least': 2, 'who': 'ada'}
+    """
+    return {
+        str(each["name"]): literal(each.get("value"), str(each.get("type") or "STRING"))
+        for each in parameters
+    }
+
+
+def literal(value: str | None, kind: str) -> Any:
+    """A parameter's text as a value; Spark binds literals alone, so a cast would be refused."""
+    read = _READERS.get(kind.upper().partition("(")[0], str)
+    return None if value is None else read(value)
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(f"{text!r} is not a BOOLEAN")
+    return text.lower() == "true"
+
+
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    **dict.fromkeys(("BYTE", "TINYINT", "SHORT", "SMALLINT", "INT", "LONG", "BIGINT"), int),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), float),
+    "DECIMAL": Decimal,
+    "BOOLEAN": _boolean,
+    "DATE": date.fromisoformat,
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_NTZ"), datetime.fromisoformat),
+}
 
 
 def rows_of(frame: DataFrame, limit: int | None) -> dict[str, Any]:
