@@ -144,7 +144,7 @@ def test_a_table_is_one_snapshot_an_update_with_the_time_for_its_version(lab: La
     assert {row[:2] for row in lab.rows("now", "id, name, __END_AT")} == is_open
 
 
-@pytest.mark.parametrize("dies_in", ["take", "applied"])
+@pytest.mark.parametrize("dies_in", ["take", pytest.param("applied", marks=pytest.mark.slow)])
 def test_a_kill_while_a_snapshot_is_applied_loses_nothing(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, dies_in: str
 ) -> None:
@@ -166,6 +166,7 @@ def test_a_kill_while_a_snapshot_is_applied_loses_nothing(
     assert ended == [(1, True), (2, False), (3, False)]
 
 
+@pytest.mark.slow
 def test_a_snapshot_with_two_rows_of_a_key_changes_nothing(lab: Lab) -> None:
     lab.file("cdc.py", PERIODIC)
     replace(lab, "(1, 'Ann')")
@@ -180,6 +181,7 @@ def test_a_snapshot_with_two_rows_of_a_key_changes_nothing(lab: Lab) -> None:
     assert len(lab.rows("now")) == 2
 
 
+@pytest.mark.slow
 def test_a_pair_is_applied_once_and_once_means_once(lab: Lab) -> None:
     lab.seed("people", "SELECT 1 id, 'Ann' name")
     text = """

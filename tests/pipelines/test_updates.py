@@ -55,8 +55,8 @@ def flaky():
     ("development", "error", "state", "calls"),
     [
         (False, "ConnectionResetError('by peer')", "COMPLETED", 4),
-        (True, "ConnectionResetError('by peer')", "FAILED", 2),
-        (False, "ValueError('wrong')", "FAILED", 2),
+        pytest.param(True, "ConnectionResetError('by peer')", "FAILED", 2, marks=pytest.mark.slow),
+        pytest.param(False, "ValueError('wrong')", "FAILED", 2, marks=pytest.mark.slow),
     ],
 )
 def test_production_tries_again_what_may_pass(
@@ -134,6 +134,7 @@ def test_sql_reads_the_event_log(lab: Lab) -> None:
         lab.spark.sql(f"SELECT * FROM event_log(TABLE(main.{lab.source}.mine))")
 
 
+@pytest.mark.slow
 def test_changes_in_a_source_fail_its_stream_unless_they_are_skipped(lab: Lab) -> None:
     lab.seed("raw", "SELECT id FROM range(3)")
     lab.file("a.py", """
