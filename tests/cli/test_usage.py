@@ -89,6 +89,7 @@ CASES = {
     "events before the first run": Case(("events", "orders"), ("has not run", "lakeward run orders -t dev")),
     "malformed parameter": Case(("run", "nightly", "--param", "days"), ("'days'", "key=value")),
     "parameter for a pipeline": Case(("run", "orders", "--param", "a=b"), ("--param is for jobs",)),
+    "a job for ever": Case(("run", "nightly", "--continuous"), ("--continuous is for pipelines",)),
     "task of a pipeline": Case(("run", "orders", "--only", "a"), ("--only is for jobs",)),
     "unknown task": Case(("run", "nightly", "--only", "refrsh"), ("refrsh", "refresh")),
     "unknown parameter": Case(("run", "nightly", "--param", "dais=1"), ("dais",)),
