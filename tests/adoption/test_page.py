@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from lakeward.session.jars import delta_jars
 from tests.environments.conftest import write
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,7 +80,6 @@ def environ(repository: Path) -> dict[str, str]:
             (packages / each.name).symlink_to(each)
     astray = ("LAKEWARD_", "PYTEST", "COV_", "PIP_", "UV_", "PYTHON")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(astray)}
-    kept |= {key: os.environ[key] for key in ("LAKEWARD_JARS",) if key in os.environ}
     path = [machine / "bin", machine / "home" / ".lakeward-venv" / "bin", os.environ["PATH"]]
     return {
         **kept,
@@ -90,6 +90,7 @@ def environ(repository: Path) -> dict[str, str]:
         "PIP_NO_DEPS": "1",
         "PIP_FIND_LINKS": str(machine / "wheels"),
         "LAKEWARD_INSTALLER": "pip",
+        "LAKEWARD_JARS": os.environ.get("LAKEWARD_JARS") or str(delta_jars()[0].parent),
         "LAKEWARD_RESIDENT": "0",
     }
 
