@@ -51,7 +51,6 @@ def told(error: BaseException, cell: int, *, file: str, line: int, files: Collec
     else:
         condition = condition_of(error) or type(error).__name__
         message = message_of(error).removeprefix(f"[{condition}] ") or type(error).__name__
-    message = re.sub(r"\n{3,}", "\n", message)
     if frames:
         place = f"{frames[-1].filename}:{frames[-1].lineno}"
     else:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lakeward.dbutils import Environment
-from lakeward.notebooks.sql_text import Removal, Statement, Widget, statements_of, widget_statement
+from lakeward.notebooks.sql_text import Removal, Widget, statements_of, widget_statement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,20 +34,15 @@ class SqlCells:
         for at in range(count):
             # Anew for each: a statement may have declared the widget that the next one uses.
             statement = statements_of(source, line, self._widgets)[at]
-            asked = widget_statement(statement.bare)
+            asked = widget_statement(statement)
             if asked is not None:
                 self._widget(asked)
                 last = None
             else:
-                last = self._sql(statement)
+                last = self.spark.sql(statement)
         if last is not None and last.columns:
             self.namespace["_sqldf"] = last
             self.display(last)
-
-    def _sql(self, statement: Statement) -> Any:
-        if statement.named:
-            return self.spark.sql(statement.text, args=dict(statement.named))
-        return self.spark.sql(statement.text)
 
     @property
     def _widgets(self) -> dict[str, str]:

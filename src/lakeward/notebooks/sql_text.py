@@ -6,26 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lakeward.sql import Cursor, Unmatched, spans, tokenize
+from lakeward.sql import Cursor, Unmatched, filled, spans, tokenize
 
-__all__ = ["Removal", "Statement", "Widget", "statements_of", "widget_statement"]
+__all__ = ["Removal", "Widget", "statements_of", "widget_statement"]
 
 _BRACED = re.compile(r"\$\{([^}$\s]+)\}")
 _BARE = re.compile(r"\$([A-Za-z_]\w*)")
 _ARGUMENT = re.compile(r"""getArgument\(\s*(['"])(\w+)\1\s*\)""", re.IGNORECASE)
 _KINDS = ("TEXT", "DROPDOWN", "COMBOBOX", "MULTISELECT")
-
-
-@dataclass(frozen=True)
-class Statement:
-    """One statement as Spark gets it: behind as many lines as stand before it in the user's file."""
-
-    text: str
-    named: Mapping[str, str]
-
-    @property
-    def bare(self) -> str:
-        return self.text.strip()
 
 
 @dataclass(frozen=True)
@@ -45,35 +33,25 @@ class Removal:
     name: str
 
 
-def statements_of(source: str, line: int, widgets: Mapping[str, str]) -> list[Statement]:
-    """The statements of a cell that begins at `line`, with `${w}`, `$w` and getArgument('w') replaced.
+def statements_of(source: str, line: int, widgets: Mapping[str, str]) -> list[str]:
+    """The statements of a cell that begins at `line`, each behind as many lines as the file has before it.
 
-    `:w` stays, and its value is among the `named` ones. What is no widget stays as it is: `${key}` may be a
-    setting of Spark's.
+    `${w}`, `$w`, `:w` and getArgument('w') are replaced by a widget's value. What is no widget stays as it
+    is: `${key}` may be a setting of Spark's.
 
-    >>> [s.bare for s in statements_of("select '$a', ${b}, :a; select $$x$$", 1, {"a": "1"})]
-    ["select '1', ${b}, :a", 'select $$x$$']
+    >>> [s.strip() for s in statements_of("select '$a', ${b}, :a; select $$x$$", 1, {"a": "1"})]
+    ["select '1', ${b}, '1'", 'select $$x$$']
     """
     text = _BRACED.sub(lambda m: widgets.get(m[1], m[0]), source)
     text = _BARE.sub(lambda m: widgets.get(m[1], m[0]), text)
     text = _ARGUMENT.sub(lambda m: _literal(widgets[m[2]]) if m[2] in widgets else m[0], text)
+    text = filled(text, {name: _literal(value) for name, value in widgets.items()})
     found = []
     for begin, end in spans(text):
         before = text[:begin]
         column = begin - before.rfind("\n") - 1
-        own = text[begin:end]
-        padded = "\n" * (line - 1 + before.count("\n")) + " " * column + own
-        found.append(Statement(padded, {name: widgets[name] for name in _markers(own) if name in widgets}))
+        found.append("\n" * (line - 1 + before.count("\n")) + " " * column + text[begin:end])
     return found
-
-
-def _markers(text: str) -> set[str]:
-    tokens = tokenize(text) or ()
-    return {
-        after.text
-        for before, after in zip(tokens, tokens[1:], strict=False)  # noqa: RUF007  # as read
-        if before.text == ":" and before.end == after.start
-    }
 
 
 def widget_statement(text: str) -> Widget | Removal | None:

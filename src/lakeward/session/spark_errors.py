@@ -14,6 +14,8 @@ _PLAN = re.compile(r";\n(?=['+~!:*( ]|[A-Z]\w+)[\s\S]*$|\n(?=['+~])[\s\S]*$")
 _EXCEPTION_NAME = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
 _CAUSE = re.compile(r"^\s*Caused by: (.+)$", re.MULTILINE)
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
+# A statement of a file reaches Spark behind as many lines as stand before it there.
+_BLANK = re.compile(r"(== SQL[^\n]*\n)(?:[ \t]*\n)+")
 _FULL = "No space left on device"
 
 
@@ -24,13 +26,15 @@ def condensed(text: str) -> str:
     '[X] no `a`. SQLSTATE: 42703; line 1 pos 7'
     >>> condensed("x.AnError: a\\n\\tat x.y(Z.java:1)\\nCaused by: x.AnError: b\\n\\tat x.y(Z.java:2)")
     'a Cause: b'
+    >>> condensed("[X] near 'c'\\n== SQL ==\\n\\n  \\nselect c")
+    "[X] near 'c'\\n== SQL ==\\nselect c"
     """
     causes = [_EXCEPTION_NAME.sub("", cause) for cause in _CAUSE.findall(text)]
     text = _STACK.split(text.strip(), maxsplit=1)[0]
     text = _EXCEPTION_NAME.sub("", text)
     if "== SQL" not in text:
         text = _PLAN.sub("", text)
-    text = text.strip().rstrip("; \n")
+    text = _BLANK.sub(r"\1", text.strip().rstrip("; \n"))
     return f"{text} Cause: {causes[-1]}" if causes and causes[-1] not in text else text
 
 
