@@ -39,7 +39,7 @@ FILES = {
     "databricks.yml": BUNDLE,
     "src/p.py": "",
     "src/hello.py": "import sys\nassert sys.argv[1] == 'me', sys.argv\n",
-    "src/tool/__init__.py": "def main():\n    assert '.whl' in __file__, __file__\n",
+    "src/tool/__init__.py": "def main():\n    assert 'src' not in __file__, __file__\n",
     "pyproject.toml": '[project]\nname = "tool"\nversion = "1"\n[project.scripts]\nshow = "tool:main"\n'
     '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
     '[tool.hatch.build.targets.wheel]\npackages = ["src/tool"]\n',
@@ -75,6 +75,8 @@ def test_deploy_run_deploy_destroy(folder: Path) -> None:
         try:
             assert server.stdout is not None
             assert json.loads(server.stdout.readline())["host"].startswith("http://127.0.0.1:")
+            # As `lakeward run` has left it.
+            (folder / ".lakeward/dev/warehouse/main/story").mkdir(parents=True)
             first = bundle(folder, "deploy")
             assert first.returncode == 0, first.stderr
             assert first.stdout.count("created ") == 6

@@ -133,7 +133,11 @@ class Rest:
         self.user = str(self.ask("GET", "/api/2.0/preview/scim/v2/Me")["userName"])
 
     def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """The answer. Raises LookupError for what is not there, JobError for what was refused."""
+        """The answer.
+
+        Raises LookupError for what is not there, FileExistsError for what is there already, JobError for
+        what was refused.
+        """
         from databricks.sdk.errors import NotFound
         from databricks.sdk.errors.base import DatabricksError
 
@@ -142,6 +146,8 @@ class Rest:
         except NotFound as error:
             raise LookupError(str(error)) from None
         except DatabricksError as error:
+            if str(error.error_code).endswith("ALREADY_EXISTS"):
+                raise FileExistsError(str(error)) from None
             raise JobError(str(error.error_code or "WORKSPACE_ERROR"), str(error)) from None
 
     def upload(self, path: str, content: bytes) -> None:

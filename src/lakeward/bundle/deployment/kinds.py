@@ -8,13 +8,18 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import quote
 
+from lakeward.errors import BundleError
+
 __all__ = ["KINDS", "Api", "Kind"]
 
 _UC = "/api/2.1/unity-catalog"
 
 
 class Api(Protocol):
-    """A workspace that can be asked. Raises LookupError for what is not there."""
+    """A workspace that can be asked.
+
+    Raises LookupError for what is not there, FileExistsError for what is there already.
+    """
 
     def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Return the answer to a request."""
@@ -43,8 +48,18 @@ class Kind:
     keyed: str | None = None
 
     def made(self, api: Api, body: Mapping[str, Any]) -> str:
-        """Make a resource and return its id."""
-        answer = api.ask(*self.create, body) or {}
+        """Make a resource and return its id; a schema or volume that `lakeward run` has made is taken over.
+
+        Raises BundleError(RESOURCE_EXISTS) for anything else that somebody else has made.
+        """
+        try:
+            answer = api.ask(*self.create, body) or {}
+        except FileExistsError as error:
+            if self.id_field != "full_name":
+                cure = "Give it another name, or delete the other one."
+                raise BundleError("RESOURCE_EXISTS", str(error), next_step=cure) from None
+            parts = (body.get(part) for part in ("catalog_name", "schema_name", "name"))
+            return ".".join(str(part) for part in parts if part)
         return str(answer.get(self.id_field) or body.get(self.id_field))
 
     def exists(self, api: Api, identifier: str) -> bool:
