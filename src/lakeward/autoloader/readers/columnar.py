@@ -27,7 +27,7 @@ ROWS = 64_000
 
 @dataclass(frozen=True)
 class Columnar:
-    """One opened file: its schema, how many rows it has where that is known, and its batches."""
+    """One opened file."""
 
     schema: pa.Schema
     batches: Iterator[pa.RecordBatch]
