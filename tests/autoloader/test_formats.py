@@ -42,12 +42,17 @@ WRITERS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.rule("2.2", "5.1", "5.2.5")
-def test_every_format_in_one_query_with_its_metadata_and_partitions(landing) -> None:
+@pytest.mark.parametrize(
+    "names",
+    [("xml", "avro", "orc", "binaryFile"), pytest.param(tuple(WRITERS), marks=pytest.mark.slow)],
+    ids=["some", "all"],
+)
+def test_every_format_in_one_query_with_its_metadata_and_partitions(landing, names: tuple[str, ...]) -> None:
     sources = []
-    for name, write in WRITERS.items():
+    for name in names:
         path = landing.folder / name / "p=7" / f"file.{name}"
         path.parent.mkdir(parents=True)
-        write(path)
+        WRITERS[name](path)
         schema = "a int, p int" if name == "orc" else None
         df = landing.stream(
             schema,
@@ -67,7 +72,7 @@ def test_every_format_in_one_query_with_its_metadata_and_partitions(landing) -> 
         assert ("_rescued_data" in df.columns) is rescues
         sources.append(df.select(*columns, (F.col("_metadata.file_size") > 0).alias("sized")))
     landing.ingest(reduce(lambda one, other: one.union(other), sources))
-    assert landing.rows() == sorted([(n, "1", 7, f"file.{n}", True) for n in WRITERS], key=repr)
+    assert landing.rows() == sorted([(n, "1", 7, f"file.{n}", True) for n in names], key=repr)
 
 
 def in_rows(body: str) -> str:

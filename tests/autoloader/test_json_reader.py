@@ -162,3 +162,9 @@ def test_a_broken_line_is_kept_to_the_letter_blanks_at_its_ends_included(tmp_pat
         (None, '  {"a": 2, '),
         (3, None),
     ]
+
+
+def test_a_broken_document_is_kept_to_the_letter(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"a":\n')
+    rows = rows_of([path], schema_of(a="integer", _corrupt_record="string"), multiLine=True)
+    assert rows == [{"a": None, "_corrupt_record": '{"a":\n'}]

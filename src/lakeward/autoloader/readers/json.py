@@ -87,7 +87,7 @@ class JsonReader:
         data = self._text.lines(data)
         if self._multi_line:
             if data.strip():
-                self._add_slowly(status, data.strip())
+                self._add_slowly(status, data)
         else:
             try:
                 self._rows += self._decoder.decode_lines(data)
