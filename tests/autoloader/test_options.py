@@ -144,7 +144,6 @@ def test_two_prefixed_keys_of_the_platforms_own_repositories_are_known() -> None
         ({"cf_format": "text", "cf_schemaEvolutionMode": "rescue"}, "CF_UNSUPPORTED_SCHEMA_EVOLUTION_MODE"),
         ({"cf_format": "binaryFile", "cf_schemaEvolutionMode": "none"}, None),
         ({"cf_format": "excel"}, "CF_INVALID_OPTION_VALUE"),
-        ({"cf_cleanSource": "DELETE"}, "CF_UNSUPPORTED_OPTION"),
         ({"cf_cleanSource": "off"}, None),
         ({"cf_maxFilesPerTrigger": "0"}, "CF_INVALID_OPTION_VALUE"),
         ({"cf_inferColumnTypes": "TRUE", "cf_useNotifications": "true"}, None),

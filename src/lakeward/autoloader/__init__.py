@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from lakeward.autoloader.options import OPTIONS, READABLE, Option, declared
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["OPTIONS", "READABLE", "Option", "declared", "install"]
+__all__ = ["OPTIONS", "READABLE", "Option", "cloud_files_state", "declared", "install"]
 
 
 def install(spark: SparkSession) -> None:
@@ -23,3 +23,14 @@ def install(spark: SparkSession) -> None:
     from lakeward.autoloader.hooks import install as install_hooks
 
     install_hooks(spark)
+
+
+def cloud_files_state(spark: SparkSession, checkpoint: str) -> DataFrame:
+    """What a stream's checkpoint knows of each file, with the columns of Databricks' `cloud_files_state`.
+
+    `checkpoint` is a path as in `checkpointLocation`, or a source's folder in it. Raises
+    CF_STATE_PATH_DOES_NOT_EXIST where there is none of an Auto Loader stream.
+    """
+    from lakeward.autoloader.checkpoints import cloud_files_state as rows
+
+    return rows(spark, checkpoint)

@@ -68,11 +68,15 @@ def _seen(reader: Any) -> _Seen:
 def patch() -> None:
     """Change PySpark's readers, writers and queries, once a process; no session is needed."""
     from pyspark.sql.readwriter import DataFrameReader
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
     from pyspark.sql.streaming.query import StreamingQuery, StreamingQueryManager
     from pyspark.sql.streaming.readwriter import DataStreamReader, DataStreamWriter
 
+    from lakeward.autoloader.progress import rewording_java, rewording_json
+
     format_, binding = "Auto Loader: format('cloudFiles')", "Auto Loader: a source learns its checkpoint"
     clean = "Auto Loader: errors without Spark's wrapping"
+    progress = "Auto Loader: description and metrics of a source"
     changes: tuple[tuple[type, str, Callable[..., Any], str], ...] = (
         (DataStreamReader, "format", _noting_format, format_),
         (DataStreamReader, "schema", _noting_schema, format_),
@@ -87,6 +91,8 @@ def patch() -> None:
         (StreamingQuery, "processAllAvailable", _cleaning, clean),
         (StreamingQueryManager, "awaitAnyTermination", _cleaning, clean),
         (StreamingQuery, "exception", _cleaned, clean),
+        (StreamingQueryProgress, "fromJson", rewording_json, progress),
+        (StreamingQueryProgress, "fromJObject", rewording_java, progress),
     )
     there = {(patch.owner_name, patch.attribute) for patch in patches.installed()}
     for owner, name, change, why in changes:

@@ -88,12 +88,9 @@ class CloudFilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         """Loaded on first use, when the checkpoint is known."""
         if self._tracker is None:
             from lakeward.autoloader.binding import claim
-            from lakeward.autoloader.state import Registry, StateLog
-            from lakeward.autoloader.tracker import Tracker
 
             self._state = claim(Path(self.plan.rendezvous), self.plan.token).state
-            registry = Registry(StateLog(Path(self._state)))
-            self._tracker = Tracker(registry, self.plan.lister(), self.plan.set_options)
+            self._tracker = _tracker(self.plan, Path(self._state))
         return self._tracker
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802  # as PySpark names it
@@ -108,6 +105,11 @@ class CloudFilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         """Takes the next files; with trigger `once` all of them."""
         limited = not isinstance(limit, ReadAllAvailable)
         return dict(self.tracker.latest(start, limited=limited))  # type: ignore[arg-type]
+
+    def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802  # as PySpark names it
+        """How much waits behind the latest batch: a query's progress has no other way out of here."""
+        backlog = self.tracker.backlog
+        return {"numFilesOutstanding": len(backlog), "numBytesOutstanding": backlog.bytes}
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  # as PySpark names it
         """Files that arrive from here on are left to the next run."""
@@ -127,3 +129,15 @@ class CloudFilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
 
         assert isinstance(partition, FilesPartition)
         return read(self.plan, self._schema, partition.files, partition.batch)
+
+
+def _tracker(plan: ReadPlan, state: Path) -> Tracker:
+    from lakeward.autoloader.cleaning import Cleaner, policy_of
+    from lakeward.autoloader.state import Registry, StateLog
+    from lakeward.autoloader.tracker import Tracker
+
+    options = plan.set_options
+    registry = Registry(StateLog(state), versions=options.flag("cloudFiles.allowOverwrites"))
+    policy = policy_of(options, plan.source, plan.names)
+    cleaner = Cleaner(policy) if policy is not None else None
+    return Tracker(registry, plan.lister(), options, cleaner=cleaner)

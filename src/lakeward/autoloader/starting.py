@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.autoloader.binding import Binding, offer, pending, withdraw
+from lakeward.autoloader.cleaning import policy_of
 from lakeward.autoloader.options import check, warnings_of
 from lakeward.autoloader.plan import PLAN_OPTION, ReadPlan
 from lakeward.errors import CloudFilesError
@@ -70,6 +71,7 @@ def _check(plan: ReadPlan) -> None:
 
     try:
         check(plan.set_options, given_schema=plan.given_schema)
+        policy_of(plan.set_options, plan.source, plan.names)
     except CloudFilesError as error:
         raise at_definition(error) from None
     for sentence in warnings_of(plan.set_options):

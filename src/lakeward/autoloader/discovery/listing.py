@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -65,6 +65,18 @@ class Lister:
                 found.append(status)
         found.sort(key=lambda status: (status.mtime, status.key))
         return found
+
+    def keys(self) -> Iterator[str]:
+        """The keys of all files below the root, whether they are meant or not."""
+        root, root_key = self.root, self.names.key(self.root)
+        return (root_key + path[len(root) :] for path in self.storage.walk(root, lambda _: True))
+
+    def covers(self, path: str) -> bool:
+        """Whether a path lies below the root (never that of the disk) and within the source's wildcards."""
+        root = self.root.rstrip("/")
+        segments = path[len(root) :].split("/")
+        inside = root != "" and path.startswith(f"{root}/") and ".." not in segments
+        return inside and Globber(self.source, strict=self.strict).matches(path)
 
     def below(self) -> Iterable[str]:
         """Paths of files below the root, one after the other; none without a root."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from itertools import islice
 
 from lakeward.autoloader.discovery.listing import FileStatus
 
 __all__ = ["take"]
 
 
-def take(files: Sequence[FileStatus], *, max_files: int | None, max_bytes: int | None) -> list[FileStatus]:
+def take(files: Iterable[FileStatus], *, max_files: int | None, max_bytes: int | None) -> list[FileStatus]:
     """The first files up to `max_files`, or until their sizes reach `max_bytes`; at least one if any."""
-    limited = files if max_files is None else files[:max_files]
+    limited = islice(files, max_files)
     if max_bytes is None:
         return list(limited)
     taken: list[FileStatus] = []

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
+import uuid
 from collections.abc import Callable, Iterator
+from errno import ENOTSUP, EPERM, EXDEV
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -25,11 +29,23 @@ class Storage(Protocol):
         FileNotFoundError when there is no `root`. What disappears during the walk is left out.
         """
 
-    def stat(self, path: str) -> Stat:
-        """Size in bytes and modification time in microseconds. FileNotFoundError when it is gone."""
+    def stat(self, path: str, *, fresh: bool = False) -> Stat:
+        """Size in bytes and modification time in microseconds. FileNotFoundError when it is gone.
+
+        What the last walk saw may be answered, unless it has to be `fresh`.
+        """
 
     def read(self, path: str) -> bytes:
         """All bytes. FileNotFoundError when it is gone."""
+
+    def is_plain(self, path: str, root: str) -> bool:
+        """Whether `path` is a file of its own that lies below `root`, also when links are followed."""
+
+    def delete(self, path: str) -> None:
+        """Take the file away. FileNotFoundError when it is gone, other OSErrors where it must stay."""
+
+    def move(self, path: str, target: str) -> None:
+        """Put the file at `target` of the same store. FileExistsError, not an overwrite, where one is."""
 
 
 class LocalStorage:
@@ -60,7 +76,7 @@ class LocalStorage:
                     elif entry.is_file():
                         yield entry.path
 
-    def stat(self, path: str) -> Stat:
+    def stat(self, path: str, *, fresh: bool = False) -> Stat:  # noqa: ARG002  # a disk is always fresh
         """See Storage."""
         status = os.stat(path)  # noqa: PTH116  # a Path a file is half of the cost of listing
         return status.st_size, status.st_mtime_ns // 1000
@@ -69,6 +85,32 @@ class LocalStorage:
         """See Storage."""
         with open(path, "rb", buffering=0) as stream:  # noqa: PTH123  # a Path a file is dear
             return stream.readall()
+
+    def is_plain(self, path: str, root: str) -> bool:
+        """See Storage."""
+        inside = os.path.realpath(path).startswith(os.path.realpath(root).rstrip("/") + "/")
+        return inside and S_ISREG(Path(path).lstat().st_mode)
+
+    def delete(self, path: str) -> None:
+        """See Storage."""
+        Path(path).unlink()
+
+    def move(self, path: str, target: str) -> None:
+        """See Storage; across disks by a copy that is whole before it has its name."""
+        place = Path(target)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(path, target)
+        except OSError as error:
+            if error.errno not in (EXDEV, EPERM, ENOTSUP):
+                raise
+            draft = place.with_name(f".{uuid.uuid4().hex}.moving")
+            try:
+                shutil.copy2(path, draft)
+                os.link(draft, target)
+            finally:
+                draft.unlink(missing_ok=True)
+        Path(path).unlink()
 
 
 class ArrowStorage:
@@ -100,11 +142,11 @@ class ArrowStorage:
                 self._seen[path] = (info.size, info.mtime_ns // 1000)
                 yield path
 
-    def stat(self, path: str) -> Stat:
+    def stat(self, path: str, *, fresh: bool = False) -> Stat:
         """See Storage."""
         from pyarrow.fs import FileType
 
-        known = self._seen.get(path)
+        known = None if fresh else self._seen.get(path)
         if known is not None:
             return known
         info = self._files.get_file_info([self._inside(path)])[0]
@@ -116,6 +158,24 @@ class ArrowStorage:
         """See Storage."""
         with self._files.open_input_file(self._inside(path)) as stream:
             return bytes(stream.read())
+
+    def is_plain(self, path: str, root: str) -> bool:
+        """See Storage; a store has no links."""
+        return path.startswith(root.rstrip("/") + "/")
+
+    def delete(self, path: str) -> None:
+        """See Storage."""
+        self._files.delete_file(self._inside(path))
+
+    def move(self, path: str, target: str) -> None:
+        """See Storage."""
+        from pyarrow.fs import FileType
+
+        place = self._inside(target)
+        if self._files.get_file_info([place])[0].type != FileType.NotFound:
+            raise FileExistsError(target)
+        self._files.copy_file(self._inside(path), place)
+        self._files.delete_file(self._inside(path))
 
     def _inside(self, path: str) -> str:
         return path.removeprefix(self._scheme).rstrip("/")

@@ -13,7 +13,7 @@ from lakeward.autoloader.readers.drift import NewFields
 from lakeward.autoloader.schema.merge import appended, widened
 from lakeward.autoloader.schema.sampling import infer_files
 from lakeward.autoloader.schema.store import SchemaStore
-from lakeward.autoloader.state import Registry, StateLog
+from lakeward.autoloader.state import StateLog
 from lakeward.errors import UnknownFieldException
 
 __all__ = ["evolve"]
@@ -27,7 +27,7 @@ def evolve(plan: ReadPlan, found: NewFields, batch: tuple[str, int, int]) -> Unk
     """
     if plan.evolves and plan.schema_location is not None:
         folder, after, last = batch
-        entries = Registry(StateLog(Path(folder))).between(after, last)
+        entries = StateLog(Path(folder)).between(after, last)
         names = plan.names
         files = [FileStatus(e.key, names.local(e.key), e.size, e.mtime) for e in entries]
         batch_schema = infer_files(files, plan.set_options)

@@ -1,0 +1,195 @@
+"""Which files make which batch: limits, backlog, names, expiry, versions (spec §6; invariants 1, 2, 5)."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from lakeward.autoloader.checkpoints import states
+from lakeward.autoloader.state import Registry, StateLog
+from lakeward.autoloader.state.frames import MAGIC
+from lakeward.errors import CloudFilesError
+from tests.autoloader.trackers import Source, names_of
+
+
+def test_the_backlog_is_what_was_found_and_not_taken(tmp_path: Path) -> None:
+    source = Source(tmp_path, maxFilesPerTrigger="2")
+    source.put(*"abcde", text="123")
+    tracker = source.tracker()
+    at = tracker.latest(tracker.initial(), limited=True)
+    assert (len(tracker.backlog), tracker.backlog.bytes) == (3, 9)
+    tracker.latest(at, limited=True)
+    assert (len(tracker.backlog), tracker.backlog.bytes) == (1, 3)
+
+
+def test_a_full_batch_is_taken_from_the_backlog_without_another_listing(tmp_path: Path) -> None:
+    source = Source(tmp_path, maxFilesPerTrigger="2")
+    source.put(*"abcde")
+    tracker = source.tracker()
+    start = tracker.initial()
+    middle = tracker.latest(start, limited=True)
+    source.put("0")
+    os.utime(source.folder / "0", (1, 1))
+    end = tracker.latest(middle, limited=True)
+    last = tracker.latest(end, limited=True)
+    assert names_of(tracker.files(middle, end)) == ["c", "d"]
+    assert names_of(tracker.files(end, last)) == ["0", "e"]
+
+
+def test_once_takes_everything_whatever_the_limits(tmp_path: Path) -> None:
+    source = Source(tmp_path, maxFilesPerTrigger="2", maxBytesPerTrigger="1b")
+    source.put(*"abcde")
+    tracker = source.tracker()
+    assert tracker.latest(tracker.initial(), limited=False)["seqNum"] == 5
+
+
+def test_the_input_path_may_change_with_the_same_checkpoint(tmp_path: Path) -> None:
+    source = Source(tmp_path)
+    source.put("x/a", "y/b")
+    whole = source.folder
+    source.folder = whole / "x"
+    assert source.run() == ["a"]
+    source.folder = whole
+    assert source.run("c") == ["b", "c"]
+    assert source.at is not None
+    assert source.at["lastInputPath"] == f"file:{whole}"
+
+
+def test_names_of_any_kind_are_found_kept_and_taken_once(tmp_path: Path) -> None:
+    names = ["a b", "100%", "a%20b", "#1", "😀", "ü", "x" * 255, "tab\there", "new\nline", "back\\slash\\n"]
+    source = Source(tmp_path)
+    assert sorted(source.run(*names)) == sorted(names)
+    assert source.run("later") == ["later"]
+
+
+def test_a_name_that_is_no_unicode_is_kept_too(tmp_path: Path) -> None:
+    source = Source(tmp_path)
+    name = os.fsdecode(b"caf\xe9")
+    assert source.run(name) == [name]
+    assert source.run() == []
+
+
+def test_ten_thousand_folders_are_listed(tmp_path: Path) -> None:
+    source = Source(tmp_path, maxFilesPerTrigger="100000")
+    for number in range(10_000):
+        (source.folder / f"{number % 100:02}" / f"{number:05}").mkdir(parents=True)
+    (source.folder / "42" / "00042" / "f").write_text("{}")
+    assert source.run() == ["f"]
+
+
+@pytest.mark.parametrize("jump", [-400.0, 400.0])
+def test_a_clock_that_jumps_changes_nothing_of_what_is_new(tmp_path: Path, jump: float) -> None:
+    source = Source(tmp_path, maxFileAge="14 days")
+    assert source.run("a") == ["a"]
+    source.day = jump
+    assert source.run("b") == ["b"]
+    os.utime(source.folder / "a", (time.time() + jump * 86_400,) * 2)
+    source.day = 0
+    assert source.run("c") == ["c"]
+
+
+def test_old_files_are_forgotten_once_they_are_gone(tmp_path: Path) -> None:
+    source = Source(tmp_path, maxFileAge="14 days")
+    source.run("gone", "there")
+    source.day = 1
+    source.run("young")
+    (source.folder / "gone").unlink()
+    source.day = 14.5
+    assert source.run("next") == ["next"]
+    known = Registry(StateLog(source.state))
+    assert [known.knows(f"file:{source.folder}/{name}") for name in ("gone", "there", "young")] == [
+        False,
+        True,
+        True,
+    ]
+    assert source.run("gone") == ["gone"]
+    source.day = 40
+    assert source.run("last") == ["last"]
+    (source.folder / "there").unlink()
+    source.day = 80
+    assert source.run("z") == ["z"]
+    assert len(Registry(StateLog(source.state))) == 5
+
+
+def test_nothing_is_forgotten_while_the_source_is_not_mounted(tmp_path: Path) -> None:
+    source = Source(tmp_path, maxFileAge="14 days")
+    source.run("a")
+    (source.folder / "a").rename(tmp_path / "a")
+    source.day = 100
+    source.run()
+    (tmp_path / "a").rename(source.folder / "a")
+    assert source.run() == []
+
+
+def test_the_draft_of_an_expiry_that_was_killed_does_no_harm(tmp_path: Path) -> None:
+    source = Source(tmp_path, maxFileAge="14 days")
+    source.run("a", "b")
+    source.run("c")
+    (source.folder / "a").unlink()
+    (source.state / "files.draft").write_bytes(MAGIC + b"F 9 9")
+    source.day = 20
+    assert source.run("d") == ["d"]
+    assert not (source.state / "files.draft").exists()
+
+
+@pytest.mark.parametrize(
+    "text", [b"lakeward auto loader state 1\n", b"lakeward auto loader state 3\nZ\n", b"RocksDB"]
+)
+def test_state_of_another_version_is_an_error_that_names_it(tmp_path: Path, text: bytes) -> None:
+    source = Source(tmp_path)
+    source.state.mkdir()
+    (source.state / "files.log").write_bytes(text)
+    with pytest.raises(CloudFilesError, match="CF_STATE_INCORRECT_VERSION") as error:
+        source.run("a")
+    assert "start a new checkpoint" in str(error.value)
+    assert (source.state / "files.log").read_bytes() == text
+
+
+def test_an_offset_of_a_newer_version_is_an_error(tmp_path: Path) -> None:
+    source = Source(tmp_path)
+    source.run("a")
+    assert source.at is not None
+    source.at = {**source.at, "sourceVersion": 2}
+    with pytest.raises(CloudFilesError, match="CF_STATE_INCORRECT_VERSION"):
+        source.run("b")
+
+
+@pytest.mark.parametrize("tail", [b"F 3 1 40", b"\0" * 4096, b"F 3 1 4 0 2 00000000\nab"])
+def test_a_torn_tail_is_written_over(tmp_path: Path, tail: bytes) -> None:
+    source = Source(tmp_path)
+    source.run("a", "b")
+    with (source.state / "files.log").open("ab") as stream:
+        stream.write(tail)
+    assert source.run("c") == ["c"]
+    assert source.run() == []
+
+
+def test_damage_in_the_middle_is_an_error_and_nothing_is_cut(tmp_path: Path) -> None:
+    source = Source(tmp_path)
+    source.run("a", "b")
+    source.run("c")
+    log = source.state / "files.log"
+    damaged = bytearray(log.read_bytes())
+    damaged[len(MAGIC) + 40] ^= 1
+    log.write_bytes(damaged)
+    with pytest.raises(CloudFilesError, match="CF_STATE_CORRUPTED"):
+        source.run("d")
+    assert log.read_bytes() == damaged
+
+
+def test_a_row_a_file_of_a_checkpoint_and_files_left_out_are_not_ingested(tmp_path: Path) -> None:
+    source = Source(tmp_path, includeExistingFiles="false")
+    source.state = tmp_path / "checkpoint" / "sources" / "0"
+    source.put("old")
+    tracker = source.tracker()
+    source.at = tracker.initial()
+    source.run("a")
+    source.run("b")
+    for place in (tmp_path / "checkpoint", source.state):
+        found = {Path(row.path).name: (row.ingestion_state, row.commit_time is None) for row in states(place)}
+        assert found == {"old": (None, True), "a": ("INGESTED", False), "b": ("PROCESSING", True)}
+    with pytest.raises(CloudFilesError, match="CF_STATE_PATH_DOES_NOT_EXIST"):
+        list(states(tmp_path / "nothing"))
