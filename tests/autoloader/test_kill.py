@@ -56,3 +56,58 @@ def test_a_stream_that_is_killed_again_and_again_ends_with_every_row_once(tmp_pa
     output, _ = started(tmp_path).communicate(timeout=240)
     rows = next(line for line in output.splitlines() if line.startswith("ROWS "))
     assert json.loads(rows[5:]) == [[file, file + 1] for file in range(FILES)]
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_stream_that_is_killed_at_each_point_of_a_batch_ends_with_every_row_once(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for file in range(FILES):
+        (tmp_path / "in" / f"{file:03}.json").write_text(f'{{"file":{file},"row":1}}\n')
+    checkpoint, table = tmp_path / "checkpoint", None
+    reached = []
+    for point in (offset_written, data_written, delta_committed):
+        process = started(tmp_path)
+        deadline = time.monotonic() + 120
+        begun = committed(tmp_path)
+        while process.poll() is None and time.monotonic() < deadline:
+            table = table or next(tmp_path.rglob("_delta_log"), None)
+            if table is not None and committed(tmp_path) > begun and point(checkpoint, table.parent):
+                reached.append(point.__name__)
+                break
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    output, _ = started(tmp_path).communicate(timeout=240)
+    rows = next(line for line in output.splitlines() if line.startswith("ROWS "))
+    assert json.loads(rows[5:]) == [[file, 1] for file in range(FILES)]
+    assert reached == ["offset_written", "data_written", "delta_committed"]
+
+
+def numbers(folder: Path) -> int:
+    return sum(name.isdigit() for name in os.listdir(folder))
+
+
+def offset_written(checkpoint: Path, table: Path) -> bool:
+    return numbers(checkpoint / "offsets") > numbers(checkpoint / "commits")
+
+
+def data_written(checkpoint: Path, table: Path) -> bool:
+    """More data files than commits: each batch of this stream writes as many as it has tasks."""
+    files = sum(name.endswith(".parquet") for name in os.listdir(table))
+    logged = sum(
+        line.startswith('{"add"')
+        for path in (table / "_delta_log").glob("*.json")
+        for line in path.read_text().splitlines()
+    )
+    return files > logged
+
+
+def delta_committed(checkpoint: Path, table: Path) -> bool:
+    """The offset log and the table are ahead of the commit log; table version 0 may come before batch 0."""
+    batches = {
+        line.partition('"version":')[2].partition(",")[0]
+        for path in (table / "_delta_log").glob("*.json")
+        for line in path.read_text().splitlines()
+        if line.startswith('{"txn"')
+    }
+    return len(batches) > numbers(checkpoint / "commits")

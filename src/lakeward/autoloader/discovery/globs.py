@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from lakeward.errors import CloudFilesError
+
 __all__ = ["Globber", "literal_root", "name_pattern"]
 
 _SPECIAL = re.compile(r"[*?\[{]")
@@ -21,7 +23,8 @@ class Globber:
     """Whether a file lies under a path that may hold wildcards.
 
     Lenient: `*` crosses folders, a slash at the end is ignored, and behind a wildcard the last segment is a
-    prefix. Strict: `*` and `?` stay within a name. Both take a matched folder with all that is in it.
+    prefix. Strict: `*` stays within a name; `?` and `[…]` always do. Both take a matched folder with all that
+    is in it.
     """
 
     def __init__(self, path: str, *, strict: bool = False) -> None:
@@ -33,16 +36,27 @@ class Globber:
             end = r"(?:/.*)?" if not path.endswith("/") or not self.is_glob else r"/.*"
         else:
             end = ".*"
-        self._pattern = re.compile(body + end, re.DOTALL)
+        self._pattern = _compiled(body + end, path)
 
     def matches(self, path: str) -> bool:
         """Whether `path`, a file, is meant."""
-        return not self.is_glob or self._pattern.fullmatch(path) is not None
+        return self._pattern.fullmatch(path) is not None
 
 
 def name_pattern(glob: str) -> re.Pattern[str]:
     """The pattern of `pathGlobFilter`, which sees the file's name alone."""
-    return re.compile(_translate(glob, "[^/]*"), re.DOTALL)
+    return _compiled(_translate(glob, "[^/]*"), glob)
+
+
+def _compiled(pattern: str, glob: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern, re.DOTALL)
+    except re.error as error:
+        raise CloudFilesError(
+            "CF_INVALID_GLOB",
+            f"The glob {glob!r} cannot be read: {error.msg}.",
+            next_step="Correct the brackets, or put a backslash before those that are part of a name.",
+        ) from None
 
 
 def _translate(glob: str, star: str) -> str:
@@ -58,7 +72,7 @@ def _translate(glob: str, star: str) -> str:
             out.append("[^/]")
         elif char == "[" and (end := glob.find("]", i + 1)) > 0:
             inside = glob[i:end].replace("\\", "\\\\").replace("[", "\\[")
-            out.append("[" + ("^" + inside[1:] if inside[0] in "^!" else inside) + "]")
+            out.append("(?!/)[" + ("^" + inside[1:] if inside[0] in "^!" else inside) + "]")
             i = end + 1
         elif char == "{" and "}" in glob[i:]:
             depth += 1

@@ -183,10 +183,12 @@ class ArrowStorage:
 
 def storage_of(path: str) -> Storage:
     """The store of a path: a URI's through `pyarrow.fs`, anything else is local."""
-    scheme, separator, _ = path.partition("://")
+    scheme, separator, rest = path.partition("://")
     if not separator:
         return LocalStorage()
     from pyarrow.fs import FileSystem
 
-    file_system, _ = FileSystem.from_uri(path.replace("s3a://", "s3://", 1))
+    # Names of files are no URIs: they may hold spaces and percent signs.
+    place = rest.partition("/")[0]
+    file_system, _ = FileSystem.from_uri(f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{place}")
     return ArrowStorage(file_system, f"{scheme}://")
