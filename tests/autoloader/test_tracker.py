@@ -10,7 +10,7 @@ import pytest
 
 from lakeward.autoloader.checkpoints import states
 from lakeward.autoloader.state import Registry, StateLog
-from lakeward.autoloader.state.frames import MAGIC
+from lakeward.autoloader.state.frames import MAGIC, encode_frame
 from lakeward.errors import CloudFilesError
 from tests.autoloader.trackers import Source, names_of
 
@@ -97,6 +97,7 @@ def test_old_files_are_forgotten_once_they_are_gone(tmp_path: Path) -> None:
     source.day = 1
     source.run("young")
     (source.folder / "gone").unlink()
+    (source.folder / "young").unlink()
     source.day = 14.5
     assert source.run("next") == ["next"]
     known = Registry(StateLog(source.state))
@@ -111,7 +112,7 @@ def test_old_files_are_forgotten_once_they_are_gone(tmp_path: Path) -> None:
     (source.folder / "there").unlink()
     source.day = 80
     assert source.run("z") == ["z"]
-    assert len(Registry(StateLog(source.state))) == 5
+    assert len(Registry(StateLog(source.state))) == 4
 
 
 def test_nothing_is_forgotten_while_the_source_is_not_mounted(tmp_path: Path) -> None:
@@ -172,12 +173,17 @@ def test_damage_in_the_middle_is_an_error_and_nothing_is_cut(tmp_path: Path) -> 
     source.run("a", "b")
     source.run("c")
     log = source.state / "files.log"
-    damaged = bytearray(log.read_bytes())
+    whole = log.read_bytes()
+    damaged = bytearray(whole)
     damaged[len(MAGIC) + 40] ^= 1
-    log.write_bytes(damaged)
-    with pytest.raises(CloudFilesError, match="CF_STATE_CORRUPTED"):
-        source.run("d")
-    assert log.read_bytes() == damaged
+    one_is_missing = whole + encode_frame(5, [])
+    for data in (bytes(damaged), one_is_missing):
+        log.write_bytes(data)
+        with pytest.raises(CloudFilesError, match="CF_STATE_CORRUPTED"):
+            Registry(StateLog(source.state))
+        with pytest.raises(CloudFilesError, match="CF_STATE_CORRUPTED"):
+            source.run("e")
+        assert log.read_bytes() == data
 
 
 def test_a_row_a_file_of_a_checkpoint_and_files_left_out_are_not_ingested(tmp_path: Path) -> None:
