@@ -26,6 +26,7 @@ def moving(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.rule("6.6.1", "6.6.2", "6.6.3")
 def test_a_file_goes_two_runs_after_it_was_read_and_only_while_files_arrive(tmp_path: Path) -> None:
     source = Source(tmp_path, **moving(tmp_path))
     source.run("a")
@@ -40,6 +41,7 @@ def test_a_file_goes_two_runs_after_it_was_read_and_only_while_files_arrive(tmp_
     assert source.there() == ["a", "c", "d"]
 
 
+@pytest.mark.rule("6.6.1")
 def test_the_retention_counts_from_the_commit(tmp_path: Path) -> None:
     source = Source(tmp_path, **OFF_AFTER_TEN)
     source.run("a")
@@ -53,6 +55,7 @@ def test_the_retention_counts_from_the_commit(tmp_path: Path) -> None:
     assert source.there() == ["b", "c", "d"]
 
 
+@pytest.mark.rule("6.6.4")
 def test_the_mode_of_now_decides_and_nothing_goes_when_it_is_off(tmp_path: Path) -> None:
     source = Source(tmp_path)
     for day in range(0, 60, 20):
@@ -130,6 +133,7 @@ def test_what_lies_beside_the_source_or_behind_a_link_is_never_due(tmp_path: Pat
     assert not whole_disk.covers(str(inside / "f"))
 
 
+@pytest.mark.rule("6.6.5")
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -156,6 +160,7 @@ def test_what_is_refused_at_the_start(options: dict[str, str], expected: str | N
     assert found == expected
 
 
+@pytest.mark.rule("6.7")
 def test_what_was_cleaned_is_in_the_state(tmp_path: Path) -> None:
     source = Source(tmp_path, **moving(tmp_path))
     source.state = tmp_path / "checkpoint" / "sources" / "0"

@@ -147,6 +147,7 @@ def test_partition_values_of_a_path() -> None:
     assert partition_values("/k=__HIVE_DEFAULT_PARTITION__/f") == {"k": None}
 
 
+@pytest.mark.rule("6.4.4", "6.4.5")
 def test_files_are_a_hard_limit_and_bytes_a_soft_one() -> None:
     files = [FileStatus(str(i), str(i), 3, 0) for i in range(5)]
     assert len(take(files, max_files=2, max_bytes=None)) == 2

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from lakeward.autoloader.progress import as_shown
 
 
@@ -16,6 +18,7 @@ def progress(end: Any, latest: Any) -> dict[str, Any]:
 END = {"seqNum": 3, "lastInputPath": "dbfs:/Volumes/m/d/in"}
 
 
+@pytest.mark.rule("6.5")
 def test_an_auto_loader_source_is_named_and_has_its_backlog_as_text() -> None:
     backlog = {"numFilesOutstanding": 7, "numBytesOutstanding": 70}
     for end, latest in ((END, backlog), (json.dumps(END), json.dumps(backlog))):

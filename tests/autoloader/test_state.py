@@ -145,6 +145,7 @@ def test_a_crash_between_state_and_offset_log_loses_and_repeats_nothing(tmp_path
     assert names_of(again.files(start, again.latest(again.initial(), limited=True))) == ["a", "b", "c"]
 
 
+@pytest.mark.rule("6.4.2")
 def test_a_snapshot_leaves_later_files_out_and_ends(tmp_path: Path) -> None:
     tracker = tracker_of(tmp_path, maxFilesPerTrigger="2")
     put(tmp_path, "a", "b", "c")
@@ -198,6 +199,7 @@ def test_a_first_start_without_files_begins_at_the_same_place_when_repeated(tmp_
     assert again.initial() == first
 
 
+@pytest.mark.rule("6.1.2")
 def test_the_number_in_the_offset_says_which_files(tmp_path: Path) -> None:
     tracker = tracker_of(tmp_path)
     put(tmp_path, "a")

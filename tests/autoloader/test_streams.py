@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import functions as F
 
 
+@pytest.mark.rule("6.1.1")
 def test_each_file_is_taken_once_and_a_further_run_writes_nothing(landing) -> None:
     landing.put("a.json", {"a": 1}, {"a": 2})
     landing.ingest(landing.stream("a int"))
@@ -24,6 +25,7 @@ def test_each_file_is_taken_once_and_a_further_run_writes_nothing(landing) -> No
     assert versions == 2
 
 
+@pytest.mark.rule("6.4.4")
 def test_the_result_does_not_depend_on_files_or_bytes_a_trigger(landing) -> None:
     for number in range(7):
         landing.put(f"{number}.json", {"a": number}, {"a": -number})
@@ -37,6 +39,7 @@ def test_the_result_does_not_depend_on_files_or_bytes_a_trigger(landing) -> None
     assert len(expected) == 14
 
 
+@pytest.mark.rule("6.1.5")
 def test_a_deleted_checkpoint_is_a_new_stream(landing) -> None:
     landing.put("a.json", {"a": 1})
     landing.ingest(landing.stream("a int"))
@@ -107,6 +110,7 @@ def test_existing_files_are_left_out_when_asked_and_only_at_the_first_start(land
     assert landing.rows() == [(2,)]
 
 
+@pytest.mark.rule("6.2")
 def test_an_overwritten_file_is_ignored_or_read_again_whole(landing) -> None:
     path = landing.put("a.json", {"a": 1}, {"a": 2})
     landing.ingest(landing.stream("a int"))
@@ -170,6 +174,7 @@ def test_volume_paths_are_shown_as_databricks_shows_them(landing, suite_settings
     assert landing.rows() == [(None, f'{{"a":"x","_file_path":"dbfs:{name}/a.json"}}', f"dbfs:{name}/a.json")]
 
 
+@pytest.mark.rule("6.4.1")
 def test_a_processing_time_stream_goes_on_taking_files(landing) -> None:
     landing.put("a.json", {"a": 1})
     df = landing.stream("a int")
@@ -187,6 +192,7 @@ def test_a_processing_time_stream_goes_on_taking_files(landing) -> None:
     assert landing.rows() == [(1,), (2,)]
 
 
+@pytest.mark.rule("6.4.3")
 def test_trigger_once_takes_everything_in_one_batch(landing) -> None:
     for number in range(5):
         landing.put(f"{number}.json", {"a": number})
@@ -204,6 +210,7 @@ def test_trigger_once_takes_everything_in_one_batch(landing) -> None:
     assert len(landing.rows()) == 5
 
 
+@pytest.mark.rule("6.1.3", "6.6.6")
 def test_a_batch_that_failed_in_the_sink_is_replayed_with_the_same_files(landing, failing) -> None:
     landing.put("a.json", {"a": 1})
     taken: list[int] = []

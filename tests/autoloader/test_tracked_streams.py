@@ -14,6 +14,7 @@ from pyspark.sql.streaming import StreamingQueryListener
 from lakeward.autoloader import cloud_files_state
 
 
+@pytest.mark.rule("6.5")
 def test_progress_names_the_source_and_counts_the_backlog(landing) -> None:
     for number in range(5):
         landing.put(f"{number}.json", {"a": number})
@@ -47,6 +48,7 @@ def test_progress_names_the_source_and_counts_the_backlog(landing) -> None:
     assert query.lastProgress["sources"][0]["description"].startswith("CloudFilesSource[")
 
 
+@pytest.mark.rule("6.6.1", "6.7")
 def test_read_files_are_moved_and_the_state_tells_of_every_file(landing, tmp_path) -> None:
     options = {
         "cf_cleanSource": "MOVE",
@@ -95,6 +97,7 @@ def commit_not_logged(checkpoint: Path, table: Path) -> None:
     forget(checkpoint / "commits", "1")
 
 
+@pytest.mark.rule("6.1.3")
 def test_every_row_is_there_once_whatever_a_crash_left_on_the_disk(landing, tmp_path) -> None:
     """Kill points of a batch, in order; what data files an uncommitted batch leaves stay as they are."""
 

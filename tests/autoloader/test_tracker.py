@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 
 from lakeward.autoloader.checkpoints import states
+from lakeward.autoloader.options import Options
+from lakeward.autoloader.readers.files import Contents
 from lakeward.autoloader.state import Registry, StateLog
 from lakeward.autoloader.state.frames import MAGIC, encode_frame
 from lakeward.errors import CloudFilesError
 from tests.autoloader.trackers import Source, names_of
 
 
+@pytest.mark.rule("6.5")
 def test_the_backlog_is_what_was_found_and_not_taken(tmp_path: Path) -> None:
     source = Source(tmp_path, maxFilesPerTrigger="2")
     source.put(*"abcde", text="123")
@@ -25,6 +28,7 @@ def test_the_backlog_is_what_was_found_and_not_taken(tmp_path: Path) -> None:
     assert (len(tracker.backlog), tracker.backlog.bytes) == (1, 3)
 
 
+@pytest.mark.rule("6.4.1")
 def test_a_full_batch_is_taken_from_the_backlog_without_another_listing(tmp_path: Path) -> None:
     source = Source(tmp_path, maxFilesPerTrigger="2")
     source.put(*"abcde")
@@ -39,6 +43,7 @@ def test_a_full_batch_is_taken_from_the_backlog_without_another_listing(tmp_path
     assert names_of(tracker.files(end, last)) == ["0", "e"]
 
 
+@pytest.mark.rule("6.4.3")
 def test_once_takes_everything_whatever_the_limits(tmp_path: Path) -> None:
     source = Source(tmp_path, maxFilesPerTrigger="2", maxBytesPerTrigger="1b")
     source.put(*"abcde")
@@ -46,6 +51,7 @@ def test_once_takes_everything_whatever_the_limits(tmp_path: Path) -> None:
     assert tracker.latest(tracker.initial(), limited=False)["seqNum"] == 5
 
 
+@pytest.mark.rule("6.1.7")
 def test_the_input_path_may_change_with_the_same_checkpoint(tmp_path: Path) -> None:
     source = Source(tmp_path)
     source.put("x/a", "y/b")
@@ -58,6 +64,7 @@ def test_the_input_path_may_change_with_the_same_checkpoint(tmp_path: Path) -> N
     assert source.at["lastInputPath"] == f"file:{whole}"
 
 
+@pytest.mark.rule("6.1.6")
 def test_names_of_any_kind_are_found_kept_and_taken_once(tmp_path: Path) -> None:
     names = ["a b", "100%", "a%20b", "#1", "😀", "ü", "x" * 255, "tab\there", "new\nline", "back\\slash\\n"]
     source = Source(tmp_path)
@@ -186,6 +193,7 @@ def test_damage_in_the_middle_is_an_error_and_nothing_is_cut(tmp_path: Path) -> 
         assert log.read_bytes() == data
 
 
+@pytest.mark.rule("6.7")
 def test_a_row_a_file_of_a_checkpoint_and_files_left_out_are_not_ingested(tmp_path: Path) -> None:
     source = Source(tmp_path, includeExistingFiles="false")
     source.state = tmp_path / "checkpoint" / "sources" / "0"
@@ -199,3 +207,20 @@ def test_a_row_a_file_of_a_checkpoint_and_files_left_out_are_not_ingested(tmp_pa
         assert found == {"old": (None, True), "a": ("INGESTED", False), "b": ("PROCESSING", True)}
     with pytest.raises(CloudFilesError, match="CF_STATE_PATH_DOES_NOT_EXIST"):
         list(states(tmp_path / "nothing"))
+
+
+@pytest.mark.rule("6.3")
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_file_that_is_gone_before_it_is_read_is_an_error_or_skipped(tmp_path: Path, ignored: bool) -> None:
+    source = Source(tmp_path)
+    source.put("a", "b")
+    tracker = source.tracker()
+    start = tracker.initial()
+    files = tracker.files(start, tracker.latest(start, limited=True))
+    (source.folder / "a").unlink()
+    contents = Contents(Options.of({"cloudFiles.format": "json", "ignoreMissingFiles": str(ignored)}))
+    if ignored:
+        assert [contents.of(status) for status in files] == [None, b"{}"]
+    else:
+        with pytest.raises(CloudFilesError, match="CF_FILE_NOT_FOUND"):
+            contents.of(files[0])
