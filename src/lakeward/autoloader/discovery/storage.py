@@ -114,11 +114,12 @@ class LocalStorage:
 
 
 class ArrowStorage:
-    """An object store, named by URI (`s3://bucket/…`)."""
+    """An object store: what a URI names that starts with `prefix` stands below `base` in the file system."""
 
-    def __init__(self, file_system: FileSystem, scheme: str) -> None:
+    def __init__(self, file_system: FileSystem, prefix: str, base: str = "") -> None:
         self._files = file_system
-        self._scheme = scheme
+        self._prefix = prefix
+        self._base = base
         self._seen: dict[str, Stat] = {}
 
     def walk(self, root: str, visible: Visible) -> Iterator[str]:
@@ -138,7 +139,7 @@ class ArrowStorage:
         for info in found:
             below = info.path[len(start) :].strip("/")
             if info.type == FileType.File and all(map(visible, below.split("/") if below else ())):
-                path = self._scheme + info.path
+                path = self._prefix + info.path[len(self._base) :]
                 self._seen[path] = (info.size, info.mtime_ns // 1000)
                 yield path
 
@@ -178,7 +179,9 @@ class ArrowStorage:
         self._files.delete_file(self._inside(path))
 
     def _inside(self, path: str) -> str:
-        return path.removeprefix(self._scheme).rstrip("/")
+        if path.startswith(self._prefix):
+            return (self._base + path[len(self._prefix) :]).rstrip("/")
+        return path.partition("://")[2].rstrip("/")
 
 
 def storage_of(path: str) -> Storage:
@@ -190,5 +193,5 @@ def storage_of(path: str) -> Storage:
 
     # Names of files are no URIs: they may hold spaces and percent signs.
     place = rest.partition("/")[0]
-    file_system, _ = FileSystem.from_uri(f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{place}")
-    return ArrowStorage(file_system, f"{scheme}://")
+    file_system, base = FileSystem.from_uri(f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{place}")
+    return ArrowStorage(file_system, f"{scheme}://{place}", base.rstrip("/"))
