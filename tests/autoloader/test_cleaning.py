@@ -146,8 +146,6 @@ def test_what_lies_beside_the_source_or_behind_a_link_is_never_due(tmp_path: Pat
         ({"cleanSource": "MOVE", "cleanSource.moveDestination": "/d/in"}, "CF_INVALID_OPTION_VALUE"),
         ({"cleanSource": "MOVE", "cleanSource.moveDestination": "s3://b/x"}, "CF_INVALID_OPTION_VALUE"),
         ({"cleanSource": "MOVE", "cleanSource.moveDestination": "/d/in2"}, None),
-        ({"maxFileAge": "13 days"}, "CF_INVALID_OPTION_VALUE"),
-        ({"maxFileAge": "14 days"}, None),
     ],
 )
 def test_what_is_refused_at_the_start(options: dict[str, str], expected: str | None) -> None:

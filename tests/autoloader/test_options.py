@@ -146,6 +146,8 @@ def test_two_prefixed_keys_of_the_platforms_own_repositories_are_known() -> None
         ({"cf_format": "excel"}, "CF_INVALID_OPTION_VALUE"),
         ({"cf_cleanSource": "off"}, None),
         ({"cf_maxFilesPerTrigger": "0"}, "CF_INVALID_OPTION_VALUE"),
+        ({"cf_maxFileAge": "13 days"}, "CF_INVALID_OPTION_VALUE"),
+        ({"cf_maxFileAge": "14 days"}, None),
         ({"cf_inferColumnTypes": "TRUE", "cf_useNotifications": "true"}, None),
     ],
 )

@@ -21,7 +21,6 @@ __all__ = ["Cleaner", "Policy", "is_due", "policy_of"]
 
 _LOG = logging.getLogger(__name__)
 _DELETE_AFTER = timedelta(days=7)
-_FORGET_AFTER = timedelta(days=14)
 # Files a batch; deleting must not hold up reading.
 _AT_ONCE = 1000
 _HOUR = 3_600_000
@@ -38,10 +37,10 @@ class Policy:
 
 
 def policy_of(options: Options, source: str, names: Names) -> Policy | None:
-    """What the options ask for, None for nothing. Raises CloudFilesError for what would lose data."""
-    age: timedelta | None = options.value("cloudFiles.maxFileAge")
-    if age is not None and age < _FORGET_AFTER:
-        raise _invalid("maxFileAge", f"{age.days} days", "at least 14 days")
+    """What the options ask for, None for nothing.
+
+    Raises CloudFilesError for what would lose data, also where `validateOptions` is false.
+    """
     mode = str(options.value("cloudFiles.cleanSource"))
     if mode == "OFF":
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from datetime import timedelta
 
 from lakeward.autoloader.options.declared import FORMATS, MODES, OPTIONS, PREFIX, declared
 from lakeward.autoloader.options.options import Options
@@ -13,6 +14,8 @@ __all__ = ["FIXED", "READABLE", "check", "evolution_mode", "has_fixed_schema", "
 
 READABLE = tuple(name.lower() for name in FORMATS)
 FIXED = ("text", "binaryfile")
+# §1.2: files that are forgotten earlier would be read twice.
+_SHORTEST_AGE = timedelta(days=14)
 
 
 def check(options: Options, *, given_schema: bool) -> None:
@@ -32,6 +35,13 @@ def check(options: Options, *, given_schema: bool) -> None:
             "CF_INVALID_OPTION_VALUE",
             f"Option cloudFiles.maxFilesPerTrigger is {options.max_files}; it takes at least 1.",
             next_step="Set a positive number or leave the option out.",
+        )
+    age: timedelta | None = options.value("cloudFiles.maxFileAge")
+    if age is not None and age < _SHORTEST_AGE:
+        raise CloudFilesError(
+            "CF_INVALID_OPTION_VALUE",
+            f"Option cloudFiles.maxFileAge is {age.days} days; it takes at least {_SHORTEST_AGE.days} days.",
+            next_step="Set 90 days or more, or leave the option out.",
         )
 
 
