@@ -133,6 +133,17 @@ def test_what_lies_beside_the_source_or_behind_a_link_is_never_due(tmp_path: Pat
     assert not whole_disk.covers(str(inside / "f"))
 
 
+def test_a_stream_that_goes_on_cleans_as_it_goes(tmp_path: Path) -> None:
+    source = Source(tmp_path, **moving(tmp_path))
+    tracker = source.tracker()
+    at = tracker.initial()
+    for number in range(5):
+        source.put(str(number))
+        at = tracker.latest(at, limited=True)
+        source.day += 0.01
+    assert source.there() == ["3", "4"]
+
+
 @pytest.mark.rule("6.6.5")
 @pytest.mark.parametrize(
     ("options", "expected"),

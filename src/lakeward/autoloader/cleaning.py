@@ -23,7 +23,8 @@ _LOG = logging.getLogger(__name__)
 _DELETE_AFTER = timedelta(days=7)
 # Files a batch; deleting must not hold up reading.
 _AT_ONCE = 1000
-_HOUR = 3_600_000
+# Between two looks at the whole history, in milliseconds.
+_PAUSE = 60_000
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Cleaner:
         """Clean; `now` in milliseconds. A file that cannot be cleaned stays, and is tried again next time."""
         chosen = list(islice(self._candidates, None if self._policy.waits else _AT_ONCE))
         if not chosen and now >= self._next_scan:
-            self._next_scan = now + _HOUR
+            self._next_scan = now + _PAUSE
             self._candidates = self._due(registry, now)
             chosen = list(islice(self._candidates, None if self._policy.waits else _AT_ONCE))
         cleaned = [file for entry in chosen if (file := self._clean(entry, lister)) is not None]
