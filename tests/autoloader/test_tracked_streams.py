@@ -39,7 +39,7 @@ def test_progress_names_the_source_and_counts_the_backlog(landing) -> None:
         landing.spark._jsparkSession.sparkContext().listenerBus().waitUntilEmpty()
     finally:
         landing.spark.streams.removeListener(listener)
-    for progresses in (query.recentProgress, [p for p in heard if p.runId == query.runId]):
+    for progresses in (query.recentProgress, [p for p in heard if str(p.runId) == query.runId]):
         batches = [p.sources[0] for p in progresses if p.numInputRows]
         assert [s.description for s in batches] == [f"CloudFilesSource[file:{landing.folder}]"] * 3
         assert [s.metrics["numFilesOutstanding"] for s in batches] == ["3", "1", "0"]
@@ -64,9 +64,9 @@ def test_read_files_are_moved_and_the_state_tells_of_every_file(landing, tmp_pat
     state = cloud_files_state(landing.spark, str(landing.checkpoint))
     rows = state.where("ingestion_state = 'INGESTED' and commit_time is not null").collect()
     assert sorted((Path(row.path).name, row.size, row.archive_mode, row.source_id) for row in rows) == [
-        ("a.json", 10, "MOVE", "0"),
-        ("b c.json", 12, None, "0"),
-        ("d.json", 10, None, "0"),
+        ("a.json", 11, "MOVE", "0"),
+        ("b c.json", 13, None, "0"),
+        ("d.json", 11, None, "0"),
     ]
     assert all(row.discovery_time < row.commit_time for row in rows)
 
