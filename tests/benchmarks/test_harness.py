@@ -87,14 +87,12 @@ def test_a_line_names_the_case_first_and_the_ratio_last() -> None:
     )
     assert line(Case("area.name", quick, goal=0.4), measured).endswith("goal=0.4 goal_met=no ratio=0.500")
     assert line(Case("area.name", quick), measured).endswith("rounds=3 ratio=0.500")
-    assert line(Case("area.name", quick), measured, {"jvm_mb": "7"}).endswith("jvm_mb=7 ratio=0.500")
     assert as_json(Case("area.name", quick, goal=0.6), measured) == {
         "case": "area.name",
         "seconds": 2.0,
         "peer_seconds": 4.0,
         "ratio": 0.5,
         "goal": 0.6,
-        "figures": {},
         "rounds": {"ours": [2.0, 1.0, 3.0], "peer": [4.0, 4.0, 5.0]},
     }
 
