@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 import pytest
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-from lakeward.autoloader.progress import as_shown
+from lakeward.autoloader.progress import as_shown, rewording_java
 
 
 def progress(end: Any, latest: Any) -> dict[str, Any]:
@@ -40,3 +41,41 @@ def test_an_auto_loader_source_is_named_and_has_its_backlog_as_text() -> None:
 def test_progress_without_one_is_left_alone() -> None:
     assert as_shown({"sources": [{"endOffset": {"seqNum": 1}, "latestOffset": None}]}) is None
     assert as_shown(progress("no json", None)) is None
+
+
+class Java:
+    """Answers any method with what the constructor was given for it."""
+
+    def __init__(self, **answers: Any) -> None:
+        self._answers = answers
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda: self._answers.get(name)
+
+
+def test_a_listener_gets_the_same() -> None:
+    fields = {"numInputRows": 1, "inputRowsPerSecond": 1.0, "processedRowsPerSecond": 1.0}
+    offsets = {
+        "endOffset": json.dumps(END),
+        "latestOffset": json.dumps({"numFilesOutstanding": 7, "numBytesOutstanding": 70}),
+    }
+    source = {"description": "x", "startOffset": None, **offsets, **fields}
+    number = "7f3f8a52-5c5e-4d0c-9a3e-0d3f1c1f5a11"
+    heard = Java(
+        id=Java(toString=number),
+        runId=Java(toString=number),
+        durationMs={},
+        eventTime={},
+        stateOperators=[],
+        sources=[Java(metrics={}, **source)],
+        sink=Java(description="s", numOutputRows=1, metrics={}),
+        observedMetrics={},
+        json=json.dumps({"sources": [source]}),
+    )
+    made = rewording_java(vars(StreamingQueryProgress)["fromJObject"]).__get__(None, StreamingQueryProgress)(
+        heard
+    )
+    assert made.sources[0].description == "CloudFilesSource[dbfs:/Volumes/m/d/in]"
+    assert made.sources[0].metrics["numFilesOutstanding"] == "7"
+    assert "CloudFilesSource" in made.json
+    assert "CloudFilesSource" in made.sources[0].json

@@ -64,9 +64,9 @@ def rewording_java(before: Any) -> Any:
         made = before.__get__(None, cls)(progress)
         shown = as_shown(json.loads(progress.json()))
         if shown is not None:
-            from pyspark.sql.streaming.listener import SourceProgress
-
-            made["sources"] = [SourceProgress.fromJson(source) for source in shown["sources"]]
+            for source, words in zip(made["sources"], shown["sources"], strict=True):
+                source.update(description=words["description"], metrics=words.get("metrics", {}))
+                source._jdict, source._jprogress = words, None
             made._jdict, made._jprogress = shown, None
         return made
 
