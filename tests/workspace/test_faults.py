@@ -204,6 +204,7 @@ def wheel(file: Path, package: str, text: str) -> None:
         archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
 
 
+@pytest.mark.slow
 def test_what_runs_is_the_wheel_that_was_uploaded(server: Server) -> None:
     folder = server.state / "workspace" / "artifacts"
     folder.mkdir()
@@ -239,6 +240,7 @@ def test_what_runs_is_the_wheel_that_was_uploaded(server: Server) -> None:
     assert "WHEEL_NOT_FOUND" in server.ended(server.run_now(job_id))["state"]["state_message"]
 
 
+@pytest.mark.slow
 def test_a_job_runs_another_job_of_the_workspace(server: Server) -> None:
     inner = server.job(only="print('inner')")
     task = {"task_key": "outer", "run_job_task": {"job_id": inner}}

@@ -125,6 +125,7 @@ def test_another_host_name_is_refused(server: Server) -> None:
     assert refused(answer)[:2] == (403, "PERMISSION_DENIED")
 
 
+@pytest.mark.slow
 def test_a_body_that_is_too_large_is_refused_before_it_is_read(server: Server) -> None:
     headers = {"Content-Length": str(2**40)}
     for path in ("/api/2.2/jobs/create", "/api/2.0/workspace-files/import-file/x"):
@@ -181,6 +182,7 @@ def test_a_secret_has_128_kilobytes_at_most(server: Server) -> None:
     assert refused(server.answer("POST", "/api/2.0/secrets/put", body))[1] == "MAX_SECRET_SIZE_EXCEEDED"
 
 
+@pytest.mark.slow
 def test_a_job_of_version_2_0_becomes_one_task(server: Server) -> None:
     path = server.file("/Workspace/old.py", "import sys; print(sys.argv[1:])")
     body = {
@@ -203,6 +205,7 @@ def test_the_same_idempotency_token_is_the_same_run(server: Server) -> None:
     server.ended(first)
 
 
+@pytest.mark.slow
 def test_runs_beyond_the_limit_wait_or_are_skipped(server: Server) -> None:
     job_id = server.job(only="import time; time.sleep(60)")
     first, second = server.run_now(job_id), server.run_now(job_id)
