@@ -31,9 +31,9 @@ def test_an_option_of_auto_loader_has_the_verdict_of_its_row(option: Option) -> 
     assert verdict("option", option.key.upper(), value) == expected[option.verdict]
 
 
-def test_a_refused_option_may_have_its_default() -> None:
+def test_options_of_files_that_were_read_are_served() -> None:
     assert verdict("option", "cloudFiles.cleanSource", "off") == "runs_with_lakeward"
-    assert verdict("option", "cloudFiles.cleanSource", None) == "refused"
+    assert verdict("option", "cloudFiles.cleanSource", None) == "runs_with_lakeward"
 
 
 @pytest.mark.parametrize("row", FUNCTIONS, ids=lambda row: row.name)

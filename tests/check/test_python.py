@@ -37,7 +37,6 @@ def test_each_use_has_the_line_and_column_of_its_own_word(look: Look) -> None:
     assert found.places("path /Volumes") == ["job.py:13:15"]
     assert found.places("pipelines replace_flow") == ["job.py:16:4"]
     assert found.of("refused") == [
-        "option cloudFiles.maxFileAge",
         "option cloudFiles.fromat",
         "pipelines replace_flow",
     ]
