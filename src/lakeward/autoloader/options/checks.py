@@ -29,7 +29,6 @@ def check(options: Options, *, given_schema: bool) -> None:
         row = declared(key)
         if row is not None:
             options.value(key)
-    _refused(options)
     if options.max_files < 1:
         raise CloudFilesError(
             "CF_INVALID_OPTION_VALUE",
@@ -114,16 +113,4 @@ def needed(options: Options) -> None:
             "XML_ROW_TAG_MISSING",
             "cloudFiles.format is xml; the option rowTag is not set.",
             next_step="Set it to the name of the element that is a row: .option('rowTag', 'book').",
-        )
-
-
-def _refused(options: Options) -> None:
-    for key, text in options.given.items():
-        row = declared(key)
-        if row is None or row.verdict != "refused" or text.strip().lower() == (row.default or "").lower():
-            continue
-        raise CloudFilesError(
-            "CF_UNSUPPORTED_OPTION",
-            f"Option {row.key} is set; it is {row.note}.",
-            next_step="Leave it out here.",
         )

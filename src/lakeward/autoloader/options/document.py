@@ -18,7 +18,6 @@ Keys and formats in any case, values as text, booleans or numbers. The page is g
 |---|---|
 | supported | does what Databricks does |
 | accepted | no effect here; `start` warns once that it is set, and shows no value |
-| refused | `start` fails with `CF_UNSUPPORTED_OPTION`, unless it is set to its default |
 
 An unknown key that begins with `cloudFiles.` fails at `start` with `CF_UNKNOWN_OPTION_KEYS_ERROR`
 (`cloudFiles.validateOptions=false` skips that). Other unknown keys are ignored. These are refused together

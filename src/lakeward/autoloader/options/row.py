@@ -7,7 +7,7 @@ from typing import Literal
 
 __all__ = ["Option", "Verdict"]
 
-Verdict = Literal["supported", "accepted", "refused"]
+Verdict = Literal["supported", "accepted"]
 Kind = Literal["string", "bool", "int", "bytes", "interval", "list", "ddl", "path", "choice", "timestamp"]
 
 
@@ -15,7 +15,7 @@ Kind = Literal["string", "bool", "int", "bytes", "interval", "list", "ddl", "pat
 class Option:
     """One row: `key` as the documentation spells it, `default` as text (None: no default).
 
-    `verdict`: supported; accepted (does nothing here, one warning says so); refused (a clear error).
+    `verdict`: supported; accepted (does nothing here, one warning says so).
     `secret` values never appear in a message. `formats` names the formats that know the key; empty: all.
     """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lakeward.autoloader import READABLE, declared
-from lakeward.check.knowledge.words import SERVED, sentence
+from lakeward.check.knowledge.words import SERVED
 from lakeward.check.model import Fact, Use
 
 __all__ = ["option"]
@@ -23,10 +23,6 @@ def option(use: Use) -> Fact | None:
     if row.key == "cloudFiles.format" and use.detail is not None and use.detail.lower() not in READABLE:
         known = ", ".join(READABLE)
         return Fact(f"{name}={use.detail}", "refused", f"Formats that can be read: {known}.")
-    if row.verdict == "refused":
-        is_default = use.detail is not None and use.detail.lower() == (row.default or "").lower()
-        if not is_default:
-            return Fact(name, "refused", f"{sentence(row.note)[:-1]}: leave it out here.")
     if row.verdict == "accepted":
         return Fact(name, "differs", f"It has no effect here: {row.note}.")
     return Fact(name, "runs_with_lakeward", SERVED)
