@@ -111,7 +111,7 @@ def parquet(folder: Path) -> Iterator[Sides]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    records = 520_000
+    records = 455_000
     random = np.random.default_rng(5)
     with bench(folder) as b:
         for file in range(50):
