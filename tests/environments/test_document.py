@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.environments import as_markdown
-from tests.environments.conftest import Machine, make_wheel, write
+from tests.environments.conftest import Machine, write
 
 PAGE = Path(__file__).parents[2] / "docs" / "your-repository.md"
 # They fetch lakeward from an index, which is not there in a test.
@@ -52,7 +52,6 @@ def commands() -> list[str]:
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     """A machine whose uvx runs this lakeward, with the repository in `sales`."""
     machine = Machine(tmp_path_factory.mktemp("machine"), "pip")
-    make_wheel(machine.wheels, "databricks_sdk", "0.60.0")
     write(machine.folder / "sales", REPOSITORY)
     (machine.folder / "bin").mkdir()
     for name, first in (("uvx", "shift\n"), ("lakeward", "")):

@@ -144,7 +144,8 @@ def test_a_table_is_one_snapshot_an_update_with_the_time_for_its_version(lab: La
     assert {row[:2] for row in lab.rows("now", "id, name, __END_AT")} == is_open
 
 
-@pytest.mark.parametrize("dies_in", ["take", pytest.param("applied", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("dies_in", ["take", "applied"])
 def test_a_kill_while_a_snapshot_is_applied_loses_nothing(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, dies_in: str
 ) -> None:

@@ -104,6 +104,7 @@ def the_record(cache: Path) -> tuple[Path, Record]:
     return file, record
 
 
+@pytest.mark.slow
 def test_the_next_command_sees_nothing_of_the_one_before_and_the_same_as_without(
     scene: Callable[..., dict[str, Any]],
 ) -> None:

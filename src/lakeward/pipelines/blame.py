@@ -38,8 +38,11 @@ def blame(error: BaseException, *, what: str, folders: tuple[Path, ...] = ()) ->
         line = f"{error.filename}:{error.lineno}"
         shown = f"\n    {text.strip()}" if text.strip() else ""
         return PipelineError("PIPELINE_SOURCE_SYNTAX_ERROR", f"{line}: {error.msg}.{shown}")
-    where = _place(error, folders)
-    return PipelineError(condition, f"{where or what}: {clean(error)}{_shown(where)}")
+    where, text = _place(error, folders), clean(error)
+    if hasattr(error, "user_place"):
+        # The line of the user's file is shown; Spark would show the statement a second time.
+        text = text.partition("\n\n== SQL")[0]
+    return PipelineError(condition, f"{where or what}: {text}{_shown(where)}")
 
 
 def _located(error: PipelineError, where: str) -> PipelineError:

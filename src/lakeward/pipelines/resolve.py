@@ -74,6 +74,8 @@ def resolve(
     `bind` gives a flow the function that phase 1 evaluates.
     """
     planner = _Planner(spark, graph, planning, owner, resets, folders, schema_place, bind)
+    for catalog, schema in {dataset.key[:2] for dataset in graph if dataset.is_table}:
+        planning.add_schema(f"{catalog}.{schema}")
     with reads.intercepting(planner.evaluator):
         try:
             for dataset in graph:

@@ -20,23 +20,33 @@ class Planning:
     """The planned datasets of one block."""
 
     def __init__(self, jvm: Any) -> None:
-        self._jvm = jvm
+        self._tables = jvm.lakeward.PlannedTable
         self._names: set[str] = set()
+        self._schemas: set[str] = set()
+
+    def add_schema(self, name: str) -> None:
+        """From now on the schema `name` (catalog.schema) exists: it can be entered, and USE finds it."""
+        self._tables.addSchema(name)
+        self._schemas.add(name)
 
     def add(self, name: str, schema: StructType) -> None:
         """From now on `name` (catalog.schema.table) reads as an empty table, batch and stream."""
-        self._jvm.lakeward.PlannedTable.add(name, schema.json())
+        self.add_schema(name.rpartition(".")[0])
+        self._tables.add(name, schema.json())
         self._names.add(name)
 
     def remove(self, name: str) -> None:
         """The real table, if any, answers for `name` again."""
-        self._jvm.lakeward.PlannedTable.remove(name)
+        self._tables.remove(name)
         self._names.discard(name)
 
     def clear(self) -> None:
         """Forget all of them."""
         for name in list(self._names):
             self.remove(name)
+        for name in self._schemas:
+            self._tables.removeSchema(name)
+        self._schemas.clear()
 
 
 @contextmanager

@@ -24,6 +24,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 public class PlannedTable implements Table, SupportsRead, ScanBuilder, Scan, Batch {
 
     private static final ConcurrentHashMap PLANNED = new ConcurrentHashMap();
+    private static final Set SCHEMAS = ConcurrentHashMap.newKeySet();
 
     private final String name;
     private final StructType schema;
@@ -42,8 +43,18 @@ public class PlannedTable implements Table, SupportsRead, ScanBuilder, Scan, Bat
         PLANNED.remove(key(name));
     }
 
+    /** `name` is catalog.schema without quotes; it exists from now on. */
+    public static void addSchema(String name) {
+        SCHEMAS.add(key(name));
+    }
+
+    public static void removeSchema(String name) {
+        SCHEMAS.remove(key(name));
+    }
+
     public static void clear() {
         PLANNED.clear();
+        SCHEMAS.clear();
     }
 
     static Table find(String catalog, Identifier identifier) {
@@ -52,13 +63,7 @@ public class PlannedTable implements Table, SupportsRead, ScanBuilder, Scan, Bat
     }
 
     static boolean hasNamespace(String catalog, String[] namespace) {
-        if (PLANNED.isEmpty()) return false;
-        String prefix = key(catalog + "." + String.join(".", namespace) + ".");
-        java.util.Iterator names = PLANNED.keySet().iterator();
-        while (names.hasNext()) {
-            if (((String) names.next()).startsWith(prefix)) return true;
-        }
-        return false;
+        return !SCHEMAS.isEmpty() && SCHEMAS.contains(key(catalog + "." + String.join(".", namespace)));
     }
 
     private static String key(String name) {
