@@ -9,7 +9,7 @@ from lakeward.check.knowledge import judged
 from lakeward.check.model import Kind, Place, Use, Verdict
 from lakeward.dbutils import FUNCTIONS as DBUTILS
 from lakeward.environments import STAND_INS
-from lakeward.jobs import KINDS
+from lakeward.jobs import COMPOSITES, KINDS
 from lakeward.pipelines import FUNCTIONS, MODULES, Function
 from lakeward.session import CONNECT_MODULES, SERVERLESS_LIMITS, SERVERLESS_NAMES, refused_statement
 from lakeward.sql import CONSTRUCTS, PHRASES, Construct, Phrase
@@ -103,7 +103,7 @@ writer.start("/y")
 
 
 def test_a_task_runs_when_the_runner_has_its_kind() -> None:
-    for kind in KINDS:
+    for kind in (*KINDS, *COMPOSITES):
         assert verdict("task", kind) == "runs_with_lakeward"
     assert verdict("task", "dbt_task") == "refused"
 

@@ -7,11 +7,13 @@ from lakeward.jobs.definition import tasks_of
 from lakeward.jobs.model import JobRun, TaskProgress, TaskResult
 from lakeward.jobs.pipelines import run_pipeline, sources
 from lakeward.jobs.run import run
-from lakeward.jobs.tasks import KINDS
+from lakeward.jobs.tasks import COMPOSITES, KINDS, REFUSED
 from lakeward.jobs.wheels import built_wheels
 
 __all__ = [
+    "COMPOSITES",
     "KINDS",
+    "REFUSED",
     "JobRun",
     "TaskProgress",
     "TaskResult",

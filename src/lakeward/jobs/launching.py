@@ -25,7 +25,7 @@ from lakeward.jobs.parameters import references, substituted, values_of
 from lakeward.jobs.pipelines import Selection
 from lakeward.jobs.processes import TaskProcess, Waiting
 from lakeward.jobs.schedule import End, Schedule
-from lakeward.jobs.tasks import Context, prepare
+from lakeward.jobs.tasks import COMPOSITES, Context, prepare
 from lakeward.jobs.tasks.sql import OUTPUT
 from lakeward.jobs.work import Work
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Launcher", "Prepared"]
 
-_COMPOSITE = ("condition_task", "for_each_task", "run_job_task")
 _DEEPEST = 10
 
 
@@ -121,7 +120,7 @@ class Prepared:
     @property
     def processes(self) -> int:
         """How many of its tasks want a process."""
-        return sum(task.kind not in _COMPOSITE for task in self.tasks if task.key not in self.ended)
+        return sum(task.kind not in COMPOSITES for task in self.tasks if task.key not in self.ended)
 
     @property
     def has_work(self) -> bool:

@@ -10,11 +10,13 @@ __all__ = ["task"]
 
 def task(use: Use) -> Fact:
     """The verdict on a task: by its kind, or by what its definition is refused for (`detail`)."""
-    from lakeward.jobs import KINDS
+    from lakeward.jobs import COMPOSITES, KINDS, REFUSED
 
     if use.detail is not None:
         return Fact(use.name, "refused", use.detail)
-    if use.name in KINDS:
+    known = (*KINDS, *COMPOSITES)
+    if use.name in known:
         return Fact(use.name, "runs_with_lakeward", SERVED)
-    known = ", ".join(KINDS)
-    return Fact(use.name, "refused", f"Tasks of this kind cannot be run here yet; those that can: {known}.")
+    why = REFUSED.get(use.name, "")
+    text = f"Tasks of this kind cannot be run here; those that can: {', '.join(sorted(known))}."
+    return Fact(use.name, "refused", f"{why} {text}".lstrip())

@@ -10,7 +10,7 @@ from lakeward.jobs.definition import Task
 from lakeward.jobs.tasks import notebook, pipeline, python_wheel, spark_python, sql
 from lakeward.jobs.tasks.context import Action, Context, Prepare
 
-__all__ = ["KINDS", "REFUSED", "Action", "Context", "prepare"]
+__all__ = ["COMPOSITES", "KINDS", "REFUSED", "Action", "Context", "prepare"]
 
 KINDS: Mapping[str, Prepare] = {
     "notebook_task": notebook.prepare,
@@ -20,6 +20,9 @@ KINDS: Mapping[str, Prepare] = {
     "sql_task": sql.prepare,
 }
 """Kinds that a task runs in a process of its own."""
+
+COMPOSITES = ("condition_task", "for_each_task", "run_job_task")
+"""Kinds that the run itself carries out: they decide, or make other tasks run."""
 
 REFUSED: Mapping[str, str] = {
     "dbt_task": "dbt talks to a warehouse through an adapter, which there is none of for this runtime.",
