@@ -7,12 +7,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakeward.autoloader.batch import FileSource, Rescue
+from lakeward.autoloader.discovery import FileStatus
 from lakeward.autoloader.options import OPTIONS, READABLE, Option, declared
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["OPTIONS", "READABLE", "Option", "cloud_files_state", "declared", "install"]
+__all__ = [
+    "OPTIONS",
+    "READABLE",
+    "FileSource",
+    "FileStatus",
+    "Option",
+    "Rescue",
+    "cloud_files_state",
+    "declared",
+    "install",
+]
 
 
 def install(spark: SparkSession) -> None:
@@ -21,8 +33,10 @@ def install(spark: SparkSession) -> None:
     Cheap and idempotent. On Databricks it must not be called: the platform has its own.
     """
     from lakeward.autoloader.hooks import install as install_hooks
+    from lakeward.autoloader.table_functions import serve_functions
 
     install_hooks(spark)
+    serve_functions()
 
 
 def cloud_files_state(spark: SparkSession, checkpoint: str) -> DataFrame:

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 from lakeward.autoloader.discovery import Globber, Names
 from lakeward.autoloader.options import Options
 from lakeward.autoloader.options.checks import evolution_mode
-from lakeward.autoloader.plan import METADATA, PLAN_OPTION, ReadPlan, lister_of
+from lakeward.autoloader.plan import PLAN_OPTION, ReadPlan, lister_of
 from lakeward.errors import CloudFilesError
-from lakeward.session.paths import PathMap
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["METADATA_TYPE", "define"]
+    from lakeward.autoloader.schema import Resolved
+
+__all__ = ["METADATA_TYPE", "RESCUED", "columns_of", "define", "plan_of"]
 
 METADATA_TYPE = (
     "struct<file_path: string, file_name: string, file_size: bigint, file_block_start: bigint, "
@@ -35,7 +36,7 @@ def define(
     path: str | None,
     given: Mapping[str, str],
     schema: StructType | None,
-    path_map: PathMap,
+    names: Names,
     rendezvous: Path,
 ) -> tuple[ReadPlan, StructType]:
     """The plan and the columns that the user sees, in order.
@@ -47,7 +48,6 @@ def define(
     options = Options.of(
         {key: value for key, value in given.items() if key.lower() not in ("path", PLAN_OPTION)}
     )
-    names = Names(path_map)
     source = names.local(_required(path, options, has_schema=schema is not None))
     location = options.text("cloudFiles.schemaLocation")
     resolved = resolve(
@@ -58,31 +58,46 @@ def define(
         location=names.local(location) if location else None,
     )
     rescued = _rescued(options, given_schema=schema is not None)
-    if rescued is not None and options.format not in _RESCUING:
-        rescued = None
+    plan = plan_of(
+        spark, options, names, source, resolved, rescued=rescued, given=schema, rendezvous=rendezvous
+    )
+    return plan, columns_of(resolved, plan.rescued, schema)
+
+
+def plan_of(
+    spark: SparkSession,
+    options: Options,
+    names: Names,
+    source: str,
+    resolved: Resolved,
+    *,
+    rescued: str | None,
+    given: StructType | None,
+    rendezvous: Path,
+) -> ReadPlan:
+    """The plan of a source whose columns are known; `rescued` counts only for formats that can rescue."""
     conf = spark.conf
-    plan = ReadPlan(
+    return ReadPlan(
         token=uuid.uuid4().hex,
         rendezvous=str(rendezvous),
         source=source,
         shown_source=names.key(Globber(source).root),
-        paths=path_map.entries,
+        paths=names.path_map.entries,
         format=options.format,
         columns=json.dumps(resolved.data.jsonValue()),
         mode=resolved.mode,
-        rescued=rescued,
+        rescued=rescued if options.format in _RESCUING else None,
         rescue_path=conf.get("spark.databricks.sql.rescuedDataColumn.filePath.enabled", "true") != "false",
         corrupt=_corrupt(options, resolved.data),
         partitions=tuple(resolved.partitions.names),
         schema_location=resolved.location,
-        given_schema=schema is not None,
+        given_schema=given is not None,
         infer_types=options.infer_types,
         case_sensitive=options.flag("readerCaseSensitive"),
         time_zone=options.text("timeZone") or str(conf.get("spark.sql.session.timeZone")),
         parallelism=spark._jsparkSession.sparkContext().defaultParallelism(),
         options=options.without_secrets().given,
     )
-    return plan, _columns(resolved.data, resolved.partitions, rescued, schema)
 
 
 def _required(path: str | None, options: Options, *, has_schema: bool) -> str:
@@ -119,19 +134,13 @@ def _corrupt(options: Options, data: StructType) -> str | None:
     return name if name in data.names else None
 
 
-def _columns(
-    data: StructType, partitions: StructType, rescued: str | None, given: StructType | None
-) -> StructType:
+def columns_of(resolved: Resolved, rescued: str | None, given: StructType | None) -> StructType:
     """What the user sees. A given schema keeps its order, also when it lists the rescued column itself."""
     from pyspark.sql.types import StringType, StructType
 
+    data, partitions = resolved.data, resolved.partitions
     columns = list(given.fields) if given is not None else [*data.fields, *partitions.fields]
-    out = StructType(columns)
-    if rescued is not None and rescued not in out.names:
+    if rescued is not None and rescued not in {field.name for field in columns}:
         position = len(data.fields) if given is None else len(columns)
-        shown = list(out.fields)
-        shown.insert(position, StructType().add(rescued, StringType()).fields[0])
-        out = StructType(shown)
-    if METADATA in out.names:
-        return out
-    return out
+        columns.insert(position, StructType().add(rescued, StringType()).fields[0])
+    return StructType(columns)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import tempfile
 from collections.abc import Callable
-from functools import cache, wraps
-from pathlib import Path
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import CloudFilesError
-from lakeward.session import current_settings, patches
-from lakeward.session.paths import PathMap
+from lakeward.session import patches
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["install", "patch"]
+__all__ = ["install", "patch", "register"]
 
 _SEEN = "_lakeward_reader"
 
@@ -26,11 +21,12 @@ def install(spark: SparkSession) -> None:
     """Register `cloudFiles` in this session and patch PySpark once; cheap, and harmless when repeated."""
     from lakeward.autoloader.source import CloudFilesDataSource
 
-    _register(spark, CloudFilesDataSource)
+    register(spark, CloudFilesDataSource)
     patch()
 
 
-def _register(spark: SparkSession, source: Any) -> None:
+def register(spark: SparkSession, source: Any) -> None:
+    """Make a Python data source known to a session, once."""
     if spark._jsparkSession.sessionState().dataSourceManager().dataSourceExists(source.name()):
         return
     # Spark looks for a source of this name in the active session, whichever it registers in.
@@ -42,13 +38,6 @@ def _register(spark: SparkSession, source: Any) -> None:
     finally:
         if before.isDefined():
             sessions.setActiveSession(before.get())
-
-
-@cache
-def _rendezvous() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="lakeward-cloudfiles-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
 
 
 class _Seen:
@@ -173,13 +162,13 @@ def _load_cloud_files(reader: Any, before: Any, path: str | None) -> Any:
     from lakeward.autoloader.definition import METADATA_TYPE, define
     from lakeward.autoloader.failures import at_definition
     from lakeward.autoloader.hidden import hide_metadata
+    from lakeward.autoloader.places import current_names, rendezvous
     from lakeward.autoloader.plan import METADATA, PLAN_OPTION
     from lakeward.autoloader.source import CloudFilesDataSource
 
     seen, spark = _seen(reader), reader._spark
     # A session made by newSession() starts without registered sources.
-    _register(spark, CloudFilesDataSource)
-    settings = current_settings()
+    register(spark, CloudFilesDataSource)
     schema: Any = _parse_datatype_string(seen.schema) if isinstance(seen.schema, str) else seen.schema
     path = path if path is not None else seen.options.get("path")
     try:
@@ -188,8 +177,8 @@ def _load_cloud_files(reader: Any, before: Any, path: str | None) -> Any:
             path=path,
             given=seen.options,
             schema=schema,
-            path_map=PathMap.of(settings) if settings else PathMap(()),
-            rendezvous=_rendezvous(),
+            names=current_names(),
+            rendezvous=rendezvous(),
         )
     except CloudFilesError as error:
         raise at_definition(error) from None

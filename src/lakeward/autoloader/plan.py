@@ -26,7 +26,8 @@ class ReadPlan:
     """Everything but the limits and filters of discovery, which stay in the options.
 
     `source` is a local path or URI, `columns` the data columns as Spark's schema JSON (without rescued,
-    partition and metadata columns, with the corrupt-record column if it is declared).
+    partition and metadata columns, with the corrupt-record column if it is declared). `skipped` is a
+    folder for notes on files that were left out as corrupt.
     """
 
     token: str
@@ -47,6 +48,7 @@ class ReadPlan:
     case_sensitive: bool = True
     time_zone: str = "UTC"
     parallelism: int = 1
+    skipped: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> str:

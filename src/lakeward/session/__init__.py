@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from lakeward.session.cache import cache_dir, made, not_writable
-from lakeward.session.catalogs import ensure_catalog, ensure_schema
+from lakeward.session.catalogs import ensure_catalog, ensure_schema, in_catalog, java_array
 from lakeward.session.changes import every_change
 from lakeward.session.conf import cores
 from lakeward.session.connect_finder import CONNECT_MODULES
@@ -78,10 +78,12 @@ __all__ = [
     "ensure_catalog",
     "ensure_schema",
     "every_change",
+    "in_catalog",
     "install_builder_hook",
     "install_connect_hook",
     "is_disk_full",
     "is_lost",
+    "java_array",
     "jvm_lost",
     "known",
     "made",

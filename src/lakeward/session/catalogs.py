@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakeward.session.conf import CATALOG_CLASS
@@ -9,7 +10,7 @@ from lakeward.session.conf import CATALOG_CLASS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ensure_catalog", "ensure_schema"]
+__all__ = ["ensure_catalog", "ensure_schema", "in_catalog", "java_array"]
 
 
 def java_array(spark: SparkSession, *values: str) -> Any:
@@ -19,6 +20,19 @@ def java_array(spark: SparkSession, *values: str) -> Any:
     for i, value in enumerate(values):
         array[i] = value
     return array
+
+
+def in_catalog(spark: SparkSession, name: Sequence[str]) -> tuple[Any, Any] | None:
+    """The catalog of a name of at most three parts, and Spark's Identifier in it; None without such a catalog."""
+    jvm: Any = spark._jvm
+    manager = spark._jsparkSession.sessionState().catalogManager()
+    if len(name) == 3 and not manager.isCatalogRegistered(name[0]):
+        return None
+    catalog = manager.catalog(name[0]) if len(name) == 3 else manager.currentCatalog()
+    schema = list(name[-2:-1]) or list(manager.currentNamespace())
+    return catalog, jvm.org.apache.spark.sql.connector.catalog.Identifier.of(
+        java_array(spark, *schema), name[-1]
+    )
 
 
 def _make(spark: SparkSession, catalog: str, schema: str) -> None:

@@ -24,6 +24,7 @@ _MAKERS: tuple[tuple[str, str | None], ...] = (
     ("lakeward.session.changes:_paths", "lakeward.session.python_paths:uninstall"),
     ("lakeward.standins:install", "lakeward.standins:uninstall"),
     ("lakeward.autoloader.hooks:patch", None),
+    ("lakeward.streaming:patch", None),
     ("lakeward.seeds.missing:patch", None),
     ("lakeward.pipelines.modules:serving", None),
     ("lakeward.pipelines.reads:intercepting", None),

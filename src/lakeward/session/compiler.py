@@ -30,6 +30,7 @@ SOURCES = (
     "Catalog",
     "MappedFileSystem",
     "LinkLogStore",
+    "DeltaOperation",
     "SqlRewriter",
     "Frontend",
     "SqlPositions",
@@ -38,8 +39,10 @@ SOURCES = (
     "JsonPath",
     "SqlRules",
     "SqlFunctions",
+    "AnyCase",
     "SqlNames",
     "SqlRefusals",
+    "StreamOfView",
     "Extension",
     "Resident",
 )

@@ -32,6 +32,8 @@ __all__ = [
 EXTENSIONS = (
     "lakeward.sql:install",
     "lakeward.autoloader:install",
+    "lakeward.copy_into:install",
+    "lakeward.streaming:install",
     "lakeward.dbutils:install",
     "lakeward.standins:configure",
     "lakeward.seeds:install",

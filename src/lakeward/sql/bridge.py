@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lakeward.errors import LakewardError, SqlError
@@ -84,13 +85,18 @@ def answer(outcome: Outcome) -> str:
         return json.dumps({"command": {"name": outcome.name, "arguments": dict(outcome.arguments)}})
     if isinstance(outcome, Edits):
         return json.dumps({"edits": [[e.start, e.end, e.text] for e in outcome.edits]})
-    return _error(outcome.condition, outcome.message, outcome.sql_state)
+    return _error(outcome.condition, outcome.message, outcome.sql_state, outcome.parameters)
 
 
 def _error(
-    condition: str, message: str, sql_state: str | None, parameters: dict[str, str] | None = None
+    condition: str, message: str, sql_state: str | None, parameters: Mapping[str, str] | None = None
 ) -> str:
-    error = {"condition": condition, "message": message, "sqlState": sql_state, "parameters": parameters}
+    error = {
+        "condition": condition,
+        "message": message,
+        "sqlState": sql_state,
+        "parameters": parameters and dict(parameters),
+    }
     return json.dumps({"error": error})
 
 

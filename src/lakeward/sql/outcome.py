@@ -35,11 +35,15 @@ class Command:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A statement that cannot be had: condition, what was asked and what to do instead."""
+    """A statement that cannot be had: condition, what was asked and what to do instead.
+
+    A condition that Spark knows takes `parameters`, and then Spark's own text is shown.
+    """
 
     condition: str
     message: str
     sql_state: str | None = None
+    parameters: Mapping[str, str] | None = None
 
 
 Outcome = Edits | Command | Refusal

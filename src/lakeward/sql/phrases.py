@@ -70,24 +70,8 @@ PHRASES: tuple[Phrase, ...] = (
     _as_is("QUALIFY", "SELECT id FROM t QUALIFY row_number() OVER (ORDER BY id) = 1"),
     _as_is("GROUP BY ALL", "SELECT id, count(*) FROM t GROUP BY ALL"),
     _as_is("USING DELTA", "CREATE TABLE v (id INT) USING DELTA"),
-    _refused(
-        "COPY INTO",
-        "COPY INTO t FROM '/x' FILEFORMAT = JSON",
-        "it cannot be run here yet: read the files with Auto Loader",
-        first=True,
-    ),
-    _refused(
-        "read_files()",
-        "SELECT * FROM read_files('/x')",
-        "it cannot be run here yet: read the files with spark.read or Auto Loader",
-        "read_files(",
-    ),
-    _refused(
-        "cloud_files()",
-        "SELECT * FROM cloud_files('/x', 'json')",
-        "it cannot be run here yet: use Auto Loader in a Python source",
-        "cloud_files(",
-    ),
+    _as_is("read_files()", "SELECT * FROM read_files('/x', format => 'json')", "read_files("),
+    _as_is("cloud_files()", "SELECT * FROM cloud_files('/x', 'json')", "cloud_files("),
     _in_pipelines(
         "CREATE STREAMING TABLE",
         "CREATE OR REFRESH STREAMING TABLE s AS SELECT * FROM STREAM t",

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lakeward.autoloader.readers.arrow_fit import Fitting, plain_type
 from lakeward.autoloader.readers.drift import NewFields
-from lakeward.autoloader.readers.files import Contents, broken
+from lakeward.autoloader.readers.files import Contents
 from lakeward.autoloader.readers.layout import Layout
 from lakeward.autoloader.readers.plain_json import as_json
 
@@ -61,9 +61,7 @@ class ColumnarReader:
                 for batch in source.batches:
                     yield self._batch(status, batch)
             except (ValueError, EOFError, OSError) as error:
-                if self._layout.options.flag("ignoreCorruptFiles"):
-                    continue
-                raise broken(status, str(error)) from None
+                self._contents.leave_out(status, error)
 
     def _check(self, status: FileStatus, found: pa.Schema) -> None:
         plan, layout = self._layout.plan, self._layout

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from lakeward.autoloader.discovery import FileStatus, Names, Storage, storage_of
 from lakeward.autoloader.options import Options
@@ -26,6 +28,7 @@ class Contents:
 
     options: Options
     bad: BadRecords | None = None
+    skipped: str | None = None
     _storages: dict[str, Storage] = field(default_factory=dict)
 
     def of(self, status: FileStatus) -> bytes | None:
@@ -46,9 +49,17 @@ class Contents:
                 next_step="Put it back, or set ignoreMissingFiles=true to go on without it.",
             ) from None
         except (EOFError, OSError, zlib.error, struct.error, ValueError) as error:
-            if self._set_aside(status, str(error)) or self.options.flag("ignoreCorruptFiles"):
-                return None
+            if not self._set_aside(status, str(error)):
+                self.leave_out(status, error)
+            return None
+
+    def leave_out(self, status: FileStatus, error: Exception) -> None:
+        """Note a corrupt file as skipped. Raises CloudFilesError where the options do not allow that."""
+        if not self.options.flag("ignoreCorruptFiles"):
             raise broken(status, str(error)) from None
+        if self.skipped is not None:
+            name = hashlib.sha256(status.key.encode(errors="surrogateescape")).hexdigest()
+            (Path(self.skipped) / name).write_text(status.key, encoding="utf-8", errors="surrogateescape")
 
     def _set_aside(self, status: FileStatus, reason: str) -> bool:
         if self.bad is not None:

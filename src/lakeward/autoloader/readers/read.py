@@ -43,7 +43,7 @@ class Reader(Protocol):
 
 
 def _reader(layout: Layout) -> Reader:
-    name, contents = layout.plan.format, Contents(layout.options, BadRecords.of(layout))
+    name, contents = layout.plan.format, Contents(layout.options, BadRecords.of(layout), layout.plan.skipped)
     if layout.options.text("singleVariantColumn"):
         from lakeward.autoloader.readers.variant import VariantReader
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lakeward.autoloader.schema.store import SchemaStore, Version
 
-__all__ = ["Resolved", "resolve"]
+__all__ = ["Resolved", "hinted", "resolve"]
 
 _SAMPLE = "spark.databricks.cloudFiles.schemaInference.sampleSize"
 
@@ -50,7 +50,7 @@ def resolve(
         )
     store = SchemaStore(location) if location else None
     stored = store.latest() if store else None
-    data, partitions = _hinted(options, stored or _inferred(spark, options, lister))
+    data, partitions = hinted(options, stored or _inferred(spark, options, lister))
     if store is not None and stored != (data, partitions):
         data, partitions = _kept(store, (data, partitions), first=stored is None)
     return Resolved(data, partitions, mode, location)
@@ -107,7 +107,8 @@ def _no_doubles(options: Options, data: StructType, partitions: StructType) -> N
         )
 
 
-def _hinted(options: Options, version: Version) -> Version:
+def hinted(options: Options, version: Version) -> Version:
+    """Data and partition columns with `schemaHints` applied."""
     from pyspark.sql.types import StructType, _parse_datatype_string
 
     from lakeward.autoloader.schema.hints import apply_hints, parse_hints

@@ -8,11 +8,14 @@ import java.util.Collections;
 import java.util.regex.Pattern;
 import org.apache.spark.ErrorClassesJsonReader;
 import org.apache.spark.ErrorInfo;
+import org.apache.spark.ErrorSubInfo;
 import org.apache.spark.SparkThrowableHelper;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.AnalysisException;
+import scala.Option;
 import scala.Some;
 import scala.collection.immutable.Map;
+import scala.collection.immutable.Seq;
 
 /**
  * Where the parser meets the Python half of the SQL front end. Its answers:
@@ -91,11 +94,21 @@ public class Frontend {
             Field field = ErrorClassesJsonReader.class.getDeclaredField("errorInfoMap");
             field.setAccessible(true);
             Map known = (Map) field.get(SparkThrowableHelper.errorReader());
-            ErrorInfo own = new ErrorInfo(PythonUtils.toSeq(Collections.singletonList("<message>")), Definitions.none(),
-                new Some(state), Definitions.none());
-            field.set(SparkThrowableHelper.errorReader(), known.updated(condition, own));
+            int dot = condition.indexOf('.');
+            String main = dot < 0 ? condition : condition.substring(0, dot);
+            Seq text = PythonUtils.toSeq(Collections.singletonList("<message>"));
+            Map below = dot < 0 ? null : subconditions(known.get(main)).updated(condition.substring(dot + 1), new ErrorSubInfo(text, Definitions.none()));
+            // The text of a condition stands before that of its sub-condition.
+            Seq shown = dot < 0 ? text : PythonUtils.toSeq(Collections.singletonList(""));
+            ErrorInfo own = new ErrorInfo(shown, below == null ? Definitions.none() : new Some(below), new Some(state), Definitions.none());
+            field.set(SparkThrowableHelper.errorReader(), known.updated(main, own));
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException("This Spark keeps its error conditions elsewhere than 4.2 does", e);
         }
+    }
+
+    private static Map subconditions(Option known) {
+        Option below = known.isDefined() ? ((ErrorInfo) known.get()).subClass() : Definitions.none();
+        return below.isDefined() ? (Map) below.get() : PythonUtils.toScalaMap(Collections.emptyMap());
     }
 }

@@ -33,6 +33,8 @@ public class SqlFunctions {
 
     /** Relations by a function; `stream_` is put before the name where STREAM stands before the call. */
     public static final String STREAM = "lakeward_stream_";
+    /** The files of a COPY INTO statement whose source is a query. */
+    private static final String COPIED = "lakeward_copied";
     private static final String[] RELATIONS = new String[] {"read_files", "cloud_files", "cloud_files_state", "event_log"};
     private static final String[] MEMBERS = new String[] {"is_member", "is_account_group_member"};
     private static final String[] SECRETS = new String[] {"secret", "try_secret"};
@@ -44,6 +46,7 @@ public class SqlFunctions {
         for (int i = 0; i < SAME.length; i++) all.injectFunction(described(SAME[i][0], new Same(SAME[i][1])));
         for (int i = 0; i < MEMBERS.length; i++) all.injectFunction(described(MEMBERS[i], new Member()));
         for (int i = 0; i < SECRETS.length; i++) all.injectFunction(described(SECRETS[i], new Value(SECRETS[i])));
+        all.injectTableFunction(described(COPIED, new Relation("copied")));
         for (int i = 0; i < RELATIONS.length; i++) {
             all.injectTableFunction(described(RELATIONS[i], new Relation(RELATIONS[i])));
             all.injectTableFunction(described(STREAM + RELATIONS[i], new Relation("stream_" + RELATIONS[i])));

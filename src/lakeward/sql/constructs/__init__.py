@@ -5,6 +5,7 @@ from __future__ import annotations
 from lakeward.sql.construct import Construct
 from lakeward.sql.constructs import (
     catalogs,
+    copy_into,
     expressions,
     functions,
     governance,
@@ -25,6 +26,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *tables.CONSTRUCTS,
     *keys.CONSTRUCTS,
     *inserts.CONSTRUCTS,
+    *copy_into.CONSTRUCTS,
     *functions.CONSTRUCTS,
     *governance.CONSTRUCTS,
 )

@@ -1,0 +1,122 @@
+"""One Delta transaction: the rows, and the load history's new segment by its number."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lakeward.copy_into import points
+from lakeward.copy_into.history import APP, History, append, read
+from lakeward.copy_into.target import LogFolder, Target
+from lakeward.session import java_array
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Load", "Lost", "Written"]
+
+_MEASURED = ("numFiles", "numOutputRows", "numOutputBytes")
+
+
+class Lost(Exception):
+    """Another transaction was faster and stands against this one."""
+
+
+@dataclass
+class Written:
+    """Rows in files that no version of the table names yet; `metadata` is the table's they were written for."""
+
+    actions: Any
+    metadata: Any
+    transaction: Any
+
+
+@dataclass
+class Load:
+    """The transaction of one attempt; `history` is that of the version it began on."""
+
+    spark: SparkSession
+    target: Target
+
+    def __post_init__(self) -> None:
+        self.transaction = self.target.begin(self.spark)
+        self.metadata = self.transaction.metadata()
+        # Asking is what makes a commit by another COPY INTO a conflict.
+        self._store = LogFolder(self.spark, self.target.log)
+        self.history: History = read(self._store, self.transaction.txnVersion(APP))
+
+    def write(self, rows: DataFrame, *, merge_schema: bool) -> Written:
+        """Write the rows' files; constraints, generated columns and the merging of schemas are Delta's."""
+        jvm: Any = self.spark._jvm
+        session: Any = self.spark._jsparkSession
+        given = jvm.PythonUtils.toScalaMap({"mergeSchema": str(merge_schema).lower()})
+        empty = jvm.PythonUtils.toScalaMap({})
+        nothing = jvm.scala.Option.empty()
+        delta = jvm.org.apache.spark.sql.delta
+        options = delta.DeltaOptions(given, session.sessionState().conf())
+        command = delta.commands.WriteIntoDelta(
+            self.target.log,
+            jvm.org.apache.spark.sql.SaveMode.Append,
+            options,
+            self.metadata.partitionColumns(),
+            empty,
+            rows._jdf,
+            self.target.entry,
+            nothing,
+            False,  # noqa: FBT003  # Scala has no names for it here
+        )
+        actions = command.writeAndReturnCommitData(self.transaction, session, nothing, False).actions()  # noqa: FBT003
+        points.reached("rows written")
+        return Written(actions, self.metadata, self.transaction)
+
+    def take_over(self, written: Written) -> bool:
+        """Whether files that an earlier attempt wrote can be committed here: the table is still the same."""
+        return bool(
+            written.metadata.equals(self.metadata)
+            and written.transaction.metadata().equals(self.metadata)
+            and written.transaction.protocol().equals(self.transaction.protocol())
+        )
+
+    def commit(self, written: Written, loaded: Iterable[str], operation: Any) -> None:
+        """Make it a version of the table. Raises Lost on a conflict, else what Delta raises."""
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import PySparkException
+
+        number = uuid.uuid4().int >> 65
+        append(self._store, self.history, number, loaded)
+        points.reached("history written")
+        jvm: Any = self.spark._jvm
+        mark = jvm.org.apache.spark.sql.delta.actions.SetTransaction(APP, number, jvm.scala.Option.empty())
+        try:
+            self.transaction.commit(written.actions.appended(mark), operation)
+        except (Py4JJavaError, PySparkException) as error:
+            if _is_conflict(error):
+                raise Lost from error
+            raise
+        points.reached("committed")
+
+    def operation(self, parameters: dict[str, str], skipped: Sequence[str]) -> Any:
+        """What DESCRIBE HISTORY shows; `metrics()` of it says afterwards what was written."""
+        jvm: Any = self.spark._jvm
+        measured = java_array(self.spark, *_MEASURED)
+        counted = {"numSkippedCorruptFiles": str(len(skipped))}
+        return jvm.lakeward.DeltaOperation("COPY INTO", parameters, measured, counted)
+
+
+def _is_conflict(error: BaseException) -> bool:
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    while java is not None:
+        if java.getClass().getName().startswith("io.delta.exceptions.") and "Concurrent" in _lineage(java):
+            return True
+        java = java.getCause()
+    return False
+
+
+def _lineage(java: Any) -> str:
+    kind, names = java.getClass(), []
+    while kind is not None:
+        names.append(kind.getSimpleName())
+        kind = kind.getSuperclass()
+    return " ".join(names)

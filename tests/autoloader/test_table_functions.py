@@ -1,0 +1,93 @@
+"""read_files, STREAM read_files and cloud_files in SQL (auto-loader.md §9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakeward.session import condition_of
+from tests.autoloader.conftest import Landing
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@pytest.fixture
+def files(landing: Landing) -> Landing:
+    """Two files of JSON."""
+    landing.put("a.json", {"id": 1, "at": {"x": 1.5}})
+    landing.put("day=2024-01-02/b.json", {"id": 2})
+    return landing
+
+
+def test_types_are_inferred_from_all_files_and_the_rest_is_rescued(files: Landing) -> None:
+    frame = files.spark.sql(f"SELECT * FROM read_files('{files.folder}')")
+    assert frame.schema.simpleString() == "struct<at:struct<x:double>,id:bigint,_rescued_data:string>"
+    assert sorted(row.id for row in frame.collect()) == [1, 2]
+
+
+def test_metadata_is_there_when_it_is_named_also_through_an_alias_and_a_join(files: Landing) -> None:
+    names = files.spark.sql(
+        f"SELECT a._metadata.file_name AS n FROM read_files('{files.folder}') AS a "
+        f"JOIN read_files('{files.folder}') AS b ON a.id = b.id ORDER BY n"
+    )
+    assert [row.n for row in names.collect()] == ["a.json", "b.json"]
+
+
+def test_a_view_reads_the_files_anew_and_a_table_keeps_them(files: Landing) -> None:
+    spark = files.spark
+    spark.sql(f"CREATE VIEW {files.table}_v AS SELECT id FROM read_files('{files.folder}')")
+    without = f"read_files('{files.folder}', schemaEvolutionMode => 'none')"
+    spark.sql(f"CREATE TABLE {files.table} AS SELECT * FROM {without}")
+    files.put("c.json", {"id": 3})
+    assert spark.table(f"{files.table}_v").count() == 3
+    assert files.rows("id") == [(1,), (2,)]
+    assert spark.table(files.table).columns == ["at", "id"]
+
+
+def test_options_are_arguments_by_name(files: Landing) -> None:
+    files.put("csv/x.csv", text="1;a\n2;b\n")
+    rows = files.spark.sql(
+        f"""SELECT * FROM read_files('{files.folder}', fileNamePattern => '*.csv', sep => ';',
+            format => concat('c', 'sv'), header => false, schema => 'n INT, s STRING')"""
+    )
+    assert sorted(rows.collect()) == [(1, "a"), (2, "b")]
+
+
+@pytest.mark.parametrize(
+    ("call", "condition"),
+    [
+        ("read_files('{0}/nothing')", "CF_PATH_DOES_NOT_EXIST_FOR_READ_FILES"),
+        ("read_files('{0}', fileNamePattern => 'x')", "CF_UNABLE_TO_DETECT_FILE_FORMAT"),
+        ("read_files('{0}', format => 'json', fileNamePattern => 'x')", "CF_EMPTY_DIR_FOR_SCHEMA_INFERENCE"),
+        ("read_files()", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
+        ("cloud_files('{0}')", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
+    ],
+)
+def test_what_cannot_be_read_says_why(
+    files: Landing, failing: Callable[[Callable[[], Any]], BaseException], call: str, condition: str
+) -> None:
+    error = failing(lambda: files.spark.sql(f"SELECT * FROM {call.format(files.folder)}"))
+    assert condition_of(error) == condition
+
+
+def _streams(files: Landing) -> list[DataFrame]:
+    folder, schemas = files.folder, files.schemas
+    texts = [
+        f"STREAM read_files('{folder}', format => 'json', schemaLocation => '{schemas}')",
+        f"STREAM(read_files('{folder}', schema => 'id BIGINT', schemaEvolutionMode => 'none'))",
+        f"cloud_files('{folder}', 'json', map('cloudFiles.schemaLocation', '{schemas}'))",
+    ]
+    return [files.spark.sql(f"SELECT id, _metadata.file_name FROM {text}") for text in texts]
+
+
+def test_a_stream_takes_each_file_once(files: Landing) -> None:
+    first, *others = _streams(files)
+    assert all(frame.isStreaming for frame in (first, *others))
+    files.ingest(first)
+    files.put("c.json", {"id": 3})
+    for frame in others:
+        files.ingest(frame)
+    assert files.rows() == [(1, "a.json"), (2, "b.json"), (3, "c.json")]

@@ -1,0 +1,97 @@
+"""The grammar of COPY INTO, without Spark (auto-loader.md §8)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lakeward.sql import Command, Refusal, rewrite
+
+
+def parsed(text: str) -> dict[str, Any]:
+    outcome = rewrite(text)
+    assert isinstance(outcome, Command), outcome
+    assert outcome.name == "copy_into"
+    return dict(outcome.arguments)
+
+
+def refused(text: str) -> Refusal:
+    outcome = rewrite(text)
+    assert isinstance(outcome, Refusal), outcome
+    return outcome
+
+
+def test_every_clause_in_one_statement() -> None:
+    assert parsed(
+        """copy into main.s.`t t` (a, b)  -- a list
+        FROM '/Volumes/x' WITH (CREDENTIAL (AWS_ACCESS_KEY = 'a', X = 'b') ENCRYPTION (TYPE = 'X'))
+        FILEFORMAT = CSV VALIDATE 15 ROWS FILES = ('1.csv', '2.csv')
+        FORMAT_OPTIONS ('header' = 'false', 'sep'=';', multiLine = true)
+        COPY_OPTIONS ('force' = 'true');"""
+    ) == {
+        "target": ["main", "s", "t t"],
+        "by_position": False,
+        "columns": ["a", "b"],
+        "source": "/Volumes/x",
+        "select": None,
+        "file_format": "CSV",
+        "validate": 15,
+        "files": ["1.csv", "2.csv"],
+        "pattern": None,
+        "format_options": {"header": "false", "sep": ";", "multiLine": "true"},
+        "copy_options": {"force": "true"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "before", "behind"),
+    [
+        ("SELECT * FROM 's3://b/x'", "SELECT * FROM", ""),
+        ("SELECT a, trim(both ' ' FROM b) FROM 's3://b/x'", "SELECT a, trim(both ' ' FROM b) FROM", ""),
+        ("SELECT _metadata.file_path p FROM 's3://b/x' AS f", "SELECT _metadata.file_path p FROM", "AS f"),
+        ("SELECT (SELECT max(x) FROM u) m FROM 's3://b/x'", "SELECT (SELECT max(x) FROM u) m FROM", ""),
+    ],
+)
+def test_a_query_is_what_stands_around_the_path(query: str, before: str, behind: str) -> None:
+    found = parsed(f"COPY INTO delta.`/t` FROM ({query}) FILEFORMAT = JSON PATTERN = '*.json'")
+    assert (found["source"], found["select"]) == ("s3://b/x", [before, behind])
+    assert (found["target"], found["pattern"]) == (["delta", "/t"], "*.json")
+
+
+@pytest.mark.parametrize(
+    ("clause", "asked"), [("VALIDATE", "all"), ("VALIDATE ALL", "all"), ("VALIDATE 3 ROWS", 3), ("", None)]
+)
+def test_what_is_to_be_validated(clause: str, asked: object) -> None:
+    assert parsed(f"COPY INTO t FROM '/x' FILEFORMAT = JSON {clause}")["validate"] == asked
+
+
+@pytest.mark.parametrize("rows", ["0", "-1"])
+def test_validating_no_rows_is_a_mistake(rows: str) -> None:
+    refusal = refused(f"COPY INTO t FROM '/x' FILEFORMAT = JSON VALIDATE {rows} ROWS")
+    assert refusal.condition == "COPY_INTO_SYNTAX_ERROR.VALIDATE_INVALID_ROWS"
+
+
+@pytest.mark.parametrize(
+    ("statement", "near"),
+    [
+        ("COPY INTO t", "end of input"),
+        ("COPY INTO t FROM x FILEFORMAT = CSV", "'x'"),
+        ("COPY INTO t FROM '/x'", "end of input"),
+        ("COPY INTO t FROM '/x' FILEFORMAT = XML", "'XML'"),
+        ("COPY INTO t FROM '/x' FILEFORMAT = CSV NONSENSE", "'NONSENSE'"),
+        ("COPY INTO t FROM '/x' FILEFORMAT = CSV FORMAT_OPTIONS ('a' 'b')", "')'"),
+        ("COPY INTO t FROM (SELECT a FROM '/x' GROUP BY a) FILEFORMAT = CSV", "'BY'"),
+        ("COPY INTO t VERSION AS OF 1 FROM '/x' FILEFORMAT = CSV", "'VERSION'"),
+    ],
+)
+def test_a_syntax_error_names_the_token(statement: str, near: str) -> None:
+    refusal = refused(statement)
+    assert (refusal.condition, refusal.parameters) == ("PARSE_SYNTAX_ERROR", {"error": near, "hint": ""})
+
+
+def test_at_most_a_thousand_files_and_not_with_a_pattern() -> None:
+    names = ", ".join(f"'{n}'" for n in range(1001))
+    many = refused(f"COPY INTO t FROM '/x' FILEFORMAT = CSV FILES = ({names})")
+    both = refused("COPY INTO t FROM '/x' FILEFORMAT = CSV FILES = ('a') PATTERN = '*'")
+    assert (many.condition, both.condition) == ("COPY_INTO_SYNTAX_ERROR", "COPY_INTO_SYNTAX_ERROR")
