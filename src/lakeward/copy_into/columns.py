@@ -17,7 +17,7 @@ _COMPUTED = ("delta.generationExpression", "delta.identity.start")
 
 
 def fitted(rows: DataFrame, table: StructType, request: Request, shown: str) -> DataFrame:
-    """`rows` as they are to be appended. Raises SqlError where they do not fit and may not widen the table."""
+    """`rows` as they are to be appended. Raises SqlError where they do not fit the table."""
     if request.by_position or request.columns is not None:
         return _by_position(rows, _targets(table, request, shown), shown)
     known = {field.name.lower(): field for field in table.fields}
@@ -33,7 +33,7 @@ def fitted(rows: DataFrame, table: StructType, request: Request, shown: str) -> 
 
 
 def _widened(rows: DataFrame, known: dict[str, StructField]) -> DataFrame:
-    """Values of a narrower type in the table's; all else is left to Delta, which refuses what loses values."""
+    """Values of a narrower type in the table's; the rest is Delta's, which refuses what loses values."""
     from pyspark.sql import functions as F
 
     jvm: Any = rows.sparkSession._jvm

@@ -26,7 +26,7 @@ class Lost(Exception):
 
 @dataclass
 class Written:
-    """Rows in files that no version of the table names yet; `metadata` is the table's they were written for."""
+    """Rows in files that no version of the table names yet; `metadata` is that of the table they are for."""
 
     actions: Any
     metadata: Any
@@ -65,9 +65,9 @@ class Load:
             rows._jdf,
             self.target.entry,
             nothing,
-            False,  # noqa: FBT003  # Scala has no names for it here
+            False,  # Scala has no names for it here
         )
-        actions = command.writeAndReturnCommitData(self.transaction, session, nothing, False).actions()  # noqa: FBT003
+        actions = command.writeAndReturnCommitData(self.transaction, session, nothing, False).actions()
         points.reached("rows written")
         return Written(actions, self.metadata, self.transaction)
 

@@ -30,7 +30,7 @@ _ATTEMPTS = 100
 
 
 def carry_out(spark: SparkSession, statement: Mapping[str, Any]) -> Any:
-    """Load what is new; gives the counts, or for VALIDATE the preview. Raises SqlError, and what Delta raises."""
+    """Load what is new; gives the counts, or VALIDATE's preview. Raises SqlError, and what Delta raises."""
     request = Request.of(statement)
     target = target_of(spark, request.target)
     loading = loading_of(spark, request)
@@ -80,8 +80,8 @@ def _require_unloaded(load: Load, loaded: Sequence[str], request: Request, targe
     if twice:
         raise SqlError(
             "COPY_INTO_DUPLICATED_FILES_COPY_NOT_ALLOWED",
-            f"{len(twice)} of the files, such as {twice[0]}, were loaded into {target.shown} by another COPY INTO"
-            " that ran at the same time; this one wrote nothing.",
+            f"{len(twice)} of the files, such as {twice[0]}, were loaded into {target.shown} by another"
+            " COPY INTO that ran at the same time; this one wrote nothing.",
             sql_state="25000",
             next_step="Run it again: files that are loaded are skipped.",
         )

@@ -46,7 +46,7 @@ def target_of(spark: SparkSession, name: Sequence[str]) -> Target:
         if not log.tableExists():
             raise _missing(shown)
         return Target(shown, log, jvm.scala.Option.empty())
-    found = in_catalog(spark, name) if len(name) <= 3 else None  # noqa: PLR2004  # catalog, schema, table
+    found = in_catalog(spark, name) if len(name) <= 3 else None  # catalog, schema, table
     if found is None:
         raise _missing(shown)
     catalog, identifier = found

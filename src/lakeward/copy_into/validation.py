@@ -49,7 +49,7 @@ def _check(rows: DataFrame, table: StructType, metadata: Any) -> None:
         key = keys.next()
         if key.startswith(_CHECK):
             rules[key.removeprefix(_CHECK)] = F.expr(configuration.apply(key))
-    counts = [F.count_if(~F.coalesce(rule, F.lit(False))).alias(name) for name, rule in rules.items()]  # noqa: FBT003
+    counts = [F.count_if(~F.coalesce(rule, F.lit(False))).alias(name) for name, rule in rules.items()]
     # A hash of all columns makes the readers parse each of them.
     found = rows.agg(F.count(F.xxhash64(*rows.columns)).alias("\0"), *counts).first()
     assert found is not None
@@ -65,7 +65,7 @@ def _check(rows: DataFrame, table: StructType, metadata: Any) -> None:
             sql_state="23502",
             next_step=f"{found[name]} rows have no value in it.",
         )
-    row = rows.where(~F.coalesce(rules[name], F.lit(False))).first()  # noqa: FBT003
+    row = rows.where(~F.coalesce(rules[name], F.lit(False))).first()
     assert row is not None
     raise SqlError(
         "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",

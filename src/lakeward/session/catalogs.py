@@ -23,7 +23,7 @@ def java_array(spark: SparkSession, *values: str) -> Any:
 
 
 def in_catalog(spark: SparkSession, name: Sequence[str]) -> tuple[Any, Any] | None:
-    """The catalog of a name of at most three parts, and Spark's Identifier in it; None without such a catalog."""
+    """The catalog of a name of up to three parts, and the Identifier in it; None without such a catalog."""
     jvm: Any = spark._jvm
     manager = spark._jsparkSession.sessionState().catalogManager()
     if len(name) == 3 and not manager.isCatalogRegistered(name[0]):

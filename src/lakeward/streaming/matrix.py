@@ -14,7 +14,7 @@ RUNS = "runs"
 
 @dataclass(frozen=True)
 class Operation:
-    """`code` on a stream `s`, the same with a watermark `w`, and a table `t`; cells are RUNS or a condition."""
+    """`code` on a stream `s`, one with a watermark `w`, and a table `t`; cells are RUNS or a condition."""
 
     name: str
     code: str

@@ -13,9 +13,9 @@ Structured Streaming is Spark's own. Beside it, as on the platform: `writeStream
 a stream can be queried with SQL and read back with `spark.readStream.table`; `trigger(once=True)` runs and
 warns that it is deprecated.
 
-The tables are generated from `lakeward.streaming`, and a test carries out every cell: `runs`, or the condition
-that Spark refuses with. In the examples `s` is a stream of a table with the columns `id`, `at` and `k`, `w`
-the same with a watermark of one hour on `at`, and `t` a table with the same columns.
+The tables are generated from `lakeward.streaming`, and a test carries out every cell: `runs`, or the
+condition that Spark refuses with. In the examples `s` is a stream of a table with the columns `id`, `at`
+and `k`, `w` the same with a watermark of one hour on `at`, and `t` a table with the same columns.
 """
 
 

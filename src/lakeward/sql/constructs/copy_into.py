@@ -192,7 +192,7 @@ CONSTRUCTS = (
         "Loading files",
         "added",
         "COPY INTO t FROM '/Volumes/main/default/landing' FILEFORMAT = JSON",
-        "each file once a table; the load history lies in the table's log folder and is committed with the data",
+        "each file once a table; the load history lies in the table's log folder, committed with the data",
         ("COPY",),
         _copy,
         test="tests/copy_into/test_copy_into.py",
