@@ -18,6 +18,7 @@ def test_the_list_agrees_with_the_session(spark: SparkSession) -> None:
     assert not there & {name for group in MISSING for name in group.names}
     assert {name for name in there if name.startswith("lakeward_")} <= {
         "lakeward_extract",
+        "lakeward_copied",
         *(
             f"lakeward_stream_{name}"
             for name in ("read_files", "cloud_files", "cloud_files_state", "event_log")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from pyspark.errors import AnalysisException, StreamingQueryException
 
 from lakeward.errors import CloudFilesError, UnknownFieldException
+from lakeward.session import everything_said
 
 __all__ = ["at_definition", "batch_usage", "clean", "unsupported_usage"]
 
@@ -70,19 +70,11 @@ def at_definition(error: CloudFilesError) -> CloudFilesAnalysisException:
 
 def clean(error: Any) -> Any:
     """The Auto Loader error in a failed query's exception, as a StreamingQueryException; others unchanged."""
-    found = None if error is None else _OURS.search("\n".join(_texts(error)))
+    found = None if error is None else _OURS.search(everything_said(error))
     if found is None:
         return error
     kind = UnknownFieldQueryException if found[1] == "UnknownFieldException" else CloudFilesQueryException
     return kind(found[2], found[3].strip())
-
-
-def _texts(error: Any) -> Iterator[str]:
-    """What an exception and its causes say: the sink may have wrapped the reader's error once more."""
-    while error is not None:
-        yield str(getattr(error, "_desc", None) or error)
-        yield str(getattr(error, "_stackTrace", ""))
-        error = getattr(error, "_cause", None)
 
 
 def batch_usage() -> CloudFilesError:

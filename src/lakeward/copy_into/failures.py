@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from lakeward.errors import CloudFilesError, SqlError
+from lakeward.session import everything_said
 
 __all__ = ["told"]
 
@@ -29,7 +30,7 @@ def told(shown: str) -> Iterator[None]:
     except CloudFilesError as error:
         raise _as_sql(error.condition, error.message, error.next_step, shown) from None
     except Exception as error:
-        found = _OURS.search(str(error))
+        found = _OURS.search(everything_said(error))
         if found is None:
             raise
         raise _as_sql(found[1], found[2], None, shown) from error

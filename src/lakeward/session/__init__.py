@@ -42,7 +42,7 @@ from lakeward.session.serverless import (
 )
 from lakeward.session.settings import Settings
 from lakeward.session.sharing import Offer, Shared, borrow, borrowed, offer
-from lakeward.session.spark_errors import condensed, condition_of, is_disk_full, message_of
+from lakeward.session.spark_errors import condensed, condition_of, everything_said, is_disk_full, message_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,6 +78,7 @@ __all__ = [
     "ensure_catalog",
     "ensure_schema",
     "every_change",
+    "everything_said",
     "in_catalog",
     "install_builder_hook",
     "install_connect_hook",

@@ -7,7 +7,7 @@ from typing import Any
 
 from lakeward.session.resident import is_lost, jvm_lost
 
-__all__ = ["condensed", "condition_of", "is_disk_full", "message_of"]
+__all__ = ["condensed", "condition_of", "everything_said", "is_disk_full", "message_of"]
 
 _STACK = re.compile(r"\n\s*(?:JVM stacktrace:|at [\w$.<>/@-]+\([^)]*\)|Driver stacktrace:|=== )")
 _PLAN = re.compile(r";\n(?=['+~!:*( ]|[A-Z]\w+)[\s\S]*$|\n(?=['+~])[\s\S]*$")
@@ -66,6 +66,16 @@ def condition_of(error: BaseException) -> str | None:
         found = (_CONDITION.search if of_the_jvm else _CONDITION.match)(message_of(error))
         condition = found.group(1) if found else None
     return condition
+
+
+def everything_said(error: BaseException | None) -> str:
+    """What an exception, its stack and its causes say: a reader's own error may stand deep in it."""
+    said: list[str] = []
+    each: Any = error
+    while each is not None:
+        said += [str(getattr(each, "_desc", None) or each), str(getattr(each, "_stackTrace", ""))]
+        each = getattr(each, "_cause", None)
+    return "\n".join(said)
 
 
 def is_disk_full(error: BaseException) -> bool:

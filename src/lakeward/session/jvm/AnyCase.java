@@ -6,6 +6,8 @@ import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.DefaultCatalogManager;
 import scala.Function0;
 import scala.Option;
+import scala.Tuple2;
+import scala.collection.Iterator;
 import scala.collection.mutable.HashMap;
 
 /** The loaded catalogs of a session by name in any case: MAIN is main, as names of schemas and tables are. */
@@ -16,7 +18,11 @@ public class AnyCase extends HashMap {
     private AnyCase(CatalogManager manager, HashMap loaded) {
         super(16, 0.75d);
         this.manager = manager;
-        addAll(loaded);
+        Iterator all = loaded.iterator();
+        while (all.hasNext()) {
+            Tuple2 one = (Tuple2) all.next();
+            put(one._1(), one._2());
+        }
     }
 
     /** From here on this manager finds a catalog by its name in any case. */

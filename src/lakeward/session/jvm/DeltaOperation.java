@@ -4,9 +4,10 @@ import java.util.Arrays;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.delta.DeltaOperations;
 import scala.Option;
+import scala.Tuple2;
+import scala.collection.Iterator;
 import scala.collection.immutable.Map;
 import scala.collection.immutable.Set;
-import scala.jdk.javaapi.CollectionConverters;
 
 /** An operation of the platform that Delta does not know, as DESCRIBE HISTORY shows it. */
 public class DeltaOperation extends DeltaOperations.Operation {
@@ -33,8 +34,12 @@ public class DeltaOperation extends DeltaOperations.Operation {
     }
 
     public Map transformMetrics(Map all) {
-        java.util.Map out = new java.util.HashMap(CollectionConverters.asJava(super.transformMetrics(all)));
-        out.putAll(counted);
+        java.util.Map out = new java.util.HashMap(counted);
+        Iterator written = super.transformMetrics(all).iterator();
+        while (written.hasNext()) {
+            Tuple2 one = (Tuple2) written.next();
+            out.put(one._1(), one._2());
+        }
         metrics = out;
         return PythonUtils.toScalaMap(out);
     }

@@ -97,7 +97,7 @@ public class Frontend {
             int dot = condition.indexOf('.');
             String main = dot < 0 ? condition : condition.substring(0, dot);
             Seq text = PythonUtils.toSeq(Collections.singletonList("<message>"));
-            Map below = dot < 0 ? null : subconditions(known.get(main)).updated(condition.substring(dot + 1), new ErrorSubInfo(text, Definitions.none()));
+            Map below = dot < 0 ? null : (Map) subconditions(known.get(main)).updated(condition.substring(dot + 1), new ErrorSubInfo(text, Definitions.none()));
             // The text of a condition stands before that of its sub-condition.
             Seq shown = dot < 0 ? text : PythonUtils.toSeq(Collections.singletonList(""));
             ErrorInfo own = new ErrorInfo(shown, below == null ? Definitions.none() : new Some(below), new Some(state), Definitions.none());

@@ -20,7 +20,7 @@ public class StreamOfView {
     public static Dataset of(SparkSession session, View view) throws ParseException {
         LogicalPlan query = session.sessionState().sqlParser().parseQuery(view.queryText());
         LogicalPlan streamed = (LogicalPlan) query.transformDown(new Streamed(view.currentCatalog(), view.currentNamespace()));
-        return Dataset.ofRows(session, streamed).toDF(PythonUtils.toSeq(Arrays.asList((Object[]) view.schema().fieldNames())));
+        return (Dataset) Dataset.ofRows(session, streamed).toDF(PythonUtils.toSeq(Arrays.asList((Object[]) view.schema().fieldNames())));
     }
 
     public static class Streamed extends AbstractPartialFunction {

@@ -1,0 +1,1 @@
+"""Structured Streaming as Databricks code writes it."""

@@ -1,0 +1,46 @@
+"""Views as streams, streams as views, and the older names of things."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.streaming.conftest import Streams
+
+NOW = {"availableNow": True}
+
+
+def test_a_view_is_read_as_its_query_over_streams(streams: Streams) -> None:
+    spark = streams.spark
+    spark.sql(f"CREATE VIEW {streams.table}_v (number, upper) AS SELECT id, upper(k) FROM {streams.table}")
+    frame = spark.readStream.table(f"{streams.table}_v")
+    assert (frame.isStreaming, frame.columns) == (True, ["number", "upper"])
+    name = streams.run(frame.where("number > 1"), "append", NOW, table=True)
+    assert spark.table(name).collect() == [(2, "B"), (2, "B")]
+
+
+def test_a_temporary_view_of_a_stream_is_queried_with_sql_and_read_back(streams: Streams) -> None:
+    spark = streams.spark
+    streams.stream().createOrReplaceTempView("devices")
+    try:
+        counts = spark.sql("SELECT k, count(*) AS n FROM devices GROUP BY k")
+        counts.createOrReplaceTempView("device_counts")
+        frame = spark.readStream.table("device_counts")
+        assert spark.table("device_counts").isStreaming
+        name = streams.run(frame, "complete", NOW, table=True)
+        spark.sql(f"INSERT INTO {streams.table} VALUES (3, now(), 'b')")
+        assert sorted(spark.table(name).collect()) == [("a", 1), ("b", 2)]
+    finally:
+        spark.catalog.dropTempView("devices")
+        spark.catalog.dropTempView("device_counts")
+
+
+def test_once_takes_all_and_says_that_it_is_deprecated(streams: Streams) -> None:
+    with pytest.warns(DeprecationWarning, match="availableNow"):
+        name = streams.run(streams.stream(), "append", {"once": True}, table=True)
+    assert streams.spark.table(name).count() == 3
+
+
+def test_catalog_names_count_in_any_case(streams: Streams) -> None:
+    catalog, *rest = streams.table.split(".")
+    assert streams.spark.table(".".join([catalog.upper(), *rest])).count() == 3
+    assert streams.spark.sql(f"SELECT count(*) FROM MAIN.Default.{rest[-1]}").collect() == [(3,)]

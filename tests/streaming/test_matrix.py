@@ -1,0 +1,69 @@
+"""Every cell of the page on streaming is carried out: it runs, or Spark refuses it with that condition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import functions as F
+from pyspark.sql.window import Window
+
+from lakeward.session import condition_of
+from lakeward.streaming import OPERATIONS, TRIGGERS, as_markdown
+from lakeward.streaming.matrix import MODES, RUNS, Operation, Trigger
+from tests.streaming.conftest import Streams
+
+PAGE = Path(__file__).parents[2] / "docs" / "streaming.md"
+
+
+def test_the_page_is_the_table() -> None:
+    """`python -c "from lakeward.streaming import as_markdown as m; print(m(), end='')"` writes it."""
+    assert PAGE.read_text(encoding="utf-8") == as_markdown()
+
+
+def outcome(streams: Streams, operation: Operation, mode: str) -> str:
+    """RUNS, or the condition of the refusal."""
+    stream = streams.stream()
+    names = {"s": stream, "w": stream.withWatermark("at", "1 hour"), "t": streams.spark.table(streams.table)}
+    try:
+        frame = eval(operation.code, {"F": F, "Window": Window}, names)  # the table's own code
+        streams.run(frame, mode, {"availableNow": True})
+    except Exception as error:  # noqa: BLE001  # whatever it is, it is compared
+        return condition_of(error) or str(error)
+    return RUNS
+
+
+def expected(operation: Operation, *, running: bool) -> dict[str, str]:
+    cells = {mode: getattr(operation, mode) for mode in MODES}
+    return {mode: cell for mode, cell in cells.items() if (cell == RUNS) is running}
+
+
+def test_what_spark_refuses_is_refused_with_its_condition(streams: Streams) -> None:
+    cells = {o.name: expected(o, running=False) for o in OPERATIONS}
+    assert {o.name: {m: outcome(streams, o, m) for m in cells[o.name]} for o in OPERATIONS} == cells
+
+
+@pytest.mark.slow
+def test_what_is_said_to_run_runs(streams: Streams) -> None:
+    cells = {o.name: expected(o, running=True) for o in OPERATIONS}
+    assert {o.name: {m: outcome(streams, o, m) for m in cells[o.name]} for o in OPERATIONS} == cells
+
+
+@pytest.mark.filterwarnings("ignore:trigger.once=True. is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("trigger", TRIGGERS, ids=lambda t: t.name)
+def test_every_trigger_writes_a_delta_table_in_the_modes_that_it_has(
+    streams: Streams, trigger: Trigger
+) -> None:
+    arguments: dict[str, Any] = eval(f"dict({trigger.name})")  # the table's own code
+    found = {}
+    for mode in MODES:
+        stream = streams.stream()
+        frame = stream.groupBy("k").count() if mode == "complete" else stream.select("k")
+        try:
+            name = streams.run(frame, mode, arguments, table=True)
+            assert streams.spark.table(name).count() == (2 if mode == "complete" else 3)
+            found[mode] = RUNS
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is compared
+            found[mode] = condition_of(error) or str(error)
+    assert found == {mode: getattr(trigger, mode) for mode in MODES}
