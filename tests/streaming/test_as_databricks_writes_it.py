@@ -38,9 +38,3 @@ def test_once_takes_all_and_says_that_it_is_deprecated(streams: Streams) -> None
     with pytest.warns(DeprecationWarning, match="availableNow"):
         name = streams.run(streams.stream(), "append", {"once": True}, table=True)
     assert streams.spark.table(name).count() == 3
-
-
-def test_catalog_names_count_in_any_case(streams: Streams) -> None:
-    catalog, *rest = streams.table.split(".")
-    assert streams.spark.table(".".join([catalog.upper(), *rest])).count() == 3
-    assert streams.spark.sql(f"SELECT count(*) FROM MAIN.Default.{rest[-1]}").collect() == [(3,)]

@@ -62,7 +62,6 @@ PHRASES: tuple[Phrase, ...] = (
     _as_is("RESTORE", "RESTORE TABLE t TO VERSION AS OF 0", first=True),
     _as_is("REORG TABLE", "REORG TABLE t APPLY (PURGE)", first=True),
     _as_is("DESCRIBE HISTORY", "DESCRIBE HISTORY t", "DESCRIBE HISTORY", "DESC HISTORY", first=True),
-    _as_is("DESCRIBE DETAIL", "DESCRIBE DETAIL t", "DESCRIBE DETAIL", "DESC DETAIL", first=True),
     _as_is("CONVERT TO DELTA", "CONVERT TO DELTA parquet.`/x`", first=True),
     _as_is("SHALLOW CLONE", "CREATE TABLE v SHALLOW CLONE t"),
     _as_is("time travel", "SELECT * FROM t VERSION AS OF 0", "VERSION AS OF", "TIMESTAMP AS OF"),

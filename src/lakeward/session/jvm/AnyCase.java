@@ -2,47 +2,41 @@ package lakeward;
 
 import java.lang.reflect.Field;
 import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.DefaultCatalogManager;
-import scala.Function0;
-import scala.Option;
-import scala.Tuple2;
-import scala.collection.Iterator;
 import scala.collection.mutable.HashMap;
 
-/** The loaded catalogs of a session by name in any case: MAIN is main, as names of schemas and tables are. */
-public class AnyCase extends HashMap {
+/** Catalogs by name in any case, as schemas and tables are found: a session gets MAIN as another name of main. */
+public class AnyCase {
 
-    private final CatalogManager manager;
+    private static final Pattern BEFORE_A_DOT = Pattern.compile("\\b(\\w*[A-Z]\\w*)`?\\s*\\.");
 
-    private AnyCase(CatalogManager manager, HashMap loaded) {
-        super(16, 0.75d);
-        this.manager = manager;
-        Iterator all = loaded.iterator();
-        while (all.hasNext()) {
-            Tuple2 one = (Tuple2) all.next();
-            put(one._1(), one._2());
+    /** Make every name before a dot in this text known that is a catalog's but for its case. */
+    static void admit(CatalogManager manager, String text) {
+        Matcher names = BEFORE_A_DOT.matcher(text);
+        while (names.find()) {
+            String name = names.group(1);
+            String lower = name.toLowerCase(Locale.ROOT);
+            if (manager.isCatalogRegistered(lower) && !manager.isCatalogRegistered(name)) put(manager, name, lower);
         }
     }
 
-    /** From here on this manager finds a catalog by its name in any case. */
-    static void use(CatalogManager manager) {
+    private static void put(CatalogManager manager, String name, String lower) {
         if (!(manager instanceof DefaultCatalogManager)) return;
         try {
             Field field = DefaultCatalogManager.class.getDeclaredField("catalogs");
             field.setAccessible(true);
-            HashMap loaded = (HashMap) field.get(manager);
-            if (!(loaded instanceof AnyCase)) field.set(manager, new AnyCase(manager, loaded));
+            synchronized (manager) {
+                ((HashMap) field.get(manager)).put(name, manager.catalog(lower));
+            }
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException("This Spark keeps its catalogs elsewhere than 4.2 does", e);
         }
     }
 
-    public Object getOrElseUpdate(Object name, Function0 loading) {
-        Option loaded = get(name);
-        if (loaded.isDefined()) return loaded.get();
-        String lower = ((String) name).toLowerCase(Locale.ROOT);
-        if (!lower.equals(name) && manager.isCatalogRegistered(lower)) return manager.catalog(lower);
-        return super.getOrElseUpdate(name, loading);
+    static boolean mayConcern(String text) {
+        return BEFORE_A_DOT.matcher(text).find();
     }
 }

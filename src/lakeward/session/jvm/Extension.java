@@ -34,7 +34,7 @@ public class Extension extends AbstractFunction1 {
     public static class Parser extends AbstractFunction2 {
         public Object apply(Object session, Object parser) {
             useWarehouse(((SparkSession) session).sharedState());
-            return new SqlParser((ParserInterface) parser);
+            return new SqlParser((SparkSession) session, (ParserInterface) parser);
         }
     }
 

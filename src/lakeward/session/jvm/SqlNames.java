@@ -36,7 +36,6 @@ public class SqlNames extends AbstractFunction1 {
 
     public static class Functions extends Rule {
         private final SparkSession session;
-        private boolean anyCase;
 
         Functions(SparkSession session) {
             this.session = session;
@@ -44,8 +43,6 @@ public class SqlNames extends AbstractFunction1 {
 
         public TreeNode apply(TreeNode plan) {
             LogicalPlan p = (LogicalPlan) plan;
-            if (!anyCase) AnyCase.use(session.sessionState().catalogManager());
-            anyCase = true;
             if (p instanceof CreateUserDefinedFunction || p instanceof CreateFunction || p instanceof DropFunction
                 || p instanceof DescribeFunction || p instanceof RefreshFunction) {
                 return p.transformDown(new Named(session, p instanceof DescribeFunction, false));

@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.parser.PositionalParameterContext;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
 import org.apache.spark.sql.catalyst.trees.Origin;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
@@ -35,9 +36,11 @@ public class SqlParser implements ParserInterface {
     private static final int QUERY = 1;
     private static final int EXPRESSION = 2;
 
+    private final SparkSession session;
     private final ParserInterface spark;
 
-    public SqlParser(ParserInterface spark) {
+    public SqlParser(SparkSession session, ParserInterface spark) {
+        this.session = session;
         this.spark = spark;
     }
 
@@ -63,6 +66,7 @@ public class SqlParser implements ParserInterface {
     }
 
     private Object parse(String text, int what, ParameterContext parameters) throws ParseException {
+        admitCatalogs(text);
         boolean isTriggered = Frontend.isTriggered(text);
         ObjectNode answer = isTriggered ? Frontend.ask(text, what == EXPRESSION) : null;
         if (parameters != null && (answer == null ? isTriggered : answer.has("command"))) {
@@ -91,6 +95,10 @@ public class SqlParser implements ParserInterface {
         } catch (ParseException e) {
             throw positions.restore(e);
         }
+    }
+
+    private void admitCatalogs(String text) {
+        if (AnyCase.mayConcern(text)) AnyCase.admit(session.sessionState().catalogManager(), text);
     }
 
     private Object bySpark(String text, int what, ParameterContext parameters) throws ParseException {
@@ -148,6 +156,7 @@ public class SqlParser implements ParserInterface {
     }
 
     public Seq parseMultipartIdentifier(String text) throws ParseException {
+        admitCatalogs(text);
         return spark.parseMultipartIdentifier(text);
     }
 

@@ -6,6 +6,7 @@ from lakeward.sql.construct import Construct
 from lakeward.sql.constructs import (
     catalogs,
     copy_into,
+    detail,
     expressions,
     functions,
     governance,
@@ -24,6 +25,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *expressions.CONSTRUCTS,
     *queries.CONSTRUCTS,
     *tables.CONSTRUCTS,
+    *detail.CONSTRUCTS,
     *keys.CONSTRUCTS,
     *inserts.CONSTRUCTS,
     *copy_into.CONSTRUCTS,
