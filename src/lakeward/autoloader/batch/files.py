@@ -83,10 +83,15 @@ class FileSource:
         """
         from pyspark.sql.types import StructType
 
+        from lakeward.autoloader.options.checks import has_fixed_schema
         from lakeward.autoloader.schema import Resolved, hinted
+        from lakeward.autoloader.schema.fixed import fixed_schema
         from lakeward.autoloader.schema.partitions import partition_schema
         from lakeward.autoloader.schema.sampling import infer_files
 
+        if has_fixed_schema(self.options):
+            partitions = partition_schema(self._below(files), self.options, None)
+            return Resolved(fixed_schema(self.options), partitions, "none", None)
         if not files:
             raise CloudFilesError(
                 "CF_EMPTY_DIR_FOR_SCHEMA_INFERENCE",
@@ -94,7 +99,7 @@ class FileSource:
                 next_step="Put files in it, or name the columns with `schema`.",
             )
         partitions = partition_schema(self._below(files), self.options, None)
-        data = infer_files(list(files if of is None else of), self.options)
+        data = infer_files(list(files if of is None else of), self.options, also_orc=True)
         own = StructType([field for field in data.fields if field.name not in partitions.names])
         data, partitions = hinted(self.options, (own, partitions))
         return Resolved(data, partitions, "rescue", None)

@@ -36,9 +36,12 @@ def sample(files: Sequence[FileStatus], *, max_files: int, max_bytes: int) -> li
     return sorted(chosen, key=lambda s: (s.mtime, s.key))
 
 
-def infer_files(files: Sequence[FileStatus], options: Options) -> StructType:
-    """The schema of these files. Raises CF_FAILED_TO_INFER_SCHEMA when nothing in them can be read."""
-    inference = _inference(options)
+def infer_files(files: Sequence[FileStatus], options: Options, *, also_orc: bool = False) -> StructType:
+    """The schema of these files. Raises CF_FAILED_TO_INFER_SCHEMA when nothing in them can be read.
+
+    `also_orc`: ORC files tell their columns, but Auto Loader does not ask them (§2.2).
+    """
+    inference = _inference(options, also_orc=also_orc)
     contents = Contents(options)
     for status in files:
         data = contents.of(status)
@@ -55,7 +58,7 @@ def infer_files(files: Sequence[FileStatus], options: Options) -> StructType:
     return schema
 
 
-def _inference(options: Options) -> Inference:
+def _inference(options: Options, *, also_orc: bool) -> Inference:
     if options.format == "json":
         from lakeward.autoloader.schema.infer_json import JsonInference
 
@@ -68,7 +71,7 @@ def _inference(options: Options) -> Inference:
         from lakeward.autoloader.schema.infer_xml import XmlInference
 
         return XmlInference(options)
-    if options.format in ("parquet", "avro"):
+    if options.format in ("parquet", "avro") or (also_orc and options.format == "orc"):
         from lakeward.autoloader.readers.read import opener
         from lakeward.autoloader.schema.infer_columnar import ColumnarInference
 
