@@ -72,8 +72,11 @@ class Load:
         return Written(actions, self.metadata, self.transaction)
 
     def take_over(self, written: Written) -> bool:
-        """Whether files that an earlier attempt wrote can be committed here: the table is still the same."""
-        return bool(
+        """Whether files that an earlier attempt wrote can be committed here: the table is still the same.
+
+        Identity columns are numbered from where the attempt began: their rows are written anew.
+        """
+        return "delta.identity." not in self.metadata.schemaString() and bool(
             written.metadata.equals(self.metadata)
             and written.transaction.metadata().equals(self.metadata)
             and written.transaction.protocol().equals(self.transaction.protocol())

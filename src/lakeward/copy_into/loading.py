@@ -56,6 +56,8 @@ class Loading:
         try:
             columns = self.source.columns(files, of=None if merged else files[:1])
         except CloudFilesError as error:
+            if error.condition != "CF_FAILED_TO_INFER_SCHEMA":
+                raise
             raise SqlError(
                 "COPY_INTO_SOURCE_SCHEMA_INFERENCE_FAILED",
                 f"The schema of the files in {self.source.shown} cannot be inferred: {error.message}",

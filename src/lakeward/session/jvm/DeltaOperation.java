@@ -49,6 +49,10 @@ public class DeltaOperation extends DeltaOperations.Operation {
         return metrics;
     }
 
+    public boolean changesData() {
+        return true;
+    }
+
     public boolean checkAddFileWithDeletionVectorStatsAreNotTightBounds() {
         return true;
     }
