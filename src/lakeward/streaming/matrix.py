@@ -10,6 +10,8 @@ __all__ = ["MODES", "OPERATIONS", "RUNS", "TRIGGERS", "Operation", "Trigger"]
 Mode = Literal["append", "update", "complete"]
 MODES: tuple[Mode, ...] = ("append", "update", "complete")
 RUNS = "runs"
+# A cell that nobody has carried out: the page must not be written while there is one.
+UNTRIED = "untried"
 
 
 @dataclass(frozen=True)
@@ -18,9 +20,9 @@ class Operation:
 
     name: str
     code: str
-    append: str = RUNS
-    update: str = RUNS
-    complete: str = RUNS
+    append: str = UNTRIED
+    update: str = UNTRIED
+    complete: str = UNTRIED
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,9 @@ class Trigger:
     """The arguments of `.trigger`, and what becomes of a stream into a Delta table, by mode."""
 
     name: str
-    append: str = RUNS
-    update: str = RUNS
-    complete: str = RUNS
+    append: str = UNTRIED
+    update: str = UNTRIED
+    complete: str = UNTRIED
 
 
 OPERATIONS: tuple[Operation, ...] = (
