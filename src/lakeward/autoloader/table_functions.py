@@ -26,6 +26,7 @@ def serve_functions() -> None:
         ("stream_read_files", stream_read_files),
         ("cloud_files", cloud_files),
         ("stream_cloud_files", cloud_files),
+        ("cloud_files_state", state),
     ):
         serve(f"function.{name}", _plan_of(function))
 
