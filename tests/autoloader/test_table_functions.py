@@ -91,3 +91,5 @@ def test_a_stream_takes_each_file_once(files: Landing) -> None:
     for frame in others:
         files.ingest(frame)
     assert files.rows() == [(1, "a.json"), (2, "b.json"), (3, "c.json")]
+    paths = files.spark.sql(f"SELECT path FROM cloud_files_state('{files.checkpoint}')").collect()
+    assert sorted(row.path.rpartition("/")[2] for row in paths) == ["a.json", "b.json", "c.json"]

@@ -1,4 +1,4 @@
-"""`read_files`, `STREAM read_files` and `cloud_files` as relations (auto-loader.md §9)."""
+"""`read_files`, `STREAM read_files`, `cloud_files` and `cloud_files_state` as relations (§6.7, §9)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RESCUED = "_rescued_data"
 
 
 def serve_functions() -> None:
-    """Answer the three functions in SQL from here on."""
+    """Answer these functions in SQL from here on."""
     for name, function in (
         ("read_files", read_files),
         ("stream_read_files", stream_read_files),
@@ -82,6 +82,15 @@ def cloud_files(spark: SparkSession, positional: list[Any], named: Mapping[str, 
     given = {key: str(value) for key, value in given.items()}
     schema = _schema(given)
     return _stream(spark, path, {**given, PREFIX + "format": name}, schema)
+
+
+def state(spark: SparkSession, positional: list[Any], named: Mapping[str, Any]) -> DataFrame:
+    """What a checkpoint knows of each file (§6.7). Raises CloudFilesError and SqlError."""
+    from lakeward.autoloader.checkpoints import cloud_files_state
+
+    if len(positional) != 1 or named:
+        raise _wrong_count("cloud_files_state", "1", len(positional) + len(named))
+    return cloud_files_state(spark, _constant("cloud_files_state", "checkpoint", positional[0]))
 
 
 def _stream(spark: SparkSession, path: str, given: Mapping[str, str], schema: StructType | None) -> DataFrame:
