@@ -108,7 +108,7 @@ def test_merging_the_schemas_of_files_is_asked_for_in_the_format_options(loads: 
     loads.copy("FORMAT_OPTIONS ('header' = 'true')", file_format="CSV")
     merged = "FORMAT_OPTIONS ('header' = 'true', 'mergeSchema' = 'true')"
     loads.copy(merged, file_format="CSV", force="true")
-    assert loads.rows() == [("x", None), ("x", None), ("y", None), ("y", "z")]
+    assert loads.rows() == [("x", None), ("x", None), ("y", "z"), ("y", None)]
 
 
 def test_files_without_a_header_by_position_and_by_a_list(loads: Loads) -> None:

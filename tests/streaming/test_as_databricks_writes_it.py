@@ -11,7 +11,9 @@ NOW = {"availableNow": True}
 
 def test_a_view_is_read_as_its_query_over_streams(streams: Streams) -> None:
     spark = streams.spark
-    spark.sql(f"CREATE VIEW {streams.table}_v (number, upper) AS SELECT id, upper(k) FROM {streams.table}")
+    spark.sql(
+        f"CREATE VIEW {streams.table}_v (number, upper) AS SELECT id, upper(k) AS u FROM {streams.table}"
+    )
     frame = spark.readStream.table(f"{streams.table}_v")
     assert (frame.isStreaming, frame.columns) == (True, ["number", "upper"])
     name = streams.run(frame.where("number > 1"), "append", NOW, table=True)

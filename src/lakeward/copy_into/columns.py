@@ -11,9 +11,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructField, StructType
 
-__all__ = ["fitted"]
+__all__ = ["fitted", "require_columns"]
 
 _COMPUTED = ("delta.generationExpression", "delta.identity.start")
+
+
+def require_columns(table: StructType, request: Request, shown: str) -> None:
+    """Raises SqlError for a column list that names what cannot be written."""
+    if request.columns is not None:
+        _targets(table, request, shown)
 
 
 def fitted(rows: DataFrame, table: StructType, request: Request, shown: str) -> DataFrame:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.autoloader import FileStatus
-from lakeward.copy_into.columns import fitted
+from lakeward.copy_into.columns import fitted, require_columns
 from lakeward.copy_into.commit import Load, Lost, Written
 from lakeward.copy_into.failures import told
 from lakeward.copy_into.loading import Loading, loading_of
@@ -36,6 +36,7 @@ def carry_out(spark: SparkSession, statement: Mapping[str, Any]) -> Any:
     loading = loading_of(spark, request)
     with told(loading.source.shown), _notes(request, target) as notes:
         load = Load(spark, target)
+        require_columns(schema_of(load.metadata), request, target.shown)
         files = loading.new_files(load.history.keys)
         if request.validate is not None:
             return validated(spark, loading, files, load.metadata, target.shown)

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.lang.reflect.Field;
 import java.util.Collections;
+import java.util.NoSuchElementException;
 import java.util.regex.Pattern;
 import org.apache.spark.ErrorClassesJsonReader;
 import org.apache.spark.ErrorInfo;
@@ -79,7 +80,7 @@ public class Frontend {
      */
     static RuntimeException error(JsonNode error) {
         String condition = error.get("condition").asText();
-        if (error.hasNonNull("parameters") && SparkThrowableHelper.isValidErrorClass(condition)) {
+        if (error.hasNonNull("parameters") && isKnown(condition)) {
             return WarehouseCatalog.sneak(new AnalysisException(condition, Definitions.scalaMap(error.get("parameters"))));
         }
         declare(condition, error.hasNonNull("sqlState") ? error.get("sqlState").asText() : "42000");
@@ -89,7 +90,7 @@ public class Frontend {
     }
 
     private static synchronized void declare(String condition, String state) {
-        if (SparkThrowableHelper.isValidErrorClass(condition)) return;
+        if (isKnown(condition)) return;
         try {
             Field field = ErrorClassesJsonReader.class.getDeclaredField("errorInfoMap");
             field.setAccessible(true);
@@ -97,13 +98,22 @@ public class Frontend {
             int dot = condition.indexOf('.');
             String main = dot < 0 ? condition : condition.substring(0, dot);
             Seq text = PythonUtils.toSeq(Collections.singletonList("<message>"));
-            Map below = dot < 0 ? null : (Map) subconditions(known.get(main)).updated(condition.substring(dot + 1), new ErrorSubInfo(text, Definitions.none()));
-            // The text of a condition stands before that of its sub-condition.
-            Seq shown = dot < 0 ? text : PythonUtils.toSeq(Collections.singletonList(""));
-            ErrorInfo own = new ErrorInfo(shown, below == null ? Definitions.none() : new Some(below), new Some(state), Definitions.none());
+            // The text of a condition stands before that of its sub-condition, which adds nothing to it.
+            ErrorSubInfo nothing = new ErrorSubInfo(PythonUtils.toSeq(Collections.singletonList("")), Definitions.none());
+            Map below = dot < 0 ? null : (Map) subconditions(known.get(main)).updated(condition.substring(dot + 1), nothing);
+            ErrorInfo own = new ErrorInfo(text, below == null ? Definitions.none() : new Some(below), new Some(state), Definitions.none());
             field.set(SparkThrowableHelper.errorReader(), known.updated(main, own));
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException("This Spark keeps its error conditions elsewhere than 4.2 does", e);
+        }
+    }
+
+    /** Spark's own look-up fails for a sub-condition of a condition that has none. */
+    private static boolean isKnown(String condition) {
+        try {
+            return SparkThrowableHelper.isValidErrorClass(condition);
+        } catch (NoSuchElementException e) {
+            return false;
         }
     }
 

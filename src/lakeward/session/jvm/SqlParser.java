@@ -69,7 +69,7 @@ public class SqlParser implements ParserInterface {
         admitCatalogs(text);
         boolean isTriggered = Frontend.isTriggered(text);
         ObjectNode answer = isTriggered ? Frontend.ask(text, what == EXPRESSION) : null;
-        if (parameters != null && (answer == null ? isTriggered : answer.has("command"))) {
+        if (parameters != null && (answer == null ? isTriggered : !answer.has("edits"))) {
             ObjectNode command = Frontend.command(text, values(parameters));
             if (command != null) answer = command;
         }
@@ -78,7 +78,7 @@ public class SqlParser implements ParserInterface {
                 return bySpark(text, what, parameters);
             } catch (Exception e) {
                 answer = isTriggered ? null : Frontend.ask(text, what == EXPRESSION);
-                if (parameters != null && (answer == null || answer.has("command"))) {
+                if (parameters != null && (answer == null || !answer.has("edits"))) {
                     ObjectNode command = Frontend.command(text, values(parameters));
                     if (command != null) answer = command;
                 }
