@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["install", "patch", "register"]
 
 _SEEN = "_lakeward_reader"
+_registering = threading.Lock()
 
 
 def install(spark: SparkSession) -> None:
@@ -27,8 +29,12 @@ def install(spark: SparkSession) -> None:
 
 def register(spark: SparkSession, source: Any) -> None:
     """Make a Python data source known to a session, once."""
-    if spark._jsparkSession.sessionState().dataSourceManager().dataSourceExists(source.name()):
-        return
+    with _registering:
+        if not spark._jsparkSession.sessionState().dataSourceManager().dataSourceExists(source.name()):
+            _register(spark, source)
+
+
+def _register(spark: SparkSession, source: Any) -> None:
     # Spark looks for a source of this name in the active session, whichever it registers in.
     sessions: Any = spark._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]
     before = sessions.getActiveSession()

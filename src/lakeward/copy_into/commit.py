@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.copy_into import points
 from lakeward.copy_into.history import APP, History, append, read
 from lakeward.copy_into.target import LogFolder, Target
-from lakeward.session import java_array
+from lakeward.session import condition_of, java_array
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["Load", "Lost", "Written"]
 
 _MEASURED = ("numFiles", "numOutputRows", "numOutputBytes")
+# Delta's conditions of another transaction that was faster; its Python exceptions keep nothing else of them.
+_CONFLICTS = ("DELTA_CONCURRENT_", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
 
 
 class Lost(Exception):
@@ -109,17 +111,4 @@ class Load:
 
 
 def _is_conflict(error: BaseException) -> bool:
-    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    while java is not None:
-        if java.getClass().getName().startswith("io.delta.exceptions.") and "Concurrent" in _lineage(java):
-            return True
-        java = java.getCause()
-    return False
-
-
-def _lineage(java: Any) -> str:
-    kind, names = java.getClass(), []
-    while kind is not None:
-        names.append(kind.getSimpleName())
-        kind = kind.getSuperclass()
-    return " ".join(names)
+    return (condition_of(error) or "").startswith(_CONFLICTS)
