@@ -36,6 +36,7 @@ def test_metadata_is_there_when_it_is_named_also_through_an_alias_and_a_join(fil
     assert [row.n for row in names.collect()] == ["a.json", "b.json"]
 
 
+@pytest.mark.slow
 def test_a_view_reads_the_files_anew_and_a_table_keeps_them(files: Landing) -> None:
     spark = files.spark
     spark.sql(f"CREATE VIEW {files.table}_v AS SELECT id FROM read_files('{files.folder}')")
@@ -83,6 +84,7 @@ def _streams(files: Landing) -> list[DataFrame]:
     return [files.spark.sql(f"SELECT id, _metadata.file_name FROM {text}") for text in texts]
 
 
+@pytest.mark.slow
 def test_a_stream_takes_each_file_once(files: Landing) -> None:
     first, *others = _streams(files)
     assert all(frame.isStreaming for frame in (first, *others))

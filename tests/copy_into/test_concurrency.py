@@ -42,6 +42,7 @@ def run_both(loads: Loads, *clauses: str) -> list[object]:
 
 
 @pytest.mark.usefixtures("together")
+@pytest.mark.slow
 def test_loads_of_different_files_both_succeed(loads: Loads) -> None:
     loads.create()
     loads.put("a.json", {"id": 1})

@@ -35,6 +35,7 @@ def test_a_second_run_loads_only_what_is_new_and_force_loads_all_again(loads: Lo
     assert loads.copy() == [(0, 0, 0)]
 
 
+@pytest.mark.slow
 def test_history_shows_one_commit_a_load_with_its_metrics(loads: Loads) -> None:
     loads.create()
     loads.put("a.json", {"id": 1}, {"id": 2})
@@ -48,6 +49,7 @@ def test_history_shows_one_commit_a_load_with_its_metrics(loads: Loads) -> None:
     assert newest.operationParameters["fileFormat"] == "JSON"
 
 
+@pytest.mark.slow
 def test_two_tables_have_histories_of_their_own_which_survive_a_rename_but_no_shallow_clone(
     loads: Loads,
 ) -> None:
@@ -100,6 +102,7 @@ def test_csv_values_are_strings_unless_inferred_and_files_with_names_are_matched
     assert loads.rows() == [(1, "x")]
 
 
+@pytest.mark.slow
 def test_merging_the_schemas_of_files_is_asked_for_in_the_format_options(loads: Loads) -> None:
     loads.create("a STRING, b STRING")
     first = loads.put("1.csv", text="a\nx\n")
@@ -111,6 +114,7 @@ def test_merging_the_schemas_of_files_is_asked_for_in_the_format_options(loads: 
     assert loads.rows() == [("x", None), ("x", None), ("y", "z"), ("y", None)]
 
 
+@pytest.mark.slow
 def test_files_without_a_header_by_position_and_by_a_list(loads: Loads) -> None:
     loads.create("a STRING, k BIGINT GENERATED ALWAYS AS IDENTITY, b INT")
     loads.put("1.csv", text="x,1\ny,2\n")
@@ -128,6 +132,7 @@ def test_files_without_a_header_by_position_and_by_a_list(loads: Loads) -> None:
     )
 
 
+@pytest.mark.slow
 def test_validate_shows_rows_and_writes_nothing(loads: Loads) -> None:
     loads.create("id BIGINT NOT NULL, s STRING")
     loads.spark.sql(f"ALTER TABLE {loads.table} ADD CONSTRAINT small CHECK (id < 10)")

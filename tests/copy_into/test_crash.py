@@ -11,6 +11,8 @@ import pytest
 
 from tests.copy_into.conftest import Loads
 
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+
 
 def started(root: Path, loads: Loads, *point: str) -> subprocess.Popen[str]:
     """A process that waits for a line before it loads."""
@@ -60,14 +62,9 @@ def _ids(loads: Loads) -> list[int]:
 ALL = sorted(n * 10 + r for n in range(10) for r in range(n + 1))
 
 
-@pytest.mark.process
 @pytest.mark.parametrize(
     ("point", "left"),
-    [
-        pytest.param("rows written", 55, marks=pytest.mark.slow),
-        ("history written", 55),
-        pytest.param("committed", 0, marks=pytest.mark.slow),
-    ],
+    [("rows written", 55), ("history written", 55), ("committed", 0)],
 )
 def test_a_load_that_is_killed_is_there_as_a_whole_or_not_at_all(
     loads: Loads, tmp_path: Path, point: str, left: int
@@ -81,8 +78,6 @@ def test_a_load_that_is_killed_is_there_as_a_whole_or_not_at_all(
     assert _rest(loads) == 0
 
 
-@pytest.mark.process
-@pytest.mark.slow
 def test_two_processes_on_the_same_files_load_each_once(loads: Loads, tmp_path: Path) -> None:
     _begin(loads)
     let_go(started(tmp_path / "one", loads), started(tmp_path / "two", loads))

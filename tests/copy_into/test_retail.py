@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.copy_into.conftest import Loads
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+@pytest.mark.slow
 def test_eighty_days_of_retail_give_the_table_that_auto_loader_gives(loads: Loads, data: Path) -> None:
     spark, source = loads.spark, data / "retail"
     loads.create("")

@@ -25,8 +25,10 @@ def test_names_of_catalogs_count_in_any_case(spark: SparkSession, table: str) ->
     assert spark.sql(f"SELECT * FROM MAIN.DEFAULT.{table}").collect() == [(1,)]
 
 
-@pytest.mark.parametrize("words", ["DESCRIBE DETAIL", "desc detail", "-- whose?\nDESCRIBE DETAIL"])
-@pytest.mark.parametrize("prefix", ["", "default.", "`main`.default."])
+@pytest.mark.parametrize(
+    ("words", "prefix"),
+    [("DESCRIBE DETAIL", ""), ("desc detail", "default."), ("-- whose?\nDESCRIBE DETAIL", "`main`.default.")],
+)
 def test_describe_detail_shows_the_name_that_users_know(
     spark: SparkSession, table: str, words: str, prefix: str
 ) -> None:

@@ -20,6 +20,7 @@ def test_a_view_is_read_as_its_query_over_streams(streams: Streams) -> None:
     assert spark.table(name).collect() == [(2, "B"), (2, "B")]
 
 
+@pytest.mark.slow
 def test_a_temporary_view_of_a_stream_is_queried_with_sql_and_read_back(streams: Streams) -> None:
     spark = streams.spark
     streams.stream().createOrReplaceTempView("devices")
@@ -36,6 +37,7 @@ def test_a_temporary_view_of_a_stream_is_queried_with_sql_and_read_back(streams:
         spark.catalog.dropTempView("device_counts")
 
 
+@pytest.mark.slow
 def test_once_takes_all_and_says_that_it_is_deprecated(streams: Streams) -> None:
     with pytest.warns(DeprecationWarning, match="availableNow"):
         name = streams.run(streams.stream(), "append", {"once": True}, table=True)

@@ -94,6 +94,8 @@ class Load:
         points.reached("history written")
         jvm: Any = self.spark._jvm
         mark = jvm.org.apache.spark.sql.delta.actions.SetTransaction(APP, number, jvm.scala.Option.empty())
+        if written.transaction is not self.transaction:
+            self._count_as_own(written)
         try:
             self.transaction.commit(written.actions.appended(mark), operation)
         except (Py4JJavaError, PySparkException) as error:
@@ -101,6 +103,13 @@ class Load:
                 raise Lost from error
             raise
         points.reached("committed")
+
+    def _count_as_own(self, written: Written) -> None:
+        """Delta counts rows and files where they were written: in the transaction that lost."""
+        jvm: Any = self.spark._jvm
+        found = {name: written.transaction.getMetric(name) for name in _MEASURED}
+        counts = {name: metric.get() for name, metric in found.items() if metric.isDefined()}
+        self.transaction.registerSQLMetrics(self.spark._jsparkSession, jvm.PythonUtils.toScalaMap(counts))
 
     def operation(self, parameters: dict[str, str], skipped: Sequence[str]) -> Any:
         """What DESCRIBE HISTORY shows; `metrics()` of it says afterwards what was written."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["MODES", "OPERATIONS", "RUNS", "TRIGGERS", "Operation", "Trigger"]
+__all__ = ["MODES", "OPERATIONS", "RUNS", "TRIGGERS", "Mode", "Operation", "Trigger"]
 
 Mode = Literal["append", "update", "complete"]
 MODES: tuple[Mode, ...] = ("append", "update", "complete")
