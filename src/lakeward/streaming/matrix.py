@@ -10,8 +10,6 @@ __all__ = ["MODES", "OPERATIONS", "RUNS", "TRIGGERS", "Mode", "Operation", "Trig
 Mode = Literal["append", "update", "complete"]
 MODES: tuple[Mode, ...] = ("append", "update", "complete")
 RUNS = "runs"
-# A cell that nobody has carried out: the page must not be written while there is one.
-UNTRIED = "untried"
 
 
 @dataclass(frozen=True)
@@ -20,9 +18,9 @@ class Operation:
 
     name: str
     code: str
-    append: str = UNTRIED
-    update: str = UNTRIED
-    complete: str = UNTRIED
+    append: str
+    update: str
+    complete: str
 
 
 @dataclass(frozen=True)
@@ -30,15 +28,18 @@ class Trigger:
     """The arguments of `.trigger`, and what becomes of a stream into a Delta table, by mode."""
 
     name: str
-    append: str = UNTRIED
-    update: str = UNTRIED
-    complete: str = UNTRIED
+    append: str
+    update: str
+    complete: str
 
 
-# The conditions that Spark refuses with: of the mode, of the plan (it has no name of its own), of a window.
+# The conditions of refusals: of the mode, of the plan (it has no name of its own), of a window, of a mode by
+# Delta's sink; and that of a query which starts and then fails.
 MODE = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
 PLAN = "_LEGACY_ERROR_TEMP_3102"
 WINDOW = "NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING"
+SINK = "DELTA_UNSUPPORTED_OUTPUT_MODE"
+FAILED = "STREAM_FAILED"
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation("select, where", "s.where('id > 0').select('k')", RUNS, RUNS, MODE),
@@ -107,18 +108,24 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "full join of streams",
         "w.alias('a').join(w.alias('b'), F.expr('a.id = b.id AND a.at = b.at'), 'full').select('a.id')",
+        RUNS,
+        PLAN,
+        MODE,
     ),
     Operation(
         "aggregation of a join of streams",
         "w.alias('a').join(w.alias('b'), F.expr('a.id = b.id AND a.at = b.at')).groupBy('a.at').count()",
+        RUNS,
+        RUNS,
+        PLAN,
     ),
-    Operation("EXCEPT ALL", "s.exceptAll(t)"),
-    Operation("INTERSECT", "s.intersect(t)"),
+    Operation("EXCEPT ALL", "s.exceptAll(t)", FAILED, RUNS, MODE),
+    Operation("INTERSECT", "s.intersect(t)", PLAN, PLAN, MODE),
 )
 
 TRIGGERS: tuple[Trigger, ...] = (
-    Trigger("availableNow=True"),
-    Trigger("once=True"),
-    Trigger("processingTime='0 seconds'"),
-    Trigger("continuous='1 second'"),
+    Trigger("availableNow=True", RUNS, SINK, RUNS),
+    Trigger("once=True", RUNS, SINK, RUNS),
+    Trigger("processingTime='0 seconds'", RUNS, SINK, RUNS),
+    Trigger("continuous='1 second'", FAILED, SINK, FAILED),
 )
