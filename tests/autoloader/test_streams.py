@@ -197,12 +197,10 @@ def test_trigger_once_takes_everything_in_one_batch(landing) -> None:
     for number in range(5):
         landing.put(f"{number}.json", {"a": number})
     df = landing.stream("a int", cf_maxFilesPerTrigger=2)
-    query = (
-        df.writeStream.option("checkpointLocation", str(landing.checkpoint))
-        .trigger(once=True)
-        .toTable(landing.table)
-    )
-    query.awaitTermination()
+    writer = df.writeStream.option("checkpointLocation", str(landing.checkpoint))
+    with pytest.warns(DeprecationWarning, match="once=True"):
+        writer = writer.trigger(once=True)
+    writer.toTable(landing.table).awaitTermination()
     assert (
         landing.spark.sql(f"describe history {landing.table}").where("operation = 'STREAMING UPDATE'").count()
         == 1
