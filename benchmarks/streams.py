@@ -54,9 +54,9 @@ class Bench:
         return self.run("ours", stream.option("cloudFiles.maxFilesPerTrigger", EVERYTHING).options(**options))
 
     def peer(self, format: str, schema: str, **options: str) -> Path:
-        """Spark's file stream."""
+        """Spark's file stream; it looks below the folder itself only when told."""
         stream = self.spark.readStream.format(format).schema(schema).option("maxFilesPerTrigger", EVERYTHING)
-        return self.run("peer", stream.options(**options))
+        return self.run("peer", stream.options(recursiveFileLookup="true", **options))
 
     def prepare(self) -> None:
         """Put the seeded checkpoints back."""
