@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.dbutils import hear_secrets, redacted, stores_of, with_secrets
 from lakeward.errors import LakewardError
 from lakeward.session import Settings
+from lakeward.workspace.sent_settings import received
 
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle
@@ -40,7 +41,7 @@ def main(arguments: list[str]) -> int:
     die_with_parent()
     hear_secrets(lambda secret: tell({"secret": secret}))
     order = json.loads((folder / "order.json").read_bytes())
-    settings = settings_from(order["settings"])
+    settings = received(order["settings"])
     os.chdir(settings.root)
     try:
         settings = with_cluster(settings, order)
@@ -67,12 +68,6 @@ def die_with_parent() -> None:
         os.killpg(0, signal.SIGKILL)
 
     threading.Thread(target=wait, daemon=True).start()
-
-
-def settings_from(known: Mapping[str, Any]) -> Settings:
-    """The settings that the server has."""
-    places = {name: Path(known[name]) for name in ("root", "home")}
-    return Settings(**{**known, **places, "mounts": tuple(map(tuple, known.get("mounts") or ()))})
 
 
 def with_cluster(settings: Settings, order: Mapping[str, Any]) -> Settings:

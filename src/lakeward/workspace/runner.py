@@ -6,12 +6,12 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from lakeward.dbutils import FileSecrets
 from lakeward.session import Settings
+from lakeward.workspace.sent_settings import as_sent
 from lakeward.workspace.worker import Ending, Worker
 
 __all__ = ["Runner"]
@@ -54,11 +54,9 @@ class Runner:
             ended(ending)
             self._next()
 
-        known = asdict(self._settings)
-        known.update({place: str(known[place]) for place in ("root", "home")}, warehouse_dir=None)
         worker = Worker(
             folder or self.folder_of(key),
-            {**order, "settings": known},
+            {**order, "settings": as_sent(self._settings)},
             hear,
             done,
             known=self._secrets,

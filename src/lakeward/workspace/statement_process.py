@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TextIO
 
 from lakeward.dbutils import redacted
-from lakeward.workspace.child import settings_from
+from lakeward.workspace.sent_settings import received
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,7 +23,7 @@ _MOST_ROWS = 100_000
 
 def main(arguments: list[str]) -> int:
     """Answer statements until the input ends."""
-    settings = settings_from(json.loads(arguments[0]))
+    settings = received(json.loads(arguments[0]))
     # What Spark prints must not come between the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)

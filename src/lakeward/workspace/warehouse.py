@@ -12,11 +12,11 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from lakeward.session import Settings
+from lakeward.workspace.sent_settings import as_sent
 
 __all__ = ["WAREHOUSE_ID", "Warehouse"]
 
@@ -74,11 +74,10 @@ class Warehouse:
 
     def _started(self) -> subprocess.Popen[str]:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        known = asdict(self._settings)
-        known.update({place: str(known[place]) for place in ("root", "home")}, warehouse_dir=None)
+        settings = json.dumps(as_sent(self._settings))
         with (self._folder / "warehouse.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "lakeward.workspace.statement_process", json.dumps(known)],
+                [sys.executable, "-m", "lakeward.workspace.statement_process", settings],
                 cwd=self._folder,
                 env={**os.environ, "LAKEWARD_HOME": str(self._settings.home)},
                 stdin=subprocess.PIPE,
