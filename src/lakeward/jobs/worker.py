@@ -65,13 +65,11 @@ def _get_ready(connection: Connection) -> None:
 
 
 def _carry_out(work: Work, connection: Connection) -> End:
-    from lakeward.session import borrow, install_builder_hook, map_paths, set_default_settings
+    from lakeward.session import borrow, serve_on_demand
 
     if work.shared is not None:
         borrow(work.shared)
-    set_default_settings(lambda: work.settings)
-    install_builder_hook()
-    map_paths(work.settings)
+    serve_on_demand(work.settings)
     context = Context(
         work.bundle,
         work.settings,

@@ -16,13 +16,17 @@ from lakeward.session.connect_finder import CONNECT_MODULES
 from lakeward.session.connectors import CONNECTORS
 from lakeward.session.current import (
     current_settings,
-    map_paths,
     on_databricks,
     prepare,
     session,
     set_default_settings,
 )
-from lakeward.session.hooks import install_builder_hook, install_connect_hook, uninstall_builder_hook
+from lakeward.session.hooks import (
+    install_builder_hook,
+    install_connect_hook,
+    serve_on_demand,
+    uninstall_builder_hook,
+)
 from lakeward.session.information_schema import INFORMATION_SCHEMA
 from lakeward.session.paths import PathMap
 from lakeward.session.planning import Planning, planned
@@ -88,7 +92,6 @@ __all__ = [
     "jvm_lost",
     "known",
     "made",
-    "map_paths",
     "message_of",
     "not_writable",
     "offer",
@@ -99,6 +102,7 @@ __all__ = [
     "project_file",
     "project_table",
     "refused_statement",
+    "serve_on_demand",
     "session",
     "set_default_settings",
     "stop_residents",

@@ -6,12 +6,20 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from lakeward.session import connect_finder, patches
-from lakeward.session.current import on_databricks
+from lakeward.session.current import map_paths, on_databricks, set_default_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["enabled", "install_builder_hook", "install_connect_hook", "uninstall_builder_hook"]
+    from lakeward.session.settings import Settings
+
+__all__ = [
+    "enabled",
+    "install_builder_hook",
+    "install_connect_hook",
+    "serve_on_demand",
+    "uninstall_builder_hook",
+]
 
 _WHY = "SparkSession.builder gives lakeward's session"
 
@@ -49,6 +57,13 @@ def install_builder_hook() -> None:
     patches.replace(builder, "create", _create, why=_WHY)
     patches.replace(SparkSession, "newSession", new_session, why="a new session is lakeward's, too")
     patches.replace(SparkContext, "__init__", init_context, why="a context of one's own is lakeward's, too")
+
+
+def serve_on_demand(settings: Settings) -> None:
+    """From now on this process is on the lakehouse of `settings`; the first who asks starts the session."""
+    set_default_settings(lambda: settings)
+    install_builder_hook()
+    map_paths(settings)
 
 
 def uninstall_builder_hook() -> None:

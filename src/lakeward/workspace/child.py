@@ -106,6 +106,7 @@ def bundle_of(order: Mapping[str, Any], settings: Settings, folder: Path) -> Bun
 def job(order: Mapping[str, Any], settings: Settings, folder: Path, tell: Any) -> dict[str, Any]:
     """Run a job, task by task."""
     from lakeward import jobs
+    from lakeward.session import serve_on_demand
 
     bundle = bundle_of(order, settings, folder)
     key, *_ = bundle.jobs
@@ -128,20 +129,11 @@ def job(order: Mapping[str, Any], settings: Settings, folder: Path, tell: Any) -
         only=order.get("only") or (),
         run_id=order["run_id"],
         on_event=on_event,
-        surroundings=lambda _, settings: lazily(settings),
+        surroundings=lambda _, settings: serve_on_demand(settings),
         **(order.get("flags") or {}),
     )
     sys.stdout.flush()
     return ran.as_json()
-
-
-def lazily(settings: Settings) -> None:
-    """Nothing is started: a session that a task asks for is this target's."""
-    from lakeward.session import install_builder_hook, map_paths, set_default_settings
-
-    set_default_settings(lambda: settings)
-    install_builder_hook()
-    map_paths(settings)
 
 
 def pipeline(order: Mapping[str, Any], settings: Settings, folder: Path, tell: Any) -> dict[str, Any]:
