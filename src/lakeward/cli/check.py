@@ -8,12 +8,14 @@ from pathlib import Path
 
 import click
 
+from lakeward.cli.options import json_option
+
 __all__ = ["check"]
 
 
 @click.command()
 @click.argument("path", metavar="[PATH]", default=".", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout, nothing else.")
+@json_option
 @click.option(
     "--strict",
     is_flag=True,

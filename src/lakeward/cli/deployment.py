@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 
 import click
 
-from lakeward.cli.options import KeyValue, as_mapping, bundle_options
+from lakeward.cli.options import bundle_options, mapping_option
 from lakeward.errors import JobError, UsageError
 
 if TYPE_CHECKING:
@@ -81,15 +81,7 @@ def destroy(target: str | None, variables: dict[str, str], auto_approve: bool) -
 @click.command()
 @click.argument("key")
 @bundle_options
-@click.option(
-    "--params",
-    "parameters",
-    type=KeyValue(),
-    multiple=True,
-    callback=as_mapping,
-    metavar="K=V",
-    help="Value of a job parameter.",
-)
+@mapping_option("--params", "parameters", help="Value of a job parameter.")
 def run(key: str, target: str | None, variables: dict[str, str], parameters: dict[str, str]) -> int:
     """Run the job or pipeline KEY that was deployed to the target's local workspace."""
     from lakeward.bundle import deployed_id

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lakeward.cli.options import KeyValue, as_mapping, bundle_options, cold_option, verbose_option
+from lakeward.cli.options import bundle_options, cold_option, json_option, mapping_option, verbose_option
 
 if TYPE_CHECKING:
     from lakeward.cli.streams import Streams
@@ -20,15 +20,7 @@ __all__ = ["notebook"]
 
 @click.command()
 @click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
-@click.option(
-    "--param",
-    "parameters",
-    type=KeyValue(),
-    multiple=True,
-    callback=as_mapping,
-    metavar="K=V",
-    help="Value of a widget.",
-)
+@mapping_option("--param", "parameters", help="Value of a widget.")
 @bundle_options
 @click.option(
     "--output",
@@ -37,7 +29,7 @@ __all__ = ["notebook"]
     help="Folder for the outcome; that of the target's state when left out.",
 )
 @click.option("--allow-sh", is_flag=True, help="Let %sh cells run.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout, nothing else.")
+@json_option
 @cold_option
 @verbose_option
 def notebook(

@@ -11,9 +11,11 @@ import click
 
 __all__ = [
     "KeyValue",
-    "Names",
     "bundle_options",
     "cold_option",
+    "json_option",
+    "mapping_option",
+    "names_option",
     "refresh_options",
     "verbose_option",
 ]
@@ -71,6 +73,18 @@ def as_mapping(
     return dict(value)
 
 
+def mapping_option(flag: str, name: str, *, help: str) -> Decorator:
+    """An option that may be given several times, `K=V` each; the command gets a dictionary as `name`."""
+    return click.option(
+        flag, name, type=KeyValue(), multiple=True, callback=as_mapping, metavar="K=V", help=help
+    )
+
+
+def names_option(flag: str, *, metavar: str, help: str) -> Decorator:
+    """An option that may be given several times, `A,B` each; the command gets all names, each once."""
+    return click.option(flag, type=Names(), multiple=True, callback=gather, metavar=metavar, help=help)
+
+
 def together(*decorators: Decorator) -> Decorator:
     """The decorators as one, in the order in which `--help` shows them."""
     return lambda function: reduce(lambda inner, wrap: wrap(inner), reversed(decorators), function)
@@ -96,36 +110,18 @@ cold_option: Decorator = click.option(
     "--cold", is_flag=True, expose_value=False, callback=be_cold, help="Start a JVM for this command alone."
 )
 
+json_option: Decorator = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object on stdout, nothing else."
+)
+
 bundle_options: Decorator = together(
     click.option("-t", "--target", metavar="T", help="Target of the bundle; its default when left out."),
-    click.option(
-        "--var",
-        "variables",
-        type=KeyValue(),
-        multiple=True,
-        callback=as_mapping,
-        metavar="K=V",
-        help="Value of a bundle variable.",
-    ),
+    mapping_option("--var", "variables", help="Value of a bundle variable."),
 )
 
 refresh_options: Decorator = together(
-    click.option(
-        "--refresh",
-        type=Names(),
-        multiple=True,
-        callback=gather,
-        metavar="A,B",
-        help="Update these datasets alone.",
-    ),
-    click.option(
-        "--full-refresh",
-        type=Names(),
-        multiple=True,
-        callback=gather,
-        metavar="A,B",
-        help="Empty these datasets and compute them anew.",
-    ),
+    names_option("--refresh", metavar="A,B", help="Update these datasets alone."),
+    names_option("--full-refresh", metavar="A,B", help="Empty these datasets and compute them anew."),
     click.option("--full-refresh-all", is_flag=True, help="Empty all datasets and compute them anew."),
     click.option("--dry-run", is_flag=True, help="Find the errors without writing anything."),
     click.option(
@@ -133,7 +129,7 @@ refresh_options: Decorator = together(
         is_flag=True,
         help="Go on until Ctrl-C or SIGTERM; pipelines.trigger.interval is the time between two passes.",
     ),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout, nothing else."),
+    json_option,
     cold_option,
     verbose_option,
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from lakeward.cli.options import KeyValue, as_mapping, refresh_options
+from lakeward.cli.options import KeyValue, mapping_option, refresh_options
 from lakeward.errors import UsageError
 
 __all__ = ["pipeline", "state_name"]
@@ -20,15 +20,7 @@ __all__ = ["pipeline", "state_name"]
 @click.argument("paths", metavar="PATH…", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--catalog", default="main", show_default=True, help="Catalog that the datasets are in.")
 @click.option("--schema", default="default", show_default=True, help="Schema that the datasets are in.")
-@click.option(
-    "--conf",
-    "configuration",
-    type=KeyValue(),
-    multiple=True,
-    callback=as_mapping,
-    metavar="K=V",
-    help="Setting that the files read with spark.conf.get.",
-)
+@mapping_option("--conf", "configuration", help="Setting that the files read with spark.conf.get.")
 @click.option(
     "--mount",
     "mounts",

@@ -6,14 +6,7 @@ from typing import Any
 
 import click
 
-from lakeward.cli.options import (
-    KeyValue,
-    Names,
-    as_mapping,
-    bundle_options,
-    gather,
-    refresh_options,
-)
+from lakeward.cli.options import bundle_options, mapping_option, names_option, refresh_options
 
 __all__ = ["run"]
 
@@ -21,23 +14,8 @@ __all__ = ["run"]
 @click.command()
 @click.argument("key")
 @bundle_options
-@click.option(
-    "--param",
-    "parameters",
-    type=KeyValue(),
-    multiple=True,
-    callback=as_mapping,
-    metavar="K=V",
-    help="Value of a job parameter.",
-)
-@click.option(
-    "--only",
-    type=Names(),
-    multiple=True,
-    callback=gather,
-    metavar="TASK",
-    help="Run these tasks of the job alone.",
-)
+@mapping_option("--param", "parameters", help="Value of a job parameter.")
+@names_option("--only", metavar="TASK", help="Run these tasks of the job alone.")
 @click.option(
     "--repair", metavar="RUN", help="Run again what failed in a run of the job; `last`: the newest."
 )
