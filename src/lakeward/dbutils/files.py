@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from lakeward.dbutils.failures import ExecutionError
 from lakeward.dbutils.locations import Location
+from lakeward.whole_files import replacing, write_whole
 
 __all__ = ["copy", "remove", "spare_mount_point", "told", "write"]
 
@@ -65,12 +65,8 @@ def _copy_file(source: Location, dest: Location, call: str) -> None:
 
 def _copy_plain(source: os.PathLike[str] | str, dest: os.PathLike[str] | str) -> None:
     """Whole or not at all: a reader of the directory never meets half a file."""
-    aside = _aside(Path(dest))
-    try:
+    with replacing(Path(dest)) as aside:
         shutil.copyfile(source, aside)
-        aside.replace(dest)
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def spare_mount_point(place: Location, call: str) -> None:
@@ -105,13 +101,4 @@ def write(place: Location, data: bytes, *, overwrite: bool, call: str) -> None:
         if place.local.is_dir() or (place.local.exists() and not overwrite):
             raise FileExistsError(place.shown)
         place.local.parent.mkdir(parents=True, exist_ok=True)
-        aside = _aside(place.local)
-        try:
-            aside.write_bytes(data)
-            aside.replace(place.local)
-        finally:
-            aside.unlink(missing_ok=True)
-
-
-def _aside(path: Path) -> Path:
-    return path.with_name(f".{uuid.uuid4().hex}.tmp")
+        write_whole(place.local, data)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from lakeward.dbutils.failures import ExecutionError
 from lakeward.session import PathMap, Settings
+from lakeward.whole_files import write_whole
 
 __all__ = ["MountInfo", "mount", "mounted", "tidy", "unmount"]
 
@@ -109,7 +110,4 @@ def _made(settings: Settings) -> list[MountInfo]:
 
 
 def _keep(settings: Settings, made: list[MountInfo]) -> None:
-    file = _file(settings)
-    aside = file.with_suffix(".tmp")
-    aside.write_text(json.dumps(made, indent=1))
-    aside.replace(file)
+    write_whole(_file(settings), json.dumps(made, indent=1))

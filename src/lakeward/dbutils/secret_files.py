@@ -8,15 +8,14 @@ in front are this room's own (`.acls.json`, files half written).
 from __future__ import annotations
 
 import json
-import os
 import stat
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from lakeward.dbutils.secret_cipher import decrypted, encrypted
 from lakeward.dbutils.secret_names import checked
 from lakeward.errors import ConfigurationError
+from lakeward.whole_files import write_whole
 
 __all__ = ["FileSecrets"]
 
@@ -98,14 +97,7 @@ class FileSecrets:
 
     def _write(self, file: Path, data: bytes) -> None:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # mkstemp gives mode 600 from the start.
-        handle, aside = tempfile.mkstemp(prefix=".", dir=file.parent)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
-            Path(aside).replace(file)
-        finally:
-            Path(aside).unlink(missing_ok=True)
+        write_whole(file, data, mode=0o600)
 
     def _scope(self, scope: str) -> Path:
         return self.folder / checked(scope, "scope").lower()

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from lakeward.environments.installers import python_of
 from lakeward.session import made, not_writable
+from lakeward.whole_files import write_whole
 
 __all__ = ["Shelf"]
 
@@ -71,10 +72,8 @@ class Shelf:
         return descriptor
 
     def _publish(self, key: str, folder: Path) -> None:
-        aside = self._name(key).with_suffix(".new")
         try:
-            aside.write_text(json.dumps({"folder": folder.name}), encoding="utf-8")
-            aside.replace(self._name(key))
+            write_whole(self._name(key), json.dumps({"folder": folder.name}))
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
             raise not_writable(self.home, error) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.model import JobRun
 from lakeward.jobs.schedule import End
+from lakeward.whole_files import write_whole
 
 __all__ = ["Past", "folder_of", "load_past", "save"]
 
@@ -51,12 +51,8 @@ def save(jobs: Path, key: str, run: JobRun, past: Past) -> None:
         "values": [[*name, text] for name, text in past.values.items()],
         "ended": {key: [end.state, end.error, end.outcome] for key, end in past.ended.items()},
     }
-    aside = folder / f".run.{os.getpid()}"
-    aside.write_text(json.dumps(content), encoding="utf-8")
-    aside.replace(folder / "run.json")
-    newest = jobs / key / "runs" / f".{_LAST}.{os.getpid()}"
-    newest.write_text(run.run_id, encoding="utf-8")
-    newest.replace(jobs / key / "runs" / _LAST)
+    write_whole(folder / "run.json", json.dumps(content))
+    write_whole(jobs / key / "runs" / _LAST, run.run_id)
 
 
 def load_past(jobs: Path, key: str, run_id: str) -> Past:

@@ -11,6 +11,7 @@ from typing import Any
 from lakeward.dbutils import redacted
 from lakeward.notebooks.outcome import NotebookRun
 from lakeward.notebooks.page import page
+from lakeward.whole_files import write_whole
 
 __all__ = ["as_ipynb", "write"]
 
@@ -27,9 +28,7 @@ def write(run: NotebookRun, folder: Path) -> NotebookRun:
     files = {"ipynb": folder / f"{stem}.ipynb", "html": folder / f"{stem}.html"}
     texts = {"ipynb": json.dumps(as_ipynb(run), indent=1, ensure_ascii=False), "html": page(run)}
     for form, file in files.items():
-        partial = file.with_name(f".{file.name}.partial")
-        partial.write_text(redacted(texts[form]), encoding="utf-8")
-        partial.replace(file)
+        write_whole(file, redacted(texts[form]))
     return replace(run, files={form: str(file) for form, file in files.items()})
 
 

@@ -13,10 +13,11 @@ emptying and numbering would lose the rows already read, the other order would r
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote
+
+from lakeward.whole_files import write_whole
 
 __all__ = ["Checkpoints"]
 
@@ -58,12 +59,7 @@ class Checkpoints:
             str(folder.relative_to(self._checkpoints)): max(_highest(folder), 0) + 1 for folder in folders
         }
         intent.parent.mkdir(parents=True, exist_ok=True)
-        aside = intent.with_suffix(".tmp")
-        with aside.open("w") as file:
-            json.dump(numbers, file)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(intent)
+        write_whole(intent, json.dumps(numbers), synced=True)
 
     def finish_reset(self, dataset: tuple[str, ...]) -> None:
         """Make the new checkpoints, once the table is empty, and forget the intent."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SeedError, SetupError
 from lakeward.seeds.names import TableName
+from lakeward.whole_files import replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,12 +61,8 @@ def pull(
     except (DatabricksError, OSError) as error:
         raise _failed(name, _first_line(error)) from None
     to.parent.mkdir(parents=True, exist_ok=True)
-    aside = to.with_name(f".{to.name}.part")
-    try:
+    with replacing(to) as aside:
         pq.write_table(table, aside)
-        aside.replace(to)
-    finally:
-        aside.unlink(missing_ok=True)
     return int(table.num_rows)
 
 

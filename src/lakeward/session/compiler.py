@@ -7,12 +7,12 @@ cache, named after their content and the Spark that compiled them.
 from __future__ import annotations
 
 import hashlib
-import os
 import zipfile
 from pathlib import Path
 from typing import Any
 
 from lakeward.errors import SetupError
+from lakeward.whole_files import replacing
 
 __all__ = ["SOURCES", "compile_jar", "jar_path"]
 
@@ -90,11 +90,9 @@ def compile_jar(jvm: Any, target: Path) -> None:
         parent = compiler.getClassLoader()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        aside = target.with_name(f".{target.name}.{os.getpid()}")
-        with zipfile.ZipFile(aside, "w") as jar:
+        with replacing(target) as aside, zipfile.ZipFile(aside, "w") as jar:
             for entry, content in classes.items():
                 jar.writestr(entry, content)
-        aside.replace(target)
     except OSError as error:
         raise SetupError(
             "CACHE_NOT_WRITABLE",

@@ -20,6 +20,7 @@ from lakeward.errors import SessionError
 from lakeward.session.cache import cache_dir
 from lakeward.session.classes import class_options
 from lakeward.session.java import find_java
+from lakeward.whole_files import write_whole
 
 __all__ = ["connect", "direct_command", "handshake", "is_plain", "spark_home", "start_gateway"]
 
@@ -98,9 +99,7 @@ def is_plain(conf: Mapping[str, str]) -> bool:
 def _remember(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f".{path.name}.{os.getpid()}")
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(path)
+        write_whole(path, text)
     except OSError:
         return  # only the next start's speed is lost
 

@@ -12,6 +12,7 @@ import shlex
 from pathlib import Path
 
 from lakeward.session.cache import made, not_writable
+from lakeward.whole_files import write_whole
 
 __all__ = ["launcher"]
 
@@ -40,11 +41,8 @@ def launcher(java: Path, cache: Path) -> Path:
         return script
     made(script.parent)
     # Put in place whole: another process may be looking for it now.
-    aside = script.with_name(f".java.{os.getpid()}")
     try:
-        aside.write_text(text, encoding="utf-8")
-        aside.chmod(0o755)
-        aside.replace(script)
+        write_whole(script, text, mode=0o755)
     except OSError as error:
         raise not_writable(script, error) from None
     return script

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from lakeward.session import Settings
 from lakeward.standins.local_workspace import CONNECTION
+from lakeward.whole_files import write_whole
 
 __all__ = ["Connection", "connection_file", "read_connection", "write_connection"]
 
@@ -39,10 +39,4 @@ def write_connection(settings: Settings, connection: Connection) -> None:
     """Replace the file in one step; nobody but its owner can ever read it."""
     file = connection_file(settings)
     file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_name(f".{file.name}.{os.getpid()}.part")
-    aside.unlink(missing_ok=True)
-    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-        json.dump(asdict(connection), stream)
-        stream.write("\n")
-    aside.replace(file)
+    write_whole(file, json.dumps(asdict(connection)) + "\n", mode=0o600)

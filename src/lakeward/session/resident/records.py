@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from lakeward.session.cache import cache_dir
+from lakeward.whole_files import write_whole
 
 __all__ = ["Record", "folder", "forget", "keep", "load", "place", "recorded", "since", "starting_one"]
 
@@ -58,12 +59,7 @@ def load(file: Path) -> Record | None:
 
 def keep(file: Path, record: Record) -> None:
     """Write the file whole, readable by this user only."""
-    aside = file.with_name(f".{file.name}.{os.getpid()}")
-    aside.unlink(missing_ok=True)
-    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as out:
-        json.dump(asdict(record), out)
-    aside.replace(file)
+    write_whole(file, json.dumps(asdict(record)), mode=0o600)
 
 
 def forget(file: Path) -> None:

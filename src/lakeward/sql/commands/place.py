@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
 from lakeward.session import Settings, current_settings
+from lakeward.whole_files import write_whole
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -138,6 +138,4 @@ def read_note(path: Path) -> dict[str, Any]:
 def write_note(path: Path, content: Mapping[str, Any]) -> None:
     """Replace a note as a whole: readers see the old or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    aside.write_text(json.dumps(content, indent=2, sort_keys=True), encoding="utf-8")
-    aside.replace(path)
+    write_whole(path, json.dumps(content, indent=2, sort_keys=True))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.dbutils import Environment
+from lakeward.whole_files import replacing
 
 __all__ = ["Answer", "Call", "Failure", "missing"]
 
@@ -69,15 +69,11 @@ class Call:
     def keep(self, place: Path, data: bytes | None = None) -> None:
         """Write `data`, else what was uploaded, to `place`: whole or, on a full disk, not at all."""
         place.parent.mkdir(parents=True, exist_ok=True)
-        aside = place.with_name(f".{uuid.uuid4().hex}.part")
-        try:
+        with replacing(place) as aside:
             if data is None and self.received is not None:
                 shutil.move(self.received, aside)
             else:
                 aside.write_bytes(self.data if data is None else data)
-            aside.replace(place)
-        finally:
-            aside.unlink(missing_ok=True)
 
     def flag(self, name: str) -> bool:
         """A yes or no, no where it is missing."""
