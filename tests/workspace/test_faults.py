@@ -28,7 +28,7 @@ def test_a_run_of_a_killed_server_is_an_internal_error_and_its_process_is_gone(r
     pid = int(log.split()[1])
     first.kill()
     first.stop()
-    until(lambda: not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text())
+    until(lambda: not _alive(pid))
     with running(root) as second:
         assert (second.host, second.token) == (first.host, first.token)
         state = second.run(run_id)["state"]
@@ -120,11 +120,48 @@ def test_a_run_that_takes_too_long_is_ended_with_all_that_it_started(server: Ser
         "child = subprocess.Popen(['sleep', '120'])\nprint(child.pid, flush=True)\ntime.sleep(120)"
     )
     job_id = server.job(only=code)
-    server.post("/api/2.2/jobs/update", {"job_id": job_id, "new_settings": {"timeout_seconds": 2}})
+    server.post("/api/2.2/jobs/update", {"job_id": job_id, "new_settings": {"timeout_seconds": 4}})
     run = server.ended(server.run_now(job_id))
     assert run["state"]["result_state"] == "TIMEDOUT"
     child = int(server.log_of(run))
-    until(lambda: not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text())
+    until(lambda: not _alive(child))
+
+
+@pytest.mark.slow
+def test_a_task_that_takes_too_long_is_tried_again_and_ended_with_all_that_it_started(server: Server) -> None:
+    code = (
+        "import signal, subprocess, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "child = subprocess.Popen(['sleep', '120'])\nprint(child.pid, flush=True)\ntime.sleep(120)"
+    )
+    limits = {"timeout_seconds": 2, "max_retries": 1, "retry_on_timeout": True}
+    run = server.ended(server.run_now(server.job(hangs={"code": code, **limits}, other="print('fine')")))
+    hangs, other = run["tasks"]
+    assert (hangs["state"]["result_state"], hangs["attempt_number"]) == ("TIMEDOUT", 1)
+    assert "longer than 2 seconds" in hangs["state"]["state_message"]
+    assert (other["state"]["result_state"], server.log_of(run, 1)) == ("SUCCESS", "fine\n")
+    children = [int(line) for line in server.log_of(run).split()]
+    assert len(children) == 2
+    for child in children:
+        until(lambda pid=child: not _alive(pid))
+
+
+def test_independent_tasks_of_a_run_go_on_at_the_same_time_with_a_log_each(server: Server) -> None:
+    meet = (
+        "import pathlib, sys, time\nme, other = sys.argv[1:]\nprint('I am', me)\n"
+        "here = pathlib.Path(__file__).parent\n(here / me).touch()\nend = time.monotonic() + 20\n"
+        "while not (here / other).exists():\n    assert time.monotonic() < end\n    time.sleep(0.01)\n"
+    )
+    names = (("first", "second"), ("second", "first"))
+    run = server.ended(
+        server.run_now(server.job(**{a: {"code": meet, "task": {"parameters": [a, b]}} for a, b in names}))
+    )
+    assert run["state"]["result_state"] == "SUCCESS"
+    assert [server.log_of(run, number) for number in (0, 1)] == ["I am first\n", "I am second\n"]
+
+
+def _alive(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and "Z" not in stat.read_text()
 
 
 def test_a_job_that_cannot_run_says_what_is_wrong_with_it(server: Server) -> None:
@@ -163,10 +200,12 @@ def test_fifty_clients_at_once_are_all_answered(server: Server) -> None:
 
 
 def test_a_log_is_cut_where_it_has_no_end_and_takes_any_bytes(tmp_path: Path) -> None:
-    log = Log(tmp_path, "\x1emark ", lambda text: text.replace("s3cret", "[REDACTED]"), most=1000)
-    log.take(b"before\n\x1emark a\nbin \xff\x00 s3c")
-    log.take(b"ret\n" + b"x" * 5000 + b"\n")
-    log.take(b"more\n\x1emark b\nunended")
+    log = Log(tmp_path, lambda text: text.replace("s3cret", "[REDACTED]"), most=1000)
+    log.take("before\n")
+    log.take("bin \ufffd\x00 s3c", "a")
+    log.take("unended", "b")
+    log.take("ret\n" + "x" * 5000 + "\n", "a")
+    log.take("more\n", "a")
     log.finish()
     assert read_log(tmp_path, "")[0] == "before\n"
     text, end, more = read_log(tmp_path, "a")

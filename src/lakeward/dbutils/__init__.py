@@ -22,6 +22,7 @@ from lakeward.dbutils.secret_stores import (
     Stores,
     hear_secrets,
     known_secrets,
+    remember,
     stores_of,
 )
 from lakeward.dbutils.sql_functions import install
@@ -53,6 +54,7 @@ __all__ = [
     "known_secrets",
     "redacted",
     "redacting",
+    "remember",
     "stores_of",
     "using",
     "with_secrets",

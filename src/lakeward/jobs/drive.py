@@ -115,7 +115,7 @@ class Drive:
             ended = self.schedule.records[result.task_key].end is not None
             if ended and result.task_key not in self._told:
                 self._told.add(result.task_key)
-                self._tell(TaskProgress(result.task_key, result.state, result.seconds))
+                self._tell(TaskProgress(result.task_key, result.state, result.seconds, result.timed_out))
 
     def _result(self, key: str) -> TaskResult:
         record = self.schedule.records[key]
@@ -125,7 +125,8 @@ class Drive:
         states: dict[str, str] = {"UNTAKEN": "EXCLUDED", "TIMEDOUT": "FAILED"}
         state = states.get(end.state, end.state)
         error = f"{end.error}{tries}" if end.error else None
-        return TaskResult(key, state, record.seconds, error, end.update)  # type: ignore[arg-type]  # one of its words
+        timed_out = end.state == "TIMEDOUT"
+        return TaskResult(key, state, record.seconds, error, end.update, timed_out)  # type: ignore[arg-type]  # one of its words
 
 
 def first_failure(results: Sequence[TaskResult]) -> str | None:

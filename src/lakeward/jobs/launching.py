@@ -8,11 +8,12 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from lakeward.bundle import Bundle, suggestion
-from lakeward.errors import ConfigurationError
+from lakeward.errors import ConfigurationError, LakewardError
 from lakeward.jobs.composites import Within, inner_of, loop
 from lakeward.jobs.conditions import compared, require_condition
 from lakeward.jobs.definition import Task, tasks_of
@@ -30,7 +31,7 @@ from lakeward.jobs.tasks.sql import OUTPUT
 from lakeward.jobs.work import Work
 
 if TYPE_CHECKING:
-    from lakeward.session import Settings
+    from lakeward.session import Offer, Settings
 
 __all__ = ["Launcher", "Prepared"]
 
@@ -39,12 +40,16 @@ _DEEPEST = 10
 
 @dataclass
 class Launcher:
-    """Starts the tasks of a run and of all runs within it."""
+    """Starts the tasks of a run and of all runs within it.
+
+    `show` gets what processes print, with the key of the run's own task in which it was.
+    """
 
     bundle: Bundle
     settings: Settings
     selection: Selection
     stdout: TextIO | None
+    show: Callable[[str, str], None]
     on_event: Callable[[Any], None]
     started: datetime
     limit: int
@@ -61,7 +66,7 @@ class Launcher:
         run_id: str,
         only: Sequence[str] = (),
         past: Past | None = None,
-        depth: int = 0,
+        within: Sequence[str] = (),
     ) -> Prepared:
         """Return a run of the job `key`, checked as far as can be before it starts (ConfigurationError)."""
         job = self.bundle.job(key)
@@ -79,7 +84,7 @@ class Launcher:
         ended = {task.key: End("EXCLUDED") for task in tasks if task.key not in chosen or task.disabled}
         ended |= {task: end for task, end in (past.kept if past else {}).items() if task in chosen}
         prepared = Prepared(
-            self, key, job, tasks, values, known, ended, dict(past.values) if past else {}, depth
+            self, key, job, tasks, values, known, ended, dict(past.values) if past else {}, within
         )
         prepared.check()
         return prepared
@@ -96,6 +101,15 @@ class Launcher:
         self.start_ahead(max(0, self._wanted - 1))
         return waiting
 
+    def lend(self) -> Offer | None:
+        """Open this process's JVM for a task; None where it has none, which the task will find out, too."""
+        from lakeward.session import offer, session
+
+        try:
+            return offer(session(self.settings), f"lakeward-{uuid.uuid4().hex}")
+        except LakewardError:
+            return None
+
     def close(self) -> None:
         """End the processes that no task has come for."""
         while self._ahead:
@@ -104,7 +118,10 @@ class Launcher:
 
 @dataclass
 class Prepared:
-    """A run of one job that has not begun: its tasks in order, and what is known before any has run."""
+    """A run of one job that has not begun: its tasks in order, and what is known before any has run.
+
+    `within` are the tasks of other runs around it, the outermost first.
+    """
 
     launcher: Launcher
     key: str
@@ -114,7 +131,7 @@ class Prepared:
     known: Mapping[str, str]
     ended: dict[str, End]
     values: dict[tuple[str, str], str]
-    depth: int
+    within: Sequence[str]
     _drive: Drive | None = None
 
     @property
@@ -156,7 +173,7 @@ class Prepared:
             timeout=float(self.job.get("timeout_seconds") or 0) if launcher.logs else 0.0,
             began=began,
         )
-        tell = launcher.on_event if self.depth == 0 else lambda _: None
+        tell = (lambda _: None) if self.within else launcher.on_event
         self._drive = Drive(schedule, self.launch, clock=time.monotonic, tell=tell)
         return self._drive
 
@@ -178,12 +195,12 @@ class Prepared:
         return Done(End("EXCLUDED") if action is None else attempt(action, self.launcher.bundle))
 
     def _nested(self, task: Task) -> Handle:
-        if self.depth >= _DEEPEST:
+        if len(self.within) >= _DEEPEST:
             message = f"The task `{task.key}` is the {_DEEPEST + 1}th job within a job."
             raise ConfigurationError("JOB_TOO_DEEP", message, next_step="A job that runs itself has no end.")
         given = {str(name): str(value) for name, value in (task.spec.get("job_parameters") or {}).items()}
         run_id = str(uuid.uuid4().int % 10**15)
-        inner = self.launcher.job(self._job_of(task), given, run_id=run_id, depth=self.depth + 1)
+        inner = self.launcher.job(self._job_of(task), given, run_id=run_id, within=(*self.within, task.key))
         return Within(inner.drive(time.monotonic()))
 
     def _job_of(self, task: Task) -> str:
@@ -200,10 +217,6 @@ class Prepared:
     def _process(self, task: Task, number: int) -> Handle:
         launcher = self.launcher
         assert launcher.logs is not None
-        from lakeward.session import current_settings, offer, session
-
-        ours = current_settings() == launcher.settings
-        offered = offer(session(launcher.settings), f"lakeward-{uuid.uuid4().hex}") if ours else None
         context = self._context()
         work = Work(
             launcher.bundle,
@@ -216,25 +229,18 @@ class Prepared:
             context.run_id,
             dict(self.values),
             launcher.wheels,
-            offered.shared if offered else None,
         )
-        name = (
-            f"{'' if self.depth == 0 else f'{self.key}.'}{task.key}{'' if number == 1 else f'.{number}'}.log"
-        )
+        name = f"{f'{self.key}.' if self.within else ''}{task.key}{'' if number == 1 else f'.{number}'}.log"
+        # A pass of a loop is a part of the loop.
+        outermost = (*self.within, task.key)[0].partition("[")[0]
         return TaskProcess(
             work,
             launcher.next_process(),
-            log=TaskLog(launcher.logs / name.replace("/", "_"), self._show),
+            log=TaskLog(launcher.logs / name.replace("/", "_"), partial(launcher.show, outermost)),
             on_event=launcher.on_event,
             on_value=self.values.__setitem__,
-            on_end=offered.close if offered else lambda: None,
+            lend=launcher.lend,
         )
-
-    def _show(self, text: str) -> None:
-        if self.launcher.stdout is not None:
-            self.launcher.stdout.write(text)
-        else:
-            print(text, end="", flush=True)
 
     def _filled(self, task: Task, *, late: bool) -> Task:
         own = {**self._references(), "task.name": task.key}

@@ -18,17 +18,22 @@ class TaskProgress:
     task_key: str
     state: Literal["RUNNING", "SUCCESS", "FAILED", "SKIPPED", "CANCELED", "EXCLUDED"]
     seconds: float = 0.0
+    timed_out: bool = False
 
 
 @dataclass(frozen=True)
 class TaskResult:
-    """How a task ended; `update` is there for tasks that ran a pipeline."""
+    """How a task ended; `update` is there for tasks that ran a pipeline.
+
+    One that was stopped because it took too long FAILED and has `timed_out`.
+    """
 
     task_key: str
     state: Literal["SUCCESS", "FAILED", "SKIPPED", "CANCELED", "EXCLUDED"]
     seconds: float = 0.0
     error: str | None = None
     update: Update | None = None
+    timed_out: bool = False
 
 
 @dataclass(frozen=True)

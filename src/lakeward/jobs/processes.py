@@ -7,14 +7,20 @@ import signal
 import socket
 import subprocess
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
 
+from lakeward.dbutils import remember
 from lakeward.jobs.logs import TaskLog
 from lakeward.jobs.schedule import End
-from lakeward.jobs.work import Begun, Event, Finished, Value, Work
+from lakeward.jobs.work import Begun, Event, Finished, Secret, Value, Wanted, Work
 from lakeward.jobs.worker import command
+
+if TYPE_CHECKING:
+    from lakeward.session import Offer
 
 __all__ = ["TaskProcess", "Waiting"]
 
@@ -49,7 +55,7 @@ class Waiting:
 class TaskProcess:
     """`work` in the process `waiting`: its output goes to `log`, what it tells to `on_event` and `on_value`.
 
-    `on_end` is called once, when the process is gone.
+    `lend` opens a JVM for it when it asks for Spark; that is closed when the process is gone.
     """
 
     def __init__(
@@ -60,11 +66,14 @@ class TaskProcess:
         log: TaskLog,
         on_event: Callable[[object], object],
         on_value: Callable[[tuple[str, str], str], object],
-        on_end: Callable[[], object],
+        lend: Callable[[], Offer | None],
     ) -> None:
         self._process, self._connection = waiting.process, waiting.connection
-        self._log, self._on_event, self._on_value, self._on_end = log, on_event, on_value, on_end
+        self._log, self._on_event, self._on_value, self._lend = log, on_event, on_value, lend
         self._end: End | None = None
+        self._offer: Offer | None = None
+        self._said: deque[object] = deque()
+        self._receiving = threading.Lock()
         self.begun = False
         self._pump = threading.Thread(target=self._carry, daemon=True)
         self._pump.start()
@@ -91,23 +100,39 @@ class TaskProcess:
             self._process.wait(_GRACE)
         self._clear()
 
-    def _listen(self) -> None:
-        with suppress(EOFError, OSError):
+    def _receive(self) -> None:
+        """Take what the process has said; what is secret is known from then on."""
+        with self._receiving, suppress(EOFError, OSError):
             while self._connection.poll():
                 said = self._connection.recv()
-                if isinstance(said, Begun):
-                    self.begun = True
-                elif isinstance(said, Event):
-                    self._on_event(said.event)
-                elif isinstance(said, Value):
-                    self._on_value(said.name, said.text)
-                elif isinstance(said, Finished):
-                    self._end = said.end
+                if isinstance(said, Secret):
+                    remember(said.text.encode())
+                else:
+                    self._said.append(said)
+
+    def _listen(self) -> None:
+        self._receive()
+        while self._said:
+            said = self._said.popleft()
+            if isinstance(said, Begun):
+                self.begun = True
+            elif isinstance(said, Event):
+                self._on_event(said.event)
+            elif isinstance(said, Value):
+                self._on_value(said.name, said.text)
+            elif isinstance(said, Wanted):
+                self._offer = self._lend()
+                with suppress(OSError):
+                    self._connection.send(self._offer.shared if self._offer else None)
+            elif isinstance(said, Finished):
+                self._end = said.end
 
     def _carry(self) -> None:
         stream = self._process.stdout
         assert stream is not None
         while piece := os.read(stream.fileno(), 1 << 16):
+            # A secret that is in it was told before it was printed.
+            self._receive()
             self._log.write(piece)
 
     def _clear(self) -> None:
@@ -117,7 +142,8 @@ class TaskProcess:
         self._process.stdout.close()
         self._connection.close()
         self._log.close()
-        self._on_end()
+        if self._offer is not None:
+            self._offer.close()
 
     def _death(self, code: int | None) -> str:
         if code is not None and code < 0:

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime, timezone
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from lakeward.bundle import Bundle
@@ -44,6 +45,7 @@ def run(
     repair: str | None = None,
     run_id: str | None = None,
     stdout: TextIO | None = None,
+    show: Callable[[str, str], None] | None = None,
     on_event: Callable[[Any], None] | None = None,
     surroundings: Callable[[Bundle, Settings], None] = provide,
     now: Callable[[], datetime] = lambda: datetime.now(timezone.utc),
@@ -52,10 +54,10 @@ def run(
 
     `parameters` replace defaults of job parameters; `only` names the tasks to run (all others are EXCLUDED);
     the refresh flags go to its pipelines; a dry run plans pipelines and only checks everything else. What
-    tasks print goes to `stdout`; `on_event` hears TaskProgress, and Progress of pipelines. `surroundings`
-    makes what tasks expect to exist. `repair` names a run (`last`: the newest) whose tasks that did not
-    succeed are run again, with its parameters and task values. `run_id` is the run's own, if it has one
-    already.
+    tasks print goes to `stdout`, or with the key of the task to `show` when they run apart; `on_event` hears
+    TaskProgress, and Progress of pipelines. `surroundings` makes what tasks expect to exist. `repair` names a
+    run (`last`: the newest) whose tasks that did not succeed are run again, with its parameters and task
+    values. `run_id` is the run's own, if it has one already.
 
     With `apart` each task is a process of its own, from the built wheel, several at once, with its log in the
     state folder; timeouts end it. Otherwise tasks run in this process, one after the other, from the sources,
@@ -73,6 +75,7 @@ def run(
         settings,
         selection=Selection(tuple(refresh), tuple(full_refresh), full_refresh_all, dry_run),
         stdout=stdout,
+        show=show or partial(_print, stdout),
         on_event=on_event or (lambda _: None),
         started=now(),
         limit=limit() if apart else 1,
@@ -112,3 +115,7 @@ def run(
     if not dry_run:
         save(settings.jobs, key, result, Past(run_id, prepared.parameters, prepared.values, ended, repairs))
     return result
+
+
+def _print(stdout: TextIO | None, _task: str, text: str) -> None:
+    print(text, end="", flush=True, file=stdout)

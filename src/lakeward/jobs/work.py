@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +16,14 @@ from lakeward.jobs.schedule import End
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-    from lakeward.session import Settings, Shared
+    from lakeward.session import Settings
 
-__all__ = ["Begun", "Event", "Finished", "SentValues", "Value", "Work"]
+__all__ = ["Begun", "Event", "Finished", "Line", "Secret", "SentValues", "Value", "Wanted", "Work"]
 
 
 @dataclass(frozen=True)
 class Work:
-    """A task with all that it needs; `shared` is the JVM to use, None for one of its own."""
+    """A task with all that it needs."""
 
     bundle: Bundle
     settings: Settings
@@ -34,7 +35,6 @@ class Work:
     run_id: str | None
     values: Mapping[tuple[str, str], str]
     wheels: Mapping[str, Path]
-    shared: Shared | None
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,18 @@ class Event:
     """Something happened in the task's pipeline."""
 
     event: Any
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The task needs Spark; the answer is a `Shared`, or None for a JVM of its own."""
+
+
+@dataclass(frozen=True)
+class Secret:
+    """The task is about to be given a secret, which is not to be shown."""
+
+    text: str
 
 
 @dataclass(frozen=True)
@@ -64,19 +76,32 @@ class Finished:
     end: End
 
 
+class Line:
+    """The way back to the run; threads of the task's code may speak at the same time."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    def send(self, message: object) -> None:
+        """Say something."""
+        with self._lock:
+            self._connection.send(message)
+
+
 class SentValues(MutableMapping[tuple[str, str], str]):
     """The values of a run in the process of a task: what is set is sent at once, lest a crash lose it."""
 
-    def __init__(self, values: Mapping[tuple[str, str], str], connection: Connection) -> None:
+    def __init__(self, values: Mapping[tuple[str, str], str], line: Line) -> None:
         self._values = dict(values)
-        self._connection = connection
+        self._line = line
 
     def __getitem__(self, name: tuple[str, str]) -> str:
         return self._values[name]
 
     def __setitem__(self, name: tuple[str, str], text: str) -> None:
         self._values[name] = text
-        self._connection.send(Value(name, text))
+        self._line.send(Value(name, text))
 
     def __delitem__(self, name: tuple[str, str]) -> None:
         del self._values[name]

@@ -9,11 +9,17 @@ import sys
 import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
 
+from lakeward.dbutils import hear_secrets
 from lakeward.jobs.inline import attempt
 from lakeward.jobs.schedule import End
 from lakeward.jobs.tasks import Context, prepare
-from lakeward.jobs.work import Begun, Event, Finished, SentValues, Work
+from lakeward.jobs.work import Begun, Event, Finished, Line, Secret, SentValues, Wanted, Work
+
+if TYPE_CHECKING:
+    from lakeward.session import Shared
 
 __all__ = ["command", "main"]
 
@@ -42,14 +48,20 @@ def main() -> None:
             work: Work = connection.recv()
         except EOFError:
             return
-        threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
-        connection.send(Finished(_carry_out(work, connection)))
+        answers: SimpleQueue[Shared | None] = SimpleQueue()
+        threading.Thread(target=_hear, args=(connection, answers), daemon=True).start()
+        line = Line(connection)
+        line.send(Finished(_carry_out(work, line, answers)))
 
 
-def _end_with(connection: Connection) -> None:
-    """End this process and all that it started when the run is gone: nobody else would stop the task."""
+def _hear(connection: Connection, answers: SimpleQueue[Shared | None]) -> None:
+    """Take what the run answers.
+
+    When the run is gone, this process and all that it started end: nobody else would stop the task.
+    """
     try:
-        connection.recv()
+        while True:
+            answers.put(connection.recv())
     except (EOFError, ConnectionResetError):
         os.killpg(0, signal.SIGKILL)
     except OSError:
@@ -64,11 +76,15 @@ def _get_ready(connection: Connection) -> None:
         importlib.import_module(module)
 
 
-def _carry_out(work: Work, connection: Connection) -> End:
+def _carry_out(work: Work, line: Line, answers: SimpleQueue[Shared | None]) -> End:
     from lakeward.session import borrow, serve_on_demand
 
-    if work.shared is not None:
-        borrow(work.shared)
+    def lend() -> Shared | None:
+        line.send(Wanted())
+        return answers.get()
+
+    borrow(lend)
+    hear_secrets(lambda text: line.send(Secret(text)))
     serve_on_demand(work.settings)
     context = Context(
         work.bundle,
@@ -76,12 +92,12 @@ def _carry_out(work: Work, connection: Connection) -> End:
         work.job,
         work.parameters,
         work.selection,
-        on_event=lambda event: connection.send(Event(event)),
+        on_event=lambda event: line.send(Event(event)),
         job_id=work.job_id,
         run_id=work.run_id,
-        task_values=SentValues(work.values, connection),
+        task_values=SentValues(work.values, line),
         wheels=work.wheels,
     )
     action = prepare(context, work.task)
-    connection.send(Begun())
+    line.send(Begun())
     return End("EXCLUDED") if action is None else attempt(action, work.bundle)

@@ -6,6 +6,7 @@ The borrower has a session of its own in the owner's context, and never stops th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,7 @@ class Offer:
 
 
 _borrowed: Shared | None = None
+_lend: Callable[[], Shared | None] | None = None
 
 
 def offer(spark: SparkSession, tag: str) -> Offer:
@@ -56,14 +58,20 @@ def offer(spark: SparkSession, tag: str) -> Offer:
     return Offer(spark, tag)
 
 
-def borrow(shared: Shared) -> None:
-    """From now on a session of this process is one in the JVM that `shared` names."""
-    global _borrowed  # noqa: PLW0603  # one JVM a process, as in Spark itself
-    _borrowed = shared
+def borrow(lend: Callable[[], Shared | None]) -> None:
+    """From now on a session of this process is one in the JVM that `lend` names when the first is made.
+
+    With None it is one in a JVM of its own.
+    """
+    global _lend  # noqa: PLW0603  # one JVM a process, as in Spark itself
+    _lend = lend
 
 
 def borrowed() -> Shared | None:
-    """The JVM of another process that this one uses, if it does."""
+    """The JVM of another process that this one uses, if it does; asks for it the first time."""
+    global _borrowed, _lend
+    if _lend is not None:
+        _borrowed, _lend = _lend(), None
     return _borrowed
 
 

@@ -104,9 +104,8 @@ def bundle_of(order: Mapping[str, Any], settings: Settings, folder: Path) -> Bun
 
 
 def job(order: Mapping[str, Any], settings: Settings, folder: Path, tell: Any) -> dict[str, Any]:
-    """Run a job, task by task."""
+    """Run a job, each task in a process of its own."""
     from lakeward import jobs
-    from lakeward.session import serve_on_demand
 
     bundle = bundle_of(order, settings, folder)
     key, *_ = bundle.jobs
@@ -116,10 +115,7 @@ def job(order: Mapping[str, Any], settings: Settings, folder: Path, tell: Any) -
         if task is None:
             tell({"progress": vars(event)})
             return
-        if event.state == "RUNNING":
-            sys.stdout.flush()
-            os.write(1, f"{order['mark']}{task}\n".encode())
-        tell({"task": task, "state": event.state, "seconds": event.seconds})
+        tell({"task": task, "state": _state(event), "seconds": event.seconds})
 
     ran = jobs.run(
         bundle,
@@ -128,12 +124,21 @@ def job(order: Mapping[str, Any], settings: Settings, folder: Path, tell: Any) -
         parameters=order.get("parameters") or {},
         only=order.get("only") or (),
         run_id=order["run_id"],
+        apart=True,
+        show=lambda task, text: tell({"output": text, "task": task}),
         on_event=on_event,
-        surroundings=lambda _, settings: serve_on_demand(settings),
+        surroundings=lambda *_: None,
         **(order.get("flags") or {}),
     )
-    sys.stdout.flush()
-    return ran.as_json()
+    told = ran.as_json()
+    for task, shown in zip(ran.tasks, told["tasks"], strict=True):
+        shown["state"] = _state(task)
+    return told
+
+
+def _state(task: Any) -> str:
+    # `lakeward run` calls this a failure, the API has a word of its own.
+    return "TIMEDOUT" if task.timed_out else str(task.state)
 
 
 def pipeline(order: Mapping[str, Any], settings: Settings, folder: Path, tell: Any) -> dict[str, Any]:

@@ -12,51 +12,45 @@ _LAST_LINES = 20
 
 
 class Log:
-    """Takes the output of a run's process; a line that is `mark` and a task's key begins that task's part.
+    """Takes what the tasks of a run print.
 
     Lines wait for their end (a secret may be cut in two by a pipe) up to 64 KB.
     """
 
-    def __init__(
-        self, folder: Path, mark: str, redacted: Callable[[str], str], *, most: int = MOST_BYTES
-    ) -> None:
-        self._folder, self._mark, self._redacted, self._most = folder, mark, redacted, most
-        self._rest = b""
-        self._task = ""
+    def __init__(self, folder: Path, redacted: Callable[[str], str], *, most: int = MOST_BYTES) -> None:
+        self._folder, self._redacted, self._most = folder, redacted, most
+        self._rest: dict[str, str] = {}
         self._written: dict[str, int] = {}
         self.last: list[str] = []
 
-    def take(self, data: bytes) -> None:
-        """The next bytes of the output."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
+    def take(self, text: str, task: str = "") -> None:
+        """The next part of a task's output; without a task it is the run's own."""
+        *lines, rest = (self._rest.pop(task, "") + text).split("\n")
         for line in lines:
-            self._line(line.decode(errors="replace"), end="\n")
-        if len(self._rest) > 2**16:
-            self.finish()
+            self._line(task, f"{line}\n")
+        if len(rest) > 2**16:
+            self._line(task, rest)
+        elif rest:
+            self._rest[task] = rest
 
     def finish(self) -> None:
         """There is no more for now: the beginning of a line is written, too."""
-        if self._rest:
-            self._line(self._rest.decode(errors="replace"), end="")
-            self._rest = b""
+        for task in list(self._rest):
+            self._line(task, self._rest.pop(task))
 
-    def _line(self, line: str, *, end: str) -> None:
-        if line.startswith(self._mark):
-            self._task = line[len(self._mark) :].strip()
-            self.last.clear()
-            return
-        text = self._redacted(line) + end
+    def _line(self, task: str, line: str) -> None:
+        text = self._redacted(line)
         self.last = [*self.last[1 - _LAST_LINES :], text.rstrip("\n")]
-        written = self._written.get(self._task, 0)
+        written = self._written.get(task, 0)
         if written > self._most:
             return
-        data = text.encode()
+        data = text.encode(errors="replace")
         if written + len(data) > self._most:
             data = f"\n… cut here: the output has more than {self._most // 2**20} MB.\n".encode()
             written = self._most + 1
-        with log_file(self._folder, self._task).open("ab") as file:
+        with log_file(self._folder, task).open("ab") as file:
             file.write(data)
-        self._written[self._task] = written + len(data)
+        self._written[task] = written + len(data)
 
 
 def log_file(folder: Path, task: str) -> Path:

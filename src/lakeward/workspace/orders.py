@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from lakeward.session import PathMap, Settings
 from lakeward.workspace.store import Document, Store
 
-__all__ = ["job_order", "pipeline_order", "state_name"]
+__all__ = ["job_order", "pipeline_order", "state_names"]
 
 _ROOTS = ("/Workspace/", "/Volumes/", "dbfs:/", "/Users/", "/Shared/", "/Repos/")
 
@@ -19,18 +19,19 @@ _ROOTS = ("/Workspace/", "/Volumes/", "dbfs:/", "/Users/", "/Shared/", "/Repos/"
 def job_order(store: Store, settings: Settings, run: Document) -> Document:
     """The order of a job's run: the job, and every pipeline that its tasks may update."""
     job = _local_job(copy.deepcopy(run["settings"]), settings)
-    pipelines = {each["pipeline_id"]: each for each in store.find("pipeline")}
-    names = {state_name(settings, each): identifier for identifier, each in pipelines.items()}
     # The run is in the key: several runs of one job may go on at a time.
     key = f"{_slug(run['run_name'])}-{run['run_id']}"
     others = {f"job-{each['job_id']}": each for each in _jobs_within(store, run["settings"])}
+    every = (run["settings"], *(each["settings"] for each in others.values()))
+    pipelines = _pipelines_within(store, every)
+    names = {name: identifier for identifier, name in state_names(settings, pipelines.values()).items()}
     return {
         "kind": "job",
         "bundle": "workspace",
         "run_id": str(run["run_id"]),
         "jobs": {
             key: job,
-            **{name: _local_job(each["settings"], settings) for name, each in others.items()},
+            **{name: _local_job(copy.deepcopy(each["settings"]), settings) for name, each in others.items()},
         },
         "pipelines": {
             name: _local_pipeline(pipelines[identifier]["spec"], settings)
@@ -54,32 +55,40 @@ def pipeline_order(settings: Settings, pipeline: Document, flags: Mapping[str, A
     return {
         "kind": "pipeline",
         "bundle": "workspace",
-        "pipelines": {state_name(settings, pipeline): spec},
+        "pipelines": dict.fromkeys(state_names(settings, [pipeline]).values(), spec),
         "flags": dict(flags),
         "cluster": clusters[0],
     }
 
 
-def state_name(settings: Settings, pipeline: Document) -> str:
-    """The name of a pipeline's state folder.
+def state_names(settings: Settings, pipelines: Collection[Document]) -> dict[str, str]:
+    """The names of pipelines' state folders, by their ids.
 
     A pipeline of the bundle in this folder keeps the state that `lakeward run` gave it: the tables are the
     same, so the streams that feed them must be.
     """
+    own = _own_pipelines(settings) if pipelines else {}
+    identifiers = [str(each["pipeline_id"]) for each in pipelines]
+    names = [str(each["spec"].get("name")) for each in pipelines]
+    return {one: own.get(name, one) for one, name in zip(identifiers, names, strict=True)}
+
+
+def _own_pipelines(settings: Settings) -> dict[str, str]:
+    """The keys of the pipelines of the bundle in this folder, by their names."""
     from lakeward.bundle import find_root, load
     from lakeward.errors import LakewardError
 
-    name = pipeline["spec"].get("name")
     try:
         root = find_root(settings.root)
         bundle = load(root, settings.target, {}) if root is not None else None
     except LakewardError:
-        bundle = None
-    own = {each.get("name"): key for key, each in (bundle.pipelines if bundle else {}).items()}
-    return str(own.get(name, pipeline["pipeline_id"]))
+        return {}
+    return {str(each.get("name")): key for key, each in (bundle.pipelines if bundle else {}).items()}
 
 
 def _local_job(job: Document, settings: Settings) -> Document:
+    # The server itself ends a run whose time is over.
+    job.pop("timeout_seconds", None)
     for task in job.get("tasks") or ():
         inner = (task.get("for_each_task") or {}).get("task")
         for each in (task, inner) if inner else (task,):
@@ -127,15 +136,29 @@ def _jobs_within(store: Store, settings: Document) -> list[Document]:
     found: dict[str, Document] = {}
     left = [settings]
     while left:
-        tasks = left.pop().get("tasks") or ()
-        inner = [(task.get("for_each_task") or {}).get("task") or {} for task in tasks]
-        for task in (*tasks, *inner):
+        for task in _tasks(left.pop()):
             key = str((task.get("run_job_task") or {}).get("job_id") or "")
             job = store.get("job", key) if key and key not in found else None
             if job is not None:
                 found[key] = job
                 left.append(job["settings"])
     return list(found.values())
+
+
+def _pipelines_within(store: Store, jobs: Iterable[Document]) -> dict[str, Document]:
+    """The pipelines that jobs update, by their ids; all there are where an id is known only in the run."""
+    tasks = (task for job in jobs for task in _tasks(job))
+    named = {str((task.get("pipeline_task") or {}).get("pipeline_id") or "") for task in tasks}
+    late = any("{{" in identifier for identifier in named)
+    found = store.find("pipeline") if named - {""} else []
+    return {each["pipeline_id"]: each for each in found if late or each["pipeline_id"] in named}
+
+
+def _tasks(job: Document) -> Iterator[Document]:
+    """The tasks of a job, and those that its loops repeat."""
+    for task in job.get("tasks") or ():
+        yield task
+        yield (task.get("for_each_task") or {}).get("task") or {}
 
 
 def _cluster(job: Document) -> Document:

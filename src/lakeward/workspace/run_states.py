@@ -70,6 +70,8 @@ def task_changed(run: Document, key: str, state: str, at: int) -> None:
             life, result = _TASK_STATES.get(state, ("RUNNING", None))
             task["state"] = {"life_cycle_state": life, "state_message": ""}
             if result is None:
+                # It runs already: this is another attempt.
+                task["attempt_number"] += bool(task["start_time"] and not task["end_time"])
                 task["start_time"] = at
             else:
                 task["state"]["result_state"] = result

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import selectors
 import signal
 import subprocess
@@ -23,6 +22,7 @@ from typing import Any
 
 from lakeward.dbutils import redacted
 from lakeward.workspace.log import Log
+from lakeward.workspace.told import Told
 
 __all__ = ["Ending", "Worker"]
 
@@ -73,13 +73,12 @@ class Worker:
         self.ended(ending)
 
     def _carried_out(self) -> Ending:
-        mark = f"\x1e{secrets.token_hex(16)} "
         given: set[str] = set(self.known())
-        log = Log(self.folder, mark, lambda text: redacted(text, given))
+        log = Log(self.folder, lambda text: redacted(text, given))
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         order = self.folder / "order.json"
         order.touch(mode=0o600)
-        order.write_text(json.dumps({**self.order, "mark": mark}), encoding="utf-8")
+        order.write_text(json.dumps(self.order), encoding="utf-8")
         reading, writing = os.pipe()
         command = [sys.executable, "-m", "lakeward.workspace.child", str(self.folder), str(writing)]
         try:
@@ -97,40 +96,32 @@ class Worker:
         finally:
             os.close(writing)
         with process, os.fdopen(reading, "rb", buffering=0) as events:
-            return self._listen(process, events, log, given)
+            told = Told(log, given, self.hear)
+            timed_out = self._listen(process, events, told)
+        reason = "" if told.result is not None else _last_words(process.returncode, log.last)
+        return Ending(told.result, self._reason or reason, self._stop.is_set(), timed_out)
 
-    def _listen(self, process: subprocess.Popen[bytes], events: Any, log: Log, given: set[str]) -> Ending:
+    def _listen(self, process: subprocess.Popen[bytes], events: Any, told: Told) -> bool:
+        """Hear the process until it is gone; whether that was because its time was over."""
         assert process.stdout is not None
         output = process.stdout.fileno()
         os.set_blocking(output, False)
         os.set_blocking(events.fileno(), False)
-        result: Mapping[str, Any] | None = None
-        rest, began, stopping, timed_out = b"", time.monotonic(), 0.0, False
+        stopping, timed_out = 0.0, False
         with selectors.DefaultSelector() as selector:
             selector.register(output, selectors.EVENT_READ)
             selector.register(events, selectors.EVENT_READ)
             while True:
                 gone = process.poll() is not None
                 ready = selector.select(0 if gone else 0.1)
-                # Output first, events before it is looked at: a secret is told before it can be printed.
-                data = _available(output)
-                *lines, rest = (rest + _available(events.fileno())).split(b"\n")
-                for line in lines:
-                    event = json.loads(line)
-                    if "secret" in event:
-                        given.add(event["secret"])
-                    elif "result" in event:
-                        result = event["result"]
-                    else:
-                        self.hear(event)
-                log.take(data) if data else log.finish()
-                if gone and not data and not lines:
+                printed = _available(output)
+                new = told.take(printed, _available(events.fileno()))
+                if gone and not new:
                     break
-                if ready and not data and not lines and not gone:
+                if ready and not new:
                     time.sleep(0.02)  # a closed pipe is always ready
                 now = time.monotonic()
-                if self.timeout and now - began > self.timeout and not stopping:
-                    timed_out = True
+                timed_out = timed_out or (not stopping and self._is_over(told, now))
                 if (self._stop.is_set() or timed_out) and not stopping:
                     stopping = now
                     _signal(process, signal.SIGINT)
@@ -139,12 +130,10 @@ class Worker:
         if stopping:
             # What ignored the request and outlived its parent.
             _signal(process, signal.SIGKILL)
-        return Ending(
-            result,
-            self._reason or ("" if result is not None else _last_words(process.returncode, log.last)),
-            canceled=self._stop.is_set(),
-            timed_out=timed_out,
-        )
+        return timed_out
+
+    def _is_over(self, told: Told, now: float) -> bool:
+        return self.timeout is not None and told.began is not None and now - told.began > self.timeout
 
 
 def _available(descriptor: int) -> bytes:
