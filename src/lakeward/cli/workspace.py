@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from lakeward.cli.options import bundle_options
+
+if TYPE_CHECKING:
+    from lakeward.workspace import Connection, Start
 
 __all__ = ["workspace"]
 
@@ -17,19 +22,26 @@ __all__ = ["workspace"]
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; a free one when left out."
 )
+@click.option(
+    "--with-schedules",
+    is_flag=True,
+    help="Start jobs when their schedule or trigger says so; without it that is only shown.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout once it can be asked.")
-def workspace(target: str | None, variables: dict[str, str], port: int, as_json: bool) -> int:
+def workspace(
+    target: str | None, variables: dict[str, str], port: int, with_schedules: bool, as_json: bool
+) -> int:
     """Serve a local workspace: what databricks-sdk and the Databricks CLI talk to.
 
     Jobs and pipelines that are deployed to it run here, on the tables of the target.
     """
     from lakeward.cli.target import here
-    from lakeward.workspace import Connection, connection_file, serve
+    from lakeward.workspace import connection_file, serve
 
     place = here(target, variables)
     file = connection_file(place.settings)
 
-    def ready(connection: Connection) -> None:
+    def ready(connection: Connection, starts: Sequence[Start]) -> None:
         if as_json:
             click.echo(json.dumps({"host": connection.host, "connection": str(file)}))
         else:
@@ -39,8 +51,19 @@ def workspace(target: str | None, variables: dict[str, str], port: int, as_json:
                 f"  clients    export DATABRICKS_HOST={connection.host} DATABRICKS_TOKEN={connection.token}"
             )
             click.echo(f"  kept in    {file}")
+            for line in told(starts, with_schedules):
+                click.echo(line)
             click.echo("Ctrl-C ends it.")
         sys.stdout.flush()
 
-    serve(place.settings, port=port, ready=ready)
+    serve(place.settings, port=port, with_schedules=with_schedules, ready=ready)
     return 0
+
+
+def told(starts: Sequence[Start], with_schedules: bool) -> Iterator[str]:
+    """How jobs start by themselves, in lines."""
+    for start in starts:
+        at = f", next {start.at:%Y-%m-%d %H:%M %Z}" if start.at and not start.paused else ""
+        yield f"  starts     {start.job}: {start.when}{', paused' if start.paused else at}"
+    if not with_schedules and any(not start.paused for start in starts):
+        yield "             not by itself here: --with-schedules lets it."

@@ -6,6 +6,7 @@ server and no Spark.
 """
 
 from lakeward.workspace.connection import Connection, connection_file, read_connection
+from lakeward.workspace.firing import Start
 from lakeward.workspace.serving import serve, server_folder
 
-__all__ = ["Connection", "connection_file", "read_connection", "serve", "server_folder"]
+__all__ = ["Connection", "Start", "connection_file", "read_connection", "serve", "server_folder"]

@@ -19,7 +19,7 @@ from lakeward.workspace.run_views import run_of
 from lakeward.workspace.store import Document
 from lakeward.workspace.worker import Ending
 
-__all__ = ["repair", "run_now", "submit"]
+__all__ = ["fire", "repair", "run_now", "submit"]
 
 _one_at_a_time = threading.Lock()
 _PARAMETERS = ("python_params", "jar_params", "notebook_params", "python_named_params", "sql_params")
@@ -45,6 +45,19 @@ def run_now(call: ServerCall) -> Any:
         only=only,
         flags=_flags(call.body.get("pipeline_params") or {}),
         trigger="ONE_TIME",
+    )
+
+
+def fire(call: ServerCall, job: Document, cause: str) -> None:
+    """Start a run of a job because its trigger says so."""
+    settings = job["settings"]
+    _started(
+        call,
+        settings,
+        job_id=job["job_id"],
+        run_type="JOB_RUN",
+        job_parameters=_parameters(settings, {}),
+        trigger=cause,
     )
 
 

@@ -6,16 +6,18 @@ import errno
 import fcntl
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime, timezone
 from pathlib import Path
 
 from lakeward.dbutils import Environment
 from lakeward.errors import ConfigurationError
 from lakeward.session import Settings
 from lakeward.workspace import run_states
-from lakeward.workspace.call import Office, now
+from lakeward.workspace.call import Office, ServerCall, now
 from lakeward.workspace.connection import Connection, connection_file, read_connection, write_connection
+from lakeward.workspace.firing import Firing, Start, starts_of
 from lakeward.workspace.request_log import RequestLog
 from lakeward.workspace.runner import Runner
 from lakeward.workspace.store import Document, Store
@@ -33,11 +35,18 @@ def server_folder(settings: Settings) -> Path:
     return settings.state / "server"
 
 
-def serve(settings: Settings, *, port: int = 0, ready: Callable[[Connection], None]) -> None:
-    """Serve the target's workspace until Ctrl-C or SIGTERM; `ready` is called once it can be asked.
+def serve(
+    settings: Settings,
+    *,
+    port: int = 0,
+    with_schedules: bool = False,
+    ready: Callable[[Connection, Sequence[Start]], None],
+) -> None:
+    """Serve the target's workspace until Ctrl-C or SIGTERM.
 
-    `port` 0 is any free one, the one of the last time if it can be had. Raises ConfigurationError:
-    WORKSPACE_RUNNING when a server has this folder already, PORT_TAKEN.
+    `ready` is called once it can be asked, with how its jobs start by themselves: they do so only
+    `with_schedules`. `port` 0 is any free one, the one of the last time if it can be had. Raises
+    ConfigurationError: WORKSPACE_RUNNING when a server has this folder already, PORT_TAKEN.
     """
     folder = server_folder(settings)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -50,23 +59,39 @@ def serve(settings: Settings, *, port: int = 0, ready: Callable[[Connection], No
         office = Office(store, tokens, Runner(settings, folder / "runs"), Warehouse(settings, folder), host)
         connection = Connection(host, token_for(settings, tokens))
         write_connection(settings, connection)
-        run(settings, office, folder, listener, lambda: ready(connection))
+        starts = starts_of(store, datetime.now(timezone.utc))
+        run(settings, office, folder, listener, lambda: ready(connection, starts), with_schedules)
 
 
 def run(
-    settings: Settings, office: Office, folder: Path, listener: socket.socket, ready: Callable[[], None]
+    settings: Settings,
+    office: Office,
+    folder: Path,
+    listener: socket.socket,
+    ready: Callable[[], None],
+    with_schedules: bool,
 ) -> None:
     """The event loop, until it is told to end."""
     # Loaded here: whoever only looks for a connection needs no server.
     from lakeward.workspace.app import Door, application
     from lakeward.workspace.loop import serve_until_told
+    from lakeward.workspace.run_starting import fire
 
     log = RequestLog(folder / "requests.jsonl")
     for leftover in (folder / "uploads").glob("*.part"):
         leftover.unlink()
-    door = Door(Environment(settings=lambda: settings), office, log, folder / "uploads")
+    environment = Environment(settings=lambda: settings)
+    door = Door(environment, office, log, folder / "uploads")
+
+    def start(job: Document, cause: str) -> None:
+        fire(ServerCall(environment, user=job["creator_user_name"], office=office), job, cause)
+
+    firing = Firing(office.store, settings, start, lambda fault: log.add(fault=fault))
+    if with_schedules:
+        firing.start()
 
     def closing() -> None:
+        firing.close()
         office.runner.close("The workspace's server was stopped.")
         office.warehouse.close()
 

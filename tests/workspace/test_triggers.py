@@ -1,0 +1,207 @@
+"""Jobs that start by themselves: each trigger with a clock of the test's, and all of them with a server."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakeward.bundle import timers_of
+from lakeward.session import Settings
+from lakeward.workspace.firing import Firing, starts_of
+from lakeward.workspace.store import Document, Store
+from lakeward.workspace.triggers import Arrival, Continuous, Past, Periodic, Scheduled
+from tests.workspace.server import running, until
+
+NOON = datetime(2026, 3, 28, 12, tzinfo=timezone.utc).timestamp()
+HOUR = 3600.0
+
+
+def scheduled(expression: str, zone: str = "UTC") -> Scheduled:
+    schedule = {"quartz_cron_expression": expression, "timezone_id": zone}
+    (timer,) = timers_of({"schedule": schedule})
+    return Scheduled(timer, NOON)
+
+
+def fires(trigger: Any, *moments: float) -> list[bool]:
+    return [trigger.due(NOON + moment) for moment in moments]
+
+
+def test_a_schedule_fires_once_when_its_time_has_come() -> None:
+    assert fires(scheduled("0 30 * * * ?"), 0, 1799, 1800, 1801, 5400) == [False, False, True, False, True]
+
+
+def test_a_schedule_goes_by_its_zone_over_the_change_to_summer_time() -> None:
+    # Half past five in Berlin is 04:30 in winter and, from the next morning on, 03:30 in UTC.
+    assert fires(scheduled("0 30 5 * * ?", "Europe/Berlin"), 15.4 * HOUR, 15.5 * HOUR) == [False, True]
+
+
+def test_times_that_were_slept_through_are_one() -> None:
+    assert fires(scheduled("0 0 * * * ?"), 5.5 * HOUR, 5.6 * HOUR, 6 * HOUR) == [True, False, True]
+
+
+def test_a_schedule_of_seconds_leaves_ten_between() -> None:
+    trigger = scheduled("* * * * * ?")
+    assert [moment for moment in range(25) if fires(trigger, moment)[0]] == [1, 11, 21]
+
+
+@pytest.mark.parametrize(("unit", "hours"), [("HOURS", 1), ("DAYS", 24), ("WEEKS", 168)])
+def test_a_period_counts_from_when_it_was_first_seen(unit: str, hours: int) -> None:
+    trigger = Periodic({"interval": 2, "unit": unit}, NOON)
+    step = hours * HOUR
+    assert fires(trigger, step, 2 * step, 3 * step, 4 * step, 9 * step, 10 * step) == [
+        *(False, True, False, True, True, True),
+    ]
+
+
+class Place:
+    """What a trigger looks at; a test changes it."""
+
+    def __init__(self, **marks: int) -> None:
+        self.marks = marks
+
+    def __call__(self) -> dict[str, object]:
+        return dict(self.marks)
+
+
+def test_what_is_there_does_not_fire_and_what_comes_or_changes_does() -> None:
+    place = Place(old=1)
+    trigger = Arrival("FILE_ARRIVAL", {}, place)
+    assert fires(trigger, 0) == [False]
+    place.marks["new"] = 1
+    assert fires(trigger, 1, 2) == [True, False]
+    place.marks["old"] = 2
+    assert fires(trigger, 3) == [True]
+    del place.marks["old"]
+    assert fires(trigger, 4) == [False]
+
+
+def test_it_waits_until_nothing_more_comes_and_until_the_last_run_is_long_ago() -> None:
+    place = Place()
+    trigger = Arrival("FILE_ARRIVAL", {"wait_after_last_change_seconds": 60}, place)
+    place.marks["a"] = 1
+    assert fires(trigger, 0, 59) == [False, False]
+    place.marks["b"] = 1
+    assert fires(trigger, 59.5, 119, 120) == [False, False, True]
+    seldom = Arrival("FILE_ARRIVAL", {"min_time_between_triggers_seconds": 60}, place)
+    place.marks["c"] = 1
+    assert fires(seldom, 0) == [True]
+    place.marks["d"] = 1
+    assert fires(seldom, 59, 60) == [False, True]
+
+
+@pytest.mark.parametrize(("condition", "after_one"), [("ANY_UPDATED", True), ("ALL_UPDATED", False)])
+def test_any_or_all_of_the_tables_have_to_change(condition: str, after_one: bool) -> None:
+    place = Place(x=1, y=1)
+    trigger = Arrival("TABLE", {"condition": condition}, place, frozenset("xy"))
+    place.marks["x"] = 2
+    assert fires(trigger, 0) == [after_one]
+    place.marks["y"] = 2
+    assert fires(trigger, 1) == [True]
+
+
+def test_a_continuous_job_always_has_a_run_and_waits_longer_after_each_failure() -> None:
+    def first(failures: int) -> int:
+        trigger = Continuous(lambda: Past(False, NOON, failures))
+        return next(second for second in range(4000) if trigger.due(NOON + second))
+
+    assert not Continuous(lambda: Past(active=True)).due(NOON)
+    assert [first(failures) for failures in (0, 1, 2, 3, 9, 50)] == [0, 10, 20, 40, 2560, 3600]
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> tuple[Store, Settings]:
+    return Store(tmp_path / "store.db"), Settings.here(tmp_path, environ={})
+
+
+def keep(store: Store, job_id: int, **settings: Any) -> None:
+    job = {"job_id": job_id, "creator_user_name": "ada", "settings": {"name": f"job {job_id}", **settings}}
+    store.put("job", job_id, job)
+
+
+def test_triggers_follow_the_settings_of_jobs(office: tuple[Store, Settings]) -> None:
+    store, settings = office
+    clock, fired, faults = [NOON], [], []  # type: ignore[var-annotated]
+
+    def fire(job: Document, cause: str) -> None:
+        fired.append((job["job_id"], cause))
+
+    firing = Firing(store, settings, fire, faults.append, clock=lambda: clock[0])
+    hourly = {"quartz_cron_expression": "0 0 * * * ?", "timezone_id": "UTC"}
+    landing = settings.volumes / "main/default/landing"
+    log = settings.warehouse / "main/default/t/_delta_log"
+    landing.mkdir(parents=True)
+    log.mkdir(parents=True)
+    keep(store, 1, schedule=hourly)
+    keep(store, 2, schedule={**hourly, "pause_status": "PAUSED"})
+    keep(store, 3, schedule={"quartz_cron_expression": "nonsense"})
+    keep(store, 4, trigger={"file_arrival": {"url": "/Volumes/main/default/landing/"}})
+    keep(store, 5, trigger={"table_update": {"table_names": ["main.default.T"]}})
+    keep(store, 6, continuous={})
+    firing.tick()
+    assert fired == [(6, "CONTINUOUS")]
+    store.put("run", 60, {"state": {"life_cycle_state": "RUNNING"}, "end_time": 0}, parent=6, active=True)
+    (landing / "below").mkdir()
+    (landing / "below" / "one.json").write_text("{}")
+    (log / "00000000000000000000.json").write_text("{}")
+    clock[0] += HOUR
+    firing.tick()
+    firing.tick()
+    assert fired[1:] == [(1, "PERIODIC"), (4, "FILE_ARRIVAL"), (5, "TABLE")]
+    assert len(faults) == 1 and "job 3" in faults[0]
+    keep(store, 2, schedule=hourly)
+    store.delete("job", 1)
+    clock[0] += HOUR - 1
+    firing.tick()
+    clock[0] += 1
+    firing.tick()
+    assert fired[4:] == [(2, "PERIODIC")]
+
+
+def test_when_jobs_start_is_told(office: tuple[Store, Settings]) -> None:
+    store, _ = office
+    keep(store, 1, schedule={"quartz_cron_expression": "0 30 5 * * ?", "timezone_id": "Europe/Berlin"})
+    keep(store, 2, trigger={"file_arrival": {"url": "/Volumes/a/b/c/"}, "pause_status": "PAUSED"})
+    cron, files = starts_of(store, datetime.fromtimestamp(NOON, timezone.utc))
+    assert (cron.job, cron.when, cron.paused) == ("job 1", "0 30 5 * * ? (Europe/Berlin)", False)
+    assert str(cron.at) == "2026-03-29 05:30:00+02:00"
+    assert (files.when, files.paused, files.at) == ("files arrive in /Volumes/a/b/c/", True, None)
+
+
+@pytest.mark.slow
+def test_a_server_starts_what_is_due(root: Path) -> None:
+    with running(root, "--with-schedules") as server:
+
+        def runs(job_id: int) -> list[Any]:
+            found = server.get("/api/2.2/jobs/runs/list", job_id=job_id)["runs"]
+            return [run["trigger"] for run in found if run["state"].get("result_state") == "SUCCESS"]
+
+        def change(job_id: int, **settings: Any) -> None:
+            server.post("/api/2.2/jobs/update", {"job_id": job_id, "new_settings": settings})
+
+        files, steady = server.job(only="print('files')"), server.job(only="print('steady')")
+        landing = server.state / "volumes/main/default/landing"
+        landing.mkdir(parents=True)
+        change(files, trigger={"file_arrival": {"url": "/Volumes/main/default/landing/"}})
+        change(steady, continuous={"pause_status": "UNPAUSED"})
+        until(lambda: len(runs(steady)) >= 2)
+        (landing / "new.json").write_text("{}")
+        assert until(lambda: runs(files)) == ["FILE_ARRIVAL"]
+        change(steady, continuous={"pause_status": "PAUSED"})
+        assert set(runs(steady)) == {"CONTINUOUS"}
+
+
+def test_without_being_asked_a_server_starts_nothing_and_says_when_it_would(
+    office: tuple[Store, Settings],
+) -> None:
+    from lakeward.cli.workspace import told
+
+    store, _ = office
+    keep(store, 1, schedule={"quartz_cron_expression": "0 30 5 * * ?", "timezone_id": "UTC"})
+    starts = starts_of(store, datetime.fromtimestamp(NOON, timezone.utc))
+    without, hint = told(starts, False)
+    assert without == "  starts     job 1: 0 30 5 * * ? (UTC), next 2026-03-29 05:30 UTC"
+    assert "--with-schedules" in hint
+    assert list(told(starts, True)) == [without]
