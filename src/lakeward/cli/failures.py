@@ -15,9 +15,7 @@ from pathlib import Path
 
 import click
 
-from lakeward.cli.spark_errors import condensed
 from lakeward.errors import LakewardError
-from lakeward.session import is_lost, jvm_lost
 
 __all__ = ["Failure", "crash_log", "of", "show", "state_folder"]
 
@@ -44,8 +42,11 @@ class Failure:
 
 def of(error: Exception) -> Failure:
     """The failure that `error` is to the user; an internal one is written to a crash log first."""
-    if "py4j" in sys.modules and is_lost(error):
-        return of(jvm_lost())
+    if "py4j" in sys.modules:
+        from lakeward.session import is_lost, jvm_lost
+
+        if is_lost(error):
+            return of(jvm_lost())
     if isinstance(error, LakewardError):
         return Failure(f"[{error.condition}] {error.message}", error.next_step, error.exit_code)
     if isinstance(error, click.UsageError):
@@ -57,6 +58,8 @@ def of(error: Exception) -> Failure:
         condition, next_step = DISK_ERRORS[error.errno]
         return Failure(f"[{condition}] {error.strerror}: {error.filename or 'the state folder'}.", next_step)
     if type(error).__module__.startswith("pyspark.errors"):
+        from lakeward.cli.spark_errors import condensed
+
         return Failure(condensed(str(error)), f"The full traceback is in {crash_log(error)}")
     return Failure(
         f"[INTERNAL_ERROR] {type(error).__name__}: {first_line(error)}",

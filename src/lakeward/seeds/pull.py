@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,6 +124,8 @@ def _links(api: Any, answer: Any) -> Iterator[str]:
 
 
 def _content(link: str) -> bytes:
+    import urllib.request
+
     # A signed link: the workspace's credentials must not go along with it.
     if not link.startswith(("https://", "http://")):
         raise SeedError("PULL_FAILED", f"The workspace gave a link that is none: {link[:80]}")
