@@ -61,6 +61,8 @@ def test_ends_of_all_kinds_are_told_with_the_last_lines_and_logs_are_kept(
         "bad.py": "x = 1\nraise ValueError('no bread')",
         "killed.py": "import os, signal\nprint('on my way')\nos.kill(os.getpid(), signal.SIGKILL)",
         "gone.py": "import os\nos._exit(3)",
+        "hungry.py": "import resource\nprint('much, please')\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))\nb'x' * 2**32",
         "bytes.py": "import sys\nsys.stdout.buffer.write(bytes(range(256)))",
     }
     run = run_apart(tasks(*(script(name.partition(".")[0], name) for name in files)), files)
@@ -69,12 +71,14 @@ def test_ends_of_all_kinds_are_told_with_the_last_lines_and_logs_are_kept(
         "bad": "FAILED",
         "killed": "FAILED",
         "gone": "FAILED",
+        "hungry": "FAILED",
         "bytes": "SUCCESS",
     }
     errors = {task.task_key: str(task.error) for task in run.tasks}
     assert errors["bad"] == "ValueError: no bread (bad.py:2)"
     assert "SIGKILL" in errors["killed"] and errors["killed"].endswith("on my way")
     assert "exit code 3" in errors["gone"]
+    assert errors["hungry"].startswith("MemoryError")
     assert log_of(settings, run, "good") == b"fine\n"
     assert log_of(settings, run, "bytes") == bytes(range(256))
 

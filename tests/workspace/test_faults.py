@@ -280,6 +280,36 @@ def test_what_runs_is_the_wheel_that_was_uploaded(server: Server) -> None:
 
 
 @pytest.mark.slow
+def test_an_entry_point_that_the_wheel_lacks_fails_the_task_and_names_those_it_has(server: Server) -> None:
+    file = server.state / "workspace" / "short" / "short_story-1.0-py3-none-any.whl"
+    file.parent.mkdir()
+    wheel(file, "short_story", "def main(): ...\n")
+    named = {"package_name": "short_story", "entry_point": "nain"}
+    task = {
+        "task_key": "only",
+        "python_wheel_task": named,
+        "libraries": [{"whl": f"/Workspace/short/{file.name}"}],
+    }
+    job_id = server.post("/api/2.2/jobs/create", {"name": "wheel", "tasks": [task]})["job_id"]
+    state = server.ended(server.run_now(job_id))["state"]
+    assert (state["life_cycle_state"], state["result_state"]) == ("INTERNAL_ERROR", "FAILED")
+    assert "nain" in state["state_message"] and "main" in state["state_message"]
+
+
+@pytest.mark.slow
+def test_a_task_that_prints_100_megabytes_has_a_log_that_says_what_it_lacks(server: Server) -> None:
+    code = "for number in range(102_400):\n    print('x' * 1023)\nprint('the end')"
+    run = server.ended(server.run_now(server.job(only=code)))
+    assert run["state"]["result_state"] == "SUCCESS"
+    (log,) = (server.state / "server" / "runs" / str(run["run_id"])).rglob("task-only.log")
+    assert log.stat().st_size < 9 * 2**20
+    text = log.read_text()
+    assert text.startswith("xxxx") and text.endswith("x\nthe end\n")
+    assert "the log is kept up to 8,388,608 bytes; 96,469,000 more were printed" in text
+    assert server.get("/api/2.2/jobs/runs/get-output", run_id=run["tasks"][0]["run_id"])["logs_truncated"]
+
+
+@pytest.mark.slow
 def test_a_job_runs_another_job_of_the_workspace(server: Server) -> None:
     inner = server.job(only="print('inner')")
     task = {"task_key": "outer", "run_job_task": {"job_id": inner}}
