@@ -16,6 +16,7 @@ import pytest
 from lakeward import jobs
 from lakeward.bundle import Bundle, load
 from lakeward.jobs import JobRun
+from lakeward.jobs.history import forget_old
 from lakeward.jobs.logs import TaskLog
 from lakeward.jobs.memory import PER_TASK, limit
 from lakeward.session import Settings
@@ -193,6 +194,29 @@ def test_a_repair_runs_what_failed_and_keeps_the_rest(run_apart: Run, settings: 
     assert (second.run_id, second.state) == (first.run_id, "COMPLETED")
     once = settings.jobs / "j/runs" / first.run_id / "logs/once.log"
     assert once.stat().st_mtime < began
+
+
+def test_a_repair_of_named_tasks_runs_them_again_with_the_values_of_the_others(
+    run_apart: Run, settings: Settings
+) -> None:
+    files = {"find.py": FIND, "say.py": "import sys\nprint(*sys.argv[1:])"}
+    first = run_apart(VALUES, files)
+    again = run_apart(VALUES, files, repair="last", only=["last", "each"])
+    assert again.run_id == first.run_id
+    assert {key for key, state in states(again).items() if state == "SUCCESS"} == {"each", "last"}
+    assert log_of(settings, again, "each[1]") == b"tue\n"
+
+
+def test_runs_are_kept_for_60_days_and_their_wheels_not_at_all(run_apart: Run, settings: Settings) -> None:
+    job, files = tasks(script("a", "a.py")), {"a.py": ""}
+    old, older, newest = (run_apart(job, files) for _ in range(3))
+    runs = settings.jobs / "j/runs"
+    for run, days in ((old, 59), (older, 61)):
+        then = time.time() - days * 24 * 3600
+        os.utime(runs / run.run_id / "run.json", (then, then))
+    forget_old(settings.jobs, "j")
+    assert {folder.name for folder in runs.iterdir() if folder.is_dir()} == {old.run_id, newest.run_id}
+    assert {file.name for file in (runs / newest.run_id).iterdir()} == {"run.json", "logs"}
 
 
 OTHER = """

@@ -17,6 +17,8 @@ import pytest
 from lakeward.bundle import Bundle
 from lakeward.bundle.sync import synced_files
 from lakeward.workspace.log import Log, read_log
+from lakeward.workspace.retention import forget_old
+from lakeward.workspace.store import Store
 from tests.workspace.server import Server, command, running, started, until
 
 
@@ -197,6 +199,33 @@ def test_fifty_clients_at_once_are_all_answered(server: Server) -> None:
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_what_ended_long_ago_is_forgotten_with_its_logs(tmp_path: Path) -> None:
+    days = 24 * 3600
+    runs, jobs = tmp_path / "runs", tmp_path / "jobs"
+    kept = {}
+    for age in (61, 59):
+        store = Store(tmp_path / "store.db", clock=lambda age=age: 100 * days - age * days)
+        for kind in ("run", "task_run", "update", "statement"):
+            kept[kind, age] = store.number()
+            store.put(kind, kept[kind, age], {})
+        store.put("job", f"job {age}", {})
+        store.put("run", f"active {age}", {}, active=True)
+        (runs / str(kept["run", age])).mkdir(parents=True)
+        (jobs / f"daily-{kept['run', age]}").mkdir(parents=True)
+        (jobs / f"daily-{kept['run', age]}.lock").touch()
+        store.close()
+    store = Store(tmp_path / "store.db")
+    forget_old(store, runs, jobs, 100 * days * 1000)
+    young = kept["run", 59]
+    assert [store.get("run", kept["run", age]) is None for age in (59, 61)] == [False, True]
+    assert [store.get("update", kept["update", age]) is None for age in (59, 61)] == [False, True]
+    assert [store.get("statement", kept["statement", age]) is None for age in (59, 61)] == [True, True]
+    assert len(store.find("job")) == 2 and len(store.find("run", active=True)) == 2
+    assert [folder.name for folder in runs.iterdir()] == [str(young)]
+    assert {place.name for place in jobs.iterdir()} == {f"daily-{young}", f"daily-{young}.lock"}
+    store.close()
 
 
 def test_a_log_is_cut_where_it_has_no_end_and_takes_any_bytes(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 """
 
 from lakeward.jobs.definition import tasks_of
+from lakeward.jobs.history import KEPT_DAYS, is_kept
 from lakeward.jobs.model import JobRun, TaskProgress, TaskResult
 from lakeward.jobs.pipelines import run_pipeline, sources
 from lakeward.jobs.run import run
@@ -12,12 +13,14 @@ from lakeward.jobs.wheels import built_wheels
 
 __all__ = [
     "COMPOSITES",
+    "KEPT_DAYS",
     "KINDS",
     "REFUSED",
     "JobRun",
     "TaskProgress",
     "TaskResult",
     "built_wheels",
+    "is_kept",
     "run",
     "run_pipeline",
     "sources",

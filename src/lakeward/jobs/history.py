@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import shutil
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lakeward.errors import ConfigurationError
@@ -12,9 +14,13 @@ from lakeward.jobs.model import JobRun
 from lakeward.jobs.schedule import End
 from lakeward.whole_files import write_whole
 
-__all__ = ["Past", "folder_of", "load_past", "save"]
+__all__ = ["KEPT_DAYS", "Past", "folder_of", "forget_old", "is_kept", "load_past", "save"]
+
+KEPT_DAYS = 60
+"""How long a run and its logs are kept (https://docs.databricks.com/aws/en/jobs/monitor)."""
 
 _LAST = "last"
+_RUN = "run.json"
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,10 @@ class Past:
             key: end for key, end in self.ended.items() if end.state in ("SUCCESS", "EXCLUDED", "UNTAKEN")
         }
 
+    def without(self, keys: Collection[str]) -> Past:
+        """Return it as if the tasks `keys` had not ended."""
+        return replace(self, ended={key: end for key, end in self.ended.items() if key not in keys})
+
 
 def folder_of(jobs: Path, key: str, run_id: str) -> Path:
     """Return the folder of a run of the job `key`."""
@@ -51,8 +61,22 @@ def save(jobs: Path, key: str, run: JobRun, past: Past) -> None:
         "values": [[*name, text] for name, text in past.values.items()],
         "ended": {key: [end.state, end.error, end.outcome] for key, end in past.ended.items()},
     }
-    write_whole(folder / "run.json", json.dumps(content))
+    write_whole(folder / _RUN, json.dumps(content))
     write_whole(jobs / key / "runs" / _LAST, run.run_id)
+
+
+def forget_old(jobs: Path, key: str, *, now: float | None = None) -> None:
+    """Remove the runs of the job `key` that ended more than KEPT_DAYS days before `now`, with their logs."""
+    before = (time.time() if now is None else now) - KEPT_DAYS * 24 * 3600
+    for file in (jobs / key / "runs").glob(f"*/{_RUN}"):
+        folder = file.parent
+        if not folder.is_symlink() and file.stat().st_mtime < before:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_kept(jobs: Path, key: str, run_id: str) -> bool:
+    """Tell whether the run can be repaired."""
+    return (folder_of(jobs, key, run_id) / _RUN).is_file()
 
 
 def load_past(jobs: Path, key: str, run_id: str) -> Past:
@@ -63,7 +87,7 @@ def load_past(jobs: Path, key: str, run_id: str) -> Past:
     pointer = jobs / key / "runs" / _LAST
     if run_id == _LAST and pointer.is_file():
         run_id = pointer.read_text(encoding="utf-8").strip()
-    file = folder_of(jobs, key, run_id) / "run.json"
+    file = folder_of(jobs, key, run_id) / _RUN
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

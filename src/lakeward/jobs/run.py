@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from lakeward.bundle import Bundle
-from lakeward.jobs.history import Past, folder_of, load_past, save
+from lakeward.jobs.history import Past, folder_of, forget_old, load_past, save
 from lakeward.jobs.launching import Launcher
 from lakeward.jobs.locks import a_run
 from lakeward.jobs.memory import limit
@@ -56,8 +57,8 @@ def run(
     the refresh flags go to its pipelines; a dry run plans pipelines and only checks everything else. What
     tasks print goes to `stdout`, or with the key of the task to `show` when they run apart; `on_event` hears
     TaskProgress, and Progress of pipelines. `surroundings` makes what tasks expect to exist. `repair` names a
-    run (`last`: the newest) whose tasks that did not succeed are run again, with its parameters and task
-    values. `run_id` is the run's own, if it has one already.
+    run (`last`: the newest) whose tasks that did not succeed, or those of `only`, are run again, with its
+    parameters and task values. `run_id` is the run's own, if it has one already.
 
     With `apart` each task is a process of its own, from the built wheel, several at once, with its log in the
     state folder; timeouts end it. Otherwise tasks run in this process, one after the other, from the sources,
@@ -68,7 +69,7 @@ def run(
     others are active and the job does not queue.
     """
     job = bundle.job(key)
-    past = load_past(settings.jobs, key, repair) if repair else None
+    past = load_past(settings.jobs, key, repair).without(only) if repair else None
     run_id = past.run_id if past else run_id or str(uuid.uuid4().int % 10**15)
     launcher = Launcher(
         bundle,
@@ -98,7 +99,9 @@ def run(
         if prepared.has_work and not dry_run:
             if apart:
                 launcher.start_ahead(prepared.processes)
-                launcher.wheels = unpacked(bundle, folder_of(settings.jobs, key, run_id) / "wheels")
+                wheels = folder_of(settings.jobs, key, run_id) / "wheels"
+                stack.callback(shutil.rmtree, wheels, ignore_errors=True)
+                launcher.wheels = unpacked(bundle, wheels)
             surroundings(bundle, settings)
         elif prepared.has_work:
             surroundings(bundle, settings)
@@ -114,6 +117,7 @@ def run(
     repairs = past.repairs + 1 if past else 0
     if not dry_run:
         save(settings.jobs, key, result, Past(run_id, prepared.parameters, prepared.values, ended, repairs))
+        forget_old(settings.jobs, key)
     return result
 
 

@@ -109,6 +109,7 @@ def job(order: Mapping[str, Any], settings: Settings, folder: Path, tell: Any) -
 
     bundle = bundle_of(order, settings, folder)
     key, *_ = bundle.jobs
+    run_id = order["run_id"]
 
     def on_event(event: Any) -> None:
         task = getattr(event, "task_key", None)
@@ -123,7 +124,9 @@ def job(order: Mapping[str, Any], settings: Settings, folder: Path, tell: Any) -
         settings=settings,
         parameters=order.get("parameters") or {},
         only=order.get("only") or (),
-        run_id=order["run_id"],
+        run_id=run_id,
+        # A run of which nothing was kept has no values of tasks that could be taken over.
+        repair=run_id if order.get("repair") and jobs.is_kept(settings.jobs, key, run_id) else None,
         apart=True,
         show=lambda task, text: tell({"output": text, "task": task}),
         on_event=on_event,

@@ -43,6 +43,7 @@ def job_order(store: Store, settings: Settings, run: Document) -> Document:
         },
         "parameters": {each["name"]: each["value"] for each in run.get("job_parameters") or ()},
         "only": run.get("only") or [],
+        "repair": bool(run.get("repair_history")),
         "flags": run.get("flags") or {},
         "cluster": _cluster(job),
     }

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import socket
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
@@ -19,6 +20,7 @@ from lakeward.workspace.call import Office, ServerCall, now
 from lakeward.workspace.connection import Connection, connection_file, read_connection, write_connection
 from lakeward.workspace.firing import Firing, Start, starts_of
 from lakeward.workspace.request_log import RequestLog
+from lakeward.workspace.retention import forget_old
 from lakeward.workspace.runner import Runner
 from lakeward.workspace.store import Document, Store
 from lakeward.workspace.tokens import Tokens
@@ -89,6 +91,10 @@ def run(
     firing = Firing(office.store, settings, start, lambda fault: log.add(fault=fault))
     if with_schedules:
         firing.start()
+
+    # Beside the first requests: nobody waits for it.
+    places = (folder / "runs", settings.jobs)
+    threading.Thread(target=forget_old, args=(office.store, *places, now()), daemon=True).start()
 
     def closing() -> None:
         firing.close()

@@ -18,6 +18,8 @@ __all__ = ["Document", "Store"]
 
 Document = dict[str, Any]
 
+_PER_MILLISECOND = 100  # documents
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
     kind TEXT NOT NULL, id TEXT NOT NULL, parent TEXT, active INTEGER NOT NULL, number INTEGER NOT NULL,
@@ -55,7 +57,7 @@ class Store:
     def number(self) -> int:
         """A number that nothing else has or had; later ones are larger, and JavaScript can hold them."""
         with self._lock:
-            self._last = max(self._last + 1, int(self._clock() * 1000) * 100)
+            self._last = max(self._last + 1, int(self._clock() * 1000) * _PER_MILLISECOND)
             return self._last
 
     def put(
@@ -98,6 +100,15 @@ class Store:
             self._connection.execute(
                 "DELETE FROM documents WHERE kind = ? AND parent = ?", (kind, str(parent))
             )
+
+    def delete_older(self, kind: str, before: int) -> list[str]:
+        """Forget what is not active and was made before a time in milliseconds; gives the ids."""
+        which = "FROM documents WHERE kind = ? AND active = 0 AND number < ?"
+        values = (kind, before * _PER_MILLISECOND)
+        with self._lock:
+            gone = [key for (key,) in self._connection.execute(f"SELECT id {which}", values)]
+            self._connection.execute(f"DELETE {which}", values)
+        return gone
 
     def find(
         self,
