@@ -107,11 +107,14 @@ class ColumnarReader:
         rescued = self._rescued(surplus, batch.num_rows, status) if surplus and self._layout.rescues else None
         return self._layout.batch(arrays, [(status, batch.num_rows)], rescued, None)
 
-    def _rescued(self, surplus: dict[str, pa.Array], rows: int, status: FileStatus) -> list[str | None]:
+    def _rescued(
+        self, surplus: dict[str, pa.Array], rows: int, status: FileStatus
+    ) -> list[str | None] | None:
         columns = {name: array.to_pylist(maps_as_pydicts="lossy") for name, array in surplus.items()}
-        texts: list[str | None] = []
+        found: dict[int, dict[str, str]] = {}
         for row in range(rows):
-            found = {name: as_json(column[row]) for name, column in columns.items()}
-            values = {name: text for name, text in found.items() if text is not None}
-            texts.append(self._layout.rescued_text(values, status.key) if values else None)
-        return texts
+            values = {name: as_json(column[row]) for name, column in columns.items()}
+            kept = {name: text for name, text in values.items() if text is not None}
+            if kept:
+                found[row] = kept
+        return self._layout.rescued_texts(found, [(status, rows)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,10 @@ from lakeward.autoloader.readers.convert import Formats, from_texts
 from lakeward.autoloader.readers.csv_lines import Dialect, Row, header_names, lines_of
 from lakeward.autoloader.readers.drift import NewFields, wider
 from lakeward.autoloader.readers.files import Contents
+from lakeward.autoloader.readers.json_texts import json_text
 from lakeward.autoloader.readers.layout import Layout
 from lakeward.autoloader.readers.malformed import Malformed
+from lakeward.autoloader.readers.spans import Spans
 
 if TYPE_CHECKING:
     from lakeward.autoloader.discovery import FileStatus
@@ -110,7 +111,7 @@ class CsvReader:
     def _rescue(self, name: str, values: tuple[str | None, ...], before: int) -> None:
         for row, value in enumerate(values, before):
             if value is not None:
-                self._rescued.setdefault(row, {})[name] = json.dumps(value, ensure_ascii=False)
+                self._rescued.setdefault(row, {})[name] = json_text(value)
 
     def _even_out(
         self, rows: list[Row], lines: list[str], width: int, before: int, status: FileStatus
@@ -127,7 +128,7 @@ class CsvReader:
                 value = row[surplus]
                 if self._layout.rescues and value is not None:
                     found = self._rescued.setdefault(before + index, {})
-                    found[f"_c{surplus}"] = json.dumps(value, ensure_ascii=False)
+                    found[f"_c{surplus}"] = json_text(value)
             rows[index] = row[:width] + [None] * (width - len(row))
 
     def _flush(self) -> pa.RecordBatch:
@@ -139,29 +140,16 @@ class CsvReader:
                 text = str(texts[row])
                 found = wider(self._layout.plan, name, dtype, text)
                 if found is not None:
-                    path = self._file_of(row).key
+                    path = Spans(self._files).file_of(row).key
                     raise NewFields("NEW_FIELDS_AND_WIDENED_TYPES_IN_FILE", f"[{name}]", path, {name: found})
                 if self._layout.rescues:
-                    self._rescued.setdefault(row, {})[name] = json.dumps(text, ensure_ascii=False)
+                    self._rescued.setdefault(row, {})[name] = json_text(text)
                 else:
                     misfits.add(row)
         kept, corrupt = self._policy.apply(
             len(self._lines), self._files, self._odd, sorted(misfits), lambda row: self._lines[row].encode()
         )
-        rescued = self._rescued_texts() if self._rescued else None
+        rescued = self._layout.rescued_texts(self._rescued, self._files)
         batch = self._layout.batch(arrays, self._files, rescued, corrupt)
         self._start()
         return batch if kept is None else batch.filter(pa.array(kept))
-
-    def _rescued_texts(self) -> list[str | None]:
-        texts: list[str | None] = [None] * len(self._lines)
-        for row, values in self._rescued.items():
-            texts[row] = self._layout.rescued_text(values, self._file_of(row).key)
-        return texts
-
-    def _file_of(self, row: int) -> FileStatus:
-        for status, count in self._files:
-            if row < count:
-                return status
-            row -= count
-        raise IndexError(row)

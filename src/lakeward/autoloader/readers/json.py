@@ -6,7 +6,6 @@ fit (an unknown member, a value of another type, broken text) is taken apart mem
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +17,11 @@ from lakeward.autoloader.readers.drift import NewFields, wider
 from lakeward.autoloader.readers.files import Contents
 from lakeward.autoloader.readers.json_lines import JsonText, Malformed
 from lakeward.autoloader.readers.json_shapes import fast_type, record_type
+from lakeward.autoloader.readers.json_texts import json_text, object_text
 from lakeward.autoloader.readers.json_values import Rules, as_rescued, reader_of
 from lakeward.autoloader.readers.layout import Layout
 from lakeward.autoloader.readers.malformed import Malformed as Policy
+from lakeward.autoloader.readers.spans import Span, Spans
 
 if TYPE_CHECKING:
     from lakeward.autoloader.discovery import FileStatus
@@ -150,18 +151,16 @@ class JsonReader:
                 name = near
             values[self._attribute[name]] = msgspec.Raw(raw)
         if unknown and layout.plan.mode not in ("none", "rescue"):
-            shown = (
-                "{"
-                + ",".join(f"{json.dumps(k, ensure_ascii=False)}:{v.decode()}" for k, v in unknown.items())
-                + "}"
-            )
+            shown = object_text((key, raw.decode()) for key, raw in unknown.items())
             raise NewFields("NEW_FIELDS_IN_RECORD_WITH_FILE_PATH", shown, status.key)
         return self._type(**values)
 
     def _flush(self) -> pa.RecordBatch:
         columns = {name: self._column(name) for name in self._names}
-        files = [(status, count) for status, count, _ in self._spans]
-        rescued = self._texts_of_rescued(files) if self._layout.rescues else None
+        files = self._files
+        if self._policy.rescues_broken:
+            self._rescued.update((row, self._policy.rescued(line)) for row, line in self._broken.items())
+        rescued = self._layout.rescued_texts(self._rescued, files) if self._layout.rescues else None
         kept, corrupt = self._policy.apply(len(self._rows), files, self._broken, self._misfits, self._line_of)
         batch = self._layout.batch(columns, files, rescued, corrupt)
         self._start()
@@ -198,7 +197,7 @@ class JsonReader:
             texts = values
         column, bad = from_texts(texts, self._layout.data[name], arrow_type, self._formats)
         for row in bad:
-            self._mark(row, name, json.dumps(values[row], ensure_ascii=False))
+            self._mark(row, name, json_text(values[row]))
         if texts is values:
             return column
         whole = column.cast(pa.int32() if arrow_type == pa.date32() else pa.int64()).to_pylist()
@@ -211,34 +210,17 @@ class JsonReader:
         grown = wider(self._layout.plan, name, self._layout.data[name], problem)
         if grown is not None:
             condition = "NEW_FIELDS_AND_WIDENED_TYPES_IN_RECORD_WITH_FILE_PATH"
-            raise NewFields(condition, f'{{"{name}":{problem}}}', self._file_of(row).key, {name: grown})
+            raise NewFields(
+                condition, f'{{"{name}":{problem}}}', Spans(self._files).file_of(row).key, {name: grown}
+            )
         found = self._rescued.setdefault(row, {})
         found[name] = problem
         if not self._layout.rescues:
             found[""] = ""
 
-    def _file_of(self, row: int) -> FileStatus:
-        for status, count, _ in self._spans:
-            if row < count:
-                return status
-            row -= count
-        raise IndexError(row)
-
-    def _texts_of_rescued(self, files: list[tuple[FileStatus, int]]) -> list[str | None] | None:
-        if self._policy.rescues_broken:
-            for row, line in self._broken.items():
-                text = line.decode("utf-8", "replace")
-                self._rescued[row] = {self._policy.column: json.dumps(text, ensure_ascii=False)}
-        if not self._rescued:
-            return None
-        texts: list[str | None] = [None] * len(self._rows)
-        first = 0
-        for status, count in files:
-            for row in range(first, first + count):
-                if row in self._rescued:
-                    texts[row] = self._layout.rescued_text(self._rescued[row], status.key)
-            first += count
-        return texts
+    @property
+    def _files(self) -> list[Span]:
+        return [(status, count) for status, count, _ in self._spans]
 
     def _line_of(self, row: int) -> bytes:
         if row in self._slow:

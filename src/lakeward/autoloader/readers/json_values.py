@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lakeward.autoloader.readers.convert import RANGES, Formats, decimal_of, parser_of
+from lakeward.autoloader.readers.json_texts import json_text, object_text
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
@@ -28,7 +28,7 @@ _INTEGER = frozenset(b"-0123456789")
 def as_rescued(raw: bytes) -> str:
     """How a value stands in the rescued column: scalars as they are, objects and arrays as their text."""
     text = raw.decode("utf-8", "replace")
-    return json.dumps(text, ensure_ascii=False) if raw[:1] in (b"{", b"[") else text
+    return json_text(text) if raw[:1] in (b"{", b"[") else text
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,8 @@ def _struct(dtype: Any, formats: Formats, rules: Rules) -> Read:
     def read(raw: bytes) -> Outcome:
         if raw[:1] != b"{":
             return None, None if raw == b"null" else as_rescued(raw)
-        value, rest = {}, []
+        value: dict[str, Any] = {}
+        rest: list[tuple[str, str]] = []
         for key, member in _members(raw).items():
             inner = bytes(member)
             name = key if key in reads else spelled.get(key.lower(), key)
@@ -119,8 +120,8 @@ def _struct(dtype: Any, formats: Formats, rules: Rules) -> Read:
             elif rules.report_unknown:
                 problem = as_rescued(inner)
             if problem is not None:
-                rest.append(f"{json.dumps(key, ensure_ascii=False)}:{problem}")
-        return value, "{" + ",".join(rest) + "}" if rest else None
+                rest.append((key, problem))
+        return value, object_text(rest) if rest else None
 
     return read
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakeward.autoloader.discovery import FileStatus, Names, partition_values
+from lakeward.autoloader.discovery import Names, partition_values
 from lakeward.autoloader.options import Options
 from lakeward.autoloader.plan import METADATA, ReadPlan
+from lakeward.autoloader.readers.json_texts import json_text, object_text
+from lakeward.autoloader.readers.spans import Span, Spans
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
 __all__ = ["Layout"]
-
-_NUMBERED = tuple[FileStatus, int]
 
 
 @dataclass(frozen=True)
@@ -58,17 +57,29 @@ class Layout:
         """Whether values without a place are kept."""
         return self.plan.rescued is not None
 
-    def rescued_text(self, values: dict[str, str], key: str) -> str:
-        """§4.1: one object, the file last. `values` are JSON texts by field name."""
-        parts = [f"{json.dumps(name, ensure_ascii=False)}:{text}" for name, text in values.items()]
+    def rescued_texts(
+        self, found: Mapping[int, Mapping[str, str]], files: Sequence[Span]
+    ) -> list[str | None] | None:
+        """The rescued column of a batch, of JSON texts by field name by row; None where nothing was found."""
+        if not found:
+            return None
+        spans = Spans(files)
+        texts: list[str | None] = [None] * spans.rows
+        for row, values in found.items():
+            texts[row] = self._rescued_text(values, spans.file_of(row).key)
+        return texts
+
+    def _rescued_text(self, values: Mapping[str, str], key: str) -> str:
+        """§4.1: one object, the file last."""
+        members = [*values.items()]
         if self.plan.rescue_path:
-            parts.append(f'"_file_path":{json.dumps(Names.shown(key), ensure_ascii=False)}')
-        return "{" + ",".join(parts) + "}"
+            members.append(("_file_path", json_text(Names.shown(key))))
+        return object_text(members)
 
     def batch(
         self,
         data: dict[str, pa.Array],
-        files: Sequence[_NUMBERED],
+        files: Sequence[Span],
         rescued: Sequence[str | None] | None,
         corrupt: Sequence[str | None] | None,
     ) -> pa.RecordBatch:
@@ -91,7 +102,7 @@ class Layout:
             arrays.append(array)
         return pa.RecordBatch.from_arrays(arrays, schema=self.arrow)
 
-    def _partition(self, name: str, arrow_type: pa.DataType, files: Sequence[_NUMBERED]) -> pa.Array:
+    def _partition(self, name: str, arrow_type: pa.DataType, files: Sequence[Span]) -> pa.Array:
         root = self.plan.shown_source
         texts = [partition_values(status.key[len(root) :]).get(name) for status, _ in files]
         from lakeward.autoloader.readers.convert import Formats, from_texts
@@ -100,17 +111,17 @@ class Layout:
         return from_texts(texts, dtype, arrow_type, Formats.of(self.options, self.plan.time_zone))[0]
 
     @staticmethod
-    def _repeated(values: pa.Array, files: Sequence[_NUMBERED]) -> pa.Array:
+    def _repeated(values: pa.Array, files: Sequence[Span]) -> pa.Array:
         return values.take(_indices(files))
 
 
-def _indices(files: Sequence[_NUMBERED]) -> pa.Array:
+def _indices(files: Sequence[Span]) -> pa.Array:
     import numpy as np
 
     return pa.array(np.repeat(np.arange(len(files)), [count for _, count in files]))
 
 
-def _metadata(arrow_type: pa.DataType, files: Sequence[_NUMBERED]) -> pa.Array:
+def _metadata(arrow_type: pa.DataType, files: Sequence[Span]) -> pa.Array:
     """One struct a file, in the fields that the column has."""
     facts: dict[str, list[Any]] = {
         "file_path": [Names.shown(status.key) for status, _ in files],

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from lakeward.autoloader.discovery import Names
 from lakeward.autoloader.readers.bad_records import BadRecords
+from lakeward.autoloader.readers.json_texts import json_text
+from lakeward.autoloader.readers.spans import Span, Spans
 from lakeward.errors import CloudFilesError
 
 if TYPE_CHECKING:
@@ -42,6 +44,10 @@ class Malformed:
         """Without its own column a broken record goes to the rescued column: nothing is lost (assumed)."""
         return self.mode == "PERMISSIVE" and self.rescues and not self.declared and self.bad is None
 
+    def rescued(self, record: bytes) -> dict[str, str]:
+        """A broken record as it stands in the rescued column."""
+        return {self.column: json_text(record.decode("utf-8", "replace"))}
+
     def check(self, status: FileStatus, text: bytes, reason: str) -> None:
         """FAILFAST: raise for the first malformed record."""
         if self.mode != "FAILFAST" or self.bad is not None:
@@ -56,7 +62,7 @@ class Malformed:
     def apply(
         self,
         rows: int,
-        files: Sequence[tuple[FileStatus, int]],
+        files: Sequence[Span],
         broken: Mapping[int, bytes],
         misfits: Iterable[int],
         text_of: Callable[[int], bytes],
@@ -65,28 +71,21 @@ class Malformed:
         bad = {**dict.fromkeys(misfits), **broken}
         if not bad:
             return None, None
+        spans = Spans(files)
         if self.bad is not None:
             for row in sorted(bad):
                 text = bad[row]
                 reason = _MISFIT if text is None else "it is malformed"
-                self.bad.add(_file_of(row, files), text_of(row) if text is None else text, reason)
+                self.bad.add(spans.file_of(row), text_of(row) if text is None else text, reason)
             self.bad.flush()
         if self.mode == "DROPMALFORMED" or self.bad is not None:
             return [row not in bad for row in range(rows)], None
         if self.mode == "FAILFAST":
             row = min(bad)
-            self.check(_file_of(row, files), text_of(row), _MISFIT)
+            self.check(spans.file_of(row), text_of(row), _MISFIT)
         if not self.declared:
             return None, None
         corrupt: list[str | None] = [None] * rows
         for row, text in bad.items():
             corrupt[row] = (text if text is not None else text_of(row)).decode("utf-8", "replace")
         return None, corrupt
-
-
-def _file_of(row: int, files: Sequence[tuple[FileStatus, int]]) -> FileStatus:
-    for status, count in files:
-        if row < count:
-            return status
-        row -= count
-    raise IndexError(row)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import pyarrow as pa
 from lakeward.autoloader.readers import json_lines
 from lakeward.autoloader.readers.files import Contents
 from lakeward.autoloader.readers.json_lines import JsonText
+from lakeward.autoloader.readers.json_texts import json_text
 from lakeward.autoloader.readers.layout import Layout
 from lakeward.autoloader.readers.malformed import Malformed
 from lakeward.autoloader.readers.xml_records import Broken, XmlText
@@ -51,7 +51,7 @@ class VariantReader:
                 if isinstance(record, Broken):
                     yield record.text, None
                 else:
-                    yield record.outer.encode(), json.dumps(as_plain(record, rules), ensure_ascii=False)
+                    yield record.outer.encode(), json_text(as_plain(record, rules))
             return
         text = JsonText.of(self._layout.options)
         data = text.lines(data)
@@ -80,13 +80,9 @@ class VariantReader:
         files = [(status, len(records))]
         kept, corrupt = self._policy.apply(len(records), files, broken, (), lambda row: records[row][0])
         column = pa.array(values, self._layout.arrow.field(self._column).type)
-        rescued = self._rescued(status, broken, len(records)) if self._policy.rescues_broken else None
+        kept_whole = broken if self._policy.rescues_broken else {}
+        rescued = self._layout.rescued_texts(
+            {row: self._policy.rescued(source) for row, source in kept_whole.items()}, files
+        )
         batch = self._layout.batch({self._column: column}, files, rescued, corrupt)
         return batch if kept is None else batch.filter(pa.array(kept))
-
-    def _rescued(self, status: FileStatus, broken: dict[int, bytes], rows: int) -> list[str | None]:
-        texts: list[str | None] = [None] * rows
-        for row, source in broken.items():
-            shown = json.dumps(source.decode("utf-8", "replace"), ensure_ascii=False)
-            texts[row] = self._layout.rescued_text({self._policy.column: shown}, status.key)
-        return texts

@@ -11,6 +11,7 @@ import pyarrow as pa
 from lakeward.autoloader.readers.convert import Formats
 from lakeward.autoloader.readers.drift import NewFields, wider
 from lakeward.autoloader.readers.files import Contents
+from lakeward.autoloader.readers.json_texts import object_text
 from lakeward.autoloader.readers.layout import Layout
 from lakeward.autoloader.readers.malformed import Malformed
 from lakeward.autoloader.readers.xml_records import Broken, Element, XmlText
@@ -73,15 +74,13 @@ class XmlReader:
             self._policy.check(status, record.text, record.reason)
             self._rows.append({})
             if self._policy.rescues_broken:
-                text = json.dumps(record.text.decode("utf-8", "replace"), ensure_ascii=False)
-                self._rescued[row] = {self._policy.column: text}
+                self._rescued[row] = self._policy.rescued(record.text)
             return
         taken = self._take(self._rules.fields(record))
         plan = self._layout.plan
         new = {name: taken.rest[name] for name in taken.unknown if name not in plan.partitions}
         if new and plan.mode not in ("none", "rescue"):
-            shown = "{" + ",".join(f"{json.dumps(k, ensure_ascii=False)}:{v}" for k, v in new.items()) + "}"
-            raise NewFields("NEW_FIELDS_IN_RECORD_WITH_FILE_PATH", shown, status.key)
+            raise NewFields("NEW_FIELDS_IN_RECORD_WITH_FILE_PATH", object_text(new.items()), status.key)
         if taken.misfit:
             self._misfits.add(row)
             for name, problem in taken.rest.items():
@@ -108,7 +107,7 @@ class XmlReader:
         broken = {row: record.text for row, record in enumerate(self._sources) if isinstance(record, Broken)}
         misfits = [] if layout.rescues else sorted(self._misfits)
         kept, corrupt = self._policy.apply(len(self._rows), self._files, broken, misfits, self._text_of)
-        rescued = self._rescued_texts() if layout.rescues and self._rescued else None
+        rescued = layout.rescued_texts(self._rescued, self._files) if layout.rescues else None
         batch = layout.batch(arrays, self._files, rescued, corrupt)
         self._start()
         return batch if kept is None else batch.filter(pa.array(kept))
@@ -116,11 +115,3 @@ class XmlReader:
     def _text_of(self, row: int) -> bytes:
         record = self._sources[row]
         return record.text if isinstance(record, Broken) else record.outer.encode()
-
-    def _rescued_texts(self) -> list[str | None]:
-        texts: list[str | None] = []
-        for status, count in self._files:
-            for row in range(len(texts), len(texts) + count):
-                values = self._rescued.get(row)
-                texts.append(None if values is None else self._layout.rescued_text(values, status.key))
-        return texts

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakeward.autoloader.options import Options
+from lakeward.autoloader.readers.json_texts import json_text
 from lakeward.autoloader.readers.xml_records import Element, Item
 
 __all__ = ["XmlRules", "as_plain", "as_rescued"]
@@ -60,7 +61,7 @@ class XmlRules:
 def as_rescued(items: list[Item], rules: XmlRules) -> str:
     """As fields stand in the rescued column: leaves as text, others as their XML; several as an array."""
     texts = [_shown(item, rules) for item in items]
-    return json.dumps(texts[0] if len(texts) == 1 else texts, ensure_ascii=False)
+    return json_text(texts[0] if len(texts) == 1 else texts)
 
 
 def _shown(item: Item, rules: XmlRules) -> str | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lakeward.autoloader.readers.convert import Formats, parser_of
+from lakeward.autoloader.readers.json_texts import object_text
 from lakeward.autoloader.readers.xml_records import Element, Item
 from lakeward.autoloader.readers.xml_rules import XmlRules, as_rescued
 
@@ -89,8 +89,8 @@ def _struct(dtype: Any, formats: Formats, rules: XmlRules) -> Read:
         if isinstance(item, str):
             item = Element("", {}, b"", 0, 0, [item])
         taken = take(rules.fields(item))
-        members = (f"{json.dumps(key, ensure_ascii=False)}:{text}" for key, text in taken.rest.items())
-        return Outcome(taken.value, "{" + ",".join(members) + "}" if taken.rest else None, taken.misfit)
+        rest = object_text(taken.rest.items()) if taken.rest else None
+        return Outcome(taken.value, rest, taken.misfit)
 
     return read
 
