@@ -8,13 +8,12 @@ in front are this room's own (`.acls.json`, files half written).
 from __future__ import annotations
 
 import json
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 
 from lakeward.dbutils.secret_cipher import decrypted, encrypted
+from lakeward.dbutils.secret_exposure import refuse_exposed
 from lakeward.dbutils.secret_names import checked
-from lakeward.errors import ConfigurationError
 from lakeward.whole_files import write_whole
 
 __all__ = ["FileSecrets"]
@@ -40,13 +39,7 @@ class FileSecrets:
         may read its file, too, SECRET_KEY_WRONG when it was encrypted with another key."""
         file = self._file(scope, key)
         try:
-            mode = stat.S_IMODE(file.stat().st_mode)
-            if mode & 0o077:
-                raise ConfigurationError(
-                    "SECRET_FILE_EXPOSED",
-                    f"Others than its owner may read the secret {scope}/{key}: {file} has mode {mode:o}.",
-                    next_step=f"Run `chmod 600 {file}`.",
-                )
+            refuse_exposed(file, "SECRET_FILE_EXPOSED", f"the secret {scope}/{key}")
             return decrypted(file.read_bytes(), f"{scope}/{key}")
         except (FileNotFoundError, NotADirectoryError):
             return None

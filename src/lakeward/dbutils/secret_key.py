@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lakeward.errors import ConfigurationError
+from lakeward.dbutils.secret_exposure import refuse_exposed
 
 __all__ = ["key_file", "secret_key"]
 
@@ -68,13 +67,7 @@ def _from_file(file: Path) -> bytes:
                 os.link(aside, file)
         finally:
             Path(aside).unlink(missing_ok=True)
-    mode = stat.S_IMODE(file.stat().st_mode)
-    if mode & 0o077:
-        raise ConfigurationError(
-            "SECRET_KEY_EXPOSED",
-            f"Others than its owner may read the key of the secrets: {file} has mode {mode:o}.",
-            next_step=f"Run `chmod 600 {file}`.",
-        )
+    refuse_exposed(file, "SECRET_KEY_EXPOSED", "the key of the secrets")
     return file.read_bytes()
 
 
