@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakeward.errors import NotebookError
-from lakeward.notebooks import Compiler, check_installed, inclusion, line_magics, notebook_at, parse
+from lakeward.notebooks import Compiler, check_installed, inclusion, line_magics, parse
+from lakeward.notebooks.including import notebook_at
 
 PYTHON = textwrap.dedent(
     """\

@@ -6,7 +6,7 @@ Importing this room starts nothing and does not import pyspark.
 from lakeward.notebooks.cells import Cell, LineMagic, Notebook, line_magics
 from lakeward.notebooks.document import as_markdown
 from lakeward.notebooks.exports import PYTHON_MARK, SQL_MARK, has_separators, parse_export
-from lakeward.notebooks.including import Inclusion, inclusion, notebook_at
+from lakeward.notebooks.including import Inclusion, included, inclusion
 from lakeward.notebooks.ipynb import parse_ipynb
 from lakeward.notebooks.magics import MAGICS, WITHOUT_EFFECT
 from lakeward.notebooks.opening import opened
@@ -34,9 +34,9 @@ __all__ = [
     "as_markdown",
     "check_installed",
     "has_separators",
+    "included",
     "inclusion",
     "line_magics",
-    "notebook_at",
     "opened",
     "parse",
     "parse_export",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lakeward.errors import NotebookError
 from lakeward.notebooks.parsing import SUFFIXES
 
-__all__ = ["Inclusion", "inclusion", "notebook_at"]
+__all__ = ["Inclusion", "included", "inclusion", "notebook_at"]
 
 
 @dataclass(frozen=True)
@@ -52,3 +54,20 @@ def notebook_at(path: str, folder: Path, root: Path | None = None) -> Path | Non
             if candidate.is_file():
                 return candidate.resolve()
     return None
+
+
+def included(asked: Inclusion, folder: Path, root: Path | None, running: Collection[Path]) -> Path:
+    """The file that a `%run` in a notebook of `folder` asks for.
+
+    Raises NotebookError: NOTEBOOK_NOT_FOUND, or NOTEBOOK_RUNS_ITSELF where the file is one of `running`.
+    """
+    found = notebook_at(asked.path, folder, root)
+    if found is None:
+        raise NotebookError(
+            "NOTEBOOK_NOT_FOUND",
+            f"%run asks for {asked.path}, and there is no such notebook.",
+            next_step=f"Paths are relative to the notebook's own folder, {folder}.",
+        )
+    if found in running:
+        raise NotebookError("NOTEBOOK_RUNS_ITSELF", f"%run {asked.path} is being run already.")
+    return found

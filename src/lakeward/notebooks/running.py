@@ -15,7 +15,7 @@ from lakeward.notebooks.cells import Cell, Notebook
 from lakeward.notebooks.displaying import Display
 from lakeward.notebooks.failing import CellError, told
 from lakeward.notebooks.importing import inside
-from lakeward.notebooks.including import inclusion, notebook_at
+from lakeward.notebooks.including import included, inclusion, notebook_at
 from lakeward.notebooks.magics import MAGICS
 from lakeward.notebooks.opening import opened
 from lakeward.notebooks.outcome import NotebookRun
@@ -179,16 +179,7 @@ class _Run:
     def include(self, text: str) -> None:
         """`%run`: another notebook's cells here and now; its arguments are values of its widgets."""
         asked = inclusion(text)
-        found = notebook_at(asked.path, self.folder, self.root)
-        if found is None:
-            raise NotebookError(
-                "NOTEBOOK_NOT_FOUND",
-                f"%run asks for {asked.path}, and there is no such notebook.",
-                next_step=f"Paths are relative to the notebook's own folder, {self.folder}.",
-            )
-        if found in self.open:
-            raise NotebookError("NOTEBOOK_RUNS_ITSELF", f"%run {asked.path} is being run already.")
-        file, notebook = opened(found)
+        file, notebook = opened(included(asked, self.folder, self.root, self.open))
         outer, arguments = self.folder, self.environment.arguments
         self.open.append(file)
         self.folder = file.parent

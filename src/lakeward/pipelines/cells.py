@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from lakeward.notebooks import (
     Compiler,
     Notebook,
     check_installed,
+    included,
     inclusion,
-    notebook_at,
     parse,
 )
 from lakeward.pipelines.in_sql import SqlFile
@@ -77,25 +78,15 @@ class _Cells:
             self._pip(text, source.parent, where)
 
     def _pip(self, text: str, folder: Path, where: str) -> None:
-        try:
+        with _told_at(where):
             unchecked = check_installed(text, folder)
-        except NotebookError as error:
-            raise PipelineError(
-                error.condition, f"{where}: {error.message}", next_step=error.next_step
-            ) from None
         if unchecked:
             log.warning("%s: %%pip install %s was not carried out.", where, " ".join(unchecked))
 
     def _include(self, text: str, source: Path, where: str) -> None:
         asked = inclusion(text)
-        found = notebook_at(asked.path, source.parent, self.root)
-        if found is None or found in self.open:
-            why = "which is being run already" if found else "and there is no such notebook"
-            raise PipelineError(
-                "NOTEBOOK_NOT_FOUND" if found is None else "NOTEBOOK_RUNS_ITSELF",
-                f"{where}: %run asks for {asked.path}, {why}.",
-                next_step="Paths are relative to the notebook's own folder.",
-            )
+        with _told_at(where):
+            found = included(asked, source.parent, self.root, self.open)
         notebook = parse(found.read_bytes(), found.suffix)
         if notebook is None:
             raise PipelineError(
@@ -103,3 +94,11 @@ class _Cells:
             )
         self.included.append(found)
         self.declare(notebook, found)
+
+
+@contextmanager
+def _told_at(where: str) -> Iterator[None]:
+    try:
+        yield
+    except NotebookError as error:
+        raise PipelineError(error.condition, f"{where}: {error.message}", next_step=error.next_step) from None

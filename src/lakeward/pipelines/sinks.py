@@ -11,7 +11,7 @@ from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.elements import Dataset, Flow, Sink
 from lakeward.pipelines.evaluate import Evaluated, settings
 from lakeward.pipelines.outcome import FlowOutcome
-from lakeward.pipelines.waiting import wait_for
+from lakeward.pipelines.waiting import noting, wait_for
 from lakeward.session import CONNECTORS
 
 if TYPE_CHECKING:
@@ -101,17 +101,8 @@ def _writer(df: DataFrame, dataset: Dataset, flow: Flow, checkpoint: Path) -> An
 
 
 def _start(writer: Any, sink: Sink, raised: list[BaseException]) -> Any:
-    handler = sink.handler
-    if handler is not None:
-
-        def batch(frame: DataFrame, number: int) -> None:
-            try:
-                handler(frame, number)
-            except BaseException as error:
-                raised.append(error)
-                raise
-
-        return writer.foreachBatch(batch).start()
+    if sink.handler is not None:
+        return writer.foreachBatch(noting(sink.handler, raised)).start()
     table = _option(sink, "tableName") if sink.format == "delta" else None
     others = {key: value for key, value in sink.options.items() if key.lower() != "tablename" or not table}
     writer = writer.format(sink.format).options(**others)

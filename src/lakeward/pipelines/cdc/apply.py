@@ -17,7 +17,7 @@ from lakeward.pipelines.cdc import scd1, scd2
 from lakeward.pipelines.cdc.shape import Shape
 from lakeward.pipelines.cdc.state import State
 from lakeward.pipelines.cdc.target import Target, Written
-from lakeward.pipelines.waiting import wait_for
+from lakeward.pipelines.waiting import noting, wait_for
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -174,17 +174,13 @@ def apply_changes_stream(
         for query in started:
             # Spark keeps the last hundred only.
             progress.update({each.batchId: each for each in query.recentProgress})
-        try:
-            feed.take(frame, number)
-        except BaseException as error:
-            raised.append(error)
-            raise
+        feed.take(frame, number)
 
     query = (
         source.writeStream.queryName(name)
         .option("checkpointLocation", str(checkpoint))
         .trigger(availableNow=True)
-        .foreachBatch(batch)
+        .foreachBatch(noting(batch, raised))
         .start()
     )
     on_query(query)
