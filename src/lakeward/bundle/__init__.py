@@ -8,7 +8,7 @@ refuse.
 from lakeward.bundle.artifacts import Artifact, artifacts_of, build, with_version
 from lakeward.bundle.deployment import Api, Deployed, deploy, deployed_id, destroy
 from lakeward.bundle.document import as_markdown
-from lakeward.bundle.entry_points import Distribution
+from lakeward.bundle.entry_points import Distribution, read_wheel
 from lakeward.bundle.includes import find_root
 from lakeward.bundle.job_file import is_job_file, load_jobs, only_job
 from lakeward.bundle.load import load
@@ -48,6 +48,7 @@ __all__ = [
     "load",
     "load_jobs",
     "only_job",
+    "read_wheel",
     "runtime_here",
     "runtime_of",
     "short_name",

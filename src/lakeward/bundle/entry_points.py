@@ -1,4 +1,4 @@
-"""Where the code of a wheel stands before it is built, read from its pyproject.toml.
+"""Where the code of a wheel stands: before it is built, read from its pyproject.toml, or in the wheel itself.
 
 Source: https://packaging.python.org/en/latest/specifications/entry-points/ and the documentation of
 hatchling and setuptools for the folders of the sources.
@@ -11,12 +11,13 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
 from lakeward.errors import BundleError
 
-__all__ = ["Distribution", "read_distribution"]
+__all__ = ["Distribution", "read_distribution", "read_wheel"]
 
 # The standard library has it from 3.11 on, and there it is the very same code.
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
@@ -24,7 +25,7 @@ tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else 
 
 @dataclass(frozen=True)
 class Distribution:
-    """A Python project that an artifact builds: name, entry points, folders of its sources, build backend."""
+    """A Python project, built or not: name, entry points, folders of its sources, build backend."""
 
     name: str
     entry_points: Mapping[str, str]
@@ -35,6 +36,17 @@ class Distribution:
     def is_package(self, name: str) -> bool:
         """Tell whether `name` names this project; case, `-`, `_` and `.` do not count (PEP 503)."""
         return _normalised(name) == _normalised(self.name)
+
+
+def read_wheel(file: Path) -> Distribution:
+    """Return the project that was built as `file`; its modules can be imported from the file itself.
+
+    Entry points of all groups count. A file that is no wheel has none.
+    """
+    points = {
+        point.name: point.value for found in distributions(path=[str(file)]) for point in found.entry_points
+    }
+    return Distribution(file.name.split("-")[0], points, (file,), file)
 
 
 def read_distribution(folder: Path) -> Distribution | None:

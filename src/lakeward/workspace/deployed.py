@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator, Mapping
-from configparser import ConfigParser
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lakeward.bundle import Bundle, Distribution
+from lakeward.bundle import Bundle, Distribution, read_wheel
 from lakeward.errors import ConfigurationError
 
 __all__ = ["Deployed", "unpacked_wheels"]
@@ -25,6 +24,13 @@ class Deployed(Bundle):
     def id_of(self, kind: str, key: str) -> int | str:
         """Return the id that the workspace gave."""
         return self.ids[kind][key]
+
+    def entry_point(self, package: str, name: str) -> str:
+        """Return what `name` leads to: where there is no such entry point, an attribute of the package.
+
+        Raises BundleError(ARTIFACT_UNKNOWN).
+        """
+        return self.distribution(package).entry_points.get(name, f"{package}:{name}")
 
     def distributions(self) -> Mapping[str, Distribution]:
         """Return what the wheels of the job hold."""
@@ -72,9 +78,4 @@ def _unpacked(wheel: Path, folder: Path) -> Distribution:
             archive.extractall(folder)
     except zipfile.BadZipFile:
         raise ConfigurationError("WHEEL_INVALID", f"{wheel} is not a wheel.") from None
-    points = ConfigParser(delimiters=("=",), interpolation=None)
-    points.optionxform = str  # type: ignore[assignment, method-assign]  # names keep their case
-    for file in folder.glob("*.dist-info/entry_points.txt"):
-        points.read(file, encoding="utf-8")
-    known = {name: value for section in points.sections() for name, value in points.items(section)}
-    return Distribution(wheel.name.split("-")[0], known, (folder,), wheel)
+    return replace(read_wheel(wheel), source_folders=(folder,))

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lakeward.bundle import Distribution
+from lakeward.bundle import Distribution, read_wheel
 from lakeward.dbutils import Context as Facts
 from lakeward.dbutils import Environment, JobValues, NotebookExit, redacting
 from lakeward.jobs.definition import Task
 from lakeward.jobs.tasks.context import Context
 from lakeward.standins import running
 
-__all__ = ["installed", "run_python", "wheel_files"]
+__all__ = ["installed", "run_python", "wheels"]
 
 
 def run_python(
@@ -67,26 +67,27 @@ def environment_of(context: Context, task: Task) -> Environment:
 
 def installed(context: Context, task: Task) -> tuple[Distribution, ...]:
     """Return the bundle's own projects whose wheels `task` has: by its environment or its libraries."""
-    wheels = _named(context, task)
+    named = _named(context, task)
     return tuple(
         distribution
         for folder, distribution in context.bundle.distributions().items()
-        if any(_is_below(str(wheel), folder) for wheel in wheels)
+        if any(_is_below(str(wheel), folder) for wheel in named)
     )
 
 
-def wheel_files(context: Context, task: Task) -> tuple[Path, ...]:
-    """Return the wheels that `task` names by an absolute path, as a deployed job does."""
-    found = (Path(str(name)) for name in _named(context, task))
-    return tuple(path for path in found if path.is_absolute() and path.suffix == ".whl" and path.is_file())
+def wheels(context: Context, task: Task) -> tuple[Distribution, ...]:
+    """Return what the wheels hold that `task` names by an absolute path, as a deployed job does."""
+    named = (Path(str(name)) for name in _named(context, task))
+    files = (path for path in named if path.is_absolute() and path.suffix == ".whl" and path.is_file())
+    return tuple(map(read_wheel, files))
 
 
 def _named(context: Context, task: Task) -> list[str]:
-    wheels = list(task.libraries)
+    named = list(task.libraries)
     for environment in context.job.get("environments") or ():
         if environment.get("environment_key") == task.environment:
-            wheels += (environment.get("spec") or {}).get("dependencies") or ()
-    return wheels
+            named += (environment.get("spec") or {}).get("dependencies") or ()
+    return named
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -9,12 +9,10 @@ import importlib
 from functools import reduce
 from pathlib import Path
 
-from packaging.utils import canonicalize_name
-
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import Task
 from lakeward.jobs.tasks.context import Action, Context
-from lakeward.jobs.tasks.python_code import installed, run_python, wheel_files
+from lakeward.jobs.tasks.python_code import installed, run_python, wheels
 
 __all__ = ["arguments", "prepare"]
 
@@ -29,9 +27,10 @@ def prepare(context: Context, task: Task) -> Action | None:
         message = f"The task `{task.key}` needs package_name and entry_point."
         raise ConfigurationError("TASK_INVALID", message)
     argv = [package, *arguments(context, task)]
-    deployed = _deployed(context, task, package)
-    if deployed is not None:
-        return _prepared(context, task, _entry_point(deployed, package, name), argv, [deployed])
+    wheel = next((each for each in wheels(context, task) if each.is_package(package)), None)
+    if wheel is not None:
+        target = wheel.entry_points.get(name, f"{package}:{name}")
+        return _prepared(context, task, target, argv, list(wheel.source_folders))
     target = context.bundle.entry_point(package, name)
     distributions = (context.bundle.distribution(package), *installed(context, task))
     paths = list(dict.fromkeys(folder for found in distributions for folder in context.folders_of(found)))
@@ -46,25 +45,6 @@ def _prepared(context: Context, task: Task, target: str, argv: list[str], paths:
         run_python(context, task, lambda: _call(target), argv=argv, paths=paths)
 
     return action
-
-
-def _deployed(context: Context, task: Task, package: str) -> Path | None:
-    """The uploaded wheel of `package`, if the task has one."""
-    wanted = canonicalize_name(package)
-    for file in wheel_files(context, task):
-        if canonicalize_name(file.name.split("-")[0]) == wanted:
-            return file
-    return None
-
-
-def _entry_point(wheel: Path, package: str, name: str) -> str:
-    """What `name` leads to: an entry point of whatever group, else an attribute of the package."""
-    from importlib.metadata import distributions
-
-    points = {
-        point.name: point.value for found in distributions(path=[str(wheel)]) for point in found.entry_points
-    }
-    return points.get(name, f"{package}:{name}")
 
 
 def arguments(context: Context, task: Task) -> list[str]:
