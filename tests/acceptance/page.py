@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.acceptance.samples import Sample
+from tests.acceptance.sample import Sample
 
 __all__ = ["Verdict", "as_markdown"]
 

@@ -1,97 +1,19 @@
-"""Public pipelines that run here unchanged: which files, which input, and what must come out.
-
-Inputs are made here, small enough for the expectations to be worked out by hand.
-"""
+"""Public pipelines that run here unchanged, with small inputs whose results are worked out by hand."""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["SAMPLES", "Place", "Sample"]
+from tests.acceptance.demos import LAKEHOUSE_DEMOS
+from tests.acceptance.inputs import SCD1, SCD2, clicks, customers
+from tests.acceptance.notebooks import NOTEBOOKS
+from tests.acceptance.others import OTHERS
+from tests.acceptance.sample import Place, Sample
 
-Rows = list[tuple[Any, ...]]
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a sample runs: its catalog and schema, and how paths of the platform lead to folders."""
-
-    catalog: str
-    schema: str
-    local: Callable[[str], Path]
-
-    def volume(self, path: str) -> str:
-        """A path in a volume of the sample's own schema."""
-        return f"/Volumes/{self.catalog}/{self.schema}/{path}"
-
-    def lines(self, path: str, rows: list[Mapping[str, Any]]) -> None:
-        """Write rows as one JSON object a line."""
-        file = self.local(path)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One public pipeline. `expected`: a query over `{schema}` and its rows, sorted."""
-
-    key: str
-    repository: str
-    sources: tuple[str, ...]
-    features: tuple[str, ...]
-    expected: Mapping[str, Rows]
-    configuration: Callable[[Place], dict[str, str]] = field(default=lambda _: {})
-    prepare: Callable[[Place], None] = field(default=lambda _: None)
-    root: str | None = None
-
-
-CUSTOMERS: list[Mapping[str, Any]] = [
-    {
-        "id": str(number) if number else None,
-        "address": f"street {version}",
-        "email": f"{number}@x",
-        "firstname": f"first {number}",
-        "lastname": f"last {number}",
-        "operation": operation,
-        "operation_date": f"2024-01-0{version} 00:00:00",
-    }
-    for number, version, operation in [
-        *((1, 1, "APPEND"), (2, 1, "APPEND"), (3, 1, "APPEND"), (1, 3, "UPDATE"), (1, 2, "UPDATE")),
-        *((2, 2, "DELETE"), (0, 1, "APPEND"), (3, 2, None)),
-    ]
-]
-"""Late, deleted and invalid change events: 1 ends at version 3, 2 is gone, 3 keeps version 1."""
-
-
-def _customers(at: Callable[[Place], str]) -> Callable[[Place], None]:
-    return lambda place: place.lines(f"{at(place)}/customers/part-0.json", CUSTOMERS)
-
-
-CLICKS = "/databricks-datasets/wikipedia-datasets/data-001/clickstream/raw-uncompressed-json"
-
-
-def _clicks(place: Place) -> None:
-    rows: list[Mapping[str, Any]] = [
-        {
-            "curr_id": "1",
-            "curr_title": title,
-            "n": str(n),
-            "prev_id": "2",
-            "prev_title": before,
-            "type": "link",
-        }
-        for title, before, n in [
-            ("Apache_Spark", "Hadoop", 5),
-            ("Apache_Spark", "Scala", 7),
-            ("Delta", "River", 2),
-        ]
-    ]
-    place.lines(f"{CLICKS}/2015_2_clickstream.json", rows)
+__all__ = ["SAMPLES"]
 
 
 def _bookstore(place: Place) -> None:
@@ -136,11 +58,6 @@ DLT = "databricks/delta-live-tables-notebooks"
 DEMOS = "databricks-demos/dbdemos-notebooks"
 CDC_DEMO = "product_demos/Delta-Live-Table/declarative-pipeline-cdc"
 TAXI = "databricks-tools-core/tests/integration/sdp/pipelines"
-SCD1 = [("1", "street 3"), ("3", "street 1")]
-SCD2 = [
-    ("1", "street 1", False), ("1", "street 2", False), ("1", "street 3", True), ("2", "street 1", False),
-    ("3", "street 1", True),
-]  # fmt: skip
 
 SAMPLES: tuple[Sample, ...] = (
     Sample(
@@ -150,7 +67,7 @@ SAMPLES: tuple[Sample, ...] = (
         ("Python notebook", "Auto Loader JSON", "expectations on a view", "apply_changes SCD1"),
         {"SELECT id, address FROM {schema}.customer_silver": SCD1},
         lambda place: {"source": place.volume("cdc")},
-        _customers(lambda place: place.volume("cdc")),
+        customers(lambda place: place.volume("cdc")),
     ),
     Sample(
         "13 retail CDC, SQL",
@@ -159,7 +76,7 @@ SAMPLES: tuple[Sample, ...] = (
         ("SQL notebook", "STREAM read_files", "TEMPORARY STREAMING TABLE", "APPLY CHANGES INTO"),
         {"SELECT id, address FROM {schema}.customer_silver": SCD1},
         lambda place: {"source": place.volume("cdc")},
-        _customers(lambda place: place.volume("cdc")),
+        customers(lambda place: place.volume("cdc")),
     ),
     Sample(
         "2 CDC demo, SQL",
@@ -171,7 +88,7 @@ SAMPLES: tuple[Sample, ...] = (
             "SELECT id, address, __END_AT IS NULL FROM {schema}.SCD2_customers": SCD2,
         },
         lambda place: {"catalog": place.catalog, "schema": place.schema},
-        _customers(lambda place: place.volume("raw_data")),
+        customers(lambda place: place.volume("raw_data")),
     ),
     Sample(
         "1 CDC demo, Python",
@@ -180,7 +97,7 @@ SAMPLES: tuple[Sample, ...] = (
         ("Python file", "loop over dbutils.fs.ls", "AUTO CDC SCD1 and SCD2"),
         {"SELECT id, address FROM {schema}.customers": SCD1},
         lambda place: {"catalog": place.catalog, "schema": place.schema},
-        _customers(lambda place: place.volume("raw_data")),
+        customers(lambda place: place.volume("raw_data")),
     ),
     Sample(
         "20 Wikipedia, Python",
@@ -194,7 +111,7 @@ SAMPLES: tuple[Sample, ...] = (
                 ("Delta", 2),
             ],
         },
-        prepare=_clicks,
+        prepare=clicks,
     ),
     Sample(
         "20 Wikipedia, SQL",
@@ -202,7 +119,7 @@ SAMPLES: tuple[Sample, ...] = (
         ("sql/Wikipedia.sql",),
         ("SQL notebook", "json.`path`", "CONSTRAINT … FAIL UPDATE"),
         {"SELECT * FROM {schema}.top_pages": [("Apache_Spark", 12), ("Delta", 2)]},
-        prepare=_clicks,
+        prepare=clicks,
     ),
     Sample(
         "22 Bookstore",
@@ -254,4 +171,7 @@ SAMPLES: tuple[Sample, ...] = (
             ],
         },
     ),
+    *LAKEHOUSE_DEMOS,
+    *NOTEBOOKS,
+    *OTHERS,
 )

@@ -39,12 +39,11 @@ def test_options_of_files_that_were_read_are_served() -> None:
 @pytest.mark.parametrize("row", FUNCTIONS, ids=lambda row: row.name)
 def test_a_function_of_the_pipeline_api_has_the_verdict_of_its_row(row: Function) -> None:
     for name in row.names:
-        assert verdict("pipeline", name) == ("refused" if row.lacking else "runs_with_lakeward")
-    if not row.lacking:
-        for parameter in row.parameters:
-            expected = {"supported": None, "accepted": "differs", "refused": "refused"}[parameter.verdict]
-            assert verdict("parameter", f"{row.name}.{parameter.name}", "x") == expected
-        assert verdict("parameter", f"{row.name}.nobody", "x") == "refused"
+        assert verdict("pipeline", name) == "runs_with_lakeward"
+    for parameter in row.parameters:
+        expected = {"supported": None, "accepted": "differs", "refused": "refused"}[parameter.verdict]
+        assert verdict("parameter", f"{row.name}.{parameter.name}", "x") == expected
+    assert verdict("parameter", f"{row.name}.nobody", "x") == "refused"
 
 
 def test_functions_of_dbutils_have_the_verdicts_of_their_rows() -> None:

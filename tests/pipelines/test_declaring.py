@@ -27,7 +27,8 @@ def declare(tmp_path: Path) -> Declare:
     def read(*texts: str) -> Collected:
         files = []
         for i, text in enumerate(texts):
-            files.append(tmp_path / f"file{i}.py")
+            suffix = "sql" if text.startswith("CREATE") else "py"
+            files.append(tmp_path / f"file{i}.{suffix}")
             files[-1].write_text(text)
         with modules.serving(), user_modules([tmp_path]):
             spark: Any = SimpleNamespace(named="the session")
@@ -215,6 +216,47 @@ def test_two_expectations_of_one_name_are_an_error(declare: Declare) -> None:
     assert error.condition == "DUPLICATE_EXPECTATION"
 
 
+@pytest.mark.parametrize("kind", ["STREAMING TABLE", "MATERIALIZED VIEW"])
+def test_a_constraint_that_is_named_twice_is_an_error_of_its_line(declare: Declare, kind: str) -> None:
+    rules = "CONSTRAINT a EXPECT (b), CONSTRAINT a EXPECT (c)"
+    (error,) = declare(f"CREATE VIEW v AS SELECT 1;\nCREATE {kind} t ({rules}) AS SELECT 1").errors
+    assert error.condition == "DUPLICATE_EXPECTATION" and "file0.sql:2: `t`" in str(error)
+
+
+def test_a_source_runs_as_main_and_is_imported_by_its_name(declare: Declare) -> None:
+    first = "import dlt\nif __name__ == '__main__':\n    @dlt.table\n    def a(): return __name__\n"
+    second = "import dlt, file0\n@dlt.table\ndef b(): return file0.a.__module__\n"
+    assert [dataset.name for dataset in graph(declare(first, second))] == ["a", "b"]
+
+
+def test_a_stream_is_read_by_either_spelling(declare: Declare) -> None:
+    graph(declare("import dlt\nassert dlt.readStream is dlt.read_stream\n@dlt.table\ndef t(): pass\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "using", "where"),
+    [
+        ("@dlt.table(replace_using=['k'], sequence_by='s')\ndef t(): pass", ("k",), None),
+        ("@dlt.table(replace_where='d > 1')\ndef t(): pass", (), "d > 1"),
+        ("CREATE STREAMING TABLE t FLOW REPLACE WHERE d > 1 BY NAME SELECT 1", (), "d > 1"),
+        ("CREATE STREAMING TABLE t; INSERT INTO t BY NAME REPLACE WHERE d > 1 SELECT 1", (), "d > 1"),
+    ],
+)
+def test_a_flow_says_what_it_replaces(
+    declare: Declare, text: str, using: tuple[str, ...], where: str | None
+) -> None:
+    prefix = "" if text.startswith("CREATE") else "import dlt\n"
+    (flow,) = next(iter(graph(declare(prefix + text)))).flows
+    assert flow.replaces is not None
+    assert (flow.replaces.using, flow.replaces.where) == (using, where)
+
+
+@pytest.mark.parametrize("given", ["replace_using=['a']", "replace_where='a', sequence_by='b'"])
+def test_what_is_replaced_is_said_in_one_way(declare: Declare, given: str) -> None:
+    (error, *_) = declare(f"import dlt\n@dlt.table({given})\ndef t(): pass\n").errors
+    assert error.condition == "INVALID_REPLACE_FLOW"
+
+
 def test_expectations_on_a_flow_are_refused(declare: Declare) -> None:
     text = "import dlt\ndlt.create_streaming_table('t')\n@dlt.append_flow(target='t')\n"
     text += "@dlt.expect('a', 'b')\ndef f(): pass\n"
@@ -227,16 +269,6 @@ def test_a_flow_into_nothing_names_the_near_miss(declare: Declare) -> None:
     )
     (error,) = declare(text).errors
     assert error.condition == "FLOW_TARGET_NOT_FOUND" and "`orders`" in str(error)
-
-
-@pytest.mark.parametrize("call", ["replace_flow(target='t')", "replace_flow()"])
-def test_what_is_not_there_yet_says_so_by_name(declare: Declare, call: str) -> None:
-    (error,) = declare(f"import dlt\ndlt.{call}\n").errors
-    assert (
-        error.condition == "NOT_SUPPORTED"
-        and call.split("(", maxsplit=1)[0] in str(error)
-        and "file0.py:2" in str(error)
-    )
 
 
 def test_a_syntax_error_names_file_and_line_and_shows_it(declare: Declare) -> None:

@@ -15,9 +15,8 @@ from lakeward.pipelines.modules import API
 from lakeward.pipelines.names import Home
 from lakeward.pipelines.registry import Registry, collecting
 
-THERE = [row for row in FUNCTIONS if not row.lacking]
 # Takes what its two meanings take, and hands it on to the one that is meant.
-BOUND = [row for row in THERE if row.name not in ("create_table", "read", "read_stream")]
+BOUND = [row for row in FUNCTIONS if row.name not in ("create_table", "read", "read_stream")]
 
 
 def rows(verdict: str) -> list[tuple[Function, Parameter]]:

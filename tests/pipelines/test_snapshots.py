@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.sql import Row
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines import snapshots
@@ -214,6 +215,7 @@ VERSIONS = [
     Decimal("1.25"),
     date(2024, 1, 31),
     datetime(2024, 1, 31, 12, tzinfo=timezone.utc),
+    Row(at=datetime(2024, 1, 31, 12, tzinfo=timezone.utc), path="x"),
 ]
 
 
@@ -252,6 +254,33 @@ def test_every_wrong_answer_has_its_condition(spark: SparkSession) -> None:
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: type(version).__name__)
 def test_a_first_version_of_any_type_is_taken(version: Any) -> None:
     check_version(version, None, "history")
+
+
+IN_SQL = """
+CREATE OR REFRESH STREAMING TABLE people;
+CREATE FLOW snapshots AS AUTO CDC INTO people
+FROM SNAPSHOT (SELECT id, name FROM SRC.versions WHERE v = (SELECT version.v FROM current_snapshot_version()))
+WITH VERSION (
+  SELECT struct(v) AS version FROM SRC.versions
+  WHERE NOT EXISTS (SELECT 1 FROM last_snapshot_version())
+     OR struct(v) > (SELECT version FROM last_snapshot_version())
+  ORDER BY v LIMIT 1)
+KEYS (id) STORED AS SCD TYPE 2;
+"""
+
+
+def test_sql_selects_the_next_version_by_the_last_one(lab: Lab) -> None:
+    lab.seed("versions", "SELECT 1 v, 1 id, 'a' name WHERE false")
+    lab.file("a.sql", IN_SQL)
+    lab.done()
+    assert lab.rows("people") == [], "no version, no snapshot"
+    lab.seed(
+        "versions", "SELECT * FROM VALUES (1, 1, 'Ann'), (1, 2, 'Bob'), (2, 1, 'Anna') AS t(v, id, name)"
+    )
+    lab.done()
+    lab.done()
+    columns = "id, name, __START_AT.v, __END_AT.v"
+    assert lab.rows("people", columns) == [(1, "Ann", 1, 2), (1, "Anna", 2, None), (2, "Bob", 1, 2)]
 
 
 def test_snapshots_share_their_target_with_nobody(lab: Lab) -> None:

@@ -263,3 +263,24 @@ def test_datasets_of_other_schemas(lab: Lab) -> None:
     """)  # fmt: skip
     assert {each.name for each in lab.done().datasets} == {"t", f"{lab.schema}_b.t"}
     assert len(lab.rows("t")) == 4
+
+
+def test_a_table_lives_in_the_folder_that_it_names(lab: Lab) -> None:
+    lab.seed("raw", "SELECT 1 id")
+    stream, view, taken = (lab.folder / name for name in ("stream", "view", "taken"))
+    lab.spark.range(3).write.format("delta").save(str(taken))
+    source = lab.file("a.py", f"""
+        import dlt
+        @dlt.table(path="{stream}")
+        def bronze(): return spark.readStream.table("SRC.raw")
+        @dlt.table(path="{view}")
+        def silver(): return dlt.read("bronze")
+    """)  # fmt: skip
+    lab.done()
+    lab.done(full_refresh_all=True)
+    for name, folder in (("bronze", stream), ("silver", view)):
+        there = lab.spark.read.format("delta").load(str(folder))
+        assert lab.rows(name) == [tuple(row) for row in there.collect()] == [(1,)]
+    source.write_text(source.read_text().replace(f"{view}", f"{taken}").replace("silver", "golden"))
+    assert "TABLE_ALREADY_MANAGED" in str(lab.run().error)
+    assert lab.spark.read.format("delta").load(str(taken)).count() == 3

@@ -123,6 +123,15 @@ refresh_options: Decorator = together(
     names_option("--refresh", metavar="A,B", help="Update these datasets alone."),
     names_option("--full-refresh", metavar="A,B", help="Empty these datasets and compute them anew."),
     click.option("--full-refresh-all", is_flag=True, help="Empty all datasets and compute them anew."),
+    click.option(
+        "--reset-checkpoint",
+        "reset_checkpoints",
+        type=Names(),
+        multiple=True,
+        callback=gather,
+        metavar="A,B",
+        help="Let these flows read everything anew; their tables keep their rows.",
+    ),
     click.option("--dry-run", is_flag=True, help="Find the errors without writing anything."),
     click.option(
         "--continuous",

@@ -26,6 +26,7 @@ class Selection:
     full_refresh: tuple[str, ...] = ()
     full_refresh_all: bool = False
     dry_run: bool = False
+    reset_checkpoints: tuple[str, ...] = ()
 
 
 def run_pipeline(
@@ -36,6 +37,7 @@ def run_pipeline(
     refresh: Sequence[str] = (),
     full_refresh: Sequence[str] = (),
     full_refresh_all: bool = False,
+    reset_checkpoints: Sequence[str] = (),
     dry_run: bool = False,
     continuous: bool = False,
     on_event: Callable[[Progress], None] | None = None,
@@ -64,6 +66,7 @@ def run_pipeline(
         refresh=tuple(refresh),
         full_refresh=tuple(full_refresh),
         full_refresh_all=full_refresh_all,
+        reset_checkpoints=tuple(reset_checkpoints),
         dry_run=dry_run,
         continuous=continuous,
         development=bool(pipeline.get("development")),

@@ -41,6 +41,7 @@ def run(
     refresh: Sequence[str] = (),
     full_refresh: Sequence[str] = (),
     full_refresh_all: bool = False,
+    reset_checkpoints: Sequence[str] = (),
     dry_run: bool = False,
     apart: bool = False,
     repair: str | None = None,
@@ -74,7 +75,9 @@ def run(
     launcher = Launcher(
         bundle,
         settings,
-        selection=Selection(tuple(refresh), tuple(full_refresh), full_refresh_all, dry_run),
+        selection=Selection(
+            tuple(refresh), tuple(full_refresh), full_refresh_all, dry_run, tuple(reset_checkpoints)
+        ),
         stdout=stdout,
         show=show or partial(_print, stdout),
         on_event=on_event or (lambda _: None),

@@ -1,14 +1,18 @@
-"""Appends that happen once, however often they are tried."""
+"""Appends that happen once, however often they are tried, and columns that come with them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-    from pyspark.sql.readwriter import DataFrameWriter
+from lakeward.pipelines.names import quoted
+from lakeward.session import patches
 
-__all__ = ["append_once"]
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.readwriter import DataFrameWriter
+    from pyspark.sql.types import StructType
+
+__all__ = ["append_once", "widen"]
 
 
 def append_once(rows: DataFrame, *, app: str, number: int) -> DataFrameWriter:
@@ -24,3 +28,12 @@ def append_once(rows: DataFrame, *, app: str, number: int) -> DataFrameWriter:
         .option("txnAppId", app)
         .option("txnVersion", str(number))
     )
+
+
+def widen(spark: SparkSession, key: tuple[str, ...], schema: StructType) -> None:
+    """Give the table the columns of `schema` that it lacks, in a commit without rows."""
+    table = patches.original(type(spark), "table")(spark, quoted(key))
+    has = {field.name.lower() for field in table.schema.fields}
+    if any(field.name.lower() not in has for field in schema.fields):
+        empty = spark.createDataFrame([], schema)
+        empty.write.format("delta").mode("append").option("mergeSchema", "true").saveAsTable(quoted(key))

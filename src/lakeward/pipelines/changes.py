@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines import expectations
@@ -16,13 +16,14 @@ from lakeward.pipelines.cdc import (
     apply_changes_stream,
 )
 from lakeward.pipelines.checkpoints import Checkpoints
-from lakeward.pipelines.elements import Dataset, Flow, Rule
+from lakeward.pipelines.elements import Dataset, Flow
 from lakeward.pipelines.evaluate import Evaluated, settings
 from lakeward.pipelines.expectations import Counts, Observed
+from lakeward.pipelines.judging import Judge, reported
 from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
     from lakeward.pipelines.resolve import Planned
@@ -53,7 +54,7 @@ def run_changes(
     dataset, flow, source = planned.dataset, evaluated.flow, evaluated.query
     assert flow.change is not None
     checkpoint = checkpoints.current(dataset.key, flow.name)
-    judge = _Judge(dataset, flow.name, update_id)
+    judge = Judge(dataset, flow.name, update_id)
     feed = feed_into(spark, dataset, flow, Shape.of(source, flow.change), planned.schema, checkpoints)
     observed = [each for each in evaluated.observed if each.rules]
     if dataset.rules or observed:
@@ -70,7 +71,7 @@ def run_changes(
     outcome.progress = [batch.json for batch in progress.values()]
     outcome.counted.append(RuleCounts(dataset.name, dataset.rules, judge.counts))
     for each in observed:
-        counts = _once(each, feed) if flow.once else _reported(each, progress)
+        counts = _once(each, feed) if flow.once else reported(each, progress)
         outcome.counted.append(RuleCounts(each.dataset, each.rules, counts))
     return outcome
 
@@ -100,24 +101,3 @@ def feed_into(
 
 def _once(each: Observed, feed: Feed) -> Counts:
     return expectations.count_now(each.before, each.rules) if feed.batches else Counts.none(each.rules)
-
-
-def _reported(each: Observed, progress: Mapping[int, Any]) -> Counts:
-    """The sum of what every batch observed; a batch without rows reports none."""
-    rows = [batch.observedMetrics.get(each.metric) for batch in progress.values()]
-    return sum((Counts.of(list(row)) for row in rows if row is not None), Counts.none(each.rules))
-
-
-class _Judge:
-    """Counts the rules of the target on each batch, and lets through what they let through."""
-
-    def __init__(self, dataset: Dataset, flow: str, update_id: str) -> None:
-        self.rules: tuple[Rule, ...] = dataset.rules
-        self.flow, self._metric = flow, f"lakeward_cdc_{update_id}"
-        self.counts = Counts.none(dataset.rules)
-
-    def __call__(self, batch: DataFrame) -> DataFrame:
-        if not self.rules:
-            return batch
-        self.counts += expectations.count_now(batch, self.rules)
-        return expectations.apply(batch, self.rules, metric=self._metric, flow=self.flow)

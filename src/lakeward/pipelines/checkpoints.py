@@ -68,6 +68,11 @@ class Checkpoints:
             (self._checkpoints / folder / str(number)).mkdir(parents=True, exist_ok=True)
         intent.unlink()
 
+    def restart(self, dataset: tuple[str, ...], flow: str) -> None:
+        """Let the flow's stream begin anew, without what it has read and with all that is in the table."""
+        number = max(_highest(self._folder(dataset, flow)), 0) + 1
+        (self._folder(dataset, flow) / str(number)).mkdir(parents=True)
+
     def _number(self, dataset: tuple[str, ...], flow: str) -> int:
         return max(_highest(self._folder(dataset, flow)), 0)
 

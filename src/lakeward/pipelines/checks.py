@@ -18,7 +18,7 @@ from lakeward.sql import PIPELINE as OWNER
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["OWNER", "before_evaluation", "kind_of", "stored", "unknown_table", "whole_alone"]
+__all__ = ["OWNER", "before_evaluation", "in_folder", "kind_of", "stored", "unknown_table", "whole_alone"]
 
 
 def before_evaluation(dataset: Dataset) -> list[PipelineError]:
@@ -111,15 +111,14 @@ def kind_of(dataset: Dataset, evaluated: list[Evaluated], errors: list[PipelineE
             errors.append(_wrong_kind("STREAMING_RELATION_FOR_MATERIALIZED_VIEW", dataset, streams[0]))
         return "materialized_view"
     default = next((each for each in evaluated if each.flow.place == dataset.place), None) or evaluated[0]
-    if dataset.declared == "table" and not default.query.isStreaming and not default.flow.once:
+    if dataset.declared == "table" and not default.query.isStreaming and not default.flow.is_batch:
         if len(evaluated) > 1:
             errors.append(_wrong_kind("BATCH_RELATION_FOR_STREAMING_TABLE", dataset, default))
         return "materialized_view"
     for each in evaluated:
-        is_batch = each.flow.once or each.flow.snapshots is not None
-        if is_batch and each.query.isStreaming:
+        if each.flow.is_batch and each.query.isStreaming:
             errors.append(_wrong_kind("STREAMING_RELATION_FOR_ONCE_FLOW", dataset, each))
-        elif not is_batch and not each.query.isStreaming:
+        elif not each.flow.is_batch and not each.query.isStreaming:
             errors.append(_wrong_kind("BATCH_RELATION_FOR_STREAMING_TABLE", dataset, each))
     return "streaming_table"
 
@@ -162,6 +161,20 @@ def stored(dataset: Dataset, table: StoredTable | None, owner: str) -> list[Pipe
             "TABLE_ALREADY_MANAGED",
             f"{dataset.place}: the table {'.'.join(dataset.key)} exists already and was made {whose}.",
             next_step="Give the dataset another name, or drop that table.",
+        )
+    ]
+
+
+def in_folder(dataset: Dataset, table: StoredTable | None, owner: str) -> list[PipelineError]:
+    """A table in the folder that the dataset names is never replaced unless this pipeline made it."""
+    if table is None or table.properties.get(OWNER) == owner:
+        return []
+    return [
+        PipelineError(
+            "TABLE_ALREADY_MANAGED",
+            f"{dataset.place}: the folder {dataset.options.path} of `{dataset.name}` holds a table already, "
+            "which this pipeline has not made.",
+            next_step="Give the dataset another path.",
         )
     ]
 

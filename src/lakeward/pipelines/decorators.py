@@ -11,7 +11,7 @@ from typing import Any
 from lakeward.pipelines.binding import Values, declared
 from lakeward.pipelines.elements import Declared, Flow
 from lakeward.pipelines.handles import called_from, function_name, handle, required
-from lakeward.pipelines.options import conf, inline_rules, table_options
+from lakeward.pipelines.options import conf, inline_rules, replacement, table_options
 from lakeward.pipelines.registry import Declaration, Pending, Registry
 
 __all__ = ["create_streaming_table", "create_table", "materialized_view", "table", "temporary_view"]
@@ -79,6 +79,7 @@ def create_table(query_function: Function | str | None = None, **options: Any) -
 def _with_query(registry: Registry, decorator: str, kind: Declared, values: Values) -> Any:
     function, name = values["query_function"], values["name"]
     options, spark_conf = table_options(decorator, values), conf(decorator, values["spark_conf"])
+    replaces = replacement(decorator, values) if "replace_using" in values else None
     if name is not None and not isinstance(name, str):
         raise TypeError(f"{decorator}(name=…) takes a str, not {type(name).__name__}")
 
@@ -88,7 +89,9 @@ def _with_query(registry: Registry, decorator: str, kind: Declared, values: Valu
         key = registry.key(label, short=kind == "view")
         pending.declares = label
         registry.declarations.append(Declaration(label, kind, options, pending, pending.place))
-        registry.flows.append(Flow(label, key, callable_, pending.place, spark_conf=spark_conf))
+        registry.flows.append(
+            Flow(label, key, callable_, pending.place, spark_conf=spark_conf, replaces=replaces)
+        )
         return callable_
 
     return decorate if function is None else decorate(function)

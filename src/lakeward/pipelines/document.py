@@ -23,6 +23,7 @@ brought up to date, upstream first.
 | `--full-refresh a,b`, `--full-refresh-all` | empty them and read everything anew: streams, AUTO \
 CDC, snapshots and flows that run once begin again. `pipelines.reset.allowed=false` keeps a table; \
 sinks keep what was written |
+| `--reset-checkpoint f,g` | these flows read everything anew, into tables that keep their rows |
 | `--continuous` | one pass after the other, with `pipelines.trigger.interval` (5 seconds) in \
 between. SIGTERM ends it after the pass that runs, Ctrl-C at once |
 | `--dry-run` | the mistakes, and nothing written |
@@ -75,8 +76,6 @@ def as_markdown() -> str:
 
 def _row(function: Function) -> str:
     names = ", ".join(f"`{name}`" for name in function.names)
-    if function.lacking:
-        return f"| {names} | | not there yet |"
     parameters = ", ".join(f"`{each.name}`" for each in function.parameters)
     notes = [
         f"`{each.name}` {_VERDICTS[each.verdict]}: {each.note}"

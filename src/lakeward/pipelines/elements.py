@@ -8,7 +8,19 @@ from typing import Any, Literal
 
 from lakeward.pipelines.cdc.change import Change
 
-__all__ = ["Action", "Dataset", "Declared", "Flow", "Hook", "Mode", "Place", "Rule", "Sink", "TableOptions"]
+__all__ = [
+    "Action",
+    "Dataset",
+    "Declared",
+    "Flow",
+    "Hook",
+    "Mode",
+    "Place",
+    "Replacement",
+    "Rule",
+    "Sink",
+    "TableOptions",
+]
 
 Action = Literal["warn", "drop", "fail"]
 Declared = Literal["table", "materialized_view", "streaming_table", "view", "sink"]
@@ -44,6 +56,7 @@ class TableOptions:
     partition_cols: tuple[str, ...] = ()
     cluster_by: tuple[str, ...] = ()
     schema: Any = None
+    path: str | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +66,18 @@ class Sink:
     format: str
     options: Mapping[str, str] = field(default_factory=dict)
     handler: Callable[[Any, int], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """Which rows of its target a flow replaces: those that `where` holds for, or those of its own keys.
+
+    By keys (`using`), the rows with the greatest `sequence_by` (a column's name, or a Column) stand.
+    """
+
+    using: tuple[str, ...] = ()
+    sequence_by: Any = None
+    where: str | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +108,13 @@ class Flow:
     change: Change | None = None
     snapshots: Any = None
     mode: Mode = "append"
+    replaces: Replacement | None = None
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether its query into a streaming table is a batch."""
+        by_condition = self.replaces is not None and self.replaces.where is not None
+        return self.once or self.snapshots is not None or by_condition
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from lakeward.pipelines.narrate import Narrator
 from lakeward.pipelines.once import run_once
 from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
 from lakeward.pipelines.refresh import Selection
+from lakeward.pipelines.replacing import run_replacing
 from lakeward.pipelines.resolve import Planned, Resolution
 from lakeward.pipelines.results import failed, finished, not_run, together, view_result
 from lakeward.pipelines.sinks import prepare_sink, run_sink_flow
@@ -177,6 +178,9 @@ class Executor:
     def _prepare(self, planned: Planned, errors: list[str]) -> None:
         reset = planned.dataset.key in self.selection.reset
         try:
+            for flow in planned.dataset.flows:
+                if (planned.dataset.key, flow.name) in self.selection.restart and not reset:
+                    self.checkpoints.restart(planned.dataset.key, flow.name)
             if planned.kind == "sink":
                 prepare_sink(planned.dataset, self.checkpoints, reset=reset)
                 return
@@ -248,6 +252,15 @@ class Executor:
                 code=setting.code,
                 conf=setting.conf,
                 anew=dataset.key in self.selection.reset,
+            )
+        if flow.replaces is not None:
+            return run_replacing(
+                self.spark,
+                planned,
+                evaluated,
+                self.checkpoints,
+                update_id=setting.update_id,
+                on_query=self._queries.append,
             )
         if flow.once:
             return run_once(

@@ -1,4 +1,4 @@
-"""Flows that user files declare apart from their target: `append_flow`, and reading by name."""
+"""Flows that user files declare apart from their target, and reading by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lakeward.pipelines.binding import Values, declared
 from lakeward.pipelines.cdc import GONE, VERSION, Change, change_of
 from lakeward.pipelines.elements import Flow, Mode, Place
 from lakeward.pipelines.handles import called_from, function_name, handle
-from lakeward.pipelines.options import conf
+from lakeward.pipelines.options import conf, replacement
 from lakeward.pipelines.registry import Registry
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "create_auto_cdc_from_snapshot_flow",
     "read",
     "read_stream",
+    "replace_flow",
     "update_flow",
 ]
 
@@ -36,11 +37,18 @@ def update_flow(registry: Registry, values: Values) -> Callable[[Callable[..., A
     return _flow(registry, "update_flow", "update", values)
 
 
+@declared
+def replace_flow(registry: Registry, values: Values) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A stream of partial snapshots: its rows replace those of `target` that have their keys (spec §1.1)."""
+    return _flow(registry, "replace_flow", "append", values)
+
+
 def _flow(
     registry: Registry, decorator: str, mode: Mode, values: Values
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     target, name, depends_on = values["target"], values["name"], values.get("depends_on")
     settings, once = conf(decorator, values["spark_conf"]), bool(values.get("once"))
+    replaces = replacement(decorator, values) if "replace_using" in values else None
     waits = (depends_on,) if isinstance(depends_on, str) else tuple(depends_on or ())
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -54,7 +62,9 @@ def _flow(
             )
         pending.declares = label
         key = registry.key(target, short=False)
-        registry.flows.append(Flow(label, key, callable_, pending.place, once, settings, waits, mode=mode))
+        registry.flows.append(
+            Flow(label, key, callable_, pending.place, once, settings, waits, mode=mode, replaces=replaces)
+        )
         return callable_
 
     return decorate

@@ -80,6 +80,8 @@ def _import(
     module = ModuleType(source.stem)
     module.__file__ = str(source)
     vars(module).update(given)
+    # As the platform runs a source, which is a notebook there; others import it by its own name.
+    module.__name__ = "__main__"
     # Under its own name, so that a source that imports this one gets these objects and not a second set.
     if source.stem not in sys.modules:
         sys.modules[source.stem] = module

@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import Any
 
 from lakeward.pipelines import decorators, expect, flows, outlets, outside
-from lakeward.pipelines.later import LATER
 from lakeward.pipelines.parameters import FUNCTIONS
 from lakeward.session import patches
 
@@ -27,10 +26,7 @@ _THERE: dict[str, Callable[..., Any]] = {
     **{name: getattr(expect, name) for name in expect.__all__},
     **{name: getattr(outlets, name) for name in outlets.__all__},
 }
-API: dict[str, Callable[..., Any]] = {
-    **{name: _THERE[row.name] for row in FUNCTIONS if not row.lacking for name in row.names},
-    **LATER,
-}
+API: dict[str, Callable[..., Any]] = {name: _THERE[row.name] for row in FUNCTIONS for name in row.names}
 _WHY = "pipeline files declare into lakeward's graph"
 
 

@@ -59,6 +59,7 @@ class Asked:
     refresh: Sequence[str]
     full_refresh: Sequence[str]
     everything: bool
+    checkpoints: Sequence[str]
     dry_run: bool
     continuous: bool
     development: bool
@@ -66,7 +67,8 @@ class Asked:
 
     def again(self) -> Asked:
         """The same without emptying anything: that is done."""
-        return replace(self, refresh=[*self.refresh, *self.full_refresh], full_refresh=(), everything=False)
+        named = [*self.refresh, *self.full_refresh]
+        return replace(self, refresh=named, full_refresh=(), everything=False, checkpoints=())
 
 
 class OneUpdate:
@@ -126,6 +128,7 @@ class OneUpdate:
                 refresh=self.asked.refresh,
                 full_refresh=self.asked.full_refresh,
                 everything=self.asked.everything,
+                checkpoints=self.asked.checkpoints,
             )
             self._resolve(folders)
             errors = [error for found in self.resolution.errors.values() for error in found]

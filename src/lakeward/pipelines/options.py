@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lakeward.errors import PipelineError
-from lakeward.pipelines.elements import Action, Rule, TableOptions
+from lakeward.pipelines.elements import Action, Replacement, Rule, TableOptions
 
-__all__ = ["conf", "inline_rules", "mapping", "table_options"]
+__all__ = ["conf", "inline_rules", "mapping", "replacement", "table_options"]
 
 
 def table_options(what: str, values: Mapping[str, Any]) -> TableOptions:
@@ -28,6 +28,7 @@ def table_options(what: str, values: Mapping[str, Any]) -> TableOptions:
         partition_cols=partitions,
         cluster_by=clusters,
         schema=values.get("schema"),
+        path=None if values.get("path") is None else str(values["path"]),
     )
 
 
@@ -60,6 +61,28 @@ def inline_rules(values: Mapping[str, Any]) -> list[Rule]:
         for parameter, action in actions.items()
         for name, constraint in (values[parameter] or {}).items()
     ]
+
+
+def replacement(what: str, values: Mapping[str, Any]) -> Replacement | None:
+    """What a flow replaces in its target, None for one that appends. Raises TypeError or PipelineError."""
+    using = _columns(what, "replace_using", values["replace_using"])
+    sequence_by, where = values["sequence_by"], values.get("replace_where")
+    if where is not None and not isinstance(where, str):
+        raise TypeError(f"{what}(replace_where=…) takes a SQL condition, not {type(where).__name__}")
+    if not using and sequence_by is None:
+        return None if where is None else Replacement(where=where)
+    if where is not None or not using or sequence_by is None:
+        raise PipelineError(
+            "INVALID_REPLACE_FLOW",
+            f"{what}() replaces by keys, with replace_using and sequence_by, or by replace_where.",
+            next_step="Give replace_using together with sequence_by, or replace_where alone.",
+        )
+    repeated = sorted({column for column in using if using.count(column) > 1})
+    if repeated:
+        raise PipelineError(
+            "INVALID_REPLACE_FLOW", f"{what}(replace_using=…) names {', '.join(repeated)} more than once."
+        )
+    return Replacement(using, sequence_by)
 
 
 def _columns(what: str, parameter: str, given: Sequence[str] | str | None) -> tuple[str, ...]:

@@ -47,7 +47,6 @@ class Function:
     """One function or decorator. The first `positional` parameters may be given by position.
 
     `role`: it declares a dataset with its query, or without one; a flow; rules; it reads a dataset by name.
-    `lacking` is what a function that is not there yet would do, as a noun; empty for those that are.
     """
 
     name: str
@@ -55,7 +54,6 @@ class Function:
     positional: int = 0
     aliases: tuple[str, ...] = ()
     role: Role = "other"
-    lacking: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -81,7 +79,6 @@ class Function:
         )
 
 
-_NOT_YET = "not there yet"
 _PRIVATE = "the table is made in the pipeline's schema and can be read from outside"
 
 _QUERY = Parameter("query_function")
@@ -91,7 +88,7 @@ _CONF = Parameter("spark_conf")
 _EXPECT_ALL = tuple(Parameter(name) for name in ("expect_all", "expect_all_or_drop", "expect_all_or_fail"))
 _STORAGE = (
     Parameter("table_properties"),
-    Parameter("path", None, "accepted", "tables live in the warehouse folder"),
+    Parameter("path"),
     Parameter("partition_cols"),
     Parameter(
         "cluster_by_auto",
@@ -106,9 +103,7 @@ _STORAGE = (
     Parameter("format", "delta", "refused", "datasets are Delta tables; leave format out"),
 )
 _TEMPORARY = Parameter("temporary", None, "accepted", _PRIVATE)
-_REPLACE = tuple(
-    Parameter(name, None, "refused", _NOT_YET) for name in ("replace_using", "sequence_by", "replace_where")
-)
+_REPLACE = tuple(Parameter(name) for name in ("replace_using", "sequence_by", "replace_where"))
 _TABLE = (_QUERY, _NAME, _COMMENT, _CONF, *_STORAGE, _TEMPORARY, *_REPLACE)
 _STREAMING_TABLE = (
     Parameter("name", required=True),
@@ -196,7 +191,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("expect_all_or_drop", _RULES, 1, role="rule"),
     Function("expect_all_or_fail", _RULES, 1, role="rule"),
     Function("read", _DATASET, 1, role="read"),
-    Function("read_stream", _DATASET, 1, role="read"),
+    Function("read_stream", _DATASET, 1, ("readStream",), "read"),
     Function("create_auto_cdc_flow", _AUTO_CDC, len(_AUTO_CDC), ("apply_changes",), "flow"),
     Function(
         "create_auto_cdc_from_snapshot_flow",
@@ -212,7 +207,15 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     Function("foreach_batch_sink", (Parameter("batch_handler"), _NAME), 1),
     Function("update_flow", (Parameter("target", required=True), _NAME, _CONF, *_SHOWN_NOWHERE)),
-    Function("replace_flow", lacking="A replace flow"),
+    Function(
+        "replace_flow",
+        (
+            *(Parameter(name, required=True) for name in ("target", "replace_using", "sequence_by")),
+            _NAME,
+            Parameter("comment", note="a flow is shown nowhere with a comment"),
+            _CONF,
+        ),
+    ),
     Function(
         "on_event_hook",
         (Parameter("user_event_hook_fn"), Parameter("max_allowable_consecutive_failures")),

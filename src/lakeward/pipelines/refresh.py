@@ -3,34 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from lakeward.errors import ConfigurationError
+from lakeward.errors import ConfigurationError, PipelineError
 from lakeward.pipelines.elements import Dataset
 from lakeward.pipelines.graph import Graph
 from lakeward.pipelines.names import did_you_mean
 
-__all__ = ["Selection", "select"]
+__all__ = ["Selection", "not_resettable", "resettable", "select"]
 
 _RESET_ALLOWED = "pipelines.reset.allowed"
+Key = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Keys of the tables to bring up to date, and of those among them that are emptied first."""
+    """Keys of the tables to bring up to date, and of those among them that are emptied first.
 
-    refresh: frozenset[tuple[str, ...]]
-    reset: frozenset[tuple[str, ...]]
+    `restart` holds keys of datasets, each with the name of a flow into it whose stream begins anew.
+    """
+
+    refresh: frozenset[Key]
+    reset: frozenset[Key]
+    restart: frozenset[tuple[Key, str]] = frozenset()
 
 
 def select(
-    graph: Graph, *, refresh: Iterable[str], full_refresh: Iterable[str], everything: bool
+    graph: Graph,
+    *,
+    refresh: Iterable[str],
+    full_refresh: Iterable[str],
+    everything: bool,
+    checkpoints: Iterable[str] = (),
 ) -> Selection:
-    """The selection that the flags of a run mean.
+    """The selection that the flags of a run mean; `checkpoints` names flows that begin anew.
 
     Nothing named: all tables. Anything named: only those. Raises ConfigurationError for unknown names,
     for views, for a full refresh of a table that forbids it, and for flags that contradict each other.
     """
+    selection = _tables_of(graph, refresh, full_refresh, everything=everything)
+    return replace(selection, restart=frozenset(_flow(graph, name) for name in checkpoints))
+
+
+def _tables_of(
+    graph: Graph, refresh: Iterable[str], full_refresh: Iterable[str], *, everything: bool
+) -> Selection:
     some, full = list(refresh), list(full_refresh)
     tables = [dataset for dataset in graph if not dataset.is_view]
     if everything:
@@ -44,11 +61,11 @@ def select(
             )
         return Selection(
             frozenset(dataset.key for dataset in tables),
-            frozenset(dataset.key for dataset in tables if _resettable(dataset)),
+            frozenset(dataset.key for dataset in tables if resettable(dataset)),
         )
     named = {name: _table(graph, name) for name in [*some, *full]}
     for name in full:
-        if not _resettable(named[name]):
+        if not resettable(named[name]):
             raise ConfigurationError(
                 "TABLE_NOT_RESETTABLE",
                 f"`{name}` has {_RESET_ALLOWED}=false and cannot be fully refreshed.",
@@ -61,8 +78,40 @@ def select(
     )
 
 
-def _resettable(dataset: Dataset) -> bool:
+def resettable(dataset: Dataset) -> bool:
+    """Whether a full refresh may empty it (`pipelines.reset.allowed`)."""
     return dataset.options.properties.get(_RESET_ALLOWED, "true").lower() != "false"
+
+
+def not_resettable(dataset: Dataset, inputs: Iterable[Dataset]) -> list[PipelineError]:
+    """An error for a table that keeps its rows while one that it streams from may lose them."""
+    lost = [] if resettable(dataset) else sorted(each.name for each in inputs if resettable(each))
+    if not lost:
+        return []
+    return [
+        PipelineError(
+            "INVALID_RESETTABLE_DEPENDENCY",
+            f"{dataset.place}: `{dataset.name}` has {_RESET_ALLOWED}=false and streams from "
+            f"{', '.join(f'`{name}`' for name in lost)}, which a full refresh may empty.",
+            next_step=f"Give those {_RESET_ALLOWED}=false as well, or take it from `{dataset.name}`.",
+        )
+    ]
+
+
+def _flow(graph: Graph, name: str) -> tuple[Key, str]:
+    """The flow that `name` means: its own name, or that with the catalog and schema of its dataset."""
+    known: list[str] = []
+    for dataset in graph:
+        for flow in dataset.flows if not dataset.is_view else ():
+            known.append(flow.name)
+            full = ".".join((*dataset.key[:2], flow.name))
+            if name.lower() in (flow.name.lower(), full.lower()):
+                return dataset.key, flow.name
+    raise ConfigurationError(
+        "FLOW_NOT_FOUND",
+        f"The pipeline has no flow `{name}`.",
+        next_step=did_you_mean(name, known) or f"It has: {', '.join(sorted(known))}.",
+    )
 
 
 def _table(graph: Graph, name: str) -> Dataset:

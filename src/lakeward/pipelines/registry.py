@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from lakeward.pipelines.elements import Dataset, Declared, Flow, Hook, Place, Ru
 from lakeward.pipelines.graph import Graph
 from lakeward.pipelines.names import Home, did_you_mean, parts, without_live
 
-__all__ = ["Declaration", "Pending", "Registry", "active", "collecting"]
+__all__ = ["Declaration", "Pending", "Registry", "active", "collecting", "repeated_rules"]
 
 log = logging.getLogger("lakeward.pipelines")
 
@@ -107,7 +107,7 @@ class Registry:
         ]
         datasets = []
         for key, declaration in kept.items():
-            errors += _repeated_rules(declaration)
+            errors += repeated_rules(declaration.place, declaration.name, declaration.pending.rules)
             datasets.append(
                 Dataset(
                     name=declaration.name if len(key) == 1 else self.home.short(key),
@@ -173,13 +173,14 @@ def _duplicate(what: str, name: str, first: Place, second: Place) -> PipelineErr
     )
 
 
-def _repeated_rules(declaration: Declaration) -> list[PipelineError]:
-    names = [rule.name for rule in declaration.pending.rules]
+def repeated_rules(place: Place, dataset: str, rules: Iterable[Rule]) -> list[PipelineError]:
+    """An error for every name that more than one of a dataset's expectations has."""
+    names = [rule.name for rule in rules]
     repeated = sorted({name for name in names if names.count(name) > 1})
     return [
         PipelineError(
             "DUPLICATE_EXPECTATION",
-            f"{declaration.place}: `{declaration.name}` has more than one expectation named '{name}'.",
+            f"{place}: `{dataset}` has more than one expectation named '{name}'.",
             next_step="Names of expectations are unique in a dataset: rename one.",
         )
         for name in repeated

@@ -22,8 +22,10 @@ from lakeward.pipelines.expectations import invalid
 from lakeward.pipelines.graph import Graph
 from lakeward.pipelines.model import Kind
 from lakeward.pipelines.plans import aggregates_without_watermark, require_mode, text_of
+from lakeward.pipelines.refresh import not_resettable
+from lakeward.pipelines.replacing import require_columns
 from lakeward.pipelines.sinks import require_format
-from lakeward.pipelines.tables import look_up
+from lakeward.pipelines.tables import look_at, look_up
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -172,6 +174,8 @@ class _Planner:
                 for error in invalid(each.query, dataset.rules, dataset.name)
                 if str(error) not in map(str, errors)
             ]
+            if each.flow.replaces is not None:
+                require_columns(each.query, each.flow.replaces)
             if (
                 kind == "streaming_table"
                 and each.query.isStreaming
@@ -184,11 +188,17 @@ class _Planner:
             schema = found if schema is None else merged(schema, found)
         errors += checks.whole_alone(dataset, whole)
         if dataset.is_table:
-            stored = look_up(self.spark, dataset.key)
+            stored, path = look_up(self.spark, dataset.key), dataset.options.path
+            if stored is None and path is not None:
+                errors += checks.in_folder(dataset, look_at(self.spark, path), self.owner)
             errors += checks.stored(dataset, stored, self.owner)
             if stored is not None and kind == "streaming_table" and dataset.key not in self.resets:
                 schema = merged(stored.schema, schema)
         needs = {key for each in evaluated for key in each.inputs}
+        if kind == "streaming_table":
+            upstream = [done for key, done in self.resolution.plans.items() if key in needs]
+            streams = [done.dataset for done in upstream if done.kind == "streaming_table"]
+            errors += not_resettable(dataset, streams)
         direct = {each.flow.name: tuple(found.name for found in each.direct.values()) for each in evaluated}
         explained = {each.flow.name: text_of(each.query) for each in evaluated}
         return Planned(dataset, kind, schema, frozenset(needs), direct, frozenset(whole), explained)

@@ -30,6 +30,7 @@ from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.declared import merged, nullable
 from lakeward.pipelines.elements import Flow
 from lakeward.pipelines.evaluate import Evaluated, settings
+from lakeward.pipelines.in_sql import SqlSnapshots
 from lakeward.pipelines.outcome import FlowOutcome
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def planned_snapshot(
         given = _next(flow, last.version if last else None)
         if given is not None:
             return as_feed(*given)
-        assert last is not None, "the first snapshot is never missing"
+        if last is None:
+            return as_feed(*flow.snapshots.nothing())
         return as_feed(spark.createDataFrame([], last.schema), last.version)
 
     return dataclasses.replace(flow, function=query)
@@ -163,7 +165,8 @@ def _next(flow: Flow, last: Any) -> Pair | None:
         return reads.table(source, stream=False), _now(last)
     given = source(last) if callable(source) else source
     if given is None:
-        if last is None:
+        # A version query of SQL may find nothing yet; a function that is called with None may not.
+        if last is None and not isinstance(source, SqlSnapshots):
             raise refused(
                 "FIRST_SNAPSHOT_EMPTY",
                 flow.name,

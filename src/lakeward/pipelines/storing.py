@@ -81,6 +81,7 @@ def _clauses(dataset: Dataset, kind: str, owner: str) -> str:
     return (
         (f" PARTITIONED BY ({_names(options.partition_cols)})" if options.partition_cols else "")
         + (f" CLUSTER BY ({_names(options.cluster_by)})" if options.cluster_by else "")
+        + (f" LOCATION {_literal(options.path)}" if options.path else "")
         + (f" COMMENT {_literal(options.comment)}" if options.comment else "")
         + f" TBLPROPERTIES ({_pairs(properties(dataset, kind, owner))})"
     )

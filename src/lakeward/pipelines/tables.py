@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["Commit", "StoredTable", "look_up"]
+__all__ = ["Commit", "StoredTable", "look_at", "look_up"]
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class Commit:
 class StoredTable:
     """A Delta table as it is now; `version` was read once, when the table was looked up."""
 
-    def __init__(self, spark: SparkSession, java_table: Any) -> None:
+    def __init__(self, spark: SparkSession, java_log: Any) -> None:
         jvm: Any = spark._jvm
         self._jvm = jvm
-        self._log = java_table.deltaLog()
+        self._log = java_log
         none = getattr(getattr(self._jvm.scala, "None$"), "MODULE$")
         self._snapshot = self._log.update(False, none, none)
         self.version: int = self._snapshot.version()
@@ -96,4 +96,11 @@ def look_up(spark: SparkSession, name: tuple[str, ...]) -> StoredTable | None:
         if "NoSuch" in type(error).__name__ or "NOT_FOUND" in str(error) or "NoSuch" in str(error):
             return None
         raise
-    return StoredTable(spark, table) if class_name(table) == "DeltaTableV2" else None
+    return StoredTable(spark, table.deltaLog()) if class_name(table) == "DeltaTableV2" else None
+
+
+def look_at(spark: SparkSession, path: str) -> StoredTable | None:
+    """The Delta table in a folder, None when there is none."""
+    jvm: Any = spark._jvm
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
+    return StoredTable(spark, log) if log.tableExists() else None

@@ -36,6 +36,7 @@ def run(
     refresh: Sequence[str] = (),
     full_refresh: Sequence[str] = (),
     full_refresh_all: bool = False,
+    reset_checkpoints: Sequence[str] = (),
     dry_run: bool = False,
     continuous: bool = False,
     development: bool = True,
@@ -44,7 +45,8 @@ def run(
     """Run the pipeline that the files at `paths` declare, and report what it did.
 
     `storage` holds checkpoints, the event log and the lock (default: the target's folder `pipelines/<name>`).
-    `dry_run` stops after phase 1 and writes nothing; `continuous` goes on until SIGTERM or Ctrl-C; outside of
+    `reset_checkpoints` names flows that read everything anew, into tables that keep their rows. `dry_run`
+    stops after phase 1 and writes nothing; `continuous` goes on until SIGTERM or Ctrl-C; outside of
     `development` flows that failed for a passing reason are tried again. An update that met new columns in
     the files that it reads starts again, once. A mistake in a user's file, a failing flow or a running
     update of the same pipeline gives an Update with state FAILED; Ctrl-C one with state CANCELED. Raises
@@ -68,6 +70,7 @@ def run(
         refresh=refresh,
         full_refresh=full_refresh,
         everything=full_refresh_all,
+        checkpoints=reset_checkpoints,
         dry_run=dry_run,
         continuous=continuous,
         development=development,

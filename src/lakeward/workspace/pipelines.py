@@ -28,7 +28,10 @@ __all__ = [
     "stop",
 ]
 
-_FLAGS = ("refresh_selection", "full_refresh_selection", "full_refresh", "validate_only")
+_FLAGS = (
+    *("refresh_selection", "full_refresh_selection", "full_refresh", "validate_only"),
+    "reset_checkpoint_selection",
+)
 
 
 def create(call: ServerCall) -> Any:
@@ -172,6 +175,7 @@ def _launch(call: ServerCall, pipeline: Document, update: Document) -> None:
         "refresh": update.get("refresh_selection") or [],
         "full_refresh": update.get("full_refresh_selection") or [],
         "full_refresh_all": bool(update.get("full_refresh")),
+        "reset_checkpoints": update.get("reset_checkpoint_selection") or [],
         "dry_run": bool(update.get("validate_only")),
     }
 

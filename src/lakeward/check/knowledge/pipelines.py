@@ -14,11 +14,8 @@ def function_(use: Use) -> Fact:
     row = function(use.name)
     name = f"pipelines {use.name}"
     if row is None:
-        names = ", ".join(each.name for each in FUNCTIONS if not each.lacking)
+        names = ", ".join(each.name for each in FUNCTIONS)
         return Fact(name, "refused", f"The pipeline API has no such function; there are {names}.")
-    if row.lacking:
-        cure = f"{row.lacking} is not there yet: a pipeline with it stops with NOT_SUPPORTED."
-        return Fact(name, "refused", cure)
     return Fact(name, "runs_with_lakeward", SERVED)
 
 
@@ -26,7 +23,7 @@ def parameter(use: Use) -> Fact | None:
     """The verdict on a parameter that was given, None for those that simply work."""
     name, _, parameter_name = use.name.partition(".")
     row = function(name)
-    if row is None or row.lacking:
+    if row is None:
         return None
     declared = row.parameter(parameter_name)
     shown = f"pipelines {name}({parameter_name}=…)"

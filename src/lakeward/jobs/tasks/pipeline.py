@@ -39,6 +39,7 @@ def prepare(context: Context, task: Task) -> Action:
             refresh=chosen.refresh,
             full_refresh=chosen.full_refresh,
             full_refresh_all=chosen.full_refresh_all,
+            reset_checkpoints=chosen.reset_checkpoints,
             dry_run=chosen.dry_run,
             on_event=context.on_event,
         )
@@ -49,11 +50,12 @@ def prepare(context: Context, task: Task) -> Action:
 def selection_of(context: Context, task: Task) -> Selection:
     """Return what to refresh: what the run was asked for, else what the task's settings say."""
     asked = context.selection
-    if asked.refresh or asked.full_refresh or asked.full_refresh_all:
+    if asked.refresh or asked.full_refresh or asked.full_refresh_all or asked.reset_checkpoints:
         return asked
     return Selection(
         refresh=tuple(task.spec.get("refresh_selection") or ()),
         full_refresh=tuple(task.spec.get("full_refresh_selection") or ()),
         full_refresh_all=task.spec.get("full_refresh") is True,
         dry_run=asked.dry_run,
+        reset_checkpoints=tuple(task.spec.get("reset_checkpoint_selection") or ()),
     )

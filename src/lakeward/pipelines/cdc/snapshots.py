@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.cdc.scd2 import comparable
-from lakeward.pipelines.cdc.versions import from_json, refused, spark_type, to_json
+from lakeward.pipelines.cdc.versions import from_json, literal, refused, to_json
 from lakeward.pipelines.names import quoted
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def as_feed(rows: DataFrame, version: Any) -> DataFrame:
     """All of a snapshot as upserts."""
     from pyspark.sql import functions as F
 
-    return rows.withColumns({VERSION: F.lit(version).cast(spark_type(version)), GONE: F.lit(False)})
+    return rows.withColumns({VERSION: literal(version), GONE: F.lit(False)})
 
 
 def difference(new: DataFrame, old: DataFrame | None, keys: Sequence[str], version: Any) -> DataFrame:
@@ -137,7 +137,7 @@ def difference(new: DataFrame, old: DataFrame | None, keys: Sequence[str], versi
     changed = joined.where(differs).select(F.coalesce("__row", "__old_row").alias("__row"), gone.alias(GONE))
     return changed.select(
         *[F.col(f"__row.{quoted([name])}").alias(name) for name in everything],
-        F.lit(version).cast(spark_type(version)).alias(VERSION),
+        literal(version).alias(VERSION),
         GONE,
     )
 

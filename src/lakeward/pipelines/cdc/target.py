@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakeward.pipelines.appending import append_once
+from lakeward.pipelines.appending import append_once, widen
 from lakeward.pipelines.cdc.shape import END, START, Shape
 from lakeward.pipelines.names import quoted
 from lakeward.session import patches
@@ -59,13 +59,8 @@ class Target:
         )
 
     def widen(self, spark: SparkSession, schema: StructType) -> None:
-        """Give the table the columns of `schema` that it lacks, in a commit without rows."""
-        has = {field.name.lower() for field in self.read(spark).schema.fields}
-        if any(field.name.lower() not in has for field in schema.fields):
-            empty = spark.createDataFrame([], schema)
-            empty.write.format("delta").mode("append").option("mergeSchema", "true").saveAsTable(
-                quoted(self.key)
-            )
+        """Give the table the columns of `schema` that it lacks."""
+        widen(spark, self.key, schema)
 
     def write(self, changes: DataFrame, counts: Mapping[str, int], *, app: str, number: int) -> Written:
         """Carry out `changes` (__key, __row, __action, and for type 2 __start and __end); idempotent."""

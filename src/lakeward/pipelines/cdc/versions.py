@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import base64
+import json
 import math
 from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
 
-__all__ = ["check_version", "from_json", "refused", "spark_type", "to_json"]
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+__all__ = ["check_version", "from_json", "literal", "refused", "to_json"]
 
 # Name, SQL type, to text, from text. The first type that fits holds: a datetime is a date, too.
 _KINDS: dict[type, tuple[str, str, Callable[[Any], str], Callable[[str], Any]]] = {
@@ -41,7 +45,7 @@ def check_version(version: Any, last: Any, flow: str) -> None:
             "got a Column as the version of its snapshot.",
             "A version is a Python value that is known before the snapshot is read.",
         )
-    if isinstance(version, bool) or not isinstance(version, tuple(_KINDS)):
+    if not _is_version(version):
         names = ", ".join(name for name, *_ in _KINDS.values())
         raise refused(
             "INVALID_SNAPSHOT_VERSION_TYPE",
@@ -71,20 +75,44 @@ def check_version(version: Any, last: Any, flow: str) -> None:
         )
 
 
-def spark_type(version: Any) -> str:
-    """The SQL type that versions like this one have in the target."""
-    return _kind(version)[1]
+def _is_version(value: Any) -> bool:
+    """A Row is one, too: the version of a SQL flow may be a struct."""
+    from pyspark.sql import Row
+
+    if isinstance(value, Row):
+        return all(map(_is_version, value))
+    return isinstance(value, tuple(_KINDS)) and not isinstance(value, bool)
+
+
+def literal(version: Any) -> Column:
+    """A version as a column, of the type that versions like this one have in the target."""
+    from pyspark.sql import Row
+    from pyspark.sql import functions as F
+
+    if isinstance(version, Row):
+        parts = version.asDict().items()
+        return F.struct(*[literal(value).alias(name) for name, value in parts])
+    return F.lit(version).cast(_kind(version)[1])
 
 
 def to_json(version: Any) -> list[str]:
     """A version with its Python type."""
+    from pyspark.sql import Row
+
+    if isinstance(version, Row):
+        parts = {name: to_json(value) for name, value in version.asDict().items()}
+        return ["struct", json.dumps(parts)]
     name, _, to_text, _ = _kind(version)
     return [name, to_text(version)]
 
 
 def from_json(kept: list[str]) -> Any:
     """The version that `to_json` wrote."""
+    from pyspark.sql import Row
+
     name, text = kept
+    if name == "struct":
+        return Row(**{part: from_json(value) for part, value in json.loads(text).items()})
     return next(from_text for kind, _, _, from_text in _KINDS.values() if kind == name)(text)
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
-from lakeward.pipelines.elements import Rule
+from lakeward.pipelines.elements import Flow, Place, Replacement, Rule
 from lakeward.pipelines.handles import required
 from lakeward.pipelines.in_sql.changes import Expression
 from lakeward.pipelines.in_sql.columns import as_ddl
 from lakeward.pipelines.in_sql.grammar import Misread, read
 from lakeward.pipelines.in_sql.places import calling, function_at
-from lakeward.pipelines.in_sql.queries import InUse, query_of
+from lakeward.pipelines.in_sql.queries import InUse, output_name, query_of
+from lakeward.pipelines.in_sql.snapshots import SqlSnapshots, as_relations
 from lakeward.pipelines.in_sql.statement import (
     Changes,
     Column,
@@ -25,6 +26,7 @@ from lakeward.pipelines.in_sql.statement import (
 )
 from lakeward.pipelines.in_sql.text import Piece, pieces_of
 from lakeward.pipelines.names import parts
+from lakeward.pipelines.registry import repeated_rules
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -80,6 +82,8 @@ class SqlFile:
         for clause in statement.warnings:
             registry.warn(clause, f"{clause} has no effect here: {_WITHOUT_EFFECT[clause]}.")
         name = statement.name if statement.kind == "view" else self._named(statement.name)
+        for error in repeated_rules(Place(piece.file, piece.line), name, statement.rules):
+            raise error
         if statement.kind == "streaming_table":
             self.api["create_streaming_table"](
                 name,
@@ -92,7 +96,14 @@ class SqlFile:
                 },
             )
             if statement.query is not None:
-                self._append(name, name, statement.query, piece, columns=statement.columns)
+                self._append(
+                    name,
+                    name,
+                    statement.query,
+                    piece,
+                    columns=statement.columns,
+                    replaces=statement.replaces,
+                )
             if statement.changes is not None:
                 self._changes(statement.changes, None, piece)
             return
@@ -118,7 +129,9 @@ class SqlFile:
             assert statement.query is not None, "the grammar asks for it"
             target = self._named(statement.target)
             name = statement.name or f"{target}_line_{piece.line}"
-            self._append(target, name, statement.query, piece, once=statement.once)
+            self._append(
+                target, name, statement.query, piece, once=statement.once, replaces=statement.replaces
+            )
 
     def _append(
         self,
@@ -129,8 +142,16 @@ class SqlFile:
         *,
         once: bool = False,
         columns: Sequence[Column] = (),
+        replaces: Replacement | None = None,
     ) -> None:
         function = self._query(name, query, piece, columns)
+        if replaces is not None:
+            registry, place = required("INSERT"), Place(piece.file, piece.line)
+            if replaces.using:
+                replaces = replace(replaces, sequence_by=_column(replaces.sequence_by))
+            key = registry.key(target, short=False)
+            registry.flows.append(Flow(name, key, function, place, once, self._conf or {}, replaces=replaces))
+            return
         self.api["append_flow"](target=target, name=name, once=once, spark_conf=self._conf)(function)
 
     def _changes(self, changes: Changes, name: str | None, piece: Piece) -> None:
@@ -145,27 +166,36 @@ class SqlFile:
                 raise PipelineError(
                     "PARSE_SYNTAX_ERROR", f"{piece.file}:{piece.line}: AUTO CDC needs {words}."
                 )
-        source = changes.source
-        if not changes.source_is_name:
+        source: Any = changes.source
+        if "version" in arguments:
+            source = self._snapshots(changes, arguments.pop("version"), name or target, piece)
+        elif not changes.source_is_name:
             source = f"{parts(name or target)[-1]}_source"
-            text = f"SELECT * FROM {changes.source}"  # noqa: S608  # the user's own relation
-            query = query_of(
-                self.spark, Piece(text, piece.file, piece.line, 1), (0, len(text)), self.home, ()
-            )
+            query = self._relation(changes.source, piece)
             self.api["temporary_view"](name=source)(function_at(piece, source, query))
         elif not self.home.is_default:
             source = self.home.full(source)
         if changes.from_snapshot:
-            if "version" in arguments:
-                raise PipelineError(
-                    "NOT_SUPPORTED",
-                    f"{piece.file}:{piece.line}: FROM SNAPSHOT … WITH VERSION is not there yet.",
-                )
-            self.api["create_auto_cdc_from_snapshot_flow"](target=target, source=source, **arguments)
+            self.api["create_auto_cdc_from_snapshot_flow"](
+                target=target, source=source, name=name, once=changes.once, spark_conf=self._conf, **arguments
+            )
         else:
             self.api["create_auto_cdc_flow"](
                 target=target, source=source, name=name, once=changes.once, spark_conf=self._conf, **arguments
             )
+
+    def _snapshots(self, changes: Changes, versions: str, flow: str, piece: Piece) -> SqlSnapshots:
+        return SqlSnapshots(
+            self.spark,
+            flow,
+            output_name(self.spark, as_relations(versions)),
+            self._relation(as_relations(versions), piece),
+            self._relation(as_relations(changes.source), piece),
+        )
+
+    def _relation(self, text: str, piece: Piece) -> Callable[[], Any]:
+        text = f"SELECT * FROM {text}"  # noqa: S608  # the user's own relation
+        return query_of(self.spark, Piece(text, piece.file, piece.line, 1), (0, len(text)), self.home, ())
 
     @property
     def _conf(self) -> dict[str, str] | None:

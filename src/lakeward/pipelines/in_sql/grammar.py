@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from lakeward.pipelines.elements import Replacement
 from lakeward.pipelines.in_sql.changes import read_changes
 from lakeward.pipelines.in_sql.clauses import QUERY, read_clauses
 from lakeward.pipelines.in_sql.columns import read_columns
@@ -23,6 +24,7 @@ KINDS: dict[str, Literal["streaming_table", "materialized_view", "view"]] = {
     **dict.fromkeys(_VIEWS, "view"),
 }
 INSERTS = ("INSERT INTO ONCE", "INSERT ONCE INTO", "INSERT INTO")
+REPLACES = ("REPLACE WHERE", "REPLACE USING")
 CHANGES = ("AUTO CDC ONCE INTO", "AUTO CDC INTO ONCE", "AUTO CDC INTO", "APPLY CHANGES INTO")
 
 
@@ -91,9 +93,10 @@ def _dataset(reader: Reader) -> DatasetStatement:
         without_effect = (*without_effect, "CREATE VIEW")
     if any(column.masked for column in columns):
         without_effect = (*without_effect, "MASK")
-    query, changes = None, None
+    query, changes, replaces = None, None, None
     if reader.words("FLOW"):
-        if reader.any_words("INSERT BY NAME", "INSERT"):
+        if reader.any_words("INSERT BY NAME", "INSERT") or reader.is_next(*REPLACES):
+            replaces = _replacement(reader)
             query = reader.rest()
         else:
             reader.one_of("AUTO", "APPLY")
@@ -103,7 +106,9 @@ def _dataset(reader: Reader) -> DatasetStatement:
         query = reader.rest()
     elif kind != "streaming_table":
         raise Unmatched
-    return DatasetStatement(kind, name, columns, rules, options, query, changes, without_effect)
+    return DatasetStatement(
+        kind, name, columns, rules, options, query, changes, without_effect, replaces=replaces
+    )
 
 
 def _flow(reader: Reader, name: str | None, comment: str | None) -> FlowStatement:
@@ -112,13 +117,27 @@ def _flow(reader: Reader, name: str | None, comment: str | None) -> FlowStatemen
         reader.words("TABLE")
         target = dotted(reader.name(3))
         reader.words("BY", "NAME")
-        return FlowStatement(target, name, comment, "ONCE" in insert, query=reader.rest())
+        replaces = _replacement(reader)
+        return FlowStatement(target, name, comment, "ONCE" in insert, query=reader.rest(), replaces=replaces)
     apply = reader.any_words(*CHANGES)
     if apply is None:
         raise Unmatched
     target = dotted(reader.name(3))
     changes = read_changes(reader, target, once="ONCE" in apply)
     return FlowStatement(target, name, comment, changes.once, changes=changes)
+
+
+def _replacement(reader: Reader) -> Replacement | None:
+    """REPLACE WHERE condition, REPLACE USING (keys) SEQUENCE BY column, or neither."""
+    found = None
+    if reader.words("REPLACE", "WHERE"):
+        found = Replacement(where=reader.until("BY NAME", *QUERY))
+    elif reader.words("REPLACE", "USING"):
+        keys = tuple(reader.names())
+        reader.need("SEQUENCE", "BY")
+        found = Replacement(keys, sequence_by=reader.until("BY NAME", *QUERY))
+    reader.words("BY", "NAME")
+    return found
 
 
 def _setting(reader: Reader) -> Setting:

@@ -17,7 +17,7 @@ from lakeward.pipelines.names import Home, parts, quoted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["InUse", "query_of"]
+__all__ = ["InUse", "output_name", "query_of"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,22 @@ def query_of(
             return _shaped(spark.sql(text), columns, piece)
 
     return query
+
+
+def output_name(spark: SparkSession, relation: str) -> str:
+    """The name of the first column of a query, by its text alone: its tables need not be there.
+
+    Without a name of its own it is `version`. What Spark says of the text goes through.
+    """
+    plan = spark._jsparkSession.sessionState().sqlParser().parsePlan(f"SELECT * FROM {relation}")  # noqa: S608
+    while plan.children().nonEmpty():
+        plan = plan.children().head()
+        if plan.nodeName() in ("Project", "Aggregate"):
+            outputs = plan.projectList() if plan.nodeName() == "Project" else plan.aggregateExpressions()
+            first = outputs.head()
+            has_name = first.nodeName() in ("Alias", "UnresolvedAttribute")
+            return parts(first.name())[-1] if has_name else "version"
+    return "version"
 
 
 def _used(spark: SparkSession, home: InUse) -> AbstractContextManager[None]:

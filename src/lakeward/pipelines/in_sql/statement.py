@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from lakeward.pipelines.elements import Rule
+from lakeward.pipelines.elements import Replacement, Rule
 
 __all__ = ["Changes", "Column", "DatasetStatement", "FlowStatement", "Setting", "Span", "Use"]
 
@@ -53,6 +53,7 @@ class DatasetStatement:
     query: Span | None = None
     changes: Changes | None = None
     warnings: tuple[str, ...] = ()
+    replaces: Replacement | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class FlowStatement:
     once: bool = False
     query: Span | None = None
     changes: Changes | None = None
+    replaces: Replacement | None = None
 
 
 @dataclass(frozen=True)
