@@ -15,6 +15,7 @@ from lakeward.pipelines.elements import Hook
 from lakeward.pipelines.hooks import Hooks
 from lakeward.pipelines.live import Live, follow
 from lakeward.pipelines.transient import flow_attempts, is_transient, with_retries
+from lakeward.pipelines.waiting import Waiting, to_the_end
 
 
 class Faster(Exception):
@@ -29,13 +30,14 @@ def tries(*errors: Exception) -> tuple[list[float], list[int], Any]:
     noted: list[int] = []
     left = list(errors)
 
-    def work() -> str:
+    def work() -> Waiting[str]:
         if left:
             raise left.pop(0)
+        yield from ()
         return "done"
 
     def go(retries: int) -> str:
-        return with_retries(work, retries, note=lambda _, n: noted.append(n), pause=pauses.append)
+        return to_the_end(with_retries(work, retries, note=lambda _, n: noted.append(n), pause=pauses.append))
 
     return pauses, noted, go
 

@@ -21,6 +21,7 @@ from lakeward.pipelines.evaluate import Evaluated, settings
 from lakeward.pipelines.expectations import Counts, Observed
 from lakeward.pipelines.judging import Judge, reported
 from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
+from lakeward.pipelines.waiting import Waiting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,7 +50,7 @@ def run_changes(
     *,
     update_id: str,
     on_query: Callable[[Any], None],
-) -> FlowOutcome:
+) -> Waiting[FlowOutcome]:
     """Apply all that the feed has. The target's rules are judged on the feed's rows before that."""
     dataset, flow, source = planned.dataset, evaluated.flow, evaluated.query
     assert flow.change is not None
@@ -65,7 +66,7 @@ def run_changes(
             apply_changes_once(source, feed, checkpoint)
         else:
             name = f"{'.'.join(dataset.key)}/{flow.name}"
-            progress = apply_changes_stream(source, feed, checkpoint, name=name, on_query=on_query)
+            progress = yield from apply_changes_stream(source, feed, checkpoint, name=name, on_query=on_query)
     outcome = FlowOutcome(flow.name, feed.written.upserted, deleted=feed.written.deleted)
     outcome.unchanged = feed.batches == 0
     outcome.progress = [batch.json for batch in progress.values()]

@@ -37,20 +37,22 @@ class Metrics:
         self._found: dict[str, list[Counts]] = {}
 
     def want(self, names: set[str]) -> None:
-        """Metrics to keep from now on; all others are dropped."""
-        self._wanted = names
-        self._found.clear()
+        """Metrics to keep from now on, none yet."""
+        self._wanted |= names
+        for name in names:
+            self._found.pop(name, None)
 
-    def take(self) -> dict[str, list[Counts]]:
+    def take(self, names: set[str]) -> dict[str, list[Counts]]:
         """What each write since `want` reported, by metric, once every event has been delivered."""
         self._bus.waitUntilEmpty(_PATIENCE_MS)
-        return dict(self._found)
+        self._wanted -= names
+        return {name: self._found.pop(name) for name in names if name in self._found}
 
     def onSuccess(self, name: str, execution: Any, _duration: int) -> None:  # noqa: N802
         if name != _WRITE or not self._wanted:
             return
         metrics = execution.observedMetrics()
-        for wanted in self._wanted:
+        for wanted in list(self._wanted):
             row = metrics.get(wanted)
             if row.isDefined():
                 values = row.get()

@@ -28,10 +28,12 @@ from lakeward.pipelines.refresh import Selection
 from lakeward.pipelines.replacing import run_replacing
 from lakeward.pipelines.resolve import Planned, Resolution
 from lakeward.pipelines.results import failed, finished, not_run, together, view_result
+from lakeward.pipelines.side_by_side import Steps, side_by_side
 from lakeward.pipelines.sinks import prepare_sink, run_sink_flow
 from lakeward.pipelines.snapshots import run_snapshots
 from lakeward.pipelines.streaming import prepare, run_flow
 from lakeward.pipelines.transient import flow_attempts, with_retries
+from lakeward.pipelines.waiting import Waiting, ended, to_the_end
 from lakeward.session import condition_of
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ _NEW_COLUMNS = "UNKNOWN_FIELD_EXCEPTION"
 
 @dataclass(frozen=True)
 class Setting:
-    """What does not change in one update."""
+    """What does not change in one update; `most` datasets are brought up to date at a time."""
 
     owner: str
     update_id: str
@@ -53,6 +55,7 @@ class Setting:
     folders: tuple[Path, ...]
     schema_place: Callable[[Flow, int], str]
     production: bool = False
+    most: int = 4
     clock: Callable[[], float] = time.monotonic
     pause: Callable[[float], None] = time.sleep
 
@@ -79,15 +82,20 @@ class Executor:
         self._earlier: dict[tuple[str, ...], DatasetResult] = {}
         self._evaluator = Evaluator(spark, graph, self._ready, setting.schema_place)
         self._queries: list[Any] = []
-        self._open: list[Dataset] = []
+        self._begun: dict[tuple[str, ...], Steps] = {}
+        self._open: list[Steps] = []
 
     def run(self) -> None:
         """Everything selected, in the order that phase 1 found. Only interrupts go through."""
         with reads.intercepting(self._evaluator):
             try:
-                for planned in self.resolution.plans.values():
-                    if not planned.dataset.is_view:
-                        self._update(planned)
+                side_by_side(
+                    [planned for planned in self.resolution.plans.values() if not planned.dataset.is_view],
+                    begin=self._begin,
+                    can_begin=self._can_begin,
+                    go_on=self._go_on,
+                    most=self.setting.most,
+                )
             finally:
                 self._evaluator.drop_views()
         for planned in self.resolution.plans.values():
@@ -98,7 +106,7 @@ class Executor:
         """One more pass. The numbers of all passes are summed up; nothing is emptied a second time."""
         self.selection = Selection(self.selection.refresh, frozenset())
         self._earlier, self.results = self.results, {}
-        self.outcomes, self._queries = [], []
+        self.outcomes, self._queries, self._begun = [], [], {}
         self.run()
 
     @property
@@ -114,20 +122,41 @@ class Executor:
     def _ready(self, dataset: Dataset) -> None:
         if dataset.is_view:
             return
-        if dataset in self._open:
+        steps = self._begun.get(dataset.key)
+        if steps in self._open:
             raise PipelineError(
                 "PIPELINE_GRAPH_CYCLE",
                 f"`{dataset.name}` is read while it is being brought up to date.",
                 next_step="Let its function read something else.",
             )
-        self._update(self.resolution.plans[dataset.key])
+        steps = steps or self._begin(self.resolution.plans[dataset.key])
+        while not steps.done:
+            ended(steps.query)
+            self._go_on(steps)
         if self.results[dataset.key].state in ("FAILED", "SKIPPED"):
             raise NotReady(dataset)
 
-    def _update(self, planned: Planned) -> None:
+    def _can_begin(self, planned: Planned) -> bool:
+        """Whether everything that it reads is up to date, or will not be in this update."""
+        plans = self.resolution.plans
+        return all(key in self.results for key in planned.needs if not plans[key].dataset.is_view)
+
+    def _begin(self, planned: Planned) -> Steps:
+        key = planned.dataset.key
+        if key not in self._begun:
+            self._begun[key] = Steps(self._update(planned))
+            self._go_on(self._begun[key])
+        return self._begun[key]
+
+    def _go_on(self, steps: Steps) -> None:
+        self._open.append(steps)
+        try:
+            steps.go_on()
+        finally:
+            self._open.pop()
+
+    def _update(self, planned: Planned) -> Waiting[None]:
         dataset = planned.dataset
-        if dataset.key in self.results:
-            return
         if dataset.key not in self.selection.refresh:
             self._end(planned, not_run(planned, "EXCLUDED"))
             return
@@ -139,13 +168,9 @@ class Executor:
         if lost:
             self._skip(planned, lost[0])
             return
-        self._open.append(dataset)
-        try:
-            self._carry_out(planned)
-        finally:
-            self._open.pop()
+        yield from self._carry_out(planned)
 
-    def _carry_out(self, planned: Planned) -> None:
+    def _carry_out(self, planned: Planned) -> Waiting[None]:
         dataset = planned.dataset
         started = self.setting.clock()
         self.narrator.tell(Progress(dataset.name, planned.kind, "RUNNING"))
@@ -157,7 +182,9 @@ class Executor:
             for flow in dataset.flows if not errors else ():
                 self.narrator.flow(dataset, flow.name, "RUNNING")
                 try:
-                    outcome = self._run_with_retries(planned, flow)
+                    work = self._run_with_retries(planned, flow)
+                    # Settings of a flow are the session's while it runs: nothing else runs meanwhile.
+                    outcome = to_the_end(work) if flow.spark_conf else (yield from work)
                 except Exception as error:  # noqa: BLE001  # one flow's failure, whatever it is, is its own
                     self.schema_changed |= (condition_of(error) or "").startswith(_NEW_COLUMNS)
                     errors.append(self._explained(error, dataset))
@@ -197,7 +224,7 @@ class Executor:
             for flow in planned.dataset.flows:
                 self.narrator.flow(planned.dataset, flow.name, "FAILED", error=errors[-1])
 
-    def _run_with_retries(self, planned: Planned, flow: Flow) -> FlowOutcome:
+    def _run_with_retries(self, planned: Planned, flow: Flow) -> Waiting[FlowOutcome]:
         conf = {**self.setting.conf, **flow.spark_conf}
         tries: list[int] = []
 
@@ -207,7 +234,7 @@ class Executor:
                 planned.dataset, flow.name, attempt, self._explained(error, planned.dataset)
             )
 
-        outcome = with_retries(
+        outcome = yield from with_retries(
             lambda: self._run(planned, flow),
             flow_attempts(conf, production=self.setting.production),
             note=note,
@@ -221,23 +248,27 @@ class Executor:
             )
         return outcome
 
-    def _run(self, planned: Planned, flow: Flow) -> FlowOutcome:
+    def _run(self, planned: Planned, flow: Flow) -> Waiting[FlowOutcome]:
         dataset, setting = planned.dataset, self.setting
         if flow.snapshots is not None:
             return run_snapshots(self.spark, planned, flow, self.checkpoints, self._evaluator.evaluate)
         evaluated: Evaluated = self._evaluator.evaluate(flow)
         if flow.change is not None:
-            return run_changes(
-                self.spark,
-                planned,
-                evaluated,
-                self.checkpoints,
-                update_id=setting.update_id,
-                on_query=self._queries.append,
+            return (
+                yield from run_changes(
+                    self.spark,
+                    planned,
+                    evaluated,
+                    self.checkpoints,
+                    update_id=setting.update_id,
+                    on_query=self._queries.append,
+                )
             )
         if planned.kind == "sink":
-            return run_sink_flow(
-                self.spark, dataset, evaluated, self.checkpoints, on_query=self._queries.append
+            return (
+                yield from run_sink_flow(
+                    self.spark, dataset, evaluated, self.checkpoints, on_query=self._queries.append
+                )
             )
         is_view = planned.kind == "materialized_view"
         evaluated.query = fit(evaluated.query, declared_schema(dataset), dataset, complete=is_view)
@@ -254,27 +285,31 @@ class Executor:
                 anew=dataset.key in self.selection.reset,
             )
         if flow.replaces is not None:
-            return run_replacing(
-                self.spark,
-                planned,
-                evaluated,
-                self.checkpoints,
-                update_id=setting.update_id,
-                on_query=self._queries.append,
+            return (
+                yield from run_replacing(
+                    self.spark,
+                    planned,
+                    evaluated,
+                    self.checkpoints,
+                    update_id=setting.update_id,
+                    on_query=self._queries.append,
+                )
             )
         if flow.once:
             return run_once(
                 self.spark, dataset, evaluated, self.checkpoints, self.metrics, update_id=setting.update_id
             )
-        return run_flow(
-            self.spark,
-            dataset,
-            evaluated,
-            self.checkpoints,
-            self.metrics,
-            whole=flow.name in planned.whole,
-            update_id=setting.update_id,
-            on_query=self._queries.append,
+        return (
+            yield from run_flow(
+                self.spark,
+                dataset,
+                evaluated,
+                self.checkpoints,
+                self.metrics,
+                whole=flow.name in planned.whole,
+                update_id=setting.update_id,
+                on_query=self._queries.append,
+            )
         )
 
     def _explained(self, error: Exception, dataset: Dataset) -> str:

@@ -47,7 +47,8 @@ def materialize(
     own = Observed(f"lakeward_own_{update_id}_{flow.name}", dataset.name, dataset.rules, evaluated.query)
     df = expectations.apply(evaluated.query, dataset.rules, metric=own.metric, flow=flow.name)
     counted = [each for each in (own, *evaluated.observed) if each.rules]
-    metrics.want({each.metric for each in counted})
+    names = {each.metric for each in counted}
+    metrics.want(names)
     with settings(spark, flow.spark_conf):
         storing.replace_contents(df, dataset, owner, metadata(hashed, update_id))
     after = look_up(spark, dataset.key)
@@ -55,7 +56,7 @@ def materialize(
         raise PipelineError("TABLE_VANISHED", f"`{dataset.name}` was dropped while it was being written.")
     commit = after.commit()
     rows = commit.rows_written if update_id in (commit.user_metadata or "") else None
-    found = metrics.take() if counted else {}
+    found = metrics.take(names) if names else {}
     sorted_above = bool(evaluated.observed) and bool(_GLOBAL_SORT.search(text_of(df)))
     outcome = FlowOutcome(flow.name, rows)
     for each in counted:

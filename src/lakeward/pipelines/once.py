@@ -41,7 +41,8 @@ def run_once(
     stored = look_up(spark, dataset.key)
     before = stored.version if stored else -1
     generation = checkpoints.current(dataset.key, flow.name).name
-    metrics.want({each.metric for each in counted})
+    names = {each.metric for each in counted}
+    metrics.want(names)
     with settings(spark, flow.spark_conf):
         app = f"lakeward/once/{'.'.join(dataset.key)}/{flow.name}/{generation}"
         writer = append_once(df, app=app, number=1).option("userMetadata", update_id)
@@ -52,7 +53,7 @@ def run_once(
         outcome.counted = [RuleCounts(each.dataset, each.rules, Counts.none(each.rules)) for each in counted]
         return outcome
     outcome = FlowOutcome(flow.name, after.commit().rows_written)
-    found = metrics.take() if counted else {}
+    found = metrics.take(names) if names else {}
     for each in counted:
         reported = found[each.metric][0] if len(found.get(each.metric, ())) == 1 else None
         if each is own and reported is not None and reported.kept != outcome.rows_written:

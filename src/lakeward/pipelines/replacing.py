@@ -19,7 +19,7 @@ from lakeward.pipelines.judging import Judge, reported
 from lakeward.pipelines.names import quoted
 from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
 from lakeward.pipelines.tables import look_up
-from lakeward.pipelines.waiting import wait_for
+from lakeward.pipelines.waiting import Waiting, noting, waited
 from lakeward.session import patches
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def run_replacing(
     *,
     update_id: str,
     on_query: Callable[[Any], None],
-) -> FlowOutcome:
+) -> Waiting[FlowOutcome]:
     """Replace what the flow says, by all that is new or by what its query gives now."""
     dataset, flow = planned.dataset, evaluated.flow
     assert flow.replaces is not None
@@ -68,11 +68,11 @@ def run_replacing(
                 evaluated.query.writeStream.queryName(f"{'.'.join(dataset.key)}/{flow.name}")
                 .option("checkpointLocation", str(checkpoint))
                 .trigger(availableNow=True)
-                .foreachBatch(_noting(batches.take, raised))
+                .foreachBatch(noting(batches.take, raised))
                 .start()
             )
             on_query(query)
-            wait_for(query, raised)
+            yield from waited(query, raised)
             progress = {batch.batchId: batch for batch in query.recentProgress}
     outcome = FlowOutcome(flow.name, batches.inserted, deleted=batches.deleted)
     outcome.progress = [batch.json for batch in progress.values()]
@@ -82,19 +82,6 @@ def run_replacing(
             counts = expectations.count_now(each.before, each.rules) if flow.is_batch else None
             outcome.counted.append(RuleCounts(each.dataset, each.rules, counts or reported(each, progress)))
     return outcome
-
-
-def _noting(
-    take: Callable[[DataFrame, int], None], raised: list[BaseException]
-) -> Callable[[DataFrame, int], None]:
-    def batch(frame: DataFrame, number: int) -> None:
-        try:
-            take(frame, number)
-        except BaseException as error:
-            raised.append(error)
-            raise
-
-    return batch
 
 
 @dataclass

@@ -11,7 +11,7 @@ from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.elements import Dataset, Flow, Sink
 from lakeward.pipelines.evaluate import Evaluated, settings
 from lakeward.pipelines.outcome import FlowOutcome
-from lakeward.pipelines.waiting import noting, wait_for
+from lakeward.pipelines.waiting import Waiting, noting, waited
 from lakeward.session import CONNECTORS
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def run_sink_flow(
     checkpoints: Checkpoints,
     *,
     on_query: Callable[[Any], None],
-) -> FlowOutcome:
+) -> Waiting[FlowOutcome]:
     """Write all that is new. What the query or a batch function raises goes through as it was raised."""
     flow, sink = evaluated.flow, dataset.sink
     assert sink is not None
@@ -83,7 +83,7 @@ def run_sink_flow(
         writer = _writer(evaluated.query, dataset, flow, checkpoints.current(dataset.key, flow.name))
         query = _start(writer, sink, raised)
         on_query(query)
-        wait_for(query, raised)
+        yield from waited(query, raised)
     batches = query.recentProgress
     rows = [batch.sink.numOutputRows for batch in batches]
     outcome = FlowOutcome(flow.name, sum(rows) if all(count >= 0 for count in rows) else None)

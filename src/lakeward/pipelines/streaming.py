@@ -15,7 +15,7 @@ from lakeward.pipelines.expectations import Counts, Observed
 from lakeward.pipelines.names import quoted
 from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
 from lakeward.pipelines.tables import StoredTable, look_up
-from lakeward.pipelines.waiting import wait_for
+from lakeward.pipelines.waiting import Waiting, waited
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,14 +61,15 @@ def run_flow(
     whole: bool,
     update_id: str,
     on_query: Callable[[Any], None],
-) -> FlowOutcome:
+) -> Waiting[FlowOutcome]:
     """Run one flow until it has taken all that was there at its start. What the query raises goes through."""
     flow = evaluated.flow
     own = Observed(f"lakeward_own_{update_id}_{flow.name}", dataset.name, dataset.rules, evaluated.query)
     df = expectations.apply(evaluated.query, dataset.rules, metric=own.metric, flow=flow.name)
     counted = [each for each in (own, *evaluated.observed) if each.rules]
     before = _stored(spark, dataset).version
-    metrics.want({each.metric for each in counted})
+    names = {each.metric for each in counted}
+    metrics.want(names)
     with settings(spark, flow.spark_conf):
         query = (
             df.writeStream.format("delta")
@@ -80,12 +81,12 @@ def run_flow(
             .toTable(quoted(dataset.key))
         )
         on_query(query)
-        wait_for(query)
+        yield from waited(query)
     commits = _commits(_stored(spark, dataset), before, str(query.id))
     rows = [commit.rows_written for commit in commits]
     outcome = FlowOutcome(flow.name, None if None in rows else sum(row for row in rows if row is not None))
     outcome.progress = [batch.json for batch in query.recentProgress]
-    found = metrics.take() if counted else {}
+    found = metrics.take(names) if names else {}
     for each in counted:
         counts = _summed(each, found.get(each.metric, []), len(commits))
         if each is own and counts is not None and counts.kept != outcome.rows_written:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from lakeward.pipelines.blame import causes
+from lakeward.pipelines.waiting import Waiting
 from lakeward.session import condition_of, is_disk_full
 
 __all__ = ["flow_attempts", "is_transient", "with_retries"]
@@ -53,22 +54,22 @@ def flow_attempts(conf: Mapping[str, str], *, production: bool) -> int:
 
 
 def with_retries(
-    work: Callable[[], T],
+    work: Callable[[], Waiting[T]],
     retries: int,
     *,
     note: Callable[[Exception, int], None],
     pause: Callable[[float], None] = time.sleep,
-) -> T:
+) -> Waiting[T]:
     """What `work` gives; after a transient failure it is called again, `retries` times at most.
 
     `note` hears of each failure that is followed by another try, with its number. The last one goes through.
     """
     for attempt in range(retries):
         try:
-            return work()
+            return (yield from work())
         except Exception as error:
             if not is_transient(error):
                 raise
             note(error, attempt + 1)
             pause(min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE))
-    return work()
+    return (yield from work())

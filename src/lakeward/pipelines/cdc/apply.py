@@ -17,7 +17,7 @@ from lakeward.pipelines.cdc import scd1, scd2
 from lakeward.pipelines.cdc.shape import Shape
 from lakeward.pipelines.cdc.state import State
 from lakeward.pipelines.cdc.target import Target, Written
-from lakeward.pipelines.waiting import noting, wait_for
+from lakeward.pipelines.waiting import Waiting, noting, waited
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -161,7 +161,7 @@ class Feed:
 
 def apply_changes_stream(
     source: DataFrame, feed: Feed, checkpoint: Path, *, name: str, on_query: Callable[[Any], None]
-) -> dict[int, Any]:
+) -> Waiting[dict[int, Any]]:
     """Take all that the stream `source` has. What a batch raised goes through as it was raised.
 
     Gives the progress of each batch by its number.
@@ -185,7 +185,7 @@ def apply_changes_stream(
     )
     on_query(query)
     started.append(query)
-    wait_for(query, raised)
+    yield from waited(query, raised)
     progress.update({each.batchId: each for each in query.recentProgress})
     feed.tidy(source.sparkSession)
     return progress

@@ -1,4 +1,4 @@
-"""FROM SNAPSHOT … WITH VERSION: two queries that know the version before and the one that is read (spec §3.5.8)."""
+"""FROM SNAPSHOT … WITH VERSION: two queries, of the version that comes next and of its rows (spec §3.5.8)."""
 
 from __future__ import annotations
 
