@@ -1,7 +1,7 @@
 """Public pipelines, unchanged, on small inputs.
 
 `LAKEWARD_SAMPLES` names a folder with checkouts `<owner>+<repository>`; they are not part of this one. With
-LAKEWARD_COMPATIBILITY=FILE, what ran is written there as a page.
+LAKEWARD_KEEP=1, what became of each is kept for the page of compatibility.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import textwrap
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ import pytest
 
 from lakeward import pipelines
 from lakeward.session import PathMap, Settings, ensure_schema
-from tests.acceptance.page import Verdict, as_markdown
+from tests.acceptance.page import Verdict, keep
 from tests.acceptance.sample import Place, Sample
 from tests.acceptance.samples import SAMPLES
 
@@ -32,9 +33,8 @@ def verdicts() -> Iterator[list[Verdict]]:
     """What ran, written down at the end where that is asked for."""
     found: list[Verdict] = []
     yield found
-    page = os.environ.get("LAKEWARD_COMPATIBILITY")
-    if page:
-        Path(page).write_text(as_markdown(found), encoding="utf-8")
+    if os.environ.get("LAKEWARD_KEEP"):
+        keep(found)
 
 
 @pytest.fixture
@@ -80,12 +80,15 @@ def test_a_public_pipeline_runs_unchanged(
     failed = "; ".join(
         f"{dataset.name}: {dataset.error}" for dataset in update.datasets if dataset.state == "FAILED"
     )
-    verdicts.append(Verdict(sample, update.state, len(update.datasets), update.error or ""))
+    verdicts.append(
+        Verdict(sample.key, "FAILED", len(update.datasets), update.error or "the rows are other ones")
+    )
     assert update.state == "COMPLETED", f"{update.error} {failed}"
     for query, expected in sample.expected.items():
         found = spark.sql(query.format(schema=f"main.{schema}")).collect()
         rows = [tuple(map(_shown, row)) for row in found]
         assert sorted(rows, key=repr) == sorted(expected, key=repr), query
+    verdicts[-1] = replace(verdicts[-1], state="COMPLETED", error="")
 
 
 def _shown(value: object) -> object:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.pipelines.conftest import Lab, result
+
+
+def in_sql(text: str) -> Any:
+    return pytest.param("a.sql", text, marks=pytest.mark.slow)
+
 
 KEYED = """
     from pyspark import pipelines as dp
@@ -21,7 +28,7 @@ KEYED_IN_SQL = """
 """
 
 
-@pytest.mark.parametrize(("file", "text"), [("a.py", KEYED), ("a.sql", KEYED_IN_SQL)])
+@pytest.mark.parametrize(("file", "text"), [("a.py", KEYED), in_sql(KEYED_IN_SQL)])
 def test_the_newest_rows_of_a_key_replace_the_others(lab: Lab, file: str, text: str) -> None:
     columns = "SELECT * FROM VALUES {} AS v(region, device, seq)"
     lab.seed("events", columns.format("(1, 'iOS', 1), (1, 'web', 1), (2, 'tv', 1), (NULL, 'x', 1)"))
@@ -53,7 +60,7 @@ WHERE_IN_SQL = """
 """
 
 
-@pytest.mark.parametrize(("file", "text"), [("a.py", WHERE), ("a.sql", WHERE_IN_SQL)])
+@pytest.mark.parametrize(("file", "text"), [("a.py", WHERE), in_sql(WHERE_IN_SQL)])
 def test_rows_of_a_condition_are_computed_anew_and_the_others_stay(lab: Lab, file: str, text: str) -> None:
     lab.seed("facts", "SELECT date'2024-01-01' day, 1 n UNION ALL SELECT date'2024-01-03', 3")
     lab.file(file, text)

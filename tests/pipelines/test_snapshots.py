@@ -269,6 +269,7 @@ KEYS (id) STORED AS SCD TYPE 2;
 """
 
 
+@pytest.mark.slow
 def test_sql_selects_the_next_version_by_the_last_one(lab: Lab) -> None:
     lab.seed("versions", "SELECT 1 v, 1 id, 'a' name WHERE false")
     lab.file("a.sql", IN_SQL)

@@ -265,6 +265,7 @@ def test_datasets_of_other_schemas(lab: Lab) -> None:
     assert len(lab.rows("t")) == 4
 
 
+@pytest.mark.slow
 def test_a_table_lives_in_the_folder_that_it_names(lab: Lab) -> None:
     lab.seed("raw", "SELECT 1 id")
     stream, view, taken = (lab.folder / name for name in ("stream", "view", "taken"))

@@ -151,3 +151,20 @@ def test_changes_in_a_source_fail_its_stream_unless_they_are_skipped(lab: Lab) -
     strict = result(update, "strict")
     assert strict.state == "FAILED" and "DELTA_SOURCE" in str(strict.error)
     assert lab.rows("lenient") == [(0,), (1,), (2,), (9,)]
+
+
+@pytest.mark.slow
+def test_a_flow_begins_anew_into_a_table_that_keeps_its_rows(lab: Lab) -> None:
+    lab.seed("raw", "SELECT 1 id")
+    lab.file("a.py", """
+        import dlt
+        dlt.create_streaming_table("bronze")
+        @dlt.append_flow(target="bronze")
+        def again(): return spark.readStream.table("SRC.raw")
+        @dlt.append_flow(target="bronze")
+        def other(): return spark.readStream.table("SRC.raw").selectExpr("id + 10 AS id")
+    """)  # fmt: skip
+    lab.done()
+    lab.done(reset_checkpoints=["again"])
+    lab.done()
+    assert lab.rows("bronze") == [(1,), (1,), (11,)]

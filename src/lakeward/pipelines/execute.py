@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines import reads
 from lakeward.pipelines.blame import blame
-from lakeward.pipelines.changes import run_changes
 from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.counts import Metrics
-from lakeward.pipelines.declared import declared_schema, fit
 from lakeward.pipelines.elements import Dataset, Flow
-from lakeward.pipelines.evaluate import Evaluated, Evaluator, NotReady
+from lakeward.pipelines.evaluate import Evaluator, NotReady
 from lakeward.pipelines.expectations import violation
 from lakeward.pipelines.graph import Graph
-from lakeward.pipelines.materialize import materialize
 from lakeward.pipelines.model import DatasetResult, Progress
 from lakeward.pipelines.narrate import Narrator
-from lakeward.pipelines.once import run_once
 from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
 from lakeward.pipelines.refresh import Selection
-from lakeward.pipelines.replacing import run_replacing
 from lakeward.pipelines.resolve import Planned, Resolution
 from lakeward.pipelines.results import failed, finished, not_run, together, view_result
+from lakeward.pipelines.running import FlowRunner, Setting
 from lakeward.pipelines.side_by_side import Steps, side_by_side
-from lakeward.pipelines.sinks import prepare_sink, run_sink_flow
-from lakeward.pipelines.snapshots import run_snapshots
-from lakeward.pipelines.streaming import prepare, run_flow
+from lakeward.pipelines.sinks import prepare_sink
+from lakeward.pipelines.streaming import prepare
 from lakeward.pipelines.transient import flow_attempts, with_retries
 from lakeward.pipelines.waiting import Waiting, ended, to_the_end
 from lakeward.session import condition_of
@@ -39,25 +30,9 @@ from lakeward.session import condition_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Executor", "Setting"]
+__all__ = ["Executor"]
 
 _NEW_COLUMNS = "UNKNOWN_FIELD_EXCEPTION"
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What does not change in one update; `most` datasets are brought up to date at a time."""
-
-    owner: str
-    update_id: str
-    code: str
-    conf: Mapping[str, str]
-    folders: tuple[Path, ...]
-    schema_place: Callable[[Flow, int], str]
-    production: bool = False
-    most: int = 4
-    clock: Callable[[], float] = time.monotonic
-    pause: Callable[[float], None] = time.sleep
 
 
 class Executor:
@@ -82,6 +57,7 @@ class Executor:
         self._earlier: dict[tuple[str, ...], DatasetResult] = {}
         self._evaluator = Evaluator(spark, graph, self._ready, setting.schema_place)
         self._queries: list[Any] = []
+        self._runner = FlowRunner(spark, checkpoints, metrics, setting, self._evaluator, self._queries.append)
         self._begun: dict[tuple[str, ...], Steps] = {}
         self._open: list[Steps] = []
 
@@ -106,7 +82,8 @@ class Executor:
         """One more pass. The numbers of all passes are summed up; nothing is emptied a second time."""
         self.selection = Selection(self.selection.refresh, frozenset())
         self._earlier, self.results = self.results, {}
-        self.outcomes, self._queries, self._begun = [], [], {}
+        self.outcomes, self._begun = [], {}
+        self._queries.clear()
         self.run()
 
     @property
@@ -235,7 +212,7 @@ class Executor:
             )
 
         outcome = yield from with_retries(
-            lambda: self._run(planned, flow),
+            lambda: self._runner.run(planned, flow, anew=planned.dataset.key in self.selection.reset),
             flow_attempts(conf, production=self.setting.production),
             note=note,
             pause=self.setting.pause,
@@ -247,70 +224,6 @@ class Executor:
                 [RuleCounts(each.dataset, each.rules, None) for each in outcome.counted],
             )
         return outcome
-
-    def _run(self, planned: Planned, flow: Flow) -> Waiting[FlowOutcome]:
-        dataset, setting = planned.dataset, self.setting
-        if flow.snapshots is not None:
-            return run_snapshots(self.spark, planned, flow, self.checkpoints, self._evaluator.evaluate)
-        evaluated: Evaluated = self._evaluator.evaluate(flow)
-        if flow.change is not None:
-            return (
-                yield from run_changes(
-                    self.spark,
-                    planned,
-                    evaluated,
-                    self.checkpoints,
-                    update_id=setting.update_id,
-                    on_query=self._queries.append,
-                )
-            )
-        if planned.kind == "sink":
-            return (
-                yield from run_sink_flow(
-                    self.spark, dataset, evaluated, self.checkpoints, on_query=self._queries.append
-                )
-            )
-        is_view = planned.kind == "materialized_view"
-        evaluated.query = fit(evaluated.query, declared_schema(dataset), dataset, complete=is_view)
-        if is_view:
-            return materialize(
-                self.spark,
-                dataset,
-                evaluated,
-                self.metrics,
-                owner=setting.owner,
-                update_id=setting.update_id,
-                code=setting.code,
-                conf=setting.conf,
-                anew=dataset.key in self.selection.reset,
-            )
-        if flow.replaces is not None:
-            return (
-                yield from run_replacing(
-                    self.spark,
-                    planned,
-                    evaluated,
-                    self.checkpoints,
-                    update_id=setting.update_id,
-                    on_query=self._queries.append,
-                )
-            )
-        if flow.once:
-            return run_once(
-                self.spark, dataset, evaluated, self.checkpoints, self.metrics, update_id=setting.update_id
-            )
-        return (
-            yield from run_flow(
-                self.spark,
-                dataset,
-                evaluated,
-                self.checkpoints,
-                self.metrics,
-                whole=flow.name in planned.whole,
-                update_id=setting.update_id,
-                on_query=self._queries.append,
-            )
-        )
 
     def _explained(self, error: Exception, dataset: Dataset) -> str:
         broken = violation(error)

@@ -20,7 +20,7 @@ from lakeward.pipelines.continuous import seconds_between, stopping
 from lakeward.pipelines.counts import listening
 from lakeward.pipelines.entering import entered
 from lakeward.pipelines.event_log import EventLog, Origin
-from lakeward.pipelines.execute import Executor, Setting
+from lakeward.pipelines.execute import Executor
 from lakeward.pipelines.fingerprint import code_hash
 from lakeward.pipelines.live import Live
 from lakeward.pipelines.loading import pickle_by_value, user_files, user_modules
@@ -31,6 +31,7 @@ from lakeward.pipelines.narrate import Narrator
 from lakeward.pipelines.refresh import Selection, select
 from lakeward.pipelines.resolve import Resolution, resolve
 from lakeward.pipelines.results import not_tried
+from lakeward.pipelines.running import Setting
 from lakeward.pipelines.schema_places import SchemaPlaces
 from lakeward.pipelines.snapshots import planned_snapshot
 from lakeward.session import is_disk_full
