@@ -308,7 +308,8 @@ def test_a_source_that_imports_a_source_declares_it_once(declare: Declare) -> No
 
 
 def test_the_session_is_a_global_of_every_file(declare: Declare) -> None:
-    graph(declare("import dlt\nassert spark.named == 'the session'\n@dlt.table\ndef t(): pass\n"))
+    text = "import dlt\nassert spark.named == 'the session'\nprint(dbutils, display, displayHTML)\n"
+    graph(declare(f"{text}@dlt.table\ndef t(): pass\n"))
 
 
 def test_afterwards_pyspark_has_its_own_functions_again(without_the_plugin: None, declare: Declare) -> None:

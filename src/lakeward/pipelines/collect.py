@@ -15,7 +15,7 @@ from lakeward.pipelines.graph import Graph
 from lakeward.pipelines.loading import load
 from lakeward.pipelines.names import Home
 from lakeward.pipelines.registry import Registry, collecting
-from lakeward.standins import display
+from lakeward.standins import display, displayHTML
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +27,7 @@ FILE_GLOBALS: dict[str, Callable[[SparkSession], Any]] = {
     "spark": lambda spark: spark,
     "dbutils": lambda _: dbutils(),
     "display": lambda _: display,
+    "displayHTML": lambda _: displayHTML,
 }
 
 
