@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ class Setting:
     folders: tuple[Path, ...]
     schema_place: Callable[[Flow, int], str]
     production: bool = False
-    most: int = 4
+    most: int = max(2, os.cpu_count() or 1)
     clock: Callable[[], float] = time.monotonic
     pause: Callable[[float], None] = time.sleep
 
