@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,31 +85,36 @@ def grant(
     spark: SparkSession, *, kind: str, name: list[str], privileges: list[str], principal: str
 ) -> dict[str, Any]:
     """Privileges added to what a principal has."""
-    path = _note(spark, kind, name)[2]
-    about = read_note(path)
-    grants = about.get("grants", {})
-    grants[principal] = sorted({*grants.get(principal, []), *privileges})
-    write_note(path, {**about, "grants": grants})
-    return {}
+    return _granted(spark, kind, name, principal, lambda had: sorted({*had, *privileges}))
 
 
 def revoke(
     spark: SparkSession, *, kind: str, name: list[str], privileges: list[str], principal: str
 ) -> dict[str, Any]:
     """Privileges taken away; ALL PRIVILEGES takes all."""
+    every = "ALL PRIVILEGES" in privileges
+    return _granted(
+        spark,
+        kind,
+        name,
+        principal,
+        lambda had: [] if every else [each for each in had if each not in privileges],
+    )
+
+
+def _granted(
+    spark: SparkSession,
+    kind: str,
+    name: Sequence[str],
+    principal: str,
+    change: Callable[[list[str]], list[str]],
+) -> dict[str, Any]:
+    """Give a principal the privileges that `change` makes of those that it has."""
     path = _note(spark, kind, name)[2]
     about = read_note(path)
-    grants = about.get("grants", {})
-    left = (
-        []
-        if "ALL PRIVILEGES" in privileges
-        else [p for p in grants.get(principal, []) if p not in privileges]
-    )
-    if left:
-        grants[principal] = left
-    else:
-        grants.pop(principal, None)
-    write_note(path, {**about, "grants": grants})
+    grants = {**about.get("grants", {})}
+    grants[principal] = change(grants.get(principal, []))
+    write_note(path, {**about, "grants": {who: held for who, held in grants.items() if held}})
     return {}
 
 

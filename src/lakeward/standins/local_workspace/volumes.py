@@ -37,18 +37,12 @@ def create(call: Call) -> Any:
 
 def read(call: Call) -> Any:
     """One volume."""
-    parts = _parts(call)
-    if not _folder(call, parts).is_dir():
-        raise missing(f"Volume '{'.'.join(parts)}'")
-    return _about(call, *parts)
+    return _about(call, *_existing(call)[0])
 
 
 def update(call: Call) -> Any:
     """Another name for a volume; its files go along."""
-    parts = _parts(call)
-    folder = _folder(call, parts)
-    if not folder.is_dir():
-        raise missing(f"Volume '{'.'.join(parts)}'")
+    parts, folder = _existing(call)
     name = call.body.get("new_name")
     if name:
         renamed = [*parts[:2], str(name)]
@@ -61,10 +55,7 @@ def update(call: Call) -> Any:
 
 def delete(call: Call) -> None:
     """Remove a volume and its files."""
-    parts = _parts(call)
-    folder = _folder(call, parts)
-    if not folder.is_dir():
-        raise missing(f"Volume '{'.'.join(parts)}'")
+    _, folder = _existing(call)
     shutil.rmtree(folder)
 
 
@@ -72,13 +63,17 @@ def _root(call: Call) -> Path:
     return call.environment.settings().volumes
 
 
-def _parts(call: Call) -> list[str]:
+def _existing(call: Call) -> tuple[list[str], Path]:
+    """The parts of the name and the folder of the volume asked for. Raises Failure where there is none."""
     parts = call.at.strip("/").split(".")
     if len(parts) != 3:
         raise Failure(
             400, "INVALID_PARAMETER_VALUE", "A volume's name has three parts: catalog.schema.volume"
         )
-    return parts
+    folder = _folder(call, parts)
+    if not folder.is_dir():
+        raise missing(f"Volume '{'.'.join(parts)}'")
+    return parts, folder
 
 
 def _folder(call: Call, parts: list[str]) -> Path:
