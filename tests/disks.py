@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import outcome
+
 
 @pytest.fixture
 def full_disk() -> Iterator[Callable[[int], Path]]:
@@ -48,7 +50,7 @@ def read_only() -> Iterator[Callable[[Path], Path]]:
 def _mount(command: list[str], folder: Path, undone: ExitStack) -> None:
     if shutil.which("mount") is None:
         pytest.skip("this needs to mount a file system, and there is no `mount` on PATH")
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = outcome(command)
     if done.returncode:
         pytest.skip(f"this needs the right to mount, and there is none: {done.stderr.strip()}")
     # Lazily: a JVM may still hold a file of a folder that is gone already.

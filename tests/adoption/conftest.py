@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.processes import outcome
 
 # They have their own conftest.py and their own pytest.
 collect_ignore = ["repositories"]
@@ -32,17 +33,14 @@ def run_suite(name: str, folder: Path, *arguments: str, **environ: str) -> Suite
     kept = {key: value for key, value in os.environ.items() if not key.startswith(astray)}
     kept |= {key: os.environ[key] for key in ("LAKEWARD_CACHE", "LAKEWARD_JARS") if key in os.environ}
     report = folder / "report.xml"
-    ran = subprocess.run(
+    ran = outcome(
         [
             *(sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "--tb=short"),
             *("-o", "junit_family=xunit2", f"--junitxml={report}", *arguments),
         ],
         cwd=root,
         env={**kept, "HOME": str(folder), **environ},
-        capture_output=True,
-        text=True,
         timeout=240,
-        check=False,
     )
     printed = ran.stdout + ran.stderr
     assert report.is_file(), printed

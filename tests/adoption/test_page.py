@@ -13,6 +13,7 @@ import pytest
 
 from lakeward.session.jars import delta_jars
 from tests.environments.conftest import write
+from tests.processes import outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "your-repository.md").read_text(encoding="utf-8")
@@ -105,16 +106,7 @@ def test_the_page_has_commands_for_every_step() -> None:
 @pytest.mark.process
 def test_every_command_of_the_page_runs_as_written(repository: Path, environ: dict[str, str]) -> None:
     for command in commands():
-        ran = subprocess.run(
-            command,
-            shell=True,
-            cwd=repository,
-            env=environ,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
+        ran = outcome(command, shell=True, cwd=repository, env=environ, timeout=240)
         assert ran.returncode == 0, f"$ {command}\n{ran.stdout}{ran.stderr}"
         if "lakeward test" in command:
             assert "1 passed" in ran.stdout, f"$ {command}\n{ran.stdout}{ran.stderr}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.environments.conftest import write
+from tests.processes import outcome
 
 OFF = """\
 import pytest
@@ -45,14 +45,11 @@ def test_rows(lakehouse, number):
 def run(folder: Path, *arguments: str, **environ: str) -> str:
     astray = ("LAKEWARD_HOME", "LAKEWARD_TESTS", "LAKEWARD_RESIDENT", "PYTEST", "COV_", "DATABRICKS_")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(astray)}
-    ran = subprocess.run(
+    ran = outcome(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
         cwd=folder,
         env={**kept, **environ},
-        capture_output=True,
-        text=True,
         timeout=300,
-        check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout

@@ -18,19 +18,17 @@ import pytest
 
 from lakeward.autoloader.discovery import storage_of
 from tests.autoloader.trackers import Source
+from tests.processes import outcome
 
 pytestmark = pytest.mark.slow
 
 
 def printed(script: str, mark: str, *arguments: str, environ: Mapping[str, str] | None = None) -> Any:
     """What a script of this folder prints behind `mark`, as JSON."""
-    done = subprocess.run(
+    done = outcome(
         [sys.executable, str(Path(__file__).with_name(script)), *arguments],
-        capture_output=True,
-        text=True,
         env={**os.environ, **(environ or {})},
         timeout=400,
-        check=False,
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith(mark)]
     assert lines, done.stdout[-2000:] + done.stderr[-4000:]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from pyspark.sql.types import StructType
 from lakeward.autoloader.schema.store import SchemaStore
 from lakeward.autoloader.state import Registry, StateLog
 from tests.autoloader.trackers import Source
+from tests.processes import outcome
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 def killed(folder: Path, point: str) -> None:
     command = [sys.executable, "-m", "tests.autoloader.killed_state", str(folder), point]
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+    done = outcome(command, cwd=ROOT, env=environ)
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import outcome
+
 BLOCKED = "raise SystemExit('pyspark was imported')\n"
 
 
@@ -21,14 +23,11 @@ def lakeward(folder: Path, *arguments: str, spark: bool = False) -> subprocess.C
     kept = {
         key: value for key, value in os.environ.items() if not key.startswith(("LAKEWARD_", "DATABRICKS_"))
     }
-    ran = subprocess.run(
+    ran = outcome(
         [sys.executable, "-m", "lakeward", "check", *arguments],
         cwd=folder,
         env={**kept, "PYTHONPATH": os.pathsep.join(paths)},
-        capture_output=True,
-        text=True,
         timeout=120,
-        check=False,
     )
     assert "Traceback" not in ran.stderr, ran.stderr
     return ran

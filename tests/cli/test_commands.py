@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inside import Inside
+from tests.processes import outcome
 
 GOOD = """\
 from pyspark import pipelines as dp
@@ -65,15 +66,7 @@ def environment() -> dict[str, str]:
 
 
 def lakeward(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    ran = subprocess.run(
-        command(*arguments),
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    ran = outcome(command(*arguments), cwd=folder, env=environment(), timeout=300)
     assert "Traceback" not in ran.stderr, ran.stderr
     return ran
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from scripts.actionlint import find_actionlint
 
 from lakeward.cli import main
 from lakeward.cli.starter import name_from, starter
+from tests.processes import outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,9 +35,7 @@ def test_its_workflow_passes_actionlint(made: Path) -> None:
     actionlint, reason = find_actionlint(Path(sys.executable).parent)
     if actionlint is None:
         pytest.skip(str(reason))
-    done = subprocess.run(
-        [str(actionlint), str(made / ".github/workflows/ci.yml")], capture_output=True, text=True, check=False
-    )
+    done = outcome([str(actionlint), str(made / ".github/workflows/ci.yml")])
     assert done.returncode == 0, done.stdout
 
 
@@ -62,7 +60,5 @@ def test_any_folder_gives_a_name_that_schemas_take(text: str, name: str) -> None
 @pytest.mark.process
 def test_it_runs_and_its_test_passes_at_once(made: Path) -> None:
     for command in (["-m", "lakeward", "run", "daily"], ["-m", "pytest", "-q", "-p", "no:cacheprovider"]):
-        done = subprocess.run(
-            [sys.executable, *command], cwd=made, capture_output=True, text=True, timeout=240, check=False
-        )
+        done = outcome([sys.executable, *command], cwd=made, timeout=240)
         assert done.returncode == 0, done.stdout + done.stderr

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import outcome
+
 BUNDLE = """\
 bundle:
   name: shop
@@ -49,15 +51,12 @@ def lakeward(*arguments: str, cwd: Path, stdin: str = "", **environ: str) -> sub
     clean = {
         name: value for name, value in os.environ.items() if not name.startswith(("LAKEWARD_", "DATABRICKS_"))
     }
-    return subprocess.run(
+    return outcome(
         [sys.executable, "-m", "lakeward", *arguments],
         cwd=cwd,
         env={**clean, "PYTHONPATH": path, **environ},
         input=stdin,
-        capture_output=True,
-        text=True,
         timeout=60,
-        check=False,
     )
 
 

@@ -14,6 +14,8 @@ from textwrap import dedent
 
 import pytest
 
+from tests.processes import outcome
+
 
 def write(root: Path, files: Mapping[str, str]) -> Path:
     for name, text in files.items():
@@ -86,14 +88,11 @@ class Machine:
         }
 
     def lakeward(self, folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return outcome(
             [sys.executable, "-m", "lakeward", "test", *arguments],
             cwd=folder,
             env=self.environ(**environ),
-            capture_output=True,
-            text=True,
             timeout=120,
-            check=False,
         )
 
 
@@ -106,7 +105,7 @@ def full_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
             folder = tmp_path / "small disk"
             folder.mkdir()
             command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            done = outcome(command)
             if done.returncode:
                 pytest.skip(f"this needs the right to mount, and there is none: {done.stderr.strip()}")
             mounted.callback(subprocess.run, ["umount", str(folder)], check=True)

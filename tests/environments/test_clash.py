@@ -13,6 +13,7 @@ from lakeward.cli.beside import refuse_or_warn
 from lakeward.environments import CLASH, clash, cure
 from lakeward.errors import SetupError
 from tests.environments.conftest import Machine, write
+from tests.processes import outcome
 
 
 @pytest.fixture
@@ -24,13 +25,8 @@ def beside(tmp_path: Path) -> Path:
 
 def call(folder: Path, site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run(
-        [sys.executable, "-m", "lakeward", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
+    return outcome(
+        [sys.executable, "-m", "lakeward", *arguments], cwd=folder, env={**os.environ, "PYTHONPATH": path}
     )
 
 

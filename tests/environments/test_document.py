@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from lakeward.environments import as_markdown
 from tests.environments.conftest import Machine, write
+from tests.processes import outcome
 
 PAGE = Path(__file__).parents[2] / "docs" / "your-repository.md"
 # They fetch lakeward from an index, which is not there in a test.
@@ -69,15 +69,7 @@ def test_there_are_commands() -> None:
 def test_a_command_runs_as_it_is_written(machine: Machine, command: str) -> None:
     environ = machine.environ()
     environ["PATH"] = f"{machine.folder / 'bin'}:{environ['PATH']}"
-    ran = subprocess.run(
-        ["/bin/sh", "-c", command],
-        cwd=machine.folder / "sales",
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    ran = outcome(["/bin/sh", "-c", command], cwd=machine.folder / "sales", env=environ, timeout=120)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 

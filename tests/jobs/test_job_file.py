@@ -11,6 +11,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from tests.processes import outcome
 
 from lakeward import jobs
 from lakeward.bundle import Bundle, load_jobs, only_job
@@ -136,14 +137,11 @@ def lakeward(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     blocked.mkdir(exist_ok=True)
     (blocked / "pyspark.py").write_text("raise SystemExit('pyspark was imported')\n")
     path = os.pathsep.join([str(blocked), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run(
+    return outcome(
         [sys.executable, "-m", "lakeward", "run", *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
         timeout=60,
-        check=False,
     )
 
 

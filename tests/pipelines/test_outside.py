@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import outcome
+
 MODULE = """\
 import dlt
 from pyspark import pipelines as dp
@@ -84,14 +86,8 @@ def run_tests(folder: Path, **files: str) -> subprocess.CompletedProcess[str]:
         (folder / name.replace("__", ".")).write_text(text)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     environ["PYTHONPATH"] = os.pathsep.join([environ.get("PYTHONPATH", ""), str(folder / "installed")])
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        cwd=folder,
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+    return outcome(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=folder, env=environ, timeout=120
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from databricks.sdk.core import Config
 from lakeward.cli import main
 from lakeward.errors import SeedError, SetupError
 from lakeward.seeds import TableName, pull
+from tests.processes import outcome
 
 ROWS = [pa.table({"id": [1, 2], "at": pa.array([0, 1], pa.timestamp("us", "UTC"))}), pa.table({"id": [3]})]
 ROWS[1] = ROWS[1].append_column("at", pa.array([None], pa.timestamp("us", "UTC")))
@@ -154,14 +154,11 @@ def test_the_command_writes_the_file_and_says_how_to_use_it(
 
 def test_without_a_workspace_the_command_names_the_settings(tmp_path: Path) -> None:
     theirs = {name: value for name, value in os.environ.items() if not name.startswith("DATABRICKS")}
-    ran = subprocess.run(
+    ran = outcome(
         [sys.executable, "-m", "lakeward", "pull", "t"],
         cwd=tmp_path,
         env={**theirs, "HOME": str(tmp_path), "PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
         timeout=60,
-        check=False,
     )
     assert ran.returncode == 2, ran.stderr
     assert "DATABRICKS_HOST and DATABRICKS_TOKEN" in ran.stderr

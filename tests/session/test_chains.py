@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.processes import outcome
+
 
 def run(script: str | Path, folder: Path, **environ: str) -> str:
     """What a Python process of its own prints."""
     theirs = {k: v for k, v in os.environ.items() if not k.startswith(("LAKEWARD_HOME", "PYSPARK", "SPARK"))}
     command = [sys.executable, str(script)] if isinstance(script, Path) else [sys.executable, "-c", script]
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**theirs, **environ},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    done = outcome(command, cwd=folder, env={**theirs, **environ}, timeout=240)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -25,6 +25,7 @@ import pytest
 
 from lakeward.session import patches, python_paths
 from lakeward.session.paths import PathMap
+from tests.processes import outcome
 
 ROOM = Path(__file__).parent
 VOLUME = "/Volumes/c/s/v"
@@ -66,7 +67,7 @@ def test_the_standard_library_sees_the_users_names_under_every_python_of_this_ma
     python: str, tmp_path: Path
 ) -> None:
     story = [python, "-W", "error", str(ROOM / "paths_story.py"), str(ROOM.parents[1] / "src"), str(tmp_path)]
-    done = subprocess.run(story, capture_output=True, text=True, check=False)
+    done = outcome(story)
     assert done.stderr == ""
     assert done.stdout == "told\n"
 

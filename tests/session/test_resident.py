@@ -18,6 +18,7 @@ import pytest
 from lakeward.session.cache import cache_dir
 from lakeward.session.resident.processes import is_running
 from lakeward.session.resident.records import Record, load
+from tests.processes import outcome
 
 STORY = Path(__file__).with_name("resident_story.py")
 HIDDEN = ("CI", "LAKEWARD_", "PYTEST_")
@@ -44,15 +45,7 @@ def environment(cache: Path, **more: str) -> dict[str, str]:
 
 def lakeward(*arguments: str, cache: Path, folder: Path | None = None, **env: str) -> Any:
     command = [sys.executable, "-m", "lakeward", *arguments]
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env=environment(cache, **env),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return outcome(command, cwd=folder, env=environment(cache, **env), timeout=120)
 
 
 @pytest.fixture
@@ -61,14 +54,11 @@ def scene(cache: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
 
     def run(name: str, where: str = "here", **env: str) -> dict[str, Any]:
         (tmp_path / where).mkdir(exist_ok=True)
-        done = subprocess.run(
+        done = outcome(
             [sys.executable, str(STORY), name],
             cwd=tmp_path / where,
             env=environment(cache, **env),
-            capture_output=True,
-            text=True,
             timeout=120,
-            check=False,
         )
         assert done.returncode == 0, done.stderr[-3000:]
         printed = done.stdout.splitlines()

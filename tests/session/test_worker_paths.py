@@ -12,6 +12,7 @@ import pytest
 
 from lakeward.session.paths import PathMap
 from lakeward.session.worker_paths import PATHS, worker_environment
+from tests.processes import outcome
 
 ROOM = Path(__file__).parent
 SITE = ROOM.parents[1] / "src" / "lakeward" / "session" / "worker_site"
@@ -23,7 +24,7 @@ def test_udfs_and_data_sources_open_files_of_a_volume_in_every_kind_of_worker(tm
         (tmp_path / name / "c" / "s" / "v").mkdir(parents=True)
         (tmp_path / name / "c" / "s" / "v" / "x.txt").write_text(name)
     story = [sys.executable, str(ROOM / "worker_story.py"), str(tmp_path)]
-    done = subprocess.run(story, capture_output=True, text=True, check=False, timeout=240, cwd=tmp_path)
+    done = outcome(story, timeout=240, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == {
         "udf": "one",

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import outcome
 from tests.setup.maven_server import MavenServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,9 +38,7 @@ class Project:
         return self.call([sys.executable, "-S", "scripts/bootstrap.py", level], **environ)
 
     def call(self, command: list[str], **environ: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command, cwd=self.root, env=self.environ(**environ), capture_output=True, text=True, check=False
-        )
+        return outcome(command, cwd=self.root, env=self.environ(**environ))
 
 
 def copy_project(folder: Path, home: Path) -> Project:

@@ -13,17 +13,15 @@ import pytest
 
 from lakeward.errors import SetupError
 from lakeward.session.jars import DELTA, delta_jars, located
+from tests.processes import outcome
 from tests.setup.conftest import ROOT
 from tests.setup.maven_server import MavenServer
 
 
 def build(folder: Path, out: Path, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return outcome(
         [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(out), str(folder)],
         env={**os.environ, **environ},
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 

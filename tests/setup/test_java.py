@@ -13,6 +13,7 @@ import pytest
 from lakeward.errors import SetupError
 from lakeward.session.jars import delta_jars
 from lakeward.session.java import find_java, packaged_home
+from tests.processes import outcome
 
 FULL = "java.base java.sql jdk.incubator.vector"
 # Programs that the shell scripts of Spark use; none of them is a Java.
@@ -167,8 +168,6 @@ def test_spark_runs_on_a_machine_without_java(tmp_path: Path) -> None:
     environ = {"PATH": str(programs), "HOME": str(tmp_path), "LAKEWARD_CACHE": str(tmp_path / "cache")}
     # The jars are there already; fetching them is another test's matter.
     environ["LAKEWARD_JARS"] = str(delta_jars()[0].parent)
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
-    )
+    done = outcome([sys.executable, "-c", code], cwd=tmp_path, env=environ)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("100 [1, 2, 3] 21.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 import zipfile
 from email.parser import Parser
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tests.processes import outcome
 from tests.setup.conftest import ROOT, Project
 
 LOCKS = ("build", "runtime", "dev", "bench")
@@ -39,13 +39,10 @@ def wheel(project: Project) -> zipfile.ZipFile:
     """The runtime's wheel, built from a copy of the sources without a network."""
     (project.root / "src" / "wearables").mkdir()
     (project.root / "src" / "wearables" / "__init__.py").touch()
-    done = subprocess.run(
+    done = outcome(
         [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", "out", "."],
         cwd=project.root,
         env=project.environ(PIP_NO_INDEX="1", PATH=os.defpath),
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     (file,) = (project.root / "out").iterdir()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +13,7 @@ import pytest
 from lakeward import standins
 from lakeward.dbutils import Environment, NotebookExit, dbutils, using
 from lakeward.session import Settings
+from tests.processes import outcome
 
 SUITE = """\
 import sys
@@ -73,7 +73,7 @@ def test_a_suite_that_imports_spark_at_its_top_starts_no_jvm(tmp_path: Path) -> 
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    ran = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    ran = outcome(command, cwd=tmp_path, env=environ)
     assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
 
 
@@ -90,12 +90,8 @@ def test_without_databricks_sdk_its_packages_are_empty(nothing_installed: None, 
         "try:\n    from databricks.sdk import WorkspaceClient\n"
         "except ImportError as error:\n    print('no', error.name)\n"
     )
-    ran = subprocess.run(
-        [sys.executable, "-S", "-c", code],
-        env={"PYTHONPATH": os.pathsep.join([lends[0], str(tmp_path)])},
-        capture_output=True,
-        text=True,
-        check=False,
+    ran = outcome(
+        [sys.executable, "-S", "-c", code], env={"PYTHONPATH": os.pathsep.join([lends[0], str(tmp_path)])}
     )
     assert ran.stdout.splitlines() == ["DBUtils", "no databricks.sdk"], ran.stderr
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
+
+from tests.processes import outcome
 
 from lakeward.session.profile import DEFAULT_PROFILE
 
@@ -38,14 +39,11 @@ def pytest_in(folder: Path, *arguments: str, **environ: str) -> str:
     clean = {
         name: value for name, value in os.environ.items() if not name.startswith(("LAKEWARD_", "PYTEST"))
     }
-    ran = subprocess.run(
+    ran = outcome(
         [sys.executable, "-m", "pytest", "-s", "-q", *arguments],
         cwd=folder,
         env={**clean, **environ},
-        capture_output=True,
-        text=True,
         timeout=120,
-        check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout
@@ -104,14 +102,11 @@ def test_the_first_conftest_imports_what_lakeward_stands_in_for(tmp_path: Path) 
 def test_a_conftest_that_raises_leaves_no_folder_behind(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text("raise RuntimeError('no bread')\n")
     (tmp_path / "temporary").mkdir()
-    ran = subprocess.run(
+    ran = outcome(
         [sys.executable, "-m", "pytest", "-q"],
         cwd=tmp_path,
         env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
-        capture_output=True,
-        text=True,
         timeout=120,
-        check=False,
     )
     assert ran.returncode == 4
     assert "no bread" in ran.stderr

@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests.processes import outcome
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -131,15 +132,7 @@ def test_a_pipeline_test_of_five_lines_runs_in_an_empty_project(python: Path, tm
     ).stdout
     assert str(tmp_path / "venv") in origin
 
-    ran = subprocess.run(
-        [python, "-m", "pytest", "-q", "-rA"],
-        cwd=project,
-        env=theirs,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    ran = outcome([python, "-m", "pytest", "-q", "-rA"], cwd=project, env=theirs, timeout=300)
 
     assert "5 passed" in ran.stdout, ran.stdout + ran.stderr
     assert "2 failed" in ran.stdout

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import outcome
+
 BUNDLE = """\
 bundle: {name: story}
 artifacts: {tool: {type: whl, path: .}}
@@ -59,9 +61,7 @@ def bundle(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "LAKEWARD_RESIDENT": "0"}
     environ.pop("LAKEWARD_HOME", None)
     command = [sys.executable, "-m", "lakeward", "bundle", *arguments]
-    return subprocess.run(
-        command, cwd=folder, env=environ, capture_output=True, text=True, timeout=120, check=False
-    )
+    return outcome(command, cwd=folder, env=environ, timeout=120)
 
 
 @pytest.mark.slow

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.processes import outcome
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -37,9 +39,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def lakeward(folder: Path, *arguments: str, home: str) -> str:
     environ = {**os.environ, "LAKEWARD_RESIDENT": "0", "LAKEWARD_HOME": str(folder / home)}
     command = [sys.executable, "-m", "lakeward", *arguments]
-    done = subprocess.run(
-        command, cwd=folder, env=environ, capture_output=True, text=True, timeout=500, check=False
-    )
+    done = outcome(command, cwd=folder, env=environ, timeout=500)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.processes import outcome
 from tests.workspace.server import Server
 
 pytestmark = pytest.mark.slow
@@ -29,15 +30,7 @@ class Cli:
         environ = {"HOME": str(self.home), "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
         # It forgets the port of its host, so the way to the port is said in another manner.
         environ["http_proxy"] = self.server.host
-        done = subprocess.run(
-            [str(self.program), *arguments],
-            input=typed,
-            env=environ,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = outcome([str(self.program), *arguments], input=typed, env=environ, timeout=60)
         assert (done.returncode != 0) == fails, done.stdout + done.stderr
         return done.stdout + done.stderr * fails
 
@@ -50,7 +43,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("legacy")
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     install = [str(folder / "bin" / "pip"), "install", "-q", "databricks-cli==0.18.0", "setuptools<81"]
-    done = subprocess.run(install, capture_output=True, text=True, check=False)
+    done = outcome(install)
     if done.returncode:
         pytest.skip(f"databricks-cli 0.18 cannot be installed here: {done.stderr.strip()[-300:]}")
     return folder / "bin" / "databricks"
