@@ -83,6 +83,11 @@ def test_deploy_run_deploy_destroy(folder: Path) -> None:
             ran = bundle(folder, "run", "j", "--params", "who=me")
             assert ran.returncode == 0, ran.stdout + ran.stderr
             assert ran.stdout.count("SUCCESS") == 3
+            one = bundle(folder, "run", "j", "--only", "wheel", "-o", "json")
+            told = json.loads(one.stdout)
+            assert (one.returncode, told["state"]) == (0, "COMPLETED"), one.stderr
+            states = {task["task_key"]: task["state"] for task in told["tasks"]}
+            assert states == {"file": "EXCLUDED", "wheel": "SUCCESS"}
             wrong = bundle(folder, "run", "j")
             assert wrong.returncode == 1
             assert "['" in wrong.stderr
@@ -92,8 +97,10 @@ def test_deploy_run_deploy_destroy(folder: Path) -> None:
             (folder / "databricks.yml").write_text(text.replace("  volumes:", "  #"))
             third = bundle(folder, "deploy")
             assert "updated jobs.k" in third.stdout and "deleted volumes.v" in third.stdout, third.stderr
-            gone = bundle(folder, "destroy", "--auto-approve")
-            assert gone.stdout.count("deleted ") == 5, gone.stderr
+            fourth = json.loads(bundle(folder, "deploy", "-o", "json").stdout)
+            assert (fourth["files"], fourth["created"], len(fourth["unchanged"])) == (0, [], 5)
+            gone = json.loads(bundle(folder, "destroy", "--auto-approve", "-o", "json").stdout)
+            assert len(gone["deleted"]) == 5
             again = bundle(folder, "destroy", "--auto-approve")
             assert "0 resources" in again.stdout
             assert not (folder / ".lakeward/dev/workspace/Users/nobody").exists()

@@ -27,6 +27,7 @@ In a local workspace, which is started for the time of the command if none runs 
 ```sh
 lakeward bundle deploy -t dev         # files, wheels and resources; a second time changes nothing
 lakeward bundle run daily -t dev --params source=/some/folder
+lakeward bundle run daily -t dev --only check   # some of its tasks; -o json: how they went, as one object
 lakeward bundle destroy -t dev        # all of it; lifecycle.prevent_destroy is respected
 ```
 

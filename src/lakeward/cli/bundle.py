@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from lakeward.cli.deployment import deploy, destroy, run
-from lakeward.cli.options import bundle_options
+from lakeward.cli.options import bundle_options, output_option
 
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle, Finding
 
 __all__ = ["bundle"]
-
-output_option: Callable[[Any], Any] = click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="What is printed on stdout.",
-)
 
 
 @click.group()

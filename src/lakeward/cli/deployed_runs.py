@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from lakeward.cli.rest import Rest
 
@@ -12,38 +13,91 @@ __all__ = ["run_job", "run_pipeline"]
 
 _JOB_OVER = ("TERMINATED", "SKIPPED", "INTERNAL_ERROR")
 _UPDATE_OVER = ("COMPLETED", "FAILED", "CANCELED")
+_STATES = {"SUCCESS": "COMPLETED", "CANCELED": "CANCELED"}
 _POLL_SECONDS = 0.5
 
 
-def run_job(api: Rest, identifier: str, parameters: Mapping[str, str]) -> int:
-    """Run a job and say how its tasks ended."""
-    body = {"job_id": int(identifier), "job_parameters": dict(parameters)}
+def run_job(
+    api: Rest, identifier: str, parameters: Mapping[str, str], only: Sequence[str], *, quiet: bool
+) -> dict[str, Any]:
+    """Run a job, say how its tasks go unless `quiet`, and return the object that `-o json` prints."""
+    body = {"job_id": int(identifier), "job_parameters": dict(parameters), "only": list(only)}
     run_id = api.ask("POST", "/api/2.2/jobs/run-now", body)["run_id"]
+    said: dict[str, str] = {}
     while True:
-        told = api.ask("GET", f"/api/2.2/jobs/runs/get?run_id={run_id}")
-        if told["state"]["life_cycle_state"] in _JOB_OVER:
+        run = api.ask("GET", f"/api/2.2/jobs/runs/get?run_id={run_id}")
+        over = run["state"]["life_cycle_state"] in _JOB_OVER
+        for task in run.get("tasks") or ():
+            state = _state(task)
+            if not quiet and said.get(task["task_key"]) != state:
+                said[task["task_key"]] = state
+                _say(task)
+        if over:
             break
         time.sleep(_POLL_SECONDS)
-    for task in told.get("tasks") or ():
-        state = task.get("state") or {}
-        print(f"  {task['task_key']}  {state.get('result_state') or state.get('life_cycle_state')}")
-        if state.get("result_state") not in ("SUCCESS", "EXCLUDED"):
-            output = api.ask("GET", f"/api/2.2/jobs/runs/get-output?run_id={task['run_id']}")
-            print(f"    {output.get('error') or state.get('state_message') or ''}", file=sys.stderr)
-    result = told["state"].get("result_state") or told["state"]["life_cycle_state"]
-    print(f"{told.get('run_name')}  {result}  {told.get('run_page_url', '')}")
-    return 0 if result == "SUCCESS" else 1
+    result = _state(run)
+    tasks = [
+        {
+            "task_key": task["task_key"],
+            "state": _state(task),
+            "seconds": task["run_duration"] / 1000,
+            "error": _error(api, task),
+        }
+        for task in run.get("tasks") or ()
+    ]
+    if not quiet:
+        for task in tasks:
+            if task["error"]:
+                print(f"  {task['task_key']}: {task['error']}", file=sys.stderr)
+        print(f"{run['run_name']}  {result}  {run['run_page_url']}")
+    return {
+        "state": _STATES.get(result, "FAILED"),
+        "run_id": run_id,
+        "run_page_url": run["run_page_url"],
+        "tasks": tasks,
+        "seconds": run["run_duration"] / 1000,
+    }
 
 
-def run_pipeline(api: Rest, identifier: str) -> int:
-    """Update a pipeline and say how that ended."""
+def run_pipeline(api: Rest, identifier: str, *, quiet: bool) -> dict[str, Any]:
+    """Update a pipeline, say how that ended unless `quiet`, and return the object that `-o json` prints."""
     path = f"/api/2.0/pipelines/{identifier}"
-    update = api.ask("POST", f"{path}/updates", {})["update_id"]
-    while (state := api.ask("GET", f"{path}/updates/{update}")["update"]["state"]) not in _UPDATE_OVER:
+    update_id = api.ask("POST", f"{path}/updates", {})["update_id"]
+    while True:
+        update = api.ask("GET", f"{path}/updates/{update_id}")["update"]
+        if update["state"] in _UPDATE_OVER:
+            break
         time.sleep(_POLL_SECONDS)
-    if state != "COMPLETED":
-        for event in api.ask("GET", f"{path}/events?max_results=100").get("events") or ():
-            if event.get("level") == "ERROR":
-                print(f"  {event.get('message')}", file=sys.stderr)
-    print(f"update {update}  {state}")
-    return 0 if state == "COMPLETED" else 1
+    events = api.ask("GET", f"{path}/events?max_results=100").get("events") or ()
+    errors = [str(event.get("message")) for event in events if event.get("level") == "ERROR"]
+    if not quiet:
+        for error in errors:
+            print(f"  {error}", file=sys.stderr)
+        print(f"update {update_id}  {update['state']}")
+    return {
+        "state": update["state"],
+        "update_id": update_id,
+        "datasets": update.get("datasets") or [],
+        "errors": errors,
+    }
+
+
+def _say(task: Mapping[str, Any]) -> None:
+    """What has become of a task: its end on stdout, that it goes on on stderr."""
+    key, state = task["task_key"], _state(task)
+    if state == "RUNNING":
+        print(f"  {key}  {state}", file=sys.stderr)
+    elif "result_state" in task["state"]:
+        took = f"  {task['run_duration'] / 1000:.1f} s" if task["run_duration"] else ""
+        print(f"  {key}  {state}{took}", flush=True)
+
+
+def _state(run: Mapping[str, Any]) -> str:
+    return str(run["state"].get("result_state") or run["state"]["life_cycle_state"])
+
+
+def _error(api: Rest, task: Mapping[str, Any]) -> str | None:
+    if _state(task) in ("SUCCESS", "EXCLUDED", "DISABLED"):
+        return None
+    output = api.ask("GET", f"/api/2.2/jobs/runs/get-output?run_id={task['run_id']}")
+    return output.get("error") or task["state"].get("state_message") or None

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lakeward.cli.deployed_runs import run_job, run_pipeline
 from lakeward.cli.local_workspace import workspace
-from lakeward.cli.options import bundle_options, mapping_option
+from lakeward.cli.options import bundle_options, mapping_option, names_option, output_option
 
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle
@@ -22,7 +25,8 @@ __all__ = ["deploy", "destroy", "run"]
 
 @click.command()
 @bundle_options
-def deploy(target: str | None, variables: dict[str, str]) -> int:
+@output_option
+def deploy(target: str | None, variables: dict[str, str], output: str) -> int:
     """Deploy the bundle to the target's local workspace, which is started if it is not running.
 
     Other workspaces are for the Databricks CLI.
@@ -35,6 +39,8 @@ def deploy(target: str | None, variables: dict[str, str]) -> int:
     if wrong:
         for each in wrong:
             print(each, file=sys.stderr)
+        if output == "json":
+            show({"findings": [each.as_json() for each in wrong]})
         return 2
     with (
         tempfile.TemporaryDirectory(prefix="lakeward-wheels-") as scratch,
@@ -42,6 +48,9 @@ def deploy(target: str | None, variables: dict[str, str]) -> int:
     ):
         user = bundle.config["workspace"]["current_user"]["userName"]
         done = deploy_to(bundle, api, wheels_of(bundle, Path(scratch)), user=user)
+    if output == "json":
+        show(asdict(done))
+        return 0
     for what in ("created", "updated", "deleted"):
         for name in getattr(done, what):
             print(f"  {what} {name}")
@@ -52,8 +61,9 @@ def deploy(target: str | None, variables: dict[str, str]) -> int:
 
 @click.command()
 @bundle_options
+@output_option
 @click.option("--auto-approve", is_flag=True, help="Delete without asking.")
-def destroy(target: str | None, variables: dict[str, str], auto_approve: bool) -> int:
+def destroy(target: str | None, variables: dict[str, str], output: str, auto_approve: bool) -> int:
     """Delete everything that the bundle has deployed to the target's local workspace."""
     from lakeward.bundle import destroy as destroy_in
 
@@ -64,6 +74,9 @@ def destroy(target: str | None, variables: dict[str, str], auto_approve: bool) -
         )
     with workspace(bundle, settings) as api:
         done = destroy_in(bundle, api)
+    if output == "json":
+        show({"deleted": done.deleted})
+        return 0
     for name in done.deleted:
         print(f"  deleted {name}")
     print(f"Destroyed {bundle.name} in target {bundle.target}: {len(done.deleted)} resources.")
@@ -73,8 +86,17 @@ def destroy(target: str | None, variables: dict[str, str], auto_approve: bool) -
 @click.command()
 @click.argument("key")
 @bundle_options
+@output_option
 @mapping_option("--params", "parameters", help="Value of a job parameter.")
-def run(key: str, target: str | None, variables: dict[str, str], parameters: dict[str, str]) -> int:
+@names_option("--only", metavar="TASK", help="Run these tasks of the job alone.")
+def run(
+    key: str,
+    target: str | None,
+    variables: dict[str, str],
+    output: str,
+    parameters: dict[str, str],
+    only: tuple[str, ...],
+) -> int:
     """Run the job or pipeline KEY that was deployed to the target's local workspace."""
     from lakeward.bundle import deployed_id
 
@@ -82,7 +104,19 @@ def run(key: str, target: str | None, variables: dict[str, str], parameters: dic
     kind = bundle.kind_of(key)
     with workspace(bundle, settings) as api:
         identifier = deployed_id(bundle, api, f"{kind}s", key)
-        return run_job(api, identifier, parameters) if kind == "job" else run_pipeline(api, identifier)
+        quiet = output == "json"
+        if kind == "job":
+            done = run_job(api, identifier, parameters, only, quiet=quiet)
+        else:
+            done = run_pipeline(api, identifier, quiet=quiet)
+    if quiet:
+        show(done)
+    return 0 if done["state"] == "COMPLETED" else 1
+
+
+def show(told: Mapping[str, Any]) -> None:
+    """The one object of `-o json`."""
+    print(json.dumps(told, ensure_ascii=False, indent=2))
 
 
 def of_target(target: str | None, variables: dict[str, str]) -> tuple[Bundle, Settings]:

@@ -16,6 +16,7 @@ __all__ = [
     "json_option",
     "mapping_option",
     "names_option",
+    "output_option",
     "refresh_options",
     "verbose_option",
 ]
@@ -110,6 +111,14 @@ cold_option: Decorator = click.option(
     "--cold", is_flag=True, expose_value=False, callback=be_cold, help="Start a JVM for this command alone."
 )
 
+output_option: Decorator = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="What is printed on stdout.",
+)
 json_option: Decorator = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object on stdout, nothing else."
 )
