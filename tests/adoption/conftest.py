@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.processes import outcome
+from tests.processes import environ_without, outcome
 
 # They have their own conftest.py and their own pytest.
 collect_ignore = ["repositories"]
@@ -30,7 +30,7 @@ def run_suite(name: str, folder: Path, *arguments: str, **environ: str) -> Suite
     root = folder / name
     shutil.copytree(REPOSITORIES / name, root)
     astray = ("LAKEWARD_", "PYTEST", "COV_", "DATABRICKS_", "SPARK_", "PYSPARK_")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(astray)}
+    kept = environ_without(*astray)
     kept |= {key: os.environ[key] for key in ("LAKEWARD_CACHE", "LAKEWARD_JARS") if key in os.environ}
     report = folder / "report.xml"
     ran = outcome(

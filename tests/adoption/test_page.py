@@ -13,7 +13,7 @@ import pytest
 
 from lakeward.session.jars import delta_jars
 from tests.environments.conftest import write
-from tests.processes import outcome
+from tests.processes import environ_without, outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "your-repository.md").read_text(encoding="utf-8")
@@ -80,7 +80,7 @@ def environ(repository: Path) -> dict[str, str]:
         if "lakeward" not in each.name:
             (packages / each.name).symlink_to(each)
     astray = ("LAKEWARD_", "PYTEST", "COV_", "PIP_", "UV_", "PYTHON")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(astray)}
+    kept = environ_without(*astray)
     path = [machine / "bin", machine / "home" / ".lakeward-venv" / "bin", os.environ["PATH"]]
     return {
         **kept,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.environments.conftest import write
-from tests.processes import outcome
+from tests.processes import environ_without, outcome
 
 OFF = """\
 import pytest
@@ -44,7 +43,7 @@ def test_rows(lakehouse, number):
 
 def run(folder: Path, *arguments: str, **environ: str) -> str:
     astray = ("LAKEWARD_HOME", "LAKEWARD_TESTS", "LAKEWARD_RESIDENT", "PYTEST", "COV_", "DATABRICKS_")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(astray)}
+    kept = environ_without(*astray)
     ran = outcome(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
         cwd=folder,

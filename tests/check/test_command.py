@@ -10,23 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import outcome
-
-BLOCKED = "raise SystemExit('pyspark was imported')\n"
+from tests.processes import environ_without, outcome, without_pyspark
 
 
 def lakeward(folder: Path, *arguments: str, spark: bool = False) -> subprocess.CompletedProcess[str]:
-    blocked = folder.parent / "blocked"
-    blocked.mkdir(exist_ok=True)
-    (blocked / "pyspark.py").write_text(BLOCKED)
-    paths = [os.environ.get("PYTHONPATH", "")] if spark else [str(blocked), os.environ.get("PYTHONPATH", "")]
-    kept = {
-        key: value for key, value in os.environ.items() if not key.startswith(("LAKEWARD_", "DATABRICKS_"))
-    }
+    path = os.environ.get("PYTHONPATH", "") if spark else without_pyspark(folder.parent)
+    kept = environ_without("LAKEWARD_", "DATABRICKS_")
     ran = outcome(
         [sys.executable, "-m", "lakeward", "check", *arguments],
         cwd=folder,
-        env={**kept, "PYTHONPATH": os.pathsep.join(paths)},
+        env={**kept, "PYTHONPATH": path},
         timeout=120,
     )
     assert "Traceback" not in ran.stderr, ran.stderr

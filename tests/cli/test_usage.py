@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import outcome
+from tests.processes import environ_without, outcome, without_pyspark
 
 BUNDLE = """\
 bundle:
@@ -43,18 +42,11 @@ targets:
 
 
 def lakeward(*arguments: str, cwd: Path, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
-    # A pyspark that cannot be imported: what is known before Spark must be said without it.
-    blocked = cwd / ".blocked"
-    blocked.mkdir(exist_ok=True)
-    (blocked / "pyspark.py").write_text("raise SystemExit('pyspark was imported')\n")
-    path = os.pathsep.join([str(blocked), os.environ.get("PYTHONPATH", "")])
-    clean = {
-        name: value for name, value in os.environ.items() if not name.startswith(("LAKEWARD_", "DATABRICKS_"))
-    }
+    clean = environ_without("LAKEWARD_", "DATABRICKS_")
     return outcome(
         [sys.executable, "-m", "lakeward", *arguments],
         cwd=cwd,
-        env={**clean, "PYTHONPATH": path, **environ},
+        env={**clean, "PYTHONPATH": without_pyspark(cwd), **environ},
         input=stdin,
         timeout=60,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import zipfile
@@ -14,7 +13,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.processes import outcome
+from tests.processes import environ_without, outcome
 
 
 def write(root: Path, files: Mapping[str, str]) -> Path:
@@ -75,7 +74,7 @@ class Machine:
 
     def environ(self, **changes: str) -> dict[str, str]:
         astray = ("PIP_", "UV_", "LAKEWARD_", "PYTEST_", "COV_", "COVERAGE_")
-        usual = {key: value for key, value in os.environ.items() if not key.startswith(astray)}
+        usual = environ_without(*astray)
         self.wheels.mkdir(exist_ok=True, parents=True)
         return {
             **usual,

@@ -11,7 +11,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from tests.processes import outcome
+from tests.processes import outcome, without_pyspark
 
 from lakeward import jobs
 from lakeward.bundle import Bundle, load_jobs, only_job
@@ -132,15 +132,10 @@ def test_a_file_that_is_no_job_says_where_and_why(
 
 
 def lakeward(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    # A pyspark that cannot be imported: what is known before Spark must be said without it.
-    blocked = folder / ".blocked"
-    blocked.mkdir(exist_ok=True)
-    (blocked / "pyspark.py").write_text("raise SystemExit('pyspark was imported')\n")
-    path = os.pathsep.join([str(blocked), os.environ.get("PYTHONPATH", "")])
     return outcome(
         [sys.executable, "-m", "lakeward", "run", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": without_pyspark(folder)},
         timeout=60,
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import outcome
+from tests.processes import environ_without, outcome
 
 MODULE = """\
 import dlt
@@ -84,7 +84,7 @@ def test_it_is_the_installed_one():
 def run_tests(folder: Path, **files: str) -> subprocess.CompletedProcess[str]:
     for name, text in {**files, "pytest.ini": "[pytest]\n"}.items():
         (folder / name.replace("__", ".")).write_text(text)
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    environ = environ_without("PYTEST")
     environ["PYTHONPATH"] = os.pathsep.join([environ.get("PYTHONPATH", ""), str(folder / "installed")])
     return outcome(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=folder, env=environ, timeout=120

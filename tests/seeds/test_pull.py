@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from databricks.sdk.core import Config
 from lakeward.cli import main
 from lakeward.errors import SeedError, SetupError
 from lakeward.seeds import TableName, pull
-from tests.processes import outcome
+from tests.processes import environ_without, outcome
 
 ROWS = [pa.table({"id": [1, 2], "at": pa.array([0, 1], pa.timestamp("us", "UTC"))}), pa.table({"id": [3]})]
 ROWS[1] = ROWS[1].append_column("at", pa.array([None], pa.timestamp("us", "UTC")))
@@ -153,7 +152,7 @@ def test_the_command_writes_the_file_and_says_how_to_use_it(
 
 
 def test_without_a_workspace_the_command_names_the_settings(tmp_path: Path) -> None:
-    theirs = {name: value for name, value in os.environ.items() if not name.startswith("DATABRICKS")}
+    theirs = environ_without("DATABRICKS")
     ran = outcome(
         [sys.executable, "-m", "lakeward", "pull", "t"],
         cwd=tmp_path,

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.processes import outcome
+from tests.processes import environ_without, outcome
 
 
 def run(script: str | Path, folder: Path, **environ: str) -> str:
     """What a Python process of its own prints."""
-    theirs = {k: v for k, v in os.environ.items() if not k.startswith(("LAKEWARD_HOME", "PYSPARK", "SPARK"))}
+    theirs = environ_without("LAKEWARD_HOME", "PYSPARK", "SPARK")
     command = [sys.executable, str(script)] if isinstance(script, Path) else [sys.executable, "-c", script]
     done = outcome(command, cwd=folder, env={**theirs, **environ}, timeout=240)
     assert done.returncode == 0, done.stderr

@@ -18,7 +18,7 @@ import pytest
 from lakeward.session.cache import cache_dir
 from lakeward.session.resident.processes import is_running
 from lakeward.session.resident.records import Record, load
-from tests.processes import outcome
+from tests.processes import environ_without, outcome
 
 STORY = Path(__file__).with_name("resident_story.py")
 HIDDEN = ("CI", "LAKEWARD_", "PYTEST_")
@@ -39,7 +39,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def environment(cache: Path, **more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)}
+    kept = environ_without(*HIDDEN)
     return {**kept, "LAKEWARD_CACHE": str(cache), "LAKEWARD_RESIDENT_IDLE": "100", **more}
 
 

@@ -13,7 +13,7 @@ import pytest
 from lakeward import standins
 from lakeward.dbutils import Environment, NotebookExit, dbutils, using
 from lakeward.session import Settings
-from tests.processes import outcome
+from tests.processes import environ_without, outcome
 
 SUITE = """\
 import sys
@@ -71,7 +71,7 @@ def test_nothing_is_installed_when_lakeward_is_off(
 def test_a_suite_that_imports_spark_at_its_top_starts_no_jvm(tmp_path: Path) -> None:
     (tmp_path / "test_suite.py").write_text(SUITE)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    environ = environ_without("PYTEST")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     ran = outcome(command, cwd=tmp_path, env=environ)
     assert "1 passed" in ran.stdout, ran.stdout + ran.stderr

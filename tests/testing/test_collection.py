@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from tests.processes import outcome
+from tests.processes import environ_without, outcome
 
 from lakeward.session.profile import DEFAULT_PROFILE
 
@@ -36,9 +36,7 @@ def test_who_makes_the_session():
 
 
 def pytest_in(folder: Path, *arguments: str, **environ: str) -> str:
-    clean = {
-        name: value for name, value in os.environ.items() if not name.startswith(("LAKEWARD_", "PYTEST"))
-    }
+    clean = environ_without("LAKEWARD_", "PYTEST")
     ran = outcome(
         [sys.executable, "-m", "pytest", "-s", "-q", *arguments],
         cwd=folder,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import site
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from tests.processes import outcome
+from tests.processes import environ_without, outcome
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -120,7 +119,7 @@ def test_a_pipeline_test_of_five_lines_runs_in_an_empty_project(python: Path, tm
     project.mkdir()
     (project / "orders.py").write_text(PIPELINE)
     (project / "test_orders.py").write_text(TESTS)
-    theirs = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
+    theirs = environ_without("PYTHON", "PYTEST")
     origin = subprocess.run(
         [python, "-c", "import lakeward; print(lakeward.__file__)"],
         cwd=project,

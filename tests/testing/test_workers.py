@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.processes import outcome
+from tests.processes import environ_without, outcome
 
 from lakeward.testing.tracebacks import hide_ours
 from lakeward.testing.workers import Budget, Worker, budget, machine_memory, take_turn, worker
@@ -64,7 +64,7 @@ def test_a_turn_is_waited_for_until_a_process_with_one_has_ended(tmp_path: Path)
 
 
 def run(folder: Path, name: str, **env: str) -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("LAKEWARD_", "PYTEST", "COV"))}
+    kept = environ_without("LAKEWARD_", "PYTEST", "COV")
     ran = outcome(
         [sys.executable, "-m", "pytest", "-s", "-q", "-p", "no:cacheprovider"],
         cwd=folder,

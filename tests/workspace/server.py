@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import requests
+
+from tests.processes import environ_without
 
 USER = "ada@example.com"
 
@@ -112,7 +113,7 @@ def until(look: Callable[[], Any], seconds: float = 30) -> Any:
 
 
 def command(root: Path, *arguments: str, home: Path | None = None) -> subprocess.Popen[str]:
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("DATABRICKS_")}
+    environ = environ_without("DATABRICKS_")
     environ.update(USER=USER, LAKEWARD_RESIDENT="0")
     environ.pop("LAKEWARD_HOME", None)
     if home is not None:
