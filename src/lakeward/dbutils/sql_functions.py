@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from lakeward.dbutils.facade import dbutils
 from lakeward.dbutils.failures import JavaError
 from lakeward.errors import SqlError
-from lakeward.sql import serve
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,6 +16,9 @@ __all__ = ["install"]
 
 def install(spark: SparkSession) -> None:
     """Let SQL read secrets. Cheap and idempotent."""
+    # Here, not above: whoever imports this room for its secrets needs no SQL.
+    from lakeward.sql import serve
+
     del spark
     serve("function.secret", _secret)
     serve("function.try_secret", _try_secret)

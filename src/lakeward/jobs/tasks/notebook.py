@@ -12,7 +12,6 @@ from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import Task
 from lakeward.jobs.tasks.context import Action, Context
 from lakeward.jobs.tasks.python_code import environment_of, installed
-from lakeward.notebooks import opened, run, write
 
 __all__ = ["prepare"]
 
@@ -24,6 +23,8 @@ def prepare(context: Context, task: Task) -> Action | None:
     written to the target's state folder. Raises ConfigurationError when there is no such notebook or it
     comes from a Git source.
     """
+    from lakeward.notebooks import opened, run, write
+
     name = str(task.spec.get("notebook_path") or "")
     if task.spec.get("source") == "GIT":
         message = f"The task `{task.key}` takes its notebook from a Git source, which cannot be run here yet."
