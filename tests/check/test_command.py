@@ -30,7 +30,7 @@ def lakeward(folder: Path, *arguments: str, spark: bool = False) -> subprocess.C
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "repository"
     folder.mkdir()
-    (folder / "a.py").write_text("import dlt\ndlt.replace_flow('x')\n" + "df.cache()\n" * 5)
+    (folder / "a.py").write_text("import dlt\ndlt.no_such_flow('x')\n" + "df.cache()\n" * 5)
     (folder / "b.py").write_text("spark.table('main.raw.orders')\n")
     (folder / "databricks.yml").write_text("bundle: {name: x}\n")
     return folder
@@ -53,7 +53,7 @@ def test_json_is_one_object_and_nothing_else(folder: Path) -> None:
     assert {"verdict", "construct", "file", "cell", "line", "column", "cure"} == set(told["findings"][0])
     assert [each for each in told["findings"] if each["verdict"] == "refused"] == [
         {
-            "verdict": "refused", "construct": "pipelines replace_flow", "file": "a.py", "cell": None,
+            "verdict": "refused", "construct": "pipelines no_such_flow", "file": "a.py", "cell": None,
             "line": 2, "column": 5, "cure": told["findings"][1]["cure"],
         }
     ]  # fmt: skip

@@ -131,7 +131,7 @@ def test_a_single_file_can_be_looked_at(look: Look, tmp_path: Path) -> None:
 def test_the_summary_counts_files_inputs_and_limits(look: Look) -> None:
     report = look(
         {
-            "a.py": "import dlt\ndlt.replace_flow('x')\n",
+            "a.py": "import dlt\ndlt.no_such_flow('x')\n",
             "b.py": "spark.table('a.b').cache()\n",
             "c.py": "",
             "d.py": "(",

@@ -11,7 +11,7 @@ PIPELINE = """\
 import dlt as dp
 
 @dp.table(
-    path="/x",
+    row_filter="x",
 )
 @dp.expect("ok", "id > 0")
 def bronze():
@@ -23,22 +23,22 @@ def bronze():
         .load("/Volumes/main/raw/in")
     )
 
-dp.replace_flow(target="t", replace_using=["id"])
+dp.no_such_flow(target="t", replace_using=["id"])
 """
 
 
 def test_each_use_has_the_line_and_column_of_its_own_word(look: Look) -> None:
     found = look(PIPELINE)
-    assert found.places("pipelines table(path=…)") == ["job.py:4:10"]
+    assert found.places("pipelines table(row_filter=…)") == ["job.py:4:16"]
     assert found.places("pipelines expect") == ["job.py:6:5"]
     assert found.places("Auto Loader (cloudFiles)") == ["job.py:9:26"]
     assert found.places("option cloudFiles.maxFileAge") == ["job.py:11:10"]
     assert found.places("option cloudFiles.fromat") == ["job.py:12:10"]
     assert found.places("path /Volumes") == ["job.py:13:15"]
-    assert found.places("pipelines replace_flow") == ["job.py:16:4"]
+    assert found.places("pipelines no_such_flow") == ["job.py:16:4"]
     assert found.of("refused") == [
         "option cloudFiles.fromat",
-        "pipelines replace_flow",
+        "pipelines no_such_flow",
     ]
 
 
@@ -53,7 +53,7 @@ def test_each_use_has_the_line_and_column_of_its_own_word(look: Look) -> None:
     ],
 )
 def test_the_pipeline_api_is_known_by_every_import(look: Look, imports: str) -> None:
-    assert look(imports).one("pipelines replace_flow").verdict == "refused"
+    assert look(imports).one("pipelines replace_flow").verdict == "runs_with_lakeward"
 
 
 def test_another_table_decorator_is_not_ours(look: Look) -> None:
