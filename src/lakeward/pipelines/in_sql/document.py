@@ -12,7 +12,7 @@ _INTRODUCTION = """\
 
 A source is a Python file, a SQL file, a notebook (Python or SQL, as source file or `.ipynb`), or a folder or
 glob of them; a notebook is named with or without its extension. Each is read with its own folder as working
-directory, and imports from there, from `root_path`, and from what it adds to `sys.path`. `spark`, `dbutils`
+directory, and imports from there, from `root_path`, and from what it adds to `sys.path`. `spark`, `dbutils`,
 `display` and `displayHTML` are there without an import.
 
 - **Notebooks** declare in their own language: cells of another one are passed over. `%run` runs another
