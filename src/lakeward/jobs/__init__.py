@@ -3,13 +3,20 @@
 `run` carries out a job, `run_pipeline` one pipeline; both make the schemas and volumes of the bundle exist.
 """
 
-from lakeward.jobs.definition import tasks_of
-from lakeward.jobs.history import KEPT_DAYS, is_kept
-from lakeward.jobs.model import JobRun, TaskProgress, TaskResult
-from lakeward.jobs.pipelines import run_pipeline, sources
-from lakeward.jobs.run import run
-from lakeward.jobs.tasks import COMPOSITES, KINDS, REFUSED
-from lakeward.jobs.wheels import built_wheels
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lakeward.jobs.definition import tasks_of
+    from lakeward.jobs.history import KEPT_DAYS, is_kept
+    from lakeward.jobs.model import JobRun, TaskProgress, TaskResult
+    from lakeward.jobs.pipelines import run_pipeline, sources
+    from lakeward.jobs.running import run
+    from lakeward.jobs.tasks import COMPOSITES, KINDS, REFUSED
+    from lakeward.jobs.waiting import Waiting
+    from lakeward.jobs.wheels import built_wheels
 
 __all__ = [
     "COMPOSITES",
@@ -19,6 +26,7 @@ __all__ = [
     "JobRun",
     "TaskProgress",
     "TaskResult",
+    "Waiting",
     "built_wheels",
     "is_kept",
     "run",
@@ -26,3 +34,22 @@ __all__ = [
     "sources",
     "tasks_of",
 ]
+
+_WHERE = {
+    "definition": ("tasks_of",),
+    "history": ("KEPT_DAYS", "is_kept"),
+    "model": ("JobRun", "TaskProgress", "TaskResult"),
+    "pipelines": ("run_pipeline", "sources"),
+    "running": ("run",),
+    "tasks": ("COMPOSITES", "KINDS", "REFUSED"),
+    "waiting": ("Waiting",),
+    "wheels": ("built_wheels",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    # A process of a task is started while all the rest is still being imported.
+    for module, names in _WHERE.items():
+        if name in names:
+            return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

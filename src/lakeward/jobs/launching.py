@@ -24,10 +24,11 @@ from lakeward.jobs.inline import Done, attempt
 from lakeward.jobs.logs import TaskLog
 from lakeward.jobs.parameters import references, substituted, values_of
 from lakeward.jobs.pipelines import Selection
-from lakeward.jobs.processes import TaskProcess, Waiting
+from lakeward.jobs.processes import TaskProcess
 from lakeward.jobs.schedule import End, Schedule
 from lakeward.jobs.tasks import COMPOSITES, Context, prepare
 from lakeward.jobs.tasks.sql import OUTPUT
+from lakeward.jobs.waiting import Waiting
 from lakeward.jobs.work import Work
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Launcher:
     limit: int
     logs: Path | None
     wheels: Mapping[str, Path] = field(default_factory=dict)
-    _ahead: list[Waiting] = field(default_factory=list)
+    ahead: list[Waiting] = field(default_factory=list)
     _wanted: int = 0
 
     def job(
@@ -92,12 +93,12 @@ class Launcher:
     def start_ahead(self, number: int) -> None:
         """Have processes ready for `number` tasks, as many as run at once."""
         self._wanted = number
-        while len(self._ahead) < min(self._wanted, self.limit):
-            self._ahead.append(Waiting())
+        while len(self.ahead) < min(self._wanted, self.limit):
+            self.ahead.append(Waiting())
 
     def next_process(self) -> Waiting:
         """Return a process for a task, and have another ready where one more is expected."""
-        waiting = self._ahead.pop(0) if self._ahead else Waiting()
+        waiting = self.ahead.pop(0) if self.ahead else Waiting()
         self.start_ahead(max(0, self._wanted - 1))
         return waiting
 
@@ -112,8 +113,8 @@ class Launcher:
 
     def close(self) -> None:
         """End the processes that no task has come for."""
-        while self._ahead:
-            self._ahead.pop().dismiss()
+        while self.ahead:
+            self.ahead.pop().dismiss()
 
 
 @dataclass

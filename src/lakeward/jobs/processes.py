@@ -4,52 +4,26 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
 from lakeward.dbutils import remember
 from lakeward.jobs.logs import TaskLog
 from lakeward.jobs.schedule import End
+from lakeward.jobs.waiting import Waiting, kill
 from lakeward.jobs.work import Begun, Event, Finished, Secret, Value, Wanted, Work
-from lakeward.jobs.worker import command
 
 if TYPE_CHECKING:
     from lakeward.session import Offer
 
-__all__ = ["TaskProcess", "Waiting"]
+__all__ = ["TaskProcess"]
 
 # How long a process may take to end by itself when asked to, or when its task is done.
 _GRACE = 3.0
-
-
-class Waiting:
-    """A process that is there before its task is: starting Python takes longer than many tasks."""
-
-    def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self.process = subprocess.Popen(
-                command(theirs.fileno()),
-                pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        self.connection = Connection(ours.detach())
-
-    def dismiss(self) -> None:
-        """End it; its task never came."""
-        self.connection.close()
-        _kill(self.process)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
 
 
 class TaskProcess:
@@ -136,7 +110,7 @@ class TaskProcess:
             self._log.write(piece)
 
     def _clear(self) -> None:
-        _kill(self._process)
+        kill(self._process)
         self._pump.join(_GRACE)
         assert self._process.stdout is not None
         self._process.stdout.close()
@@ -154,9 +128,3 @@ class TaskProcess:
             told = f"Its process ended with exit code {code} before the task was done."
         lines = self._log.last_lines
         return f"{told} Its last lines:\n{lines}" if lines else f"{told} It had printed nothing."
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()

@@ -8,7 +8,6 @@ import signal
 import sys
 import threading
 from multiprocessing.connection import Connection
-from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -21,20 +20,7 @@ from lakeward.jobs.work import Begun, Event, Finished, Line, Secret, SentValues,
 if TYPE_CHECKING:
     from lakeward.session import Shared
 
-__all__ = ["command", "main"]
-
-
-def command(descriptor: int) -> list[str]:
-    """Return the command line of a worker at the connection with this number.
-
-    Neither the working folder nor this file's comes before the standard library in it.
-    """
-    root = str(Path(__file__).resolve().parents[2])
-    code = (
-        f"import sys; sys.path[:1] = []; sys.path.append({root!r}); "
-        "from lakeward.jobs.worker import main; main()"
-    )
-    return [sys.executable, "-c", code, str(descriptor)]
+__all__ = ["main"]
 
 
 def main() -> None:

@@ -5,8 +5,23 @@ use. `serve` is the server of one target, `read_connection` where it answers. Im
 server and no Spark.
 """
 
-from lakeward.workspace.connection import Connection, connection_file, read_connection
-from lakeward.workspace.firing import Start
-from lakeward.workspace.serving import serve, server_folder
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lakeward.workspace.connection import Connection, connection_file, read_connection
+    from lakeward.workspace.firing import Start
+    from lakeward.workspace.serving import serve, server_folder
 
 __all__ = ["Connection", "Start", "connection_file", "read_connection", "serve", "server_folder"]
+
+_WHERE = {"Start": "firing", "serve": "serving", "server_folder": "serving"}
+
+
+def __getattr__(name: str) -> Any:
+    # The processes of runs and tasks are in this room, too, and need nothing of the server.
+    if name in __all__:
+        return getattr(importlib.import_module(f"{__name__}.{_WHERE.get(name, 'connection')}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -20,6 +20,7 @@ from lakeward.jobs.memory import limit
 from lakeward.jobs.model import JobRun
 from lakeward.jobs.pipelines import Selection
 from lakeward.jobs.surroundings import provide
+from lakeward.jobs.waiting import Waiting
 from lakeward.jobs.wheels import unpacked
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def run(
     apart: bool = False,
     repair: str | None = None,
     run_id: str | None = None,
+    ahead: Sequence[Waiting] = (),
     stdout: TextIO | None = None,
     show: Callable[[str, str], None] | None = None,
     on_event: Callable[[Any], None] | None = None,
@@ -59,7 +61,8 @@ def run(
     tasks print goes to `stdout`, or with the key of the task to `show` when they run apart; `on_event` hears
     TaskProgress, and Progress of pipelines. `surroundings` makes what tasks expect to exist. `repair` names a
     run (`last`: the newest) whose tasks that did not succeed, or those of `only`, are run again, with its
-    parameters and task values. `run_id` is the run's own, if it has one already.
+    parameters and task values. `run_id` is the run's own, if it has one already;
+    `ahead` are processes that wait for tasks already.
 
     With `apart` each task is a process of its own, from the built wheel, several at once, with its log in the
     state folder; timeouts end it. Otherwise tasks run in this process, one after the other, from the sources,
@@ -84,6 +87,7 @@ def run(
         started=now(),
         limit=limit() if apart else 1,
         logs=folder_of(settings.jobs, key, run_id) / "logs" if apart else None,
+        ahead=list(ahead),
     )
     prepared = launcher.job(
         key,
