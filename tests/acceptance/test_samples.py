@@ -7,7 +7,6 @@ LAKEWARD_KEEP=1, what became of each is kept for the page of compatibility.
 from __future__ import annotations
 
 import os
-import textwrap
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,6 +20,7 @@ from lakeward.session import PathMap, Settings, ensure_schema
 from tests.acceptance.page import Verdict, keep
 from tests.acceptance.sample import Place, Sample
 from tests.acceptance.samples import SAMPLES
+from tests.trees import write_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,11 +63,7 @@ def test_a_public_pipeline_runs_unchanged(
     place = Place("main", schema, lambda path: Path(paths.local(path)), spark)
     ensure_schema(spark, "main", schema)
     sample.prepare(place)
-    folder = tmp_path / "stand_ins"
-    for name, text in sample.stand_ins.items():
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(textwrap.dedent(text))
+    folder = write_files(tmp_path / "stand_ins", sample.stand_ins)
     update = pipelines.run(
         [*sorted(folder.glob("*.py")), *(checkout / source for source in sample.sources)],
         session=spark,

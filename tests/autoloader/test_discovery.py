@@ -20,6 +20,7 @@ from lakeward.autoloader.discovery import (
 from lakeward.autoloader.discovery.storage import ArrowStorage
 from lakeward.errors import CloudFilesError
 from lakeward.session.paths import PathMap
+from tests.trees import write_files
 
 NAMES = Names(PathMap(()))
 
@@ -88,10 +89,8 @@ def listed(source: Path | str, **changes: object) -> list[str]:
 
 
 def test_a_file_a_folder_and_names_that_are_invisible(tmp_path: Path) -> None:
-    for name in ("a.json", "_x/b.json", ".c.json", "d/e/f.json", "_k=1/g.json"):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("{}")
+    names = ("a.json", "_x/b.json", ".c.json", "d/e/f.json", "_k=1/g.json")
+    write_files(tmp_path, dict.fromkeys(names, "{}"))
     assert sorted(listed(tmp_path)) == ["a.json", "f.json", "g.json"]
     assert listed(tmp_path / "a.json") == ["a.json"]
     assert listed(f"{tmp_path}/_x/*") == ["b.json"]

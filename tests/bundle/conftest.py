@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
+from tests.trees import write_files
 
 from lakeward.bundle import Bundle, load
 from lakeward.errors import BundleError
@@ -23,10 +23,7 @@ def bundle_of(tmp_path: Path) -> Callable[..., Bundle]:
         environ: Mapping[str, str] = {},
         user: str = "Ann.Lee@example.com",
     ) -> Bundle:
-        for name, text in {"databricks.yml": root_file, **files}.items():
-            path = tmp_path / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(dedent(text), encoding="utf-8")
+        write_files(tmp_path, {"databricks.yml": root_file, **files})
         return load(tmp_path, target, var, user=user, environ=environ)
 
     return make
@@ -34,7 +31,7 @@ def bundle_of(tmp_path: Path) -> Callable[..., Bundle]:
 
 @pytest.fixture
 def refusal_of(bundle_of: Callable[..., Bundle]) -> Callable[..., BundleError]:
-    """Callable[..., Bundle] a bundle that must not load, and return its error."""
+    """Load a bundle that must not load, and return its error."""
 
     def refuse(*args: object, **kwargs: object) -> BundleError:
         with pytest.raises(BundleError) as caught:

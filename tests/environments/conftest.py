@@ -9,19 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
 from tests.processes import environ_without, outcome
-
-
-def write(root: Path, files: Mapping[str, str]) -> Path:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(dedent(text), encoding="utf-8")
-    return root
+from tests.trees import write_files
 
 
 def make_wheel(
@@ -52,7 +44,7 @@ def repository(tmp_path: Path) -> Callable[..., Path]:
     def of(files: Mapping[str, str]) -> Path:
         root = tmp_path / "repository"
         (root / ".git").mkdir(parents=True, exist_ok=True)
-        return write(root, files)
+        return write_files(root, files)
 
     return of
 

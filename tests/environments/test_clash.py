@@ -12,8 +12,9 @@ import pytest
 from lakeward.cli.beside import refuse_or_warn
 from lakeward.environments import CLASH, clash, cure
 from lakeward.errors import SetupError
-from tests.environments.conftest import Machine, write
+from tests.environments.conftest import Machine
 from tests.processes import outcome
+from tests.trees import write_files
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_the_tests_of_a_repository_are_not_refused_and_the_overwritten_spark_sta
     beside: Path, tmp_path: Path
 ) -> None:
     machine = Machine(tmp_path / "machine", "pip")
-    write(tmp_path / "r", {"requirements.txt": "", "test_a.py": "def test_a(): pass"})
+    write_files(tmp_path / "r", {"requirements.txt": "", "test_a.py": "def test_a(): pass"})
     path = os.pathsep.join([str(beside), os.environ.get("PYTHONPATH", "")])
     ran = machine.lakeward(tmp_path / "r", PYTHONPATH=path)
     # Without a network the Spark that is not taken along cannot come from anywhere else.

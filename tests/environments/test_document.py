@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from lakeward.environments import as_markdown
-from tests.environments.conftest import Machine, write
+from tests.environments.conftest import Machine
 from tests.processes import outcome
+from tests.trees import write_files
 
 PAGE = Path(__file__).parents[2] / "docs" / "your-repository.md"
 # They fetch lakeward from an index, which is not there in a test.
@@ -52,7 +53,7 @@ def commands() -> list[str]:
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     """A machine whose uvx runs this lakeward, with the repository in `sales`."""
     machine = Machine(tmp_path_factory.mktemp("machine"), "pip")
-    write(machine.folder / "sales", REPOSITORY)
+    write_files(machine.folder / "sales", REPOSITORY)
     (machine.folder / "bin").mkdir()
     for name, first in (("uvx", "shift\n"), ("lakeward", "")):
         program = machine.folder / "bin" / name

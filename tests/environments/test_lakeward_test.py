@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.environments.conftest import Machine, make_wheel, write
+from tests.environments.conftest import Machine, make_wheel
+from tests.trees import write_files
 
 INSTALLERS = [
     "pip",
@@ -104,7 +105,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Machine:
 @pytest.fixture(scope="module")
 def prepared(machine: Machine) -> tuple[Path, subprocess.CompletedProcess[str]]:
     """A repository with its environment, and what the first call said."""
-    root = write(machine.folder / "a repository", REPOSITORY)
+    root = write_files(machine.folder / "a repository", REPOSITORY)
     before = {file: file.read_bytes() for file in root.rglob("*") if file.is_file()}
     ran = machine.lakeward(root, "-q", "-p", "no:cacheprovider", PYTHONDONTWRITEBYTECODE="1")
     assert {file: file.read_bytes() for file in root.rglob("*") if file.is_file()} == before
@@ -151,7 +152,7 @@ def test_a_conftest_that_raises_is_told_by_pytest(
     machine: Machine, prepared: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     root, _ = prepared
-    broken = write(
+    broken = write_files(
         tmp_path, {"conftest.py": "raise RuntimeError('no bread')", "test_a.py": "def test_a(): pass"}
     )
     ran = machine.lakeward(root, str(broken), "--rootdir", str(broken))
@@ -161,7 +162,7 @@ def test_a_conftest_that_raises_is_told_by_pytest(
 
 
 def test_a_repository_without_tests_builds_nothing(quick: Machine, tmp_path: Path) -> None:
-    write(tmp_path, {"pyproject.toml": "", "main.py": ""})
+    write_files(tmp_path, {"pyproject.toml": "", "main.py": ""})
     other = Machine(tmp_path / "m", quick.installer)
     ran = other.lakeward(tmp_path)
     assert ran.returncode == 5
@@ -185,7 +186,7 @@ def test_a_pin_that_truly_conflicts_names_both_sides_and_leaves_nothing(
     machine: Machine, tmp_path: Path
 ) -> None:
     make_wheel(machine.wheels, "stubborn", "1.0", requires=("rich<1",))
-    write(tmp_path, {"requirements.txt": "stubborn", "test_a.py": ""})
+    write_files(tmp_path, {"requirements.txt": "stubborn", "test_a.py": ""})
     refused(machine, tmp_path, "DEPENDENCIES_CONFLICT", "stubborn", "rich<1", "rich>=13.9")
 
 
@@ -193,7 +194,8 @@ def test_what_a_package_of_a_package_asks_of_spark_is_passed_over_by_uv_and_told
     machine: Machine, tmp_path: Path
 ) -> None:
     make_wheel(machine.wheels, "oldspark", "1.0", requires=("pyspark<4", "py4j==0.10.9.7"))
-    write(tmp_path, {"requirements.txt": "oldspark", "test_a.py": "import oldspark\ndef test_a(): pass"})
+    code = "import oldspark\ndef test_a(): pass"
+    write_files(tmp_path, {"requirements.txt": "oldspark", "test_a.py": code})
     if machine.installer == "pip":
         refused(machine, tmp_path, "DEPENDENCIES_CONFLICT", "oldspark", "pyspark<4", "pyspark==4.2.0")
         return
@@ -203,14 +205,14 @@ def test_what_a_package_of_a_package_asks_of_spark_is_passed_over_by_uv_and_told
 
 def test_a_repository_for_an_older_python_names_both_sides(quick: Machine, tmp_path: Path) -> None:
     project = "[project]\nname = 'a'\nrequires-python = '>=3.8,<3.10'\n"
-    write(tmp_path, {"pyproject.toml": project, "test_a.py": ""})
+    write_files(tmp_path, {"pyproject.toml": project, "test_a.py": ""})
     refused(
         quick, tmp_path, "PYTHON_CONFLICT", "<3.10,>=3.8 (pyproject.toml requires-python)", "needs >=3.10"
     )
 
 
 def test_a_package_that_no_index_has_is_named(machine: Machine, tmp_path: Path) -> None:
-    write(tmp_path, {"requirements.txt": "tiny==7", "test_a.py": ""})
+    write_files(tmp_path, {"requirements.txt": "tiny==7", "test_a.py": ""})
     ran = machine.lakeward(tmp_path)
     assert ran.returncode == 2
     assert "tiny==7" in ran.stderr
@@ -220,7 +222,7 @@ def test_a_package_that_no_index_has_is_named(machine: Machine, tmp_path: Path) 
 def test_a_lock_whose_versions_cannot_be_had_gives_way(quick: Machine, tmp_path: Path) -> None:
     lock = '[[package]]\nname = "tiny"\nversion = "0.9"\n'
     code = "import tiny\ndef test_a(): assert tiny.__version__ == '1.1'"
-    write(tmp_path, {"requirements.txt": "tiny", "poetry.lock": lock, "test_a.py": code})
+    write_files(tmp_path, {"requirements.txt": "tiny", "poetry.lock": lock, "test_a.py": code})
     ran = quick.lakeward(tmp_path, "-q")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "lakeward test: again, without the versions of poetry.lock" in ran.stderr
@@ -244,7 +246,7 @@ def test_what_packages_of_packages_bring_of_databricks_connect_is_taken_out(
             with pytest.raises(metadata.PackageNotFoundError):
                 metadata.version("databricks-connect")
         """
-    write(tmp_path, {"requirements.txt": "helpers", "test_a.py": code})
+    write_files(tmp_path, {"requirements.txt": "helpers", "test_a.py": code})
     ran = machine.lakeward(tmp_path, "-q")
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
@@ -257,7 +259,7 @@ def test_a_repository_whose_build_fails_is_put_on_the_path(quick: Machine, tmp_p
         "src/p/__init__.py": "",
         "tests/test_p.py": "import p\ndef test_p(): pass",
     }
-    ran = quick.lakeward(write(tmp_path, files), "-q")
+    ran = quick.lakeward(write_files(tmp_path, files), "-q")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "could not be installed, so its folders are on the path" in ran.stderr
 
@@ -265,7 +267,7 @@ def test_a_repository_whose_build_fails_is_put_on_the_path(quick: Machine, tmp_p
 def test_a_build_that_is_stopped_leaves_nothing_that_is_taken_for_whole(
     quick: Machine, tmp_path: Path
 ) -> None:
-    write(tmp_path, {"requirements.txt": "tiny", "test_a.py": "def test_a(): pass"})
+    write_files(tmp_path, {"requirements.txt": "tiny", "test_a.py": "def test_a(): pass"})
     other = Machine(tmp_path / "m", quick.installer)
     environ = other.environ(PIP_FIND_LINKS=str(quick.wheels))
     running = subprocess.Popen(
@@ -286,7 +288,7 @@ def test_a_build_that_is_stopped_leaves_nothing_that_is_taken_for_whole(
 def test_a_full_disk_is_said_with_the_setting_and_leaves_nothing(
     quick: Machine, tmp_path: Path, full_disk: Callable[[int], Path]
 ) -> None:
-    write(tmp_path / "r", {"requirements.txt": "", "test_a.py": ""})
+    write_files(tmp_path / "r", {"requirements.txt": "", "test_a.py": ""})
     disk = full_disk(2 * 1024 * 1024)
     ran = quick.lakeward(tmp_path / "r", LAKEWARD_CACHE=str(disk / "cache"))
     assert ran.returncode == 2, ran.stdout + ran.stderr
@@ -296,7 +298,7 @@ def test_a_full_disk_is_said_with_the_setting_and_leaves_nothing(
 
 
 def test_without_a_network_the_settings_that_help_are_named(quick: Machine, tmp_path: Path) -> None:
-    write(tmp_path, {"requirements.txt": "no-such-package-here", "test_a.py": ""})
+    write_files(tmp_path, {"requirements.txt": "no-such-package-here", "test_a.py": ""})
     nobody = {"PIP_NO_INDEX": "", "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "UV_HTTP_RETRIES": "0"}
     ran = quick.lakeward(tmp_path, **nobody, PIP_RETRIES="1", no_proxy="127.0.0.1")
     assert ran.returncode == 2

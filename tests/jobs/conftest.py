@@ -6,6 +6,7 @@ from textwrap import dedent, indent
 from typing import Any
 
 import pytest
+from tests.trees import write_files
 
 from lakeward import jobs
 from lakeward.bundle import Bundle, load
@@ -39,10 +40,7 @@ def job_of(tmp_path: Path) -> Callable[..., Bundle]:
             "bundle: {name: b}\nartifacts: {tool: {type: whl, path: .}}\ntargets: {dev: {}}\n"
             "resources:\n  jobs:\n    j:\n" + indent(dedent(job), " " * 6)
         )
-        for name, text in {"databricks.yml": root, "pyproject.toml": PYPROJECT, **files}.items():
-            path = tmp_path / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(dedent(text), encoding="utf-8")
+        write_files(tmp_path, {"databricks.yml": root, "pyproject.toml": PYPROJECT, **files})
         return load(tmp_path, user="ann", environ={})
 
     return make

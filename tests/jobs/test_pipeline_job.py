@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from textwrap import dedent
 from typing import Any
 
 import pytest
+from tests.trees import write_files
 
 from lakeward import jobs
 from lakeward.bundle import Bundle, load
@@ -57,9 +57,7 @@ FILES = {
 
 @pytest.fixture
 def shop(tmp_path: Path) -> tuple[Bundle, Settings]:
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(dedent(text))
+    write_files(tmp_path, FILES)
     return load(tmp_path, user="ann", environ={}), Settings.here(tmp_path, environ={}, target="dev")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.trees import write_files
 
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.pipelines import sources
@@ -13,10 +14,8 @@ from lakeward.jobs.pipelines import sources
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for name in ("src/p/a.py", "src/p/deep/b.py", "src/other.py", "src/q.sql"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    return tmp_path
+    names = ("src/p/a.py", "src/p/deep/b.py", "src/other.py", "src/q.sql")
+    return write_files(tmp_path, dict.fromkeys(names, ""))
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
+from tests.trees import write_files
 
 from lakeward import jobs
 from lakeward.bundle import Bundle, load
@@ -59,8 +59,7 @@ assert count == 3, count
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Callable[[str], tuple[Bundle, Settings]]:
-    for name, text in {"databricks.yml": ROOT, "write.py": WRITE, "read.py": READ}.items():
-        (tmp_path / name).write_text(dedent(text))
+    write_files(tmp_path, {"databricks.yml": ROOT, "write.py": WRITE, "read.py": READ})
 
     def target(name: str) -> tuple[Bundle, Settings]:
         return load(tmp_path, name, user="ann", environ={}), Settings.here(tmp_path, environ={}, target=name)

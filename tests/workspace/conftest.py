@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,14 @@ _AGENTS |= {"http": "python-requests", "spark": _AGENTS["sdk"]}
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with running(tmp_path_factory.mktemp("workspace")) as served:
         yield served
+
+
+@pytest.fixture(scope="module")
+def client(server: Server) -> Any:
+    """The official client of that server."""
+    from databricks.sdk import WorkspaceClient
+
+    return WorkspaceClient(host=server.host, token=server.token)
 
 
 @pytest.fixture(scope="module", autouse=True)

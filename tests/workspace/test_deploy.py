@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import outcome
+from tests.trees import write_files
 
 BUNDLE = """\
 bundle: {name: story}
@@ -51,10 +52,7 @@ FILES = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    return tmp_path
+    return write_files(tmp_path, FILES)
 
 
 def bundle(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

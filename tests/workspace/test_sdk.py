@@ -17,11 +17,6 @@ CLIENT = "sdk"
 CODE = "/Workspace/Users/ada/task.py"
 
 
-@pytest.fixture(scope="module")
-def client(server: Server) -> Any:
-    return sdk.WorkspaceClient(host=server.host, token=server.token)
-
-
 @pytest.fixture
 def code(client: Any) -> Callable[[str], str]:
     """Puts the text where the tasks of these jobs look for it."""

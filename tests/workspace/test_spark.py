@@ -26,11 +26,6 @@ def numbers():
 """
 
 
-@pytest.fixture(scope="module")
-def client(server: Server) -> Any:
-    return sdk.WorkspaceClient(host=server.host, token=server.token)
-
-
 def execute(client: Any, statement: str, **options: Any) -> Any:
     (warehouse,) = client.warehouses.list()
     answer = client.statement_execution.execute_statement(
