@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.trees import write_files
+
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 STORY = Path(__file__).with_name("story.py")
@@ -96,13 +98,27 @@ def expected(files: range) -> dict[str, list[tuple[object, ...]]]:
     }
 
 
+@pytest.fixture
+def landing(tmp_path: Path) -> Path:
+    """The folder that the pipeline reads; its files are beside it."""
+    folder = tmp_path / "landing"
+    folder.mkdir()
+    write_files(tmp_path / "files", {"a.py": FILES.format(landing=folder)})
+    return folder
+
+
+def completes(folder: Path) -> None:
+    """One more update goes through."""
+    process = started(folder)
+    wait_for(process, "ENDED COMPLETED")
+    assert process.wait() == 0 and process.stdout is not None
+    process.stdout.close()
+
+
 @pytest.mark.parametrize("seed", range(3))
-def test_kill_minus_nine_at_any_moment(tmp_path: Path, seed: int) -> None:
+def test_kill_minus_nine_at_any_moment(tmp_path: Path, landing: Path, seed: int) -> None:
     """Updates and full refreshes are killed at random moments; a last update gives the tables of no kill."""
-    landing, chance = tmp_path / "landing", random.Random(seed)
-    landing.mkdir()
-    (tmp_path / "files").mkdir()
-    (tmp_path / "files" / "a.py").write_text(FILES.format(landing=landing))
+    chance = random.Random(seed)
     landed = 0
     for round_ in range(4):
         land(landing, range(landed, landed + 5))
@@ -111,18 +127,11 @@ def test_kill_minus_nine_at_any_moment(tmp_path: Path, seed: int) -> None:
         wait_for(process, "bronze RUNNING")
         time.sleep(chance.uniform(0, 9))
         kill(process)
-    last = started(tmp_path)
-    wait_for(last, "ENDED COMPLETED")
-    assert last.wait() == 0 and last.stdout is not None
-    last.stdout.close()
+    completes(tmp_path)
     assert tables(tmp_path) == expected(range(landed))
 
 
-def test_ctrl_c_cancels_and_the_next_update_continues(tmp_path: Path) -> None:
-    landing = tmp_path / "landing"
-    landing.mkdir()
-    (tmp_path / "files").mkdir()
-    (tmp_path / "files" / "a.py").write_text(FILES.format(landing=landing))
+def test_ctrl_c_cancels_and_the_next_update_continues(tmp_path: Path, landing: Path) -> None:
     land(landing, range(40))
     process = started(tmp_path)
     wait_for(process, "bronze RUNNING")
@@ -131,18 +140,11 @@ def test_ctrl_c_cancels_and_the_next_update_continues(tmp_path: Path) -> None:
     said = wait_for(process, "ENDED")
     assert "ENDED CANCELED" in said and process.wait() == 130 and process.stdout is not None
     process.stdout.close()
-    last = started(tmp_path)
-    wait_for(last, "ENDED COMPLETED")
-    assert last.wait() == 0 and last.stdout is not None
-    last.stdout.close()
+    completes(tmp_path)
     assert tables(tmp_path) == expected(range(40))
 
 
-def test_a_second_process_is_refused_while_the_first_runs(tmp_path: Path) -> None:
-    landing = tmp_path / "landing"
-    landing.mkdir()
-    (tmp_path / "files").mkdir()
-    (tmp_path / "files" / "a.py").write_text(FILES.format(landing=landing))
+def test_a_second_process_is_refused_while_the_first_runs(tmp_path: Path, landing: Path) -> None:
     land(landing, range(40))
     first = started(tmp_path)
     wait_for(first, "bronze RUNNING")
