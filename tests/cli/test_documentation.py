@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 IN_TEXT = re.compile(r"`(lakeward [^`]+)`")
 IN_A_BLOCK = re.compile(r"^\s*(?:\$ |- run: |uvx |pipx run |try next  +|[\w~/.-]+/bin/)*(lakeward [a-z-].*)$")
+VARIABLE = re.compile(r"LAKEWARD_[A-Z_]*[A-Z]")
 NO_COMMAND = re.compile(r"lakeward (set-up|test):|lakeward [^ ]+ ?…")
 
 
@@ -59,3 +60,20 @@ def test_every_command_of_a_page_is_there_with_its_options(page: Path) -> None:
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert [page.name for page in PAGES[1:] if f"({page.name})" not in index] == ["index.md"]
+
+
+@pytest.fixture(scope="module")
+def variables() -> set[str]:
+    """Those that the sources and the tests speak of."""
+    files = [file for folder in ("src", "tests") for file in (ROOT / folder).rglob("*.py")]
+    return {name for file in files for name in VARIABLE.findall(file.read_text(encoding="utf-8"))}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_variable_of_a_page_is_one_that_something_reads(page: Path, variables: set[str]) -> None:
+    assert set(VARIABLE.findall(page.read_text(encoding="utf-8"))) - variables == set()
