@@ -20,6 +20,7 @@ _MAKERS: tuple[tuple[str, str | None], ...] = (
     ("lakeward.session.hooks:install_builder_hook", "lakeward.session.hooks:uninstall_builder_hook"),
     ("lakeward.session.refusals:install", None),
     ("lakeward.session.delta_names:install", None),
+    ("lakeward.session.numpy_arguments:install", None),
     ("lakeward.session.refusals:install", None),
     ("lakeward.session.changes:_paths", "lakeward.session.python_paths:uninstall"),
     ("lakeward.standins:install", "lakeward.standins:uninstall"),

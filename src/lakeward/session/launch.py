@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SessionError
 from lakeward.session import conf as confs
-from lakeward.session import patches, resident, sharing
+from lakeward.session import numpy_arguments, patches, resident, sharing
 from lakeward.session.cache import cache_dir
 from lakeward.session.compiler import compile_jar, jar_path
 from lakeward.session.gateway import start_gateway
@@ -42,6 +42,7 @@ def known_catalogs(settings: Settings) -> list[str]:
 
 def _prepare_process(settings: Settings, conf: Mapping[str, str]) -> None:
     """What Python and its workers must have before the JVM starts."""
+    numpy_arguments.install()
     os.environ["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON") or sys.executable
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
