@@ -1,7 +1,7 @@
 # Everything from nothing but Python >= 3.10 and make.
 #
 #   make run [DATA=dir] [DAYS=n]   the main job on the target `dev`
-#   make test                      style, types, layers, workflows, then the tests with coverage
+#   make test [WORKERS=n]          style, types, layers, workflows, then the tests with coverage
 #   make test-all                  the same and the long proofs
 #   make bench [CASE=glob]         benchmarks
 #   make lint | wheels | clean     PYTHON=python3.12 chooses an interpreter
@@ -9,6 +9,9 @@
 PYTHON ?=
 BIN := .venv/bin
 COVERED := --cov --cov-report=term
+# A worker is a process with a JVM of 2 to 3 GB; a file's tests stay in one worker.
+WORKERS ?= 2
+SHARED := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := run
 .PHONY: run test test-all bench lint wheels clean
@@ -43,10 +46,10 @@ lint: set-up-dev
 	@$(BIN)/python scripts/lint.py
 
 test: lint
-	@$(BIN)/python -m pytest $(COVERED)
+	@$(BIN)/python -m pytest $(COVERED) $(SHARED)
 
 test-all: lint
-	@$(BIN)/python -m pytest $(COVERED) -m ""
+	@$(BIN)/python -m pytest $(COVERED) $(SHARED) -m ""
 
 bench: set-up-bench
 	@$(BIN)/python -m benchmarks "$(or $(CASE),*)"

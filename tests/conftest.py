@@ -24,6 +24,20 @@ hypothesis_settings.register_profile("suite", deadline=None, suppress_health_che
 hypothesis_settings.load_profile("suite")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that start JVMs first, those without Spark last: the short ones keep all workers busy."""
+    ranks: dict[Path, int] = {}
+    for item in items:
+        ranks[item.path] = min(_rank(item), ranks.get(item.path, 2))
+    items.sort(key=lambda item: ranks[item.path])
+
+
+def _rank(item: pytest.Item) -> int:
+    if item.get_closest_marker("process"):
+        return 0
+    return 1 if "suite_settings" in getattr(item, "fixturenames", ()) else 2
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_secret_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The suite's secrets are not encrypted with the user's own key."""

@@ -14,6 +14,9 @@ from lakeward.jobs import TaskProgress
 from lakeward.pipelines import Progress
 from lakeward.session import Settings, session
 
+# The suite's JVM, whichever test comes first.
+pytestmark = pytest.mark.usefixtures("spark")
+
 ROOT = """
 bundle: {name: shop}
 resources:

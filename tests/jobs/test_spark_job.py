@@ -12,6 +12,9 @@ from lakeward import jobs
 from lakeward.bundle import Bundle, load
 from lakeward.session import Settings, session
 
+# The suite's JVM, whichever test comes first.
+pytestmark = pytest.mark.usefixtures("spark")
+
 ROOT = """
 bundle: {name: shop}
 resources:

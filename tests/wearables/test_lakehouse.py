@@ -15,6 +15,9 @@ from fixtures.generate import generate
 from tests.wearables.company import Company
 from tests.wearables.oracle import Lakehouse, lakehouse
 
+# The suite's JVM, whichever test comes first.
+pytestmark = pytest.mark.usefixtures("spark")
+
 
 @pytest.fixture
 def company(tmp_path: Path) -> Company:
