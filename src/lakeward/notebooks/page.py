@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import TYPE_CHECKING, Any
 
 from lakeward.notebooks.recording import CellRecord
@@ -12,18 +13,20 @@ if TYPE_CHECKING:
 
 __all__ = ["page"]
 
+_TITLE_LINE = re.compile(r"\A(?:#|--) DBTITLE .*\n")
 _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
 section { border-left: 3px solid #8884; margin: 1rem 0; padding: .1rem 0 .1rem 1rem; }
 section.FAILED { border-color: #c33; } section.SKIPPED { opacity: .55; }
 pre { overflow-x: auto; padding: .6rem .8rem; background: #8881; border-radius: 4px; margin: .4rem 0; }
-pre.output { background: none; } pre.error { color: #c33; }
+pre.output { background: none; } pre.error { color: #c33; white-space: pre-wrap; }
 .about { color: #888; font-size: 12px; }
 .scroll { overflow: auto; max-height: 26rem; }
 table { border-collapse: collapse; font-size: 13px; }
 th, td { border: 1px solid #8884; padding: .2rem .6rem; text-align: left; vertical-align: top; }
 th { position: sticky; top: 0; background: Canvas; } img { max-width: 100%; }
+td.number { text-align: right; } td.number, td.date { white-space: nowrap; } td.null { color: #888; }
 """
 
 
@@ -49,7 +52,7 @@ def _section(cell: CellRecord) -> str:
         return f"<section>{title}{_markdown(cell.source)}</section>"
     about = f"<p class='about'>cell {cell.number} · {cell.language} · {cell.state} · {cell.seconds:.1f} s</p>"
     outputs = "".join(_output(output) for output in cell.outputs)
-    code = _code(cell.source, cell.language)
+    code = _code(_TITLE_LINE.sub("", cell.source), cell.language)
     return f'<section class="{cell.state}">{title}{about}{code}{outputs}</section>'
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 __all__ = ["ROWS", "html_table", "plain", "shown", "text_table"]
@@ -47,7 +49,8 @@ def html_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
     body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(_text(value))}</td>" for value in row) + "</tr>" for row in rows
+        "<tr>" + "".join(f"<td{_kind(value)}>{html.escape(_text(value))}</td>" for value in row) + "</tr>"
+        for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
@@ -59,6 +62,17 @@ def text_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     drawn = ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)) for line in lines]
     drawn.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join(line.rstrip() for line in drawn)
+
+
+def _kind(value: Any) -> str:
+    """The class of a cell whose value is not read like a text."""
+    if value is None:
+        return ' class="null"'
+    if isinstance(value, bool):
+        return ""
+    if isinstance(value, int | float | Decimal):
+        return ' class="number"'
+    return ' class="date"' if isinstance(value, date) else ""
 
 
 def _text(value: Any) -> str:
