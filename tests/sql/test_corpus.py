@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
 from lakeward.session import condition_of
+from lakeward.sql import CONSTRUCTS, constructs_in
 from tests.sql.corpus_file import Case, cases, files
 
 
@@ -60,5 +61,12 @@ def test_statements_give_what_is_expected(spark: SparkSession, path: Path) -> No
 
 def test_the_corpus_is_large_enough_to_mean_something() -> None:
     texts = [re.sub(r"\s+", " ", case.text) for path in files() for case in cases(path)]
-    assert len(texts) >= 150
+    assert len(texts) >= 300
     assert len(set(texts)) > 0.9 * len(texts)
+
+
+def test_every_construct_that_names_the_corpus_is_in_it() -> None:
+    shown = {c.name for path in files() for case in cases(path) for c in constructs_in(case.text)}
+    here = f"tests/sql/{Path(__file__).name}"
+    recognized = [c.name for c in CONSTRUCTS if c.test == here and (c.statement or c.edits)]
+    assert [name for name in recognized if name not in shown] == []

@@ -8,6 +8,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from lakeward.session import condition_of
 from lakeward.sql import serve
 from lakeward.sql.platform_functions import ADDED, MISSING
 
@@ -36,6 +37,22 @@ def test_a_function_is_served_by_whoever_knows_it(spark: SparkSession) -> None:
         spark.sql("SELECT * FROM event_log('t')")
     with serve("function.try_secret", secret):
         assert spark.sql("SELECT try_secret('s', concat('k', 1)) AS v").collect() == [("s/k1/{}",)]
+
+
+def test_a_conflict_of_deltas_keeps_its_condition_and_state(spark: SparkSession) -> None:
+    from delta.exceptions.captured import ConcurrentAppendException
+
+    def conflict(_: SparkSession, **__: Any) -> dict[str, Any]:
+        text = "[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] Files were added. SQLSTATE: 2D521"
+        raise ConcurrentAppendException(text, "", None)
+
+    with serve("function.try_secret", conflict), pytest.raises(AnalysisException) as caught:
+        spark.sql("SELECT try_secret('s', 'k')")
+    assert (condition_of(caught.value), caught.value.getSqlState()) == (
+        "DELTA_CONCURRENT_APPEND.WITHOUT_HINT",
+        "2D521",
+    )
+    assert str(caught.value).count("Files were added.") == 1
 
 
 def test_a_relation_is_served_by_whoever_knows_it(spark: SparkSession) -> None:

@@ -11,7 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from lakeward.sql import constructs_in
+from lakeward.sql import CONSTRUCTS, constructs_in
 from tests.sql.corpus_file import cases, files
 
 PARTS = 4
@@ -50,6 +50,13 @@ def test_what_spark_parses_comes_back_as_spark_parsed_it(spark: SparkSession, pa
         assert normal(parser.parsePlan(text)) == wanted, text
         seen += 1
     assert seen > 100
+
+
+def test_what_is_declared_as_is_is_parsed_by_spark(spark: SparkSession) -> None:
+    sparks: Any = spark._jsparkSession.sessionState().sqlParser().sparks()  # type: ignore[attr-defined]
+    for construct in CONSTRUCTS:
+        if construct.verdict == "as is":
+            sparks.parsePlan(construct.example)
 
 
 def test_parameters_reach_statements_that_are_rewritten(spark: SparkSession) -> None:

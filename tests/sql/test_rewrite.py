@@ -14,6 +14,8 @@ from lakeward.sql.tokens import tokenize
 def rewritten(text: str) -> str:
     """The text that Spark is given."""
     outcome = rewrite(text)
+    if isinstance(outcome, Command):
+        return str(outcome.arguments["text"])
     assert isinstance(outcome, Edits)
     return applied(text, outcome.edits)
 
@@ -155,6 +157,16 @@ PIECES = st.sampled_from(
             "clone",
             "cluster by auto",
         ),
+        *(
+            "primary key",
+            "foreign key",
+            "references",
+            "constraint",
+            "mask f",
+            "using columns",
+            "row filter f on",
+        ),
+        *("if not exists", "vacuum", "retain 5 hours", "dry run", "merge", "into", "copy"),
         *("::", "?::", ":", ".", ",", "(", ")", "[", "]", "*", ";", "x", "a.b", "x:a", "x:a.b[0]", "x:[*].c"),
         *("x:`a.b`", 'x:["q"]', ":p", "?", "$", "${v}", "{x}", "--", "/*", "*/", "/* :a */", "/*+", "`"),
     ]

@@ -22,6 +22,8 @@ def install(spark: SparkSession) -> None:  # noqa: ARG001  # as every room's `in
 
     serve("copy_into", _copy)
     serve("function.copied", _copied)
+    serve("copy_into.cloned", _cloned)
+    serve("copy_into.trimmed", _trimmed)
 
 
 def _copy(spark: SparkSession, **statement: Any) -> Any:
@@ -35,3 +37,15 @@ def _copied(spark: SparkSession, *, positional: list[str], named: dict[str, str]
 
     del spark, named
     return copied(positional[0])._jdf
+
+
+def _cloned(spark: SparkSession, **clone: Any) -> Any:
+    from lakeward.copy_into.cloning import cloned
+
+    return cloned(spark, **clone)
+
+
+def _trimmed(spark: SparkSession, **vacuum: Any) -> None:
+    from lakeward.copy_into.trimming import trimmed
+
+    trimmed(spark, **vacuum)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakeward.copy_into import points
-from lakeward.copy_into.history import APP, History, append, read
+from lakeward.copy_into.history import APP, History, append, new_number, read
 from lakeward.copy_into.target import LogFolder, Target
 from lakeward.session import condition_of, java_array
 
@@ -89,7 +88,7 @@ class Load:
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 
-        number = uuid.uuid4().int >> 65
+        number = new_number()
         append(self._store, self.history, number, loaded)
         points.reached("history written")
         jvm: Any = self.spark._jvm

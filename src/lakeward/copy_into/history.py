@@ -10,11 +10,12 @@ takes in smaller older ones, so that each is at least twice as long as the next 
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["APP", "History", "Segment", "Store", "append", "read"]
+__all__ = ["APP", "History", "Segment", "Store", "append", "new_number", "read"]
 
 APP = "lakeward.copy_into"
 
@@ -60,6 +61,14 @@ def read(store: Store, number: int) -> History:
         keys |= _files(store, older)
         segments.append(Segment(older, count))
     return History(frozenset(keys), tuple(segments))
+
+
+def new_number(above: int = -1) -> int:
+    """A number that no other segment has, greater than `above`: Delta skips a write with a smaller one."""
+    number = uuid.uuid4().int >> 65
+    while number <= above:
+        number = (number + above) // 2 + 1
+    return number
 
 
 def append(store: Store, history: History, number: int, loaded: Iterable[str]) -> None:

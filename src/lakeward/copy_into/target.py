@@ -89,7 +89,28 @@ class LogFolder:
 
     def _path(self, number: int) -> Any:
         jvm: Any = self.spark._jvm
-        return jvm.org.apache.hadoop.fs.Path(self.log.logPath(), f"_copy_into_log/{number}.json")
+        return jvm.org.apache.hadoop.fs.Path(self._folder(), f"{number}.json")
+
+    def _folder(self) -> Any:
+        jvm: Any = self.spark._jvm
+        return jvm.org.apache.hadoop.fs.Path(self.log.logPath(), "_copy_into_log")
+
+    def written(self) -> dict[int, float]:
+        """When each segment was written, in seconds, by its number; files that are none are left out."""
+        folder = self._folder()
+        files = folder.getFileSystem(self.log.newDeltaHadoopConf())
+        if not files.exists(folder):
+            return {}
+        found = (
+            (str(f.getPath().getName()), f.getModificationTime() / 1000) for f in files.listStatus(folder)
+        )
+        parts = ((name.partition(".json"), time) for name, time in found)
+        return {int(number): time for (number, _, rest), time in parts if number.isdigit() and not rest}
+
+    def remove(self, number: int) -> None:
+        """Forget a segment."""
+        path = self._path(number)
+        path.getFileSystem(self.log.newDeltaHadoopConf()).delete(path, False)
 
     def read(self, number: int) -> str | None:
         """See Store."""

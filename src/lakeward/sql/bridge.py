@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["answer", "connect"]
 
 _NAME = "_lakeward_sql"
+_SQL_STATE = re.compile(r"\s*SQLSTATE: (\w{5})")
 _log = logging.getLogger(__name__)
 
 
@@ -28,7 +30,7 @@ def connect(spark: SparkSession) -> None:
     """
     from pyspark.java_gateway import ensure_callback_server_started
 
-    from lakeward.session import borrowed
+    from lakeward.session import INFORMATION_SCHEMA, borrowed
 
     if borrowed() is not None:
         return
@@ -38,6 +40,7 @@ def connect(spark: SparkSession) -> None:
     ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]  # PySpark types it not
     vars(gateway)[_NAME] = rewriter = _Rewriter()
     gateway.jvm.lakeward.Frontend.use(rewriter, triggers())
+    gateway.jvm.lakeward.InformationSchema.use(json.dumps(INFORMATION_SCHEMA))
 
 
 class _Rewriter:
@@ -66,11 +69,7 @@ class _Rewriter:
             return _error(error.condition, _text(error), None)
         except Exception as error:  # noqa: BLE001  # whatever it is, the caller sees it as his statement's error
             cause = _java_exception(error)
-            return (
-                cause
-                if cause is not None
-                else _error("INTERNAL_ERROR", f"{type(error).__name__}: {error}", "XX000")
-            )
+            return cause if cause is not None else _said(error)
         return json.dumps(result) if isinstance(result, dict) else result
 
     class Java:
@@ -102,6 +101,25 @@ def _error(
 
 def _text(error: LakewardError) -> str:
     return f"{error.message} {error.next_step}" if error.next_step else error.message
+
+
+def _said(error: BaseException) -> str:
+    """An error without an exception of the JVM; of Delta's own in Python only the text is left.
+
+    >>> _said(ValueError("[DELTA_X.Y] Somebody else was faster. SQLSTATE: 2D521"))  # doctest: +ELLIPSIS
+    '{"error": {"condition": "DELTA_X.Y", "message": "Somebody else was faster.", "sqlState": "2D521", ...'
+    >>> _said(ValueError("what?"))  # doctest: +ELLIPSIS
+    '{"error": {"condition": "INTERNAL_ERROR", "message": "ValueError: what?", "sqlState": "XX000", ...'
+    """
+    from lakeward.session import condition_of, message_of
+
+    condition = condition_of(error)
+    if condition is None:
+        return _error("INTERNAL_ERROR", f"{type(error).__name__}: {error}", "XX000")
+    text = message_of(error)
+    state = _SQL_STATE.search(text)
+    message = _SQL_STATE.sub("", text).partition(f"[{condition}]")[2].strip()
+    return _error(condition, message, state.group(1) if state else None)
 
 
 def _session(java: Any) -> SparkSession:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
+from lakeward.session import INFORMATION_SCHEMA
 from lakeward.sql.construct import Construct
 from lakeward.sql.constructs import CONSTRUCTS
 from lakeward.sql.platform_functions import ADDED, MISSING
@@ -23,6 +24,27 @@ rest. The page is generated from the table in `lakeward.sql`.
 | added | carried out here |
 | refused | a clear error, `UNSUPPORTED_SQL`, says why |
 """
+_POLICIES = """## Row filters and column masks
+
+A table's filter and masks hold wherever its name is read through lakeward: in SQL, `spark.table`, views,
+streams, `table_changes`, `DeltaTable.toDF()`. `INSERT`, `UPDATE`, `DELETE`, `MERGE` and `COPY INTO` write to
+the table itself, all its rows and values included. Functions are those of `CREATE FUNCTION`; whom they see is
+`current_user()` and the groups of `spark.lakeward.groups`, or LAKEWARD_GROUPS.
+
+They show what code does under a policy and are no security boundary: whoever reads the folder, by path or
+with another tool, reads everything.
+
+| refused | condition |
+|---|---|
+| time travel | `ROW_LEVEL_SECURITY_FEATURE_NOT_SUPPORTED.TIME_TRAVEL` |
+| a policy on a view | `ROW_LEVEL_SECURITY_FEATURE_NOT_SUPPORTED.VIEWS` |
+| a policy on a table with CHECK constraints | `ROW_LEVEL_SECURITY_FEATURE_NOT_SUPPORTED.CHECK_CONSTRAINT` |
+| a clone of the table | `ROW_LEVEL_SECURITY_TABLE_CLONE_SOURCE_NOT_SUPPORTED` |
+| renaming, retyping or dropping a column that it uses | `ROW_LEVEL_SECURITY_INCOMPATIBLE_SCHEMA_CHANGE` |
+| a column twice among a filter's arguments | `ROW_LEVEL_SECURITY_DUPLICATE_COLUMN_NAME` |
+
+Of masks the conditions begin with `COLUMN_MASKS`.
+"""
 
 
 def as_markdown(constructs: Iterable[Construct] = CONSTRUCTS) -> str:
@@ -34,7 +56,19 @@ def as_markdown(constructs: Iterable[Construct] = CONSTRUCTS) -> str:
             cells = (row.name, row.verdict, _code(row.example), row.note, f"`{row.test}`")
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         parts.append("\n".join(lines) + "\n")
-    return "\n".join([*parts, _functions()])
+    return "\n".join([*parts, _POLICIES, _information_schema(), _functions()])
+
+
+def _information_schema() -> str:
+    relations = ", ".join(f"`{name}`" for name in INFORMATION_SCHEMA)
+    return f"""## The information schema
+
+`<catalog>.information_schema` tells of its catalog, `system.information_schema` of all; the columns are the
+platform's. Keys and grants are shown as they were stated, and nobody enforces them. What the platform knows
+and one machine does not is null.
+
+Relations: {relations}.
+"""
 
 
 def _functions() -> str:

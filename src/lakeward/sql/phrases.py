@@ -58,7 +58,6 @@ _PLATFORM = "the function is the platform's own: keep it in a view that tests re
 PHRASES: tuple[Phrase, ...] = (
     _as_is("MERGE", "MERGE INTO t USING u ON t.id = u.id WHEN MATCHED THEN DELETE", "MERGE INTO", first=True),
     _as_is("OPTIMIZE", "OPTIMIZE t ZORDER BY (id)", first=True),
-    _as_is("VACUUM", "VACUUM t", first=True),
     _as_is("RESTORE", "RESTORE TABLE t TO VERSION AS OF 0", first=True),
     _as_is("REORG TABLE", "REORG TABLE t APPLY (PURGE)", first=True),
     _as_is("DESCRIBE HISTORY", "DESCRIBE HISTORY t", "DESCRIBE HISTORY", "DESC HISTORY", first=True),
@@ -98,8 +97,6 @@ PHRASES: tuple[Phrase, ...] = (
         "ALTER TABLE t ENABLE PREDICTIVE OPTIMIZATION",
         "leave it out: files are never rewritten by themselves here",
     ),
-    _refused("ROW FILTER", "ALTER TABLE t SET ROW FILTER f ON (id)", _RIGHTS),
-    _refused("column mask", "ALTER TABLE t ALTER COLUMN id SET MASK f", _RIGHTS, "SET MASK"),
     _function("read_kafka", _NOT_YET, "SELECT * FROM read_kafka(subscribe => 'x')"),
     _function("vector_search", example="SELECT * FROM vector_search(query => 'x')"),
     _function("current_metastore", example="SELECT current_metastore()"),

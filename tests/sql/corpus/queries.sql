@@ -128,3 +128,11 @@ DROP VIEW corpus_view
 --> ok
 SELECT current_catalog() AS c, current_schema() AS s
 --> ["main", "corpus_queries"]
+SET corpus.k = 7
+--> ok
+SELECT ${corpus.k} + 1 AS n, '${corpus.k}' AS s
+--> [8, "7"]
+SELECT '{"a": "${corpus.k}"}':a AS a
+--> ["7"]
+RESET corpus.k
+--> ok

@@ -73,6 +73,11 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         return folder.object(in(i.namespace())[0], i.name(), "view");
     }
 
+    /** What is kept of a table beyond its own definition (owner, tags, policies); null when there is nothing. */
+    ObjectNode about(Identifier i) {
+        return isPath(i) ? null : folder.read(folder.object(in(i.namespace())[0], i.name(), "table.about"));
+    }
+
     // ---- tables
 
     /** A name whose first part is no catalog comes here with that part in its namespace: no such table. */
@@ -82,7 +87,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     public Table loadTable(Identifier i) {
         Table planned = PlannedTable.find(catalog, i);
-        if (planned == null) planned = InformationSchema.find(this, i);
+        if (planned == null) planned = InformationSchema.find(this, folder, i);
         if (planned == null && isElsewhere(i)) throw WarehouseCatalog.sneak(new NoSuchTableException(i));
         if (planned != null) return planned;
         provide(i);
@@ -104,7 +109,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public boolean tableExists(Identifier i) {
-        if (PlannedTable.find(catalog, i) != null || InformationSchema.find(this, i) != null || Provided.hasTable(catalog, i)) return true;
+        if (PlannedTable.find(catalog, i) != null || InformationSchema.find(this, folder, i) != null || Provided.hasTable(catalog, i)) return true;
         return !isElsewhere(i) && super.tableExists(in(i));
     }
 
@@ -149,6 +154,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public Table alterTable(Identifier i, TableChange[] changes) {
+        Policies.requireUnused(catalog, i, about(i), changes);
         return super.alterTable(in(i), changes);
     }
 

@@ -26,6 +26,7 @@ public class Extension extends AbstractFunction1 {
         all.injectFunction(new Tuple3(new FunctionIdentifier(SqlRules.EXTRACT), new ExpressionInfo("lakeward.JsonPath", SqlRules.EXTRACT),
             new SqlRules.Builder()));
         all.injectHintResolutionRule(new SqlNames());
+        all.injectHintResolutionRule(new PolicyRules());
         all.injectHintResolutionRule(new SqlRefusals());
         SqlFunctions.register(all);
         return BoxedUnit.UNIT;

@@ -1,14 +1,21 @@
 package lakeward;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.RelationCatalog;
@@ -20,24 +27,45 @@ import org.apache.spark.sql.connector.catalog.View;
 import org.apache.spark.sql.connector.read.LocalScan;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.catalog.DeltaTableV2;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.IntegerType;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** The schema information_schema of a catalog: what is in the catalog, as rows made when they are asked for. */
+/**
+ * The schema information_schema of a catalog: what is in the catalog, as rows made when they are asked for.
+ * That of the catalog system tells of all catalogs.
+ */
 public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
 
     public static final String NAME = "information_schema";
-    private static final String OBJECT = "table_catalog STRING, table_schema STRING, table_name STRING, ";
+    private static final String EVERYTHING = "system";
+    private static final String IDENTITY = "delta.identity.";
+    private static final String GENERATED = "delta.generationExpression";
+    private static volatile Map relations = new TreeMap();
 
     private final RelationCatalog catalog;
+    private final Folder folder;
     private final String name;
-    private final String ddl;
 
-    private InformationSchema(RelationCatalog catalog, String name, String ddl) {
+    private InformationSchema(RelationCatalog catalog, Folder folder, String name) {
         this.catalog = catalog;
+        this.folder = folder;
         this.name = name;
-        this.ddl = ddl;
+    }
+
+    /** The relations: a JSON object of their columns as DDL, by name. */
+    public static void use(String ddl) {
+        try {
+            relations = new TreeMap(Definitions.javaMap(Folder.JSON.readTree(ddl)));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     static boolean holds(String[] namespace) {
@@ -45,19 +73,13 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
     }
 
     /** The relation of that name; null when the schema has none. */
-    static Table find(RelationCatalog catalog, Identifier i) {
-        if (!holds(i.namespace())) return null;
+    static Table find(RelationCatalog catalog, Folder folder, Identifier i) {
         String name = i.name().toLowerCase(Locale.ROOT);
-        String ddl = null;
-        if (name.equals("schemata")) ddl = "catalog_name STRING, schema_name STRING, schema_owner STRING, comment STRING";
-        if (name.equals("tables")) ddl = OBJECT + "table_type STRING, is_insertable_into STRING, table_owner STRING, comment STRING, data_source_format STRING, storage_path STRING";
-        if (name.equals("views")) ddl = OBJECT + "view_definition STRING";
-        if (name.equals("columns")) ddl = OBJECT + "column_name STRING, ordinal_position INT, column_default STRING, is_nullable STRING, full_data_type STRING, data_type STRING, comment STRING";
-        return ddl == null ? null : new InformationSchema(catalog, name, ddl);
+        return holds(i.namespace()) && relations.containsKey(name) ? new InformationSchema(catalog, folder, name) : null;
     }
 
     static String[] names() {
-        return new String[] {"columns", "schemata", "tables", "views"};
+        return (String[]) relations.keySet().toArray(new String[0]);
     }
 
     public String name() {
@@ -65,7 +87,7 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
     }
 
     public StructType schema() {
-        return StructType.fromDDL(ddl);
+        return StructType.fromDDL((String) relations.get(name));
     }
 
     public Set capabilities() {
@@ -86,65 +108,182 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
 
     public InternalRow[] rows() {
         List rows = new ArrayList();
-        try {
-            String[][] schemas = ((SupportsNamespaces) catalog).listNamespaces();
-            for (int s = 0; s < schemas.length; s++) {
-                if (name.equals("schemata")) {
-                    Map about = ((SupportsNamespaces) catalog).loadNamespaceMetadata(schemas[s]);
-                    add(rows, new Object[] {catalog.name(), schemas[s][0], owner(about), text(about.get("comment"))});
-                    continue;
-                }
-                Identifier[] views = catalog.listViews(schemas[s]);
-                for (int k = 0; k < views.length; k++) addView(rows, views[k]);
-                Identifier[] tables = name.equals("views") ? new Identifier[0] : catalog.listTables(schemas[s]);
-                for (int k = 0; k < tables.length; k++) addTable(rows, tables[k]);
+        boolean isOwn = name.equals("schemata") || name.equals("tables") || name.equals("views") || name.equals("columns");
+        List catalogs = catalogs();
+        for (int c = 0; c < catalogs.size(); c++) {
+            RelationCatalog each = (RelationCatalog) catalogs.get(c);
+            try {
+                if (isOwn) addAll(rows, each);
+                else addAsked(rows, each.name());
+            } catch (Exception gone) {
+                // What another process drops meanwhile is not there: the rows so far are the answer.
+                if (!(gone instanceof org.apache.spark.sql.AnalysisException) || !isOwn) throw WarehouseCatalog.sneak(gone);
             }
-        } catch (Exception gone) {
-            // What another process drops meanwhile is not there: the rows so far are the answer.
-            if (!(gone instanceof org.apache.spark.sql.AnalysisException)) throw WarehouseCatalog.sneak(gone);
         }
         return (InternalRow[]) rows.toArray(new InternalRow[0]);
     }
 
-    private void addView(List rows, Identifier i) throws Exception {
-        View view = catalog.loadView(i);
-        String[] at = new String[] {catalog.name(), i.namespace()[0], i.name()};
-        if (name.equals("views")) {
-            add(rows, new Object[] {at[0], at[1], at[2], view.queryText()});
-        } else if (name.equals("tables")) {
-            add(rows, new Object[] {at[0], at[1], at[2], "VIEW", "NO", owner(view.properties()), text(view.properties().get("comment")), null, null});
-        } else {
-            addColumns(rows, at, org.apache.spark.sql.connector.catalog.CatalogV2Util.structTypeToV2Columns(view.schema(), false));
+    private List catalogs() {
+        if (!catalog.name().equals(EVERYTHING)) return Collections.singletonList(catalog);
+        CatalogManager manager = ((SparkSession) org.apache.spark.sql.SparkSession.active()).sessionState().catalogManager();
+        List names = folder.folders(folder.root());
+        List all = new ArrayList();
+        for (int k = 0; k < names.size(); k++) {
+            String each = (String) names.get(k);
+            if (!each.equals(Names.SESSION) && manager.isCatalogRegistered(each) && manager.catalog(each) instanceof RelationCatalog) all.add(manager.catalog(each));
+        }
+        return all;
+    }
+
+    /** The rows that the Python half knows: objects of values by column, timestamps in microseconds. */
+    private void addAsked(List rows, String of) throws IOException {
+        ObjectNode call = Folder.JSON.createObjectNode();
+        call.put("name", "information_schema");
+        call.putObject("arguments").put("relation", name).put("catalog", of);
+        Object answer = Frontend.run(call.toString(), org.apache.spark.sql.SparkSession.active());
+        if (answer instanceof Throwable) throw WarehouseCatalog.sneak((Throwable) answer);
+        JsonNode json = Folder.JSON.readTree((String) answer);
+        if (json.has("error")) throw Frontend.error(json.get("error"));
+        for (int r = 0; r < json.get("rows").size(); r++) {
+            JsonNode row = (JsonNode) json.get("rows").get(r);
+            Map values = new HashMap();
+            StructField[] fields = schema().fields();
+            for (int f = 0; f < fields.length; f++) {
+                JsonNode value = row.get(fields[f].name());
+                if (value == null || value.isNull()) continue;
+                boolean isInt = fields[f].dataType() instanceof IntegerType;
+                Object number = isInt ? (Object) Integer.valueOf(value.asInt()) : (Object) Long.valueOf(value.asLong());
+                values.put(fields[f].name(), value.isIntegralNumber() ? number : value.asText());
+            }
+            add(rows, values);
         }
     }
 
-    private void addTable(List rows, Identifier i) throws Exception {
-        Table table = catalog.loadTable(i);
-        String[] at = new String[] {catalog.name(), i.namespace()[0], i.name()};
+    private void addAll(List rows, RelationCatalog from) throws Exception {
+        String[][] schemas = ((SupportsNamespaces) from).listNamespaces();
+        for (int s = 0; s < schemas.length; s++) {
+            if (name.equals("schemata")) {
+                Map about = ((SupportsNamespaces) from).loadNamespaceMetadata(schemas[s]);
+                Map values = new HashMap();
+                values.put("catalog_name", from.name());
+                values.put("schema_name", schemas[s][0]);
+                values.put("schema_owner", owner(about, note(from, schemas[s][0], "", "schema.about")));
+                values.put("comment", text(about.get("comment")));
+                add(rows, values);
+                continue;
+            }
+            Identifier[] views = from.listViews(schemas[s]);
+            for (int k = 0; k < views.length; k++) addView(rows, from, views[k]);
+            Identifier[] tables = name.equals("views") ? new Identifier[0] : from.listTables(schemas[s]);
+            for (int k = 0; k < tables.length; k++) addTable(rows, from, tables[k]);
+        }
+    }
+
+    private static Map at(RelationCatalog from, Identifier i) {
+        Map values = new HashMap();
+        values.put("table_catalog", from.name());
+        values.put("table_schema", i.namespace()[0]);
+        values.put("table_name", i.name());
+        return values;
+    }
+
+    private ObjectNode note(RelationCatalog from, String schema, String object, String kind) {
+        return folder.read(folder.object(Names.database(from.name(), schema), object, kind));
+    }
+
+    private void addView(List rows, RelationCatalog from, Identifier i) throws Exception {
+        View view = from.loadView(i);
         if (name.equals("columns")) {
-            addColumns(rows, at, table.columns());
+            addColumns(rows, at(from, i), org.apache.spark.sql.connector.catalog.CatalogV2Util.structTypeToV2Columns(view.schema(), false), null);
+            return;
+        }
+        Map values = at(from, i);
+        values.put("is_insertable_into", "NO");
+        if (name.equals("views")) {
+            values.put("view_definition", view.queryText());
+            values.put("check_option", "NONE");
+            values.put("is_updatable", "NO");
+            values.put("is_materialized", "false");
+        } else {
+            values.put("table_type", "VIEW");
+            values.put("commit_action", "PRESERVE");
+            values.put("table_owner", owner(view.properties(), note(from, i.namespace()[0], i.name(), "table.about")));
+            values.put("comment", text(view.properties().get("comment")));
+        }
+        add(rows, values);
+    }
+
+    private void addTable(List rows, RelationCatalog from, Identifier i) throws Exception {
+        Table table = from.loadTable(i);
+        Map values = at(from, i);
+        if (name.equals("columns")) {
+            addColumns(rows, values, table.columns(), table instanceof DeltaTableV2 ? ((DeltaTableV2) table).initialSnapshot() : null);
             return;
         }
         Map about = table.properties();
-        String kind = "true".equals(about.get("external")) || "EXTERNAL".equals(about.get("Type")) ? "EXTERNAL" : "MANAGED";
         Object provider = about.get("provider");
-        add(rows, new Object[] {at[0], at[1], at[2], kind, "YES", owner(about), text(about.get("comment")),
-            provider == null ? "DELTA" : provider.toString().toUpperCase(Locale.ROOT), text(about.get("location"))});
+        String owner = owner(about, note(from, i.namespace()[0], i.name(), "table.about"));
+        values.put("table_type", "true".equals(about.get("external")) || "EXTERNAL".equals(about.get("Type")) ? "EXTERNAL" : "MANAGED");
+        values.put("is_insertable_into", "YES");
+        values.put("commit_action", "PRESERVE");
+        values.put("table_owner", owner);
+        values.put("comment", text(about.get("comment")));
+        values.put("data_source_format", provider == null ? "DELTA" : provider.toString().toUpperCase(Locale.ROOT));
+        values.put("storage_path", text(about.get("location")));
+        values.put("created_by", owner);
+        values.put("last_altered_by", owner);
+        if (table instanceof DeltaTableV2) {
+            DeltaTableV2 delta = (DeltaTableV2) table;
+            scala.Option created = delta.initialSnapshot().metadata().createdTime();
+            if (created.isDefined()) values.put("created", Long.valueOf(((Long) created.get()).longValue() * 1000));
+            values.put("last_altered", Long.valueOf(delta.initialSnapshot().timestamp() * 1000));
+        }
+        add(rows, values);
     }
 
-    private static void addColumns(List rows, String[] at, Column[] columns) {
+    /** What Delta keeps of a column beyond its type stands in its own schema alone. */
+    private void addColumns(List rows, Map at, Column[] columns, Snapshot delta) {
         for (int c = 0; c < columns.length; c++) {
             Column column = columns[c];
-            String type = column.dataType().sql();
-            int end = 0;
-            while (end < type.length() && (Character.isLetterOrDigit(type.charAt(end)) || type.charAt(end) == '_')) end++;
-            String value = column.defaultValue() == null ? null : column.defaultValue().getSql();
-            add(rows, new Object[] {at[0], at[1], at[2], column.name(), Integer.valueOf(c + 1), value,
-                column.nullable() ? "YES" : "NO", type.toLowerCase(Locale.ROOT), type.substring(0, end), column.comment()});
+            Metadata kept = delta == null ? Metadata.empty() : delta.schema().apply(column.name()).metadata();
+            Map values = new HashMap(at);
+            values.put("column_name", column.name());
+            values.put("ordinal_position", Integer.valueOf(c + 1));
+            values.put("column_default", column.defaultValue() == null ? null : column.defaultValue().getSql());
+            values.put("is_nullable", column.nullable() ? "YES" : "NO");
+            values.put("comment", column.comment());
+            values.put("is_updatable", "YES");
+            values.put("is_identity", kept.contains(IDENTITY + "start") ? "YES" : "NO");
+            if (kept.contains(IDENTITY + "start")) {
+                values.put("identity_generation", kept.getBoolean(IDENTITY + "allowExplicitInsert") ? "BY DEFAULT" : "ALWAYS");
+                values.put("identity_start", String.valueOf(kept.getLong(IDENTITY + "start")));
+                values.put("identity_increment", String.valueOf(kept.getLong(IDENTITY + "step")));
+            }
+            values.put("is_generated", kept.contains(GENERATED) ? "YES" : "NO");
+            values.put("generation_expression", kept.contains(GENERATED) ? kept.getString(GENERATED) : null);
+            int partition = delta == null ? -1 : delta.metadata().partitionColumns().indexOf(column.name());
+            values.put("partition_ordinal_position", partition < 0 ? null : Integer.valueOf(partition + 1));
+            addType(values, column.dataType());
+            add(rows, values);
         }
     }
 
-    private static String owner(Map about) {
+    private static void addType(Map values, DataType type) {
+        String full = type.sql();
+        int end = 0;
+        while (end < full.length() && (Character.isLetterOrDigit(full.charAt(end)) || full.charAt(end) == '_')) end++;
+        values.put("full_data_type", full.toLowerCase(Locale.ROOT));
+        values.put("data_type", full.substring(0, end));
+        if (type instanceof org.apache.spark.sql.types.DecimalType) {
+            org.apache.spark.sql.types.DecimalType decimal = (org.apache.spark.sql.types.DecimalType) type;
+            values.put("numeric_precision", Integer.valueOf(decimal.precision()));
+            values.put("numeric_precision_radix", Integer.valueOf(10));
+            values.put("numeric_scale", Integer.valueOf(decimal.scale()));
+        }
+    }
+
+    private static String owner(Map about, ObjectNode note) {
+        if (note != null && note.hasNonNull("owner")) return note.get("owner").asText();
         Object owner = about.get("owner");
         return owner == null || owner.toString().isEmpty() ? System.getProperty("user.name") : owner.toString();
     }
@@ -153,10 +292,14 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
         return value == null || value.toString().isEmpty() ? null : value.toString();
     }
 
-    private static void add(List rows, Object[] values) {
-        for (int k = 0; k < values.length; k++) {
-            if (values[k] instanceof String) values[k] = UTF8String.fromString((String) values[k]);
+    /** A row of the values by column; what is not there is null. */
+    private void add(List rows, Map values) {
+        StructField[] fields = schema().fields();
+        Object[] row = new Object[fields.length];
+        for (int k = 0; k < row.length; k++) {
+            Object value = values.get(fields[k].name());
+            row[k] = value instanceof String ? UTF8String.fromString((String) value) : value;
         }
-        rows.add(new GenericInternalRow(values));
+        rows.add(new GenericInternalRow(row));
     }
 }

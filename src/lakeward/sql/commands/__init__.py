@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING, Any
 from lakeward.sql.commands import (
     catalogs,
     clone,
+    create_table,
     ddl,
     detail,
     event_log,
     functions,
     governance,
     inserts,
+    keys,
+    policies,
     tables,
+    vacuum,
     volumes,
 )
+from lakeward.sql.information import information_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,6 +54,16 @@ _handlers: dict[str, Handler] = {
     "revoke": governance.revoke,
     "show_grants": governance.show_grants,
     "comment_on": governance.comment_on,
+    "set_row_filter": policies.set_row_filter,
+    "drop_row_filter": policies.drop_row_filter,
+    "set_mask": policies.set_mask,
+    "drop_mask": policies.drop_mask,
+    "create_table": create_table.create_table,
+    "add_key": keys.add_key,
+    "drop_key": keys.drop_key,
+    "drop_constraint": keys.drop_constraint,
+    "information_schema": information_schema,
+    "vacuum": vacuum.vacuum,
     "function.groups": functions.groups,
     "function.event_log": event_log.event_log,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lakeward.errors import SqlError
 from lakeward.sql.commands.place import result
 from lakeward.sql.commands.tables import quoted
 
@@ -43,6 +44,7 @@ def deep(
     name = quoted(target)
     if if_not_exists and spark.catalog.tableExists(name):
         return {}
+    _require_ungoverned(spark, source)
     of = _as_of(version, timestamp)
     rows = spark.sql(f"SELECT * FROM {quoted(source)}{of}")  # noqa: S608  # names are quoted
     before = spark.sql(f"DESCRIBE DETAIL {quoted(source)}").first()
@@ -55,7 +57,11 @@ def deep(
         writer = writer.partitionedBy(*before["partitionColumns"])
     if before["clusteringColumns"]:
         writer = writer.clusterBy(*before["clusteringColumns"])
-    (writer.createOrReplace if replace else writer.create)()
+    from lakeward.sql.commands import carry_out
+
+    load_history = {"source": source, "target": target, "version": version, "timestamp": timestamp}
+    with carry_out(spark, "copy_into.cloned", load_history) as options:
+        (writer.options(**options).createOrReplace if replace else writer.options(**options).create)()
     if before["description"]:
         text = before["description"].replace("\\", "\\\\").replace("'", "\\'")
         spark.sql(f"COMMENT ON TABLE {name} IS '{text}'")
@@ -74,6 +80,18 @@ def replace_by_shallow(
         return deep(spark, target=target, source=source, replace=True, if_not_exists=False, **given)
     of = _as_of(version, timestamp)
     return spark.sql(f"CREATE TABLE {quoted(target)} SHALLOW CLONE {quoted(source)}{of}")._jdf
+
+
+def _require_ungoverned(spark: SparkSession, source: list[str]) -> None:
+    """Raises SqlError for a table that shows less than what is in it: so would its copy."""
+    jvm: Any = spark._jvm
+    if jvm.lakeward.PolicyRules.has(spark._jsparkSession, quoted(source)):
+        raise SqlError(
+            "ROW_LEVEL_SECURITY_TABLE_CLONE_SOURCE_NOT_SUPPORTED",
+            f"There can be no clone of {'.'.join(source)}, which has a row filter or column masks.",
+            sql_state="0A000",
+            next_step="Drop them first, or use CREATE TABLE … AS SELECT, which copies what you may see.",
+        )
 
 
 def _as_of(version: int | None, timestamp: str | None) -> str:

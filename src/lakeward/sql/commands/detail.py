@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lakeward.sql.commands.delta import by_delta
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -16,9 +18,7 @@ def describe_detail(spark: SparkSession, *, text: str) -> Any:
     from pyspark.sql import functions as F
 
     jvm: Any = spark._jvm
-    session: Any = spark._jsparkSession
-    plan = session.sessionState().sqlParser().sparks().parsePlan(text)
-    rows = DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session, plan), spark)
+    rows = DataFrame(by_delta(spark, text), spark)
     row = rows.first()
     name = None if row is None else row["name"]
     if name is None or not name.startswith("spark_catalog."):

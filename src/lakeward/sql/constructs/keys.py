@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any
 
-from lakeward.sql.construct import Construct
+from lakeward.sql.construct import BEGINNING, Construct
+from lakeward.sql.constructs.column_list import between, items
 from lakeward.sql.cursor import Cursor, Unmatched
 from lakeward.sql.outcome import Command, Edit, Outcome
 from lakeward.sql.tokens import Token
 
-__all__ = ["CONSTRUCTS"]
+__all__ = ["CONSTRUCTS", "key_clauses"]
 
 _AREA = "Tables"
 _OPTIONS = {
@@ -18,45 +20,58 @@ _OPTIONS = {
 }
 
 
+def key_clauses(tokens: Sequence[Token], text: str) -> tuple[list[dict[str, Any]], list[Token]]:
+    """The keys in the column list of CREATE TABLE, and the tokens that say so."""
+    found: list[dict[str, Any]] = []
+    gone: list[Token] = []
+    listed = list(items(tokens))
+    for number, item in enumerate(listed):
+        if _begins_with_key(item):
+            gone += between(tokens, listed[number - 1], item) if number > 0 else []
+            gone += [t for t in item if not t.is_string]
+            found.append(_key(Cursor(item, text), None))
+        elif clause := _inside(item):
+            gone += clause
+            found.append(_key(Cursor(clause, text), Cursor(item).part()))
+    return found, gone
+
+
 def _keys(tokens: Sequence[Token]) -> list[Edit]:
-    """Blanks in place of every key in the column list of CREATE TABLE."""
+    """Blanks in place of every key, where the statement is none that is carried out here."""
     words = [t.word for t in tokens]
     if words[0] not in ("CREATE", "REPLACE") or "TABLE" not in words[:5]:
         return []
-    items = list(_items(tokens))
-    gone: list[Token] = []
-    for number, item in enumerate(items):
-        if _begins_with_key(item):
-            comma_before = number > 0
-            gone += tokens_between(tokens, items[number - 1], item) if comma_before else []
-            gone += item
-        else:
-            gone += _inside(item)
-    return [Edit(t.start, t.end, " " * len(t.text)) for t in gone if not t.is_string]
+    try:
+        gone = key_clauses(tokens, "")[1]
+    except Unmatched:
+        return []
+    return [Edit(t.start, t.end, " " * len(t.text)) for t in gone]
 
 
-def tokens_between(tokens: Sequence[Token], left: Sequence[Token], right: Sequence[Token]) -> list[Token]:
-    """What stands between two items: a comma."""
-    return [t for t in tokens if left[-1].end <= t.start and t.end <= right[0].start]
+def _key(cursor: Cursor, column: str | None) -> dict[str, Any]:
+    """`[CONSTRAINT n] PRIMARY KEY (…)`, `[FOREIGN KEY (…)] REFERENCES p (…)`; of `column` by default."""
+    name = cursor.part() if cursor.words("CONSTRAINT") else None
+    if cursor.words("PRIMARY", "KEY"):
+        kind, columns, parent, meant = "PRIMARY KEY", _columns(cursor), None, []
+    else:
+        kind, columns = "FOREIGN KEY", _columns(cursor) if cursor.words("FOREIGN", "KEY") else []
+        cursor.need("REFERENCES")
+        parent, meant = cursor.name(3), _columns(cursor)
+    if not columns and column is not None:
+        columns = [column]
+    return {"name": name, "type": kind, "columns": columns, "parent": parent, "parent_columns": meant}
 
 
-def _items(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """The items of the first parentheses, which are the columns and constraints of a table."""
-    depth = 0
-    item: list[Token] = []
-    for token in tokens:
-        if token.text == ")" and depth == 1:
-            break
-        if depth == 0 and token.word in ("AS", "USING", "LIKE", "CLONE"):
-            return
-        if token.text == "," and depth == 1:
-            yield item
-            item = []
-        elif depth:
-            item.append(token)
-        depth += {"(": 1, ")": -1, "<": 0}.get(token.text, 0)
-    if item:
-        yield item
+def _columns(cursor: Cursor) -> list[str]:
+    found: list[str] = []
+    if not cursor.words("("):
+        return found
+    while not cursor.words(")"):
+        if found:
+            cursor.need(",")
+        found.append(cursor.part())
+        cursor.words("TIMESERIES")
+    return found
 
 
 def _begins_with_key(item: Sequence[Token]) -> bool:
@@ -95,35 +110,71 @@ def _inside(item: Sequence[Token]) -> list[Token]:
 
 
 def _alter(cursor: Cursor) -> Outcome:
-    """ADD [CONSTRAINT name] PRIMARY KEY …, DROP PRIMARY KEY …: nothing to do for a table that exists."""
+    """ADD [CONSTRAINT name] PRIMARY KEY …, DROP PRIMARY KEY, DROP FOREIGN KEY (…)."""
     cursor.need("ALTER", "TABLE")
-    table = cursor.name()
-    verb = cursor.one_of("ADD", "DROP")
-    if verb == "ADD" and cursor.words("CONSTRAINT"):
-        cursor.part()
-    if not cursor.words("PRIMARY", "KEY") and not cursor.words("FOREIGN", "KEY"):
-        raise Unmatched
-    cursor.finish()
-    return Command("require_table", {"table": table})
+    table = cursor.name(3)
+    if cursor.words("ADD"):
+        key = _key(cursor, None)
+        cursor.finish()
+        if not key["columns"]:
+            raise Unmatched
+        return Command("add_key", {"table": table, "key": key})
+    cursor.need("DROP")
+    kind = f"{cursor.one_of('PRIMARY', 'FOREIGN')} KEY"
+    cursor.need("KEY")
+    if_exists = cursor.words("IF", "EXISTS")
+    columns = _columns(cursor)
+    if_exists = cursor.words("IF", "EXISTS") or if_exists
+    cursor.words("RESTRICT")
+    cursor.words("CASCADE")
+    cursor.end()
+    return Command("drop_key", {"table": table, "kind": kind, "columns": columns, "if_exists": if_exists})
+
+
+def _drop_constraint(cursor: Cursor) -> Outcome:
+    """DROP CONSTRAINT name, which may be a key's or one of Delta's."""
+    begin = cursor.at
+    cursor.need("ALTER", "TABLE")
+    table = cursor.name(3)
+    cursor.need("DROP", "CONSTRAINT")
+    cursor.words("IF", "EXISTS")
+    name = cursor.part()
+    cursor.words("RESTRICT")
+    cursor.words("CASCADE")
+    cursor.end()
+    return Command("drop_constraint", {"table": table, "constraint": name, "text": cursor.text(begin)})
 
 
 CONSTRUCTS = (
     Construct(
-        "PRIMARY KEY, FOREIGN KEY",
+        "PRIMARY KEY, FOREIGN KEY where no CREATE TABLE is carried out",
         _AREA,
         "rewritten",
-        "CREATE TABLE t (id INT NOT NULL PRIMARY KEY, o INT, CONSTRAINT f FOREIGN KEY (o) REFERENCES u (id))",
+        "CREATE EXTERNAL TABLE t (id INT NOT NULL PRIMARY KEY) LOCATION '/x'",
         "left out: neither side enforces them",
         edits=_keys,
         trigger=r"\b(?:primary|foreign)\s+key\b|\breferences\b",
+        test="tests/sql/test_rewrite.py",
     ),
     Construct(
-        "ALTER TABLE … ADD PRIMARY KEY",
+        "ALTER TABLE … ADD PRIMARY KEY, FOREIGN KEY",
         _AREA,
         "added",
         "ALTER TABLE t ADD CONSTRAINT pk PRIMARY KEY (id)",
-        "changes nothing: neither side enforces keys",
+        "kept for the information schema: neither side enforces keys",
         ("ALTER",),
         _alter,
+        test="tests/sql/test_information_schema.py",
+    ),
+    Construct(
+        "ALTER TABLE … DROP CONSTRAINT",
+        _AREA,
+        "added",
+        "ALTER TABLE t DROP CONSTRAINT pk",
+        "a key's, else Delta's own",
+        ("ALTER",),
+        _drop_constraint,
+        trigger=BEGINNING + r"alter\s+table\s.*\bdrop\s+constraint\b",
+        test="tests/sql/test_information_schema.py",
     ),
 )

@@ -42,6 +42,8 @@ CONSTRUCTS = (
     as_is("PIVOT, UNPIVOT", _AREA, "SELECT * FROM VALUES (1, 2) t(a, b) PIVOT (sum(a) FOR b IN (2))"),
     as_is("Pipes", _AREA, "FROM range(3) |> WHERE id > 1 |> SELECT id"),
     as_is("Session variables", _AREA, "DECLARE OR REPLACE VARIABLE v INT DEFAULT 5"),
+    as_is("SET, RESET", _AREA, "SET spark.sql.shuffle.partitions = 4"),
+    as_is("${conf}", _AREA, "SELECT '${spark.app.name}'", "a setting's value in the text, as Spark has it"),
     as_is("EXECUTE IMMEDIATE", _AREA, "EXECUTE IMMEDIATE 'SELECT 1 AS a'"),
     as_is("BEGIN … END", _AREA, "BEGIN DECLARE x INT DEFAULT 1; SELECT x; END"),
     as_is("Time travel", _AREA, "SELECT * FROM t VERSION AS OF 0"),

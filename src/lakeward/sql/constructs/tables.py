@@ -69,6 +69,22 @@ def _replace_by_shallow_clone(cursor: Cursor) -> Outcome:
     return Command("replace_by_shallow_clone", _source(cursor, target))
 
 
+def _vacuum(cursor: Cursor) -> Outcome:
+    """VACUUM t [FULL | LITE] [USING INVENTORY …] [RETAIN n HOURS] [DRY RUN]; Delta reads it once more."""
+    begin = cursor.at
+    cursor.need("VACUUM")
+    table = cursor.name()
+    hours, dry_run = None, False
+    while cursor.next is not None:
+        before = cursor.ahead(2)
+        if before[0].word == "RETAIN" and len(before) == 2 and before[1].text.isdecimal():
+            hours = float(before[1].text)
+        dry_run = dry_run or [t.word for t in before] == ["DRY", "RUN"]
+        cursor.at += 1
+    arguments = {"table": table, "hours": hours, "dry_run": dry_run}
+    return Command("vacuum", {**arguments, "text": cursor.text(begin)})
+
+
 def _source(cursor: Cursor, target: list[str]) -> dict[str, Any]:
     """CLONE source, as of a version or a time."""
     cursor.need("CLONE")
@@ -175,6 +191,17 @@ CONSTRUCTS = (
         _analyze,
         trigger=BEGINNING + r"analyze\s+table\b",
     ),
+    Construct(
+        "VACUUM",
+        _AREA,
+        "added",
+        "VACUUM t RETAIN 240 HOURS",
+        "Delta's own; it also trims what COPY INTO keeps of its loads",
+        ("VACUUM",),
+        _vacuum,
+        trigger=BEGINNING + r"vacuum\b",
+        test="tests/copy_into/test_keeping.py",
+    ),
     as_is("COMMENT ON TABLE, SCHEMA", _AREA, "COMMENT ON TABLE t IS 'x'"),
     as_is("Identity and generated columns", _AREA, "CREATE TABLE t (id BIGINT GENERATED ALWAYS AS IDENTITY)"),
     as_is(
@@ -182,7 +209,9 @@ CONSTRUCTS = (
     ),
     as_is("CHECK constraints", _AREA, "ALTER TABLE t ADD CONSTRAINT positive CHECK (id > 0)"),
     as_is(
-        "MERGE WITH SCHEMA EVOLUTION", _AREA, "MERGE WITH SCHEMA EVOLUTION INTO t USING s ON t.id = s.id …"
+        "MERGE WITH SCHEMA EVOLUTION",
+        _AREA,
+        "MERGE WITH SCHEMA EVOLUTION INTO t USING s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *",
     ),
     as_is("INSERT … REPLACE WHERE", _AREA, "INSERT INTO t REPLACE WHERE id = 1 SELECT 1"),
     as_is("INSERT … BY NAME", _AREA, "INSERT INTO t BY NAME SELECT 1 AS id"),

@@ -1,0 +1,64 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Collections;
+import java.util.Iterator;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.TableChange;
+
+/** The row filter and the column masks that are kept in what is known about a table, beside it. */
+public class Policies {
+
+    public static final String ROW_FILTER = "row_filter";
+    public static final String MASKS = "masks";
+
+    static boolean isGoverned(ObjectNode about) {
+        return about != null && (isFiltered(about) || isMasked(about));
+    }
+
+    static boolean isFiltered(ObjectNode about) {
+        return about.hasNonNull(ROW_FILTER);
+    }
+
+    static boolean isMasked(ObjectNode about) {
+        return about.has(MASKS) && about.get(MASKS).size() > 0;
+    }
+
+    /** A column that a policy names can neither go nor change its name or type. */
+    static void requireUnused(String catalog, Identifier table, ObjectNode about, TableChange[] changes) {
+        for (int k = 0; about != null && k < changes.length; k++) {
+            boolean isMeant = changes[k] instanceof TableChange.DeleteColumn || changes[k] instanceof TableChange.RenameColumn
+                || changes[k] instanceof TableChange.UpdateColumnType;
+            if (!isMeant) continue;
+            String column = ((TableChange.ColumnChange) changes[k]).fieldNames()[0];
+            String shown = catalog + "." + String.join(".", table.namespace()) + "." + table.name();
+            if (isFiltered(about) && uses(about.get(ROW_FILTER), column)) {
+                throw refused("ROW_LEVEL_SECURITY_INCOMPATIBLE_SCHEMA_CHANGE", "The row filter of " + shown + " uses the column " + column + ". Drop the filter first.");
+            }
+            Iterator masks = isMasked(about) ? about.get(MASKS).fieldNames() : Collections.emptyIterator();
+            while (masks.hasNext()) {
+                String masked = (String) masks.next();
+                if (masked.equalsIgnoreCase(column) || uses(about.get(MASKS).get(masked), column)) {
+                    throw refused("COLUMN_MASKS_INCOMPATIBLE_SCHEMA_CHANGE", "The mask of the column " + masked + " of " + shown + " uses the column " + column + ". Drop the mask first.");
+                }
+            }
+        }
+    }
+
+    private static boolean uses(JsonNode policy, String column) {
+        JsonNode columns = policy.get("columns");
+        for (int k = 0; k < columns.size(); k++) {
+            if (((JsonNode) columns.get(k)).asText().equalsIgnoreCase(column)) return true;
+        }
+        return false;
+    }
+
+    static RuntimeException refused(String condition, String message) {
+        ObjectNode error = Folder.JSON.createObjectNode();
+        error.put("condition", condition);
+        error.put("sqlState", "0A000");
+        error.put("message", message);
+        return Frontend.error(error);
+    }
+}

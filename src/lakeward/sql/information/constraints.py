@@ -1,0 +1,107 @@
+"""Keys, which are kept beside the table, and CHECK constraints, which are the table's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from lakeward.sql.information.catalog import CatalogView, Name, Row
+
+__all__ = [
+    "check_constraints",
+    "constraint_column_usage",
+    "constraint_table_usage",
+    "key_column_usage",
+    "referential_constraints",
+    "table_constraints",
+]
+
+_CHECK = "delta.constraints."
+_TABLE = ("table_catalog", "table_schema", "table_name")
+
+
+def table_constraints(view: CatalogView) -> Iterator[Row]:
+    """All keys and CHECK constraints."""
+    for name, key in _keys(view):
+        yield _row(name, key["name"]) | _kind(key["type"], enforced="NO")
+    for name, constraint, _ in _checks(view):
+        yield _row(name, constraint) | _kind("CHECK", enforced="YES")
+
+
+def check_constraints(view: CatalogView) -> Iterator[Row]:
+    """CHECK constraints with their conditions."""
+    for name, constraint, clause in _checks(view):
+        yield _constraint(name, constraint) | {"check_clause": clause}
+
+
+def key_column_usage(view: CatalogView) -> Iterator[Row]:
+    """The columns of keys in their order; of foreign keys with the place in the key that is meant."""
+    for name, key in _keys(view):
+        for number, column in enumerate(key["columns"], 1):
+            place = number if key["type"] == "FOREIGN KEY" else None
+            at = {"column_name": column, "ordinal_position": number, "position_in_unique_constraint": place}
+            yield _row(name, key["name"]) | at
+
+
+def constraint_column_usage(view: CatalogView) -> Iterator[Row]:
+    """The columns that keys mean: a primary key's own, those of the parent for a foreign key."""
+    for name, key in _keys(view):
+        for column in key["parent_columns"] or key["columns"]:
+            yield _meant(name, key) | {"column_name": column} | _constraint(name, key["name"])
+
+
+def constraint_table_usage(view: CatalogView) -> Iterator[Row]:
+    """The tables that keys mean."""
+    for name, key in _keys(view):
+        yield _meant(name, key) | _constraint(name, key["name"])
+
+
+def referential_constraints(view: CatalogView) -> Iterator[Row]:
+    """Foreign keys, and the primary key that each means."""
+    for name, key in _keys(view):
+        if key["type"] != "FOREIGN KEY":
+            continue
+        parent = tuple(key["parent"])
+        keys = view.note("TABLE", parent).get("keys", ())
+        primary = next((k["name"] for k in keys if k["type"] == "PRIMARY KEY"), None)
+        unique = dict(zip(("unique_constraint_catalog", "unique_constraint_schema"), parent, strict=False))
+        rules = {"match_option": "FULL", "update_rule": "NO ACTION", "delete_rule": "NO ACTION"}
+        yield _constraint(name, key["name"]) | unique | {"unique_constraint_name": primary} | rules
+
+
+def _keys(view: CatalogView) -> Iterator[tuple[Name, Any]]:
+    for name in view.relations():
+        for key in view.note("TABLE", name).get("keys", ()):
+            yield name, key
+
+
+def _checks(view: CatalogView) -> Iterator[tuple[Name, str, str]]:
+    for name, table in view.tables():
+        properties = table.properties()
+        for key in sorted(k for k in properties if k.startswith(_CHECK)):
+            yield name, key.removeprefix(_CHECK), properties[key]
+
+
+def _constraint(name: Name, constraint: str) -> Row:
+    return {
+        "constraint_catalog": name[0],
+        "constraint_schema": name[1],
+        "constraint_name": constraint,
+    }
+
+
+def _row(name: Name, constraint: str) -> Row:
+    return _constraint(name, constraint) | dict(zip(_TABLE, name, strict=True))
+
+
+def _meant(name: Name, key: Any) -> Row:
+    return dict(zip(_TABLE, key["parent"] or name, strict=True))
+
+
+def _kind(kind: str, *, enforced: str) -> Row:
+    return {
+        "constraint_type": kind,
+        "is_deferrable": "YES",
+        "initially_deferred": "NO",
+        "enforced": enforced,
+    }

@@ -1,0 +1,125 @@
+-- Row filters and column masks
+CREATE FUNCTION hidden(s STRING) RETURNS STRING RETURN 'x'
+--> ok
+CREATE FUNCTION low(n INT, most INT) RETURNS BOOLEAN RETURN n <= most
+--> ok
+CREATE TABLE t (id INT, name STRING MASK hidden, n DECIMAL(5, 2)) WITH ROW FILTER low ON (id, 2)
+--> ok
+INSERT INTO t VALUES (1, 'a', 1.5), (2, 'b', 2.5), (3, 'c', 3.5)
+--> ok
+SELECT * FROM t ORDER BY id
+--= id, name, n
+--> [1, "x", "1.50"], [2, "x", "2.50"]
+SELECT count(*) FROM t
+--> [2]
+SELECT a.name, b.id FROM t a JOIN t b ON a.id = b.id + 1
+--> ["x", 1]
+SELECT id FROM t WHERE name = 'a'
+--> 
+SELECT * FROM t VERSION AS OF 0
+--! ROW_LEVEL_SECURITY_FEATURE_NOT_SUPPORTED.TIME_TRAVEL
+SELECT filter_name, filter_col_usage FROM information_schema.row_filters WHERE table_name = 't'
+--> ["low", "id, 2"]
+UPDATE t SET n = 9 WHERE name = 'c'
+--> ok
+ALTER TABLE t DROP ROW FILTER
+--> ok
+SELECT id, name, n FROM t WHERE n = 9
+--> [3, "x", "9.00"]
+ALTER TABLE t ALTER COLUMN name DROP MASK
+--> ok
+ALTER TABLE t ALTER COLUMN name DROP MASK
+--> ok
+SELECT name FROM t VERSION AS OF 1 ORDER BY name
+--> ["a"], ["b"], ["c"]
+ALTER TABLE t ALTER COLUMN nope SET MASK hidden
+--! UNRESOLVED_COLUMN.WITH_SUGGESTION
+ALTER TABLE t ALTER COLUMN name SET MASK nope
+--! UNRESOLVED_ROUTINE
+ALTER TABLE t SET ROW FILTER hidden ON (name)
+--! DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN
+ALTER TABLE t ALTER COLUMN id SET MASK low USING COLUMNS (id)
+--! COLUMN_MASKS_USING_COLUMN_NAME_SAME_AS_TARGET_COLUMN
+CREATE TABLE t2 (a INT MASK nope)
+--! UNRESOLVED_ROUTINE
+SELECT * FROM t2
+--! TABLE_OR_VIEW_NOT_FOUND
+CREATE TABLE masked (mask STRING, s STRUCT<mask: INT, b: INT>)
+--> ok
+ALTER TABLE t ADD CONSTRAINT small CHECK (id < 100)
+--> ok
+ALTER TABLE t SET ROW FILTER low ON (id, 2)
+--! ROW_LEVEL_SECURITY_FEATURE_NOT_SUPPORTED.CHECK_CONSTRAINT
+ALTER TABLE t DROP CONSTRAINT small
+--> ok
+ALTER TABLE t DROP CONSTRAINT small
+--! DELTA_CONSTRAINT_DOES_NOT_EXIST
+ALTER TABLE t DROP CONSTRAINT IF EXISTS small
+--> ok
+ALTER TABLE nope SET ROW FILTER low ON (id, 2)
+--! TABLE_OR_VIEW_NOT_FOUND
+-- Keys
+CREATE TABLE parent (id INT NOT NULL, CONSTRAINT parents PRIMARY KEY (id))
+--> ok
+CREATE TABLE child (id INT PRIMARY KEY, up INT REFERENCES parent (id))
+--> ok
+SELECT table_name, constraint_name, constraint_type FROM information_schema.table_constraints WHERE table_schema = 'corpus_governance' ORDER BY ALL
+--> ["child", "child_parent_fk", "FOREIGN KEY"], ["child", "child_pk", "PRIMARY KEY"], ["parent", "parents", "PRIMARY KEY"]
+ALTER TABLE child DROP FOREIGN KEY (up)
+--> ok
+ALTER TABLE child DROP FOREIGN KEY (up)
+--! CONSTRAINT_DOES_NOT_EXIST
+ALTER TABLE child DROP FOREIGN KEY IF EXISTS (up)
+--> ok
+ALTER TABLE child DROP CONSTRAINT child_pk
+--> ok
+ALTER TABLE child ADD PRIMARY KEY (nope)
+--! UNRESOLVED_COLUMN.WITH_SUGGESTION
+SELECT constraint_name FROM information_schema.key_column_usage WHERE table_name = 'child'
+--> 
+-- Rights, tags and routines in the information schema
+GRANT SELECT ON TABLE parent TO `data team`
+--> ok
+SELECT grantee, privilege_type, is_grantable, inherited_from FROM information_schema.table_privileges WHERE table_name = 'parent' AND grantee = 'data team'
+--> ["data team", "SELECT", "NO", "NONE"]
+ALTER TABLE parent SET TAGS ('pii' = 'no')
+--> ok
+SELECT tag_name, tag_value FROM information_schema.table_tags WHERE schema_name = 'corpus_governance'
+--> ["pii", "no"]
+SELECT routine_name, full_data_type, routine_definition FROM information_schema.routines WHERE routine_schema = 'corpus_governance' ORDER BY ALL
+--> ["hidden", "string", "'x'"], ["low", "boolean", "n <= most"]
+SELECT parameter_name, ordinal_position FROM information_schema.parameters WHERE specific_name = 'low' AND specific_schema = 'corpus_governance' ORDER BY 2
+--> ["n", 1], ["most", 2]
+CREATE VOLUME files COMMENT 'of the corpus'
+--> ok
+SELECT volume_type, comment FROM information_schema.volumes WHERE volume_schema = 'corpus_governance'
+--> ["MANAGED", "of the corpus"]
+DROP VOLUME files
+--> ok
+SELECT catalog_name FROM information_schema.catalogs
+--> ["main"]
+SELECT count(*) > 0 AS some FROM system.information_schema.schemata WHERE catalog_name = 'main'
+--> [true]
+-- What there is not on one machine
+SHOW SHARES
+--! UNSUPPORTED_SQL
+SHOW RECIPIENTS
+--! UNSUPPORTED_SQL
+SHOW PROVIDERS
+--! UNSUPPORTED_SQL
+SHOW CONNECTIONS
+--! UNSUPPORTED_SQL
+SHOW STORAGE CREDENTIALS
+--! UNSUPPORTED_SQL
+CREATE RECIPIENT r
+--! UNSUPPORTED_SQL
+CREATE EXTERNAL LOCATION l URL 's3://b' WITH (STORAGE CREDENTIAL c)
+--! UNSUPPORTED_SQL
+CREATE STORAGE CREDENTIAL c
+--! UNSUPPORTED_SQL
+CREATE BLOOMFILTER INDEX ON TABLE t FOR COLUMNS (id)
+--! UNSUPPORTED_SQL
+VACUUM t
+--> ok
+VACUUM nope
+--! TABLE_OR_VIEW_NOT_FOUND

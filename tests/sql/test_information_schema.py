@@ -1,0 +1,170 @@
+"""The information schema as users query it: what statements said is what its rows tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakeward.session import INFORMATION_SCHEMA
+from tests.sql.governed import Governed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Ask = Callable[..., list[tuple[Any, ...]]]
+
+MADE = [
+    "CREATE CATALOG IF NOT EXISTS informed COMMENT 'for this test'",
+    "CREATE SCHEMA IF NOT EXISTS informed.shop",
+    "USE informed.shop",
+    "DROP TABLE IF EXISTS orders",
+    "DROP TABLE IF EXISTS customers",
+    "CREATE TABLE customers (id INT NOT NULL PRIMARY KEY, region STRING, ssn STRING)",
+    (
+        "CREATE TABLE orders (n BIGINT GENERATED ALWAYS AS IDENTITY, customer INT, day DATE, "
+        "price DECIMAL(8, 2), CONSTRAINT of FOREIGN KEY (customer) REFERENCES customers) PARTITIONED BY (day)"
+    ),
+    "ALTER TABLE orders ADD CONSTRAINT dear CHECK (price > 0)",
+    "CREATE OR REPLACE VIEW all_orders AS SELECT * FROM orders",
+    "CREATE OR REPLACE FUNCTION twice(x INT COMMENT 'a number') RETURNS INT COMMENT 'x, x' RETURN x + x",
+    "CREATE OR REPLACE FUNCTION several(n INT) RETURNS TABLE (id BIGINT) RETURN SELECT bigint(n) AS id",
+    "CREATE VOLUME IF NOT EXISTS landing COMMENT 'files'",
+    "ALTER TABLE customers SET TAGS ('pii' = 'yes')",
+    "ALTER TABLE customers ALTER COLUMN ssn SET TAGS ('kind' = 'ssn')",
+    "ALTER SCHEMA shop SET TAGS ('team' = 'x')",
+    "GRANT SELECT, MODIFY ON TABLE customers TO `ann`",
+    "GRANT USE CATALOG, SELECT ON CATALOG informed TO `everybody`",
+    "GRANT READ VOLUME ON VOLUME landing TO `ann`",
+    "ALTER TABLE orders OWNER TO `bob`",
+    "ALTER TABLE customers ALTER COLUMN ssn SET MASK main.default.policy_hide USING COLUMNS (region)",
+    "ALTER TABLE customers SET ROW FILTER main.default.policy_eu ON (region)",
+]
+
+
+@pytest.fixture(scope="module")
+def made() -> list[str]:
+    """What was made already, once for the module."""
+    return []
+
+
+@pytest.fixture
+def ask(spark: SparkSession, made: list[str]) -> Ask:
+    """The rows of a relation of the catalog's information schema."""
+    if not made:
+        Governed.functions(spark)
+        for statement in MADE:
+            spark.sql(statement)
+        spark.sql("USE main.default")
+        made.append("all")
+
+    def rows(columns: str, relation: str, where: str = "true") -> list[tuple[Any, ...]]:
+        text = f"SELECT {columns} FROM informed.information_schema.{relation} WHERE {where} ORDER BY ALL"
+        return [tuple(row) for row in spark.sql(text).collect()]
+
+    return rows
+
+
+def test_every_relation_answers_with_its_columns(spark: SparkSession, ask: Ask) -> None:
+    assert ask("*", "information_schema_catalog_name") == [("informed",)]
+    there = {row[1] for row in spark.sql("SHOW TABLES IN informed.information_schema").collect()}
+    assert there == set(INFORMATION_SCHEMA)
+    frames = [spark.table(f"informed.information_schema.{name}").limit(0) for name in INFORMATION_SCHEMA]
+    assert [f.schema.simpleString() for f in frames if not f.columns] == []
+
+
+def test_objects_are_told_with_their_owners_and_kinds(ask: Ask) -> None:
+    assert ask("catalog_name, comment", "catalogs") == [("informed", "for this test")]
+    assert ask("table_name, table_type, commit_action", "tables") == [
+        ("all_orders", "VIEW", "PRESERVE"),
+        ("customers", "MANAGED", "PRESERVE"),
+        ("orders", "MANAGED", "PRESERVE"),
+    ]
+    assert ask("table_owner, created <= last_altered", "tables", "table_name = 'orders'") == [("bob", True)]
+    assert ask("volume_name, volume_type, comment", "volumes") == [("landing", "MANAGED", "files")]
+    assert ask("table_name, is_materialized", "views") == [("all_orders", "false")]
+    columns = "column_name, full_data_type, numeric_scale, is_identity, partition_ordinal_position"
+    assert ask(columns, "columns", "table_name = 'orders'") == [
+        ("customer", "int", None, "NO", None),
+        ("day", "date", None, "NO", 1),
+        ("n", "bigint", None, "YES", None),
+        ("price", "decimal(8,2)", 2, "NO", None),
+    ]
+
+
+def test_routines_are_told_with_their_parameters(ask: Ask) -> None:
+    columns = "routine_name, data_type, full_data_type, routine_definition, comment"
+    several, twice = ask(columns, "routines")
+    assert twice == ("twice", "INT", "int", "x + x", "x, x")
+    assert several[:2] == ("several", "TABLE")
+    assert ask("specific_name, parameter_name, data_type, comment", "parameters") == [
+        ("several", "n", "INT", None),
+        ("twice", "x", "INT", "a number"),
+    ]
+    assert ask("specific_name, column_name, data_type", "routine_columns") == [("several", "id", "BIGINT")]
+
+
+def test_rights_are_told_with_where_they_come_from(ask: Ask) -> None:
+    assert ask("grantee, privilege_type", "catalog_privileges") == [
+        ("everybody", "SELECT"),
+        ("everybody", "USE_CATALOG"),
+    ]
+    columns = "grantee, privilege_type, inherited_from"
+    assert ask(columns, "table_privileges", "table_name = 'customers'") == [
+        ("ann", "MODIFY", "NONE"),
+        ("ann", "SELECT", "NONE"),
+        ("everybody", "SELECT", "CATALOG"),
+    ]
+    assert ask(columns, "volume_privileges") == [("ann", "READ_VOLUME", "NONE")]
+    assert ask("count(*)", "schema_privileges", "schema_name = 'shop'") == [(2,)]
+
+
+def test_tags_and_policies_are_told(ask: Ask) -> None:
+    assert ask("schema_name, tag_name, tag_value", "schema_tags") == [("shop", "team", "x")]
+    assert ask("table_name, tag_name, tag_value", "table_tags") == [("customers", "pii", "yes")]
+    assert ask("column_name, tag_name, tag_value", "column_tags") == [("ssn", "kind", "ssn")]
+    columns = "table_name, filter_catalog, filter_schema, filter_name, filter_col_usage"
+    assert ask(columns, "row_filters") == [("customers", "main", "default", "policy_eu", "region")]
+    columns = "table_name, column_name, mask_name, mask_col_usage"
+    assert ask(columns, "column_masks") == [("customers", "ssn", "policy_hide", "region")]
+
+
+@pytest.mark.slow
+def test_constraints_are_told_and_can_be_dropped(spark: SparkSession, ask: Ask) -> None:
+    columns = "table_name, constraint_name, constraint_type"
+    assert ask(columns, "table_constraints") == [
+        ("customers", "customers_pk", "PRIMARY KEY"),
+        ("orders", "dear", "CHECK"),
+        ("orders", "of", "FOREIGN KEY"),
+    ]
+    assert ask("constraint_name, check_clause", "check_constraints") == [("dear", "price > 0")]
+    assert ask("constraint_name, unique_constraint_name", "referential_constraints") == [
+        ("of", "customers_pk")
+    ]
+    assert ask("constraint_name, column_name, ordinal_position", "key_column_usage") == [
+        ("customers_pk", "id", 1),
+        ("of", "customer", 1),
+    ]
+    assert ask("constraint_name, table_name, column_name", "constraint_column_usage") == [
+        ("customers_pk", "customers", "id"),
+        ("of", "customers", "id"),
+    ]
+    orders = "ALTER TABLE informed.shop.orders"
+    spark.sql(f"{orders} DROP CONSTRAINT of")
+    spark.sql(f"{orders} DROP CONSTRAINT dear")
+    spark.sql(f"{orders} ADD FOREIGN KEY (customer) REFERENCES informed.shop.customers (id)")
+    assert ask(columns, "table_constraints", "table_name = 'orders'") == [
+        ("orders", "orders_customers_fk", "FOREIGN KEY")
+    ]
+    spark.sql(f"{orders} DROP FOREIGN KEY (customer)")
+    spark.sql(f"{orders} ADD CONSTRAINT dear CHECK (price > 0)")
+    spark.sql(f"{orders} ADD CONSTRAINT of FOREIGN KEY (customer) REFERENCES informed.shop.customers")
+
+
+def test_the_one_of_system_tells_of_every_catalog(spark: SparkSession, ask: Ask) -> None:
+    assert ask("*", "catalog_tags") == []
+    tags = spark.table("system.information_schema.table_tags").where("table_name = 'customers'")
+    assert tags.select("catalog_name").distinct().collect() == [("informed",)]
+    catalogs = spark.table("system.information_schema.catalogs").select("catalog_name").collect()
+    assert {"main", "informed"} <= {row[0] for row in catalogs}
