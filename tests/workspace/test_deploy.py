@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import requests
 
 from tests.processes import outcome
 from tests.trees import write_files
@@ -17,7 +18,8 @@ BUNDLE = """\
 bundle: {name: story}
 artifacts: {tool: {type: whl, path: .}}
 resources:
-  schemas: {s: {catalog_name: main, name: story}}
+  schemas:
+    s: {catalog_name: main, name: story, grants: [{principal: team, privileges: [USE_SCHEMA, SELECT]}]}
   volumes: {v: {catalog_name: main, schema_name: "${resources.schemas.s.name}", name: landing}}
   secret_scopes: {sc: {name: story, permissions: [{level: READ, group_name: team}]}}
   pipelines:
@@ -55,11 +57,22 @@ def folder(tmp_path: Path) -> Path:
     return write_files(tmp_path, FILES)
 
 
-def bundle(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def environment() -> dict[str, str]:
     environ = {**os.environ, "LAKEWARD_RESIDENT": "0"}
     environ.pop("LAKEWARD_HOME", None)
+    return environ
+
+
+def bundle(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "lakeward", "bundle", *arguments]
-    return outcome(command, cwd=folder, env=environ, timeout=120)
+    return outcome(command, cwd=folder, env=environment(), timeout=120)
+
+
+def granted(folder: Path) -> dict[str, list[str]]:
+    known = json.loads((folder / ".lakeward/dev/workspace/connection.json").read_text())
+    address = f"{known['host']}/api/2.1/unity-catalog/permissions/schema/main.story"
+    answer = requests.get(address, headers={"Authorization": f"Bearer {known['token']}"}, timeout=30).json()
+    return {each["principal"]: each["privileges"] for each in answer["privilege_assignments"]}
 
 
 @pytest.mark.slow
@@ -67,6 +80,7 @@ def test_deploy_run_deploy_destroy(folder: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "lakeward", "workspace", "--json"],
         cwd=folder,
+        env=environment(),
         stdout=subprocess.PIPE,
         text=True,
     ) as server:
@@ -78,6 +92,7 @@ def test_deploy_run_deploy_destroy(folder: Path) -> None:
             first = bundle(folder, "deploy")
             assert first.returncode == 0, first.stderr
             assert first.stdout.count("created ") == 6
+            assert granted(folder) == {"team": ["SELECT", "USE_SCHEMA"]}
             ran = bundle(folder, "run", "j", "--params", "who=me")
             assert ran.returncode == 0, ran.stdout + ran.stderr
             assert ran.stdout.count("SUCCESS") == 3
@@ -92,9 +107,14 @@ def test_deploy_run_deploy_destroy(folder: Path) -> None:
             second = bundle(folder, "deploy")
             assert second.stdout == "Deployed story as dev: 0 files, 0 resources changed.\n"
             text = FILES["databricks.yml"].replace("name: refresh", "name: refreshed")
-            (folder / "databricks.yml").write_text(text.replace("  volumes:", "  #"))
+            text = text.replace("  volumes:", "  #").replace(
+                "principal: team, privileges: [USE_SCHEMA", "principal: all, privileges: [USE_SCHEMA"
+            )
+            (folder / "databricks.yml").write_text(text)
             third = bundle(folder, "deploy")
             assert "updated jobs.k" in third.stdout and "deleted volumes.v" in third.stdout, third.stderr
+            assert "updated schemas.s" in third.stdout
+            assert granted(folder) == {"all": ["SELECT", "USE_SCHEMA"]}
             fourth = json.loads(bundle(folder, "deploy", "-o", "json").stdout)
             assert (fourth["files"], fourth["created"], len(fourth["unchanged"])) == (0, [], 5)
             gone = json.loads(bundle(folder, "destroy", "--auto-approve", "-o", "json").stdout)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lakeward.bundle.deployment.access import permit
 from lakeward.bundle.deployment.kinds import KINDS, Api
 from lakeward.bundle.deployment.payloads import Places, body_of, identified
 from lakeward.bundle.model import Bundle
-from lakeward.bundle.permissions import PRINCIPALS
 from lakeward.bundle.sync import synced_files
 from lakeward.errors import BundleError
 
@@ -58,7 +58,7 @@ def deploy(bundle: Bundle, api: Api, wheels: Mapping[str, Path], *, user: str) -
         for key, resource in bundle.resources(kind.name).items():
             name = f"{kind.name}.{key}"
             body = identified(body_of(kind.name, resource, places), ids)
-            digest = _digest([body, resource.get("permissions")])
+            digest = _digest([body, resource.get("permissions"), resource.get("grants")])
             known = state["resources"].get(name)
             if known is not None and not kind.exists(api, known["id"]):
                 known = None
@@ -71,7 +71,7 @@ def deploy(bundle: Bundle, api: Api, wheels: Mapping[str, Path], *, user: str) -
                 if known["digest"] != digest:
                     kind.change(api, identifier, body)
             if known is None or known["digest"] != digest:
-                _permit(api, kind.name, identifier, resource, user)
+                permit(api, kind.name, identifier, resource, user)
             protected = (resource.get("lifecycle") or {}).get("prevent_destroy") is True
             state["resources"][name] = {"id": identifier, "digest": digest, "protected": protected}
             _save(bundle, api, state)
@@ -138,25 +138,6 @@ def _upload(api: Api, contents: Mapping[str, Path], known: dict[str, str]) -> in
             api.ask("POST", "/api/2.0/workspace/delete", {"path": path})
         del known[path]
     return written
-
-
-def _permit(api: Api, kind: str, identifier: str, resource: Mapping[str, Any], user: str) -> None:
-    entries = resource.get("permissions") or ()
-    if not entries:
-        return
-    if kind == "secret_scopes":
-        for entry in entries:
-            who = next(str(entry[name]) for name in PRINCIPALS if entry.get(name))
-            acl = {"scope": identifier, "principal": who, "permission": entry["level"]}
-            api.ask("POST", "/api/2.0/secrets/acls/put", acl)
-        return
-    acls = [
-        {**{name: entry[name] for name in PRINCIPALS if entry.get(name)}, "permission_level": entry["level"]}
-        for entry in entries
-    ]
-    if not any(entry["permission_level"] == "IS_OWNER" for entry in acls):
-        acls.append({"user_name": user, "permission_level": "IS_OWNER"})
-    api.ask("PUT", f"/api/2.0/permissions/{kind}/{identifier}", {"access_control_list": acls})
 
 
 def _state(bundle: Bundle, api: Api) -> dict[str, Any]:
