@@ -225,7 +225,14 @@ def test_a_constraint_that_is_named_twice_is_an_error_of_its_line(declare: Decla
 
 def test_a_source_runs_as_main_and_is_imported_by_its_name(declare: Declare) -> None:
     first = "import dlt\nif __name__ == '__main__':\n    @dlt.table\n    def a(): return __name__\n"
-    second = "import dlt, file0\n@dlt.table\ndef b(): return file0.a.__module__\n"
+    second = """from __future__ import annotations
+import dlt, file0, typing
+class A: pass
+class B: a: A
+assert typing.get_type_hints(B) == {'a': A}
+@dlt.table
+def b(): return file0.a()
+"""
     assert [dataset.name for dataset in graph(declare(first, second))] == ["a", "b"]
 
 

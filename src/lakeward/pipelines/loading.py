@@ -80,20 +80,33 @@ def _import(
     module = ModuleType(source.stem)
     module.__file__ = str(source)
     vars(module).update(given)
-    # As the platform runs a source, which is a notebook there; others import it by its own name.
-    module.__name__ = "__main__"
     # Under its own name, so that a source that imports this one gets these objects and not a second set.
     if source.stem not in sys.modules:
         sys.modules[source.stem] = module
     try:
-        if code is not None:
-            exec(code, vars(module))  # noqa: S102  # running the user's file is what this is for
-        elif notebook is not None:
-            _included.extend(declare_cells(notebook, source, vars(module), sql, root=root))
+        with _as_main(module):
+            if code is not None:
+                exec(code, vars(module))  # noqa: S102  # running the user's file is what this is for
+            elif notebook is not None:
+                _included.extend(declare_cells(notebook, source, vars(module), sql, root=root))
     except BaseException:
         if sys.modules.get(source.stem) is module:
             del sys.modules[source.stem]
         raise
+
+
+@contextmanager
+def _as_main(module: ModuleType) -> Iterator[None]:
+    """A block in which `module` is the one that runs, as a notebook is; type hints look their names up there.
+
+    Others import it by its own name all the time.
+    """
+    before, module.__name__ = sys.modules["__main__"], "__main__"
+    sys.modules["__main__"] = module
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = before
 
 
 @contextmanager
