@@ -28,6 +28,9 @@ sinks keep what was written |
 between. SIGTERM ends it after the pass that runs, Ctrl-C at once |
 | `--dry-run` | the mistakes, and nothing written |
 
+Datasets that do not need each other are brought up to date at the same time, as many as there are cores.
+A flow with settings of its own (`spark_conf`) runs alone.
+
 An update that meets new columns in files read by Auto Loader starts again, once; its `create_update`
 event has the cause `SCHEMA_CHANGE`.
 
@@ -44,8 +47,19 @@ Every snapshot is kept with its version until the next one; what differs goes in
 with the version for a sequence. A column that only one of two snapshots has is NULL in the other. What
 is wrong with a snapshot fails the flow with `APPLY_CHANGES_FROM_SNAPSHOT_ERROR` and changes nothing.
 
+In SQL, `FROM SNAPSHOT (…) WITH VERSION (…)` is such a function: the version query is asked, with
+`last_snapshot_version()`, until it gives no row or the same version; at first it may give none.
+
 Assumed, for want of a documented rule: a periodic snapshot's version is a timestamp; a pair whose
 version did not grow is left out; expectations on the target are refused.
+
+## Flows that replace
+
+`replace_flow`, or `replace_using` with `sequence_by` on a table: of the new rows of a key, those with the
+highest sequence replace the key's rows in the table; rows with a lower one than the table's are left out,
+and those with an equal one are appended. `replace_where`: the rows of the condition are computed anew by
+every update, all others stay. In SQL: `INSERT INTO t REPLACE USING (k) SEQUENCE BY s BY NAME SELECT …`,
+`CREATE STREAMING TABLE t FLOW REPLACE WHERE c BY NAME SELECT …`. Each batch is one commit.
 
 ## Sinks
 
