@@ -16,10 +16,11 @@ from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.elements import Dataset, Replacement
 from lakeward.pipelines.evaluate import Evaluated, settings
 from lakeward.pipelines.judging import Judge, reported
+from lakeward.pipelines.micro_batches import in_batches
 from lakeward.pipelines.names import quoted
 from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
 from lakeward.pipelines.tables import look_up
-from lakeward.pipelines.waiting import Waiting, noting, waited
+from lakeward.pipelines.waiting import Waiting
 from lakeward.session import patches
 
 if TYPE_CHECKING:
@@ -63,17 +64,10 @@ def run_replacing(
         if flow.is_batch:
             batches.take(evaluated.query, None)
         else:
-            raised: list[BaseException] = []
-            query = (
-                evaluated.query.writeStream.queryName(f"{'.'.join(dataset.key)}/{flow.name}")
-                .option("checkpointLocation", str(checkpoint))
-                .trigger(availableNow=True)
-                .foreachBatch(noting(batches.take, raised))
-                .start()
+            name = f"{'.'.join(dataset.key)}/{flow.name}"
+            progress = yield from in_batches(
+                evaluated.query, batches.take, checkpoint, name=name, on_query=on_query
             )
-            on_query(query)
-            yield from waited(query, raised)
-            progress = {batch.batchId: batch for batch in query.recentProgress}
     outcome = FlowOutcome(flow.name, batches.inserted, deleted=batches.deleted)
     outcome.progress = [batch.json for batch in progress.values()]
     outcome.counted.append(RuleCounts(dataset.name, dataset.rules, judge.counts))

@@ -17,7 +17,8 @@ from lakeward.pipelines.cdc import scd1, scd2
 from lakeward.pipelines.cdc.shape import Shape
 from lakeward.pipelines.cdc.state import State
 from lakeward.pipelines.cdc.target import Target, Written
-from lakeward.pipelines.waiting import Waiting, noting, waited
+from lakeward.pipelines.micro_batches import in_batches
+from lakeward.pipelines.waiting import Waiting
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -166,27 +167,7 @@ def apply_changes_stream(
 
     Gives the progress of each batch by its number.
     """
-    raised: list[BaseException] = []
-    progress: dict[int, Any] = {}
-    started: list[Any] = []
-
-    def batch(frame: DataFrame, number: int) -> None:
-        for query in started:
-            # Spark keeps the last hundred only.
-            progress.update({each.batchId: each for each in query.recentProgress})
-        feed.take(frame, number)
-
-    query = (
-        source.writeStream.queryName(name)
-        .option("checkpointLocation", str(checkpoint))
-        .trigger(availableNow=True)
-        .foreachBatch(noting(batch, raised))
-        .start()
-    )
-    on_query(query)
-    started.append(query)
-    yield from waited(query, raised)
-    progress.update({each.batchId: each for each in query.recentProgress})
+    progress = yield from in_batches(source, feed.take, checkpoint, name=name, on_query=on_query)
     feed.tidy(source.sparkSession)
     return progress
 
