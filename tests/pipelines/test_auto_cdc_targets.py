@@ -1,0 +1,77 @@
+"""What AUTO CDC remembers of deleted keys, and what its targets and events tell (spec §3.2, §3.4)."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakeward.pipelines.cdc import State
+from tests.pipelines.conftest import Lab
+from tests.pipelines.test_auto_cdc import CANONICAL, KEYED, OPTIONS, Bench, values
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+START = datetime(2024, 1, 1, tzinfo=timezone.utc)
+
+TARGETS = """
+import dlt
+for name, scd_type in (("one", 1), ("two", 2)):
+    dlt.create_streaming_table(name, table_properties={"delta.enableChangeDataFeed": "true"})
+    dlt.apply_changes(
+        target=name, source="SRC.feed", keys=["id"], sequence_by="seq", apply_as_deletes="op = 'DELETE'",
+        except_column_list=["op", "seq"], stored_as_scd_type=scd_type,
+    )
+"""
+
+
+@pytest.mark.slow
+def test_a_deleted_key_is_remembered_for_two_days(
+    spark: SparkSession, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(State, "is_scattered", lambda *_: True)
+    bench = Bench(spark, lab, tmp_path / "t", KEYED, **OPTIONS)
+    late = [(0, "k", 18, False, "late", 1), (0, "stays", 1, False, "old", 1)]
+    bench.feed.now = lambda: START
+    bench.take([(0, "k", 17, False, "p", 1), (0, "stays", 5, False, "new", 1)])
+    bench.take([(0, "k", 20, True, None, None)])
+    for days, rows in ((1, []), (4, [(0, "k", "late", 1)])):
+        bench.feed.now = lambda days=days: START + timedelta(days=days)
+        bench.feed.tidy(spark)
+        bench.take(late)
+        assert bench.rows() == [*rows, (0, "stays", "new", 1)]
+
+
+@pytest.mark.slow
+def test_a_target_tells_its_changes_as_rows_and_as_numbers(lab: Lab) -> None:
+    lab.seed("feed", values(CANONICAL[:4]))
+    lab.file("cdc.py", TARGETS)
+    lab.done()
+    before = {name: lab.version(name) for name in ("one", "two")}
+    lab.seed("feed", values(CANONICAL[4:6]))
+    update = lab.done()
+    for name, changes in (
+        ("one", {(123, "delete"), (125, "update_preimage"), (125, "update_postimage")}),
+        (
+            "two",
+            {
+                (123, "update_preimage"),
+                (123, "update_postimage"),
+                (125, "update_preimage"),
+                (125, "update_postimage"),
+                (125, "insert"),
+            },
+        ),
+    ):
+        feed = lab.spark.read.option("readChangeFeed", "true").option("startingVersion", before[name] + 1)
+        rows = feed.table(f"main.{lab.schema}.{name}").select("id", "_change_type").collect()
+        assert {tuple(row) for row in rows} == changes
+    told = lab.log(f"event_type = 'flow_progress' AND origin.update_id = '{update.update_id}'")
+    metrics = [json.loads(row["details"])["flow_progress"].get("metrics") for row in told]
+    found = [each for each in metrics if each and each.get("num_upserted_rows") is not None]
+    assert {"num_upserted_rows": 1, "num_deleted_rows": 1} in found, "type 1: one updated, one deleted"
+    assert not any("num_output_rows" in each for each in found)
