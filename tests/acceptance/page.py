@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -34,10 +33,10 @@ class Verdict:
     error: str
 
 
-def keep(verdicts: Sequence[Verdict]) -> None:
-    """Write verdicts down; those of samples that did not run stay."""
-    known = {each["key"]: each for each in json.loads(RAN.read_text())} if RAN.exists() else {}
-    known |= {verdict.key: asdict(verdict) for verdict in verdicts}
+def keep(verdict: Verdict) -> None:
+    """Write a verdict down; those of other samples stay."""
+    known = {each["key"]: each for each in json.loads(RAN.read_text(encoding="utf-8"))}
+    known[verdict.key] = asdict(verdict)
     there = [known[sample.key] for sample in SAMPLES if sample.key in known]
     RAN.write_text(json.dumps(there, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,15 +27,6 @@ if TYPE_CHECKING:
 FOLDER = os.environ.get("LAKEWARD_SAMPLES")
 
 
-@pytest.fixture(scope="module")
-def verdicts() -> Iterator[list[Verdict]]:
-    """What ran, written down at the end where that is asked for."""
-    found: list[Verdict] = []
-    yield found
-    if os.environ.get("LAKEWARD_KEEP"):
-        keep(found)
-
-
 @pytest.fixture
 def checkout(sample: Sample) -> Path:
     """The sample's repository; the test is skipped where it is absent, before Spark is started."""
@@ -48,6 +38,12 @@ def checkout(sample: Sample) -> Path:
     return found
 
 
+def note(verdict: Verdict) -> None:
+    """Keep a verdict where that is asked for."""
+    if os.environ.get("LAKEWARD_KEEP"):
+        keep(verdict)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.key)
 def test_a_public_pipeline_runs_unchanged(
@@ -56,7 +52,6 @@ def test_a_public_pipeline_runs_unchanged(
     suite_settings: Settings,
     tmp_path: Path,
     sample: Sample,
-    verdicts: list[Verdict],
 ) -> None:
     schema = "a" + uuid.uuid4().hex[:10]
     paths = PathMap.of(suite_settings)
@@ -76,15 +71,14 @@ def test_a_public_pipeline_runs_unchanged(
     failed = "; ".join(
         f"{dataset.name}: {dataset.error}" for dataset in update.datasets if dataset.state == "FAILED"
     )
-    verdicts.append(
-        Verdict(sample.key, "FAILED", len(update.datasets), update.error or "the rows are other ones")
-    )
+    verdict = Verdict(sample.key, "FAILED", len(update.datasets), update.error or "the rows are other ones")
+    note(verdict)
     assert update.state == "COMPLETED", f"{update.error} {failed}"
     for query, expected in sample.expected.items():
         found = spark.sql(query.format(schema=f"main.{schema}")).collect()
         rows = [tuple(map(_shown, row)) for row in found]
         assert sorted(rows, key=repr) == sorted(expected, key=repr), query
-    verdicts[-1] = replace(verdicts[-1], state="COMPLETED", error="")
+    note(replace(verdict, state="COMPLETED", error=""))
 
 
 def _shown(value: object) -> object:
