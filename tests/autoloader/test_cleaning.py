@@ -11,7 +11,7 @@ from lakeward.autoloader.checkpoints import states
 from lakeward.autoloader.cleaning import is_due, policy_of
 from lakeward.autoloader.discovery import Lister, storage_of
 from lakeward.autoloader.options import Options
-from lakeward.autoloader.state import Entry
+from lakeward.autoloader.state import Entry, StateLog
 from lakeward.errors import CloudFilesError
 from tests.autoloader.trackers import NAMES, Source
 
@@ -75,6 +75,15 @@ def test_files_that_this_stream_has_not_read_stay(tmp_path: Path) -> None:
     for name in "abc":
         source.run(name)
     assert source.there() == ["_hidden/x", "b", "c", "old"]
+
+
+def test_files_that_were_left_out_as_corrupt_stay(tmp_path: Path) -> None:
+    source = Source(tmp_path, **moving(tmp_path))
+    source.run("broken", "whole")
+    StateLog(source.state).skips.note(f"file:{source.folder}/broken", "SKIPPED_CORRUPTED")
+    source.run("b")
+    source.run("c")
+    assert source.there() == ["b", "broken", "c"]
 
 
 def test_a_file_that_was_changed_since_it_was_read_stays(tmp_path: Path) -> None:

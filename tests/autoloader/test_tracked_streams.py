@@ -71,6 +71,20 @@ def test_read_files_are_moved_and_the_state_tells_of_every_file(landing, tmp_pat
     assert all(row.discovery_time < row.commit_time for row in rows)
 
 
+@pytest.mark.rule("6.7")
+def test_a_file_that_is_left_out_as_corrupt_is_told_so_until_it_is_read(landing, failing) -> None:
+    landing.put("a.json", {"a": 1})
+    landing.put("b.json.gz", text="not packed")
+    failing(lambda: landing.ingest(landing.stream("a int")))
+    landing.ingest(landing.stream("a int", ignoreCorruptFiles=True))
+    assert landing.rows() == [(1,)]
+    told = landing.spark.sql(f"SELECT path, ingestion_state FROM cloud_files_state('{landing.checkpoint}')")
+    assert {Path(row.path).name: row.ingestion_state for row in told.collect()} == {
+        "a.json": "INGESTED",
+        "b.json.gz": "SKIPPED_CORRUPTED",
+    }
+
+
 def forget(folder: Path, name: str) -> None:
     for path in (folder / name, folder / f".{name}.crc"):
         path.unlink(missing_ok=True)

@@ -209,6 +209,40 @@ def test_a_row_a_file_of_a_checkpoint_and_files_left_out_are_not_ingested(tmp_pa
         list(states(tmp_path / "nothing"))
 
 
+@pytest.mark.rule("6.3", "6.7")
+def test_files_that_were_left_out_are_told_apart_in_the_state(tmp_path: Path) -> None:
+    source = Source(tmp_path, allowOverwrites="true")
+    source.state = tmp_path / "checkpoint" / "sources" / "0"
+    source.put("gone", "broken.gz", "line\nbreak.gz", "whole")
+    tracker = source.tracker()
+    start = tracker.initial()
+    source.at = tracker.latest(start, limited=True)
+    files = tracker.files(start, source.at)
+    (source.folder / "gone").unlink()
+    leniently = {"cloudFiles.format": "json", "ignoreMissingFiles": "true", "ignoreCorruptFiles": "true"}
+    skips = StateLog(source.state).skips
+    contents = Contents(Options.of(leniently), skips=skips)
+    assert [contents.of(status) for status in files].count(None) == 3
+    source.put("broken.gz", text="other")
+    os.utime(source.folder / "broken.gz", (1, 1))
+    source.run()
+
+    def told() -> dict[str, list[str | None]]:
+        found: dict[str, list[str | None]] = {}
+        for row in states(tmp_path / "checkpoint"):
+            found.setdefault(row.path.rpartition("/")[2], []).append(row.ingestion_state)
+        return found
+
+    assert told() == {
+        "gone": ["SKIPPED_MISSING"],
+        "broken.gz": ["INGESTED", "SKIPPED_CORRUPTED"],
+        "line\nbreak.gz": ["SKIPPED_CORRUPTED"],
+        "whole": ["INGESTED"],
+    }
+    skips.withdraw(status.key for status in files)
+    assert not {"SKIPPED_MISSING", "SKIPPED_CORRUPTED"} & {state for row in told().values() for state in row}
+
+
 @pytest.mark.rule("6.3")
 @pytest.mark.parametrize("ignored", [False, True])
 def test_a_file_that_is_gone_before_it_is_read_is_an_error_or_skipped(tmp_path: Path, ignored: bool) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lakeward.autoloader.batch import FileSource, Rescue
 from lakeward.autoloader.discovery import FileStatus
 from lakeward.autoloader.options import OPTIONS, READABLE, Option, declared
+from lakeward.autoloader.state import Skips
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -21,6 +22,7 @@ __all__ = [
     "FileStatus",
     "Option",
     "Rescue",
+    "Skips",
     "cloud_files_state",
     "declared",
     "install",

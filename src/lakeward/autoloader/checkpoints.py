@@ -78,7 +78,9 @@ def _sources(path: Path) -> list[Path]:
 
 
 def _of_source(folder: Path) -> Iterator[FileState]:
-    frames = list(StateLog(folder).frames())
+    log = StateLog(folder)
+    frames = list(log.frames())
+    skipped = _with_frame(frames, log.skips.noted())
     done = {**_by_commit_log(folder, frames), **commit_times(frames)}
     gone: dict[str, tuple[int, Cleaned]] = {
         file.key: (frame.taken, file) for frame in frames if frame.kind == "A" for file in frame.cleaned()
@@ -103,8 +105,20 @@ def _of_source(folder: Path) -> Iterator[FileState]:
                 move_location=(cleaned.location or None) if cleaned else None,
                 source_id=folder.name,
                 flow_name=None,
-                ingestion_state=state,
+                ingestion_state=skipped.get((entry.key, frame.start), state),
             )
+
+
+def _with_frame(frames: list[Frame], noted: dict[str, str]) -> dict[tuple[str, int], str]:
+    """Notes on left-out files, each for the last time that its file was taken."""
+    last = {
+        entry.key: frame.start
+        for frame in frames
+        if noted and frame.kind in "FK"
+        for entry in frame.entries()
+        if entry.key in noted
+    }
+    return {(key, start): noted[key] for key, start in last.items()}
 
 
 def _by_commit_log(folder: Path, frames: list[Frame]) -> dict[int, int]:

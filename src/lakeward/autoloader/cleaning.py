@@ -117,10 +117,11 @@ class Cleaner:
         frames = list(registry.frames())
         done = commit_times(frames)
         gone = {file.key for frame in frames if frame.kind == "A" for file in frame.cleaned()}
+        kept = gone | registry.skipped().keys()
         latest = now - int(self._policy.retention.total_seconds() * 1000)
         for frame in frames:
             if frame.kind in "FK" and frame.start in done and done[frame.start] <= latest:
-                yield from (entry for entry in frame.entries() if entry.key not in gone)
+                yield from (entry for entry in frame.entries() if entry.key not in kept)
 
     def _clean(self, entry: Entry, lister: Lister) -> Cleaned | None:
         path, target = lister.names.local(entry.key), ""

@@ -27,7 +27,7 @@ class ReadPlan:
 
     `source` is a local path or URI, `columns` the data columns as Spark's schema JSON (without rescued,
     partition and metadata columns, with the corrupt-record column if it is declared). `skipped` is a
-    folder for notes on files that were left out as corrupt.
+    folder for notes on files that were left out.
     """
 
     token: str

@@ -7,6 +7,7 @@ where it is used.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,9 +127,12 @@ class CloudFilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         """In a worker: Arrow batches of these files."""
         from lakeward.autoloader.readers import read
+        from lakeward.autoloader.state import StateLog
 
         assert isinstance(partition, FilesPartition)
-        return read(self.plan, self._schema, partition.files, partition.batch)
+        skips = StateLog(Path(partition.batch[0])).skips
+        plan = replace(self.plan, skipped=str(skips.folder))
+        return read(plan, self._schema, partition.files, partition.batch)
 
 
 def _tracker(plan: ReadPlan, state: Path) -> Tracker:

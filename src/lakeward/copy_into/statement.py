@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.autoloader import FileStatus
+from lakeward.autoloader import FileStatus, Skips
 from lakeward.copy_into.columns import fitted, require_columns
 from lakeward.copy_into.commit import Load, Lost, Written
 from lakeward.copy_into.failures import told
@@ -117,4 +117,4 @@ def _notes(request: Request, target: Target) -> Iterator[Path | None]:
 def _skipped(notes: Path | None) -> set[str]:
     if notes is None:
         return set()
-    return {note.read_text(encoding="utf-8", errors="surrogateescape") for note in notes.iterdir()}
+    return {key for key, reason in Skips(notes).noted().items() if reason == "SKIPPED_CORRUPTED"}

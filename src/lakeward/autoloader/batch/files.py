@@ -127,7 +127,7 @@ class FileSource:
     ) -> DataFrame:
         """The rows of `files`, with the hidden column `_metadata`.
 
-        `skipped`: a folder in which readers note the files that they left out as corrupt.
+        `skipped`: a folder for readers' notes on files that they left out.
         """
         from pyspark.sql.types import StructField, StructType, _parse_datatype_string
 

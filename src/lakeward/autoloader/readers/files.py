@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import hashlib
 import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from lakeward.autoloader.discovery import FileStatus, Names, Storage, storage_of
 from lakeward.autoloader.options import Options
 from lakeward.autoloader.readers.bad_records import BadRecords
+from lakeward.autoloader.state import Skip, Skips
 from lakeward.errors import CloudFilesError
 
 __all__ = ["Contents", "broken"]
@@ -28,7 +27,7 @@ class Contents:
 
     options: Options
     bad: BadRecords | None = None
-    skipped: str | None = None
+    skips: Skips | None = None
     _storages: dict[str, Storage] = field(default_factory=dict)
 
     def of(self, status: FileStatus) -> bytes | None:
@@ -42,6 +41,7 @@ class Contents:
             return _unpacked(status.path, data) if self.options.format in _PACKED else data
         except FileNotFoundError:
             if self._set_aside(status, "it is gone") or self.options.flag("ignoreMissingFiles"):
+                self._note(status, "SKIPPED_MISSING")
                 return None
             raise CloudFilesError(
                 "CF_FILE_NOT_FOUND",
@@ -49,7 +49,9 @@ class Contents:
                 next_step="Put it back, or set ignoreMissingFiles=true to go on without it.",
             ) from None
         except (EOFError, OSError, zlib.error, struct.error, ValueError) as error:
-            if not self._set_aside(status, str(error)):
+            if self._set_aside(status, str(error)):
+                self._note(status, "SKIPPED_CORRUPTED")
+            else:
                 self.leave_out(status, error)
             return None
 
@@ -57,9 +59,11 @@ class Contents:
         """Note a corrupt file as skipped. Raises CloudFilesError where the options do not allow that."""
         if not self.options.flag("ignoreCorruptFiles"):
             raise broken(status, str(error)) from None
-        if self.skipped is not None:
-            name = hashlib.sha256(status.key.encode(errors="surrogateescape")).hexdigest()
-            (Path(self.skipped) / name).write_text(status.key, encoding="utf-8", errors="surrogateescape")
+        self._note(status, "SKIPPED_CORRUPTED")
+
+    def _note(self, status: FileStatus, reason: Skip) -> None:
+        if self.skips is not None:
+            self.skips.note(status.key, reason)
 
     def _set_aside(self, status: FileStatus, reason: str) -> bool:
         if self.bad is not None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from lakeward.autoloader.readers.bad_records import BadRecords
 from lakeward.autoloader.readers.drift import NewFields
 from lakeward.autoloader.readers.files import Contents
 from lakeward.autoloader.readers.layout import Layout
+from lakeward.autoloader.state import Skips
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -27,8 +29,11 @@ def read(
 ) -> Iterator[RecordBatch]:
     """Record batches of `schema`. Raises CloudFilesError; UnknownFieldException when it has to grow."""
     layout = Layout.of(plan, schema)
+    skips = Skips(Path(plan.skipped)) if plan.skipped else None
+    if skips is not None:
+        skips.withdraw(status.key for status in files)
     try:
-        yield from _reader(layout).read(files)
+        yield from _reader(layout, skips).read(files)
     except NewFields as found:
         from lakeward.autoloader.schema.evolution import evolve
 
@@ -42,8 +47,8 @@ class Reader(Protocol):
         """Record batches of many files, or of a part of one. Raises CloudFilesError, NewFields."""
 
 
-def _reader(layout: Layout) -> Reader:
-    name, contents = layout.plan.format, Contents(layout.options, BadRecords.of(layout), layout.plan.skipped)
+def _reader(layout: Layout, skips: Skips | None) -> Reader:
+    name, contents = layout.plan.format, Contents(layout.options, BadRecords.of(layout), skips)
     if layout.options.text("singleVariantColumn"):
         from lakeward.autoloader.readers.variant import VariantReader
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lakeward.autoloader.state.frames import MAGIC, Entry, Frame, read_frame, read_frames
+from lakeward.autoloader.state.skips import Skips
 
 __all__ = ["StateLog"]
 
@@ -20,6 +21,7 @@ class StateLog:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "files.log"
+        self.skips = Skips(folder / "skipped")
 
     def frames(self) -> Iterator[Frame]:
         """All whole frames, one in memory at a time; none of a log that was never written."""

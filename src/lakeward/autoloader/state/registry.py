@@ -77,6 +77,10 @@ class Registry:
         assert self._mtimes is not None, "opened without versions"
         return self._mtimes.get(key) != mtime
 
+    def skipped(self) -> dict[str, str]:
+        """Why files were left out by those who should have read them, by key."""
+        return self._log.skips.noted()
+
     @property
     def oldest(self) -> tuple[int, int]:
         """When the first files that still have numbers were taken, and the number of their last; or zeros."""
