@@ -7,6 +7,7 @@ local master that command line is always the same, so it is made here from what 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -93,7 +94,9 @@ def is_plain(conf: Mapping[str, str]) -> bool:
         for v in ("SPARK_HOME", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT")
     ):
         return False
-    return conf.get("spark.master", "").startswith("local") and "spark.jars.packages" not in conf
+    # Executors that are other processes need the environment that spark-submit's script sets.
+    is_local = re.fullmatch(r"local(\[.*\])?", conf.get("spark.master", ""))
+    return is_local is not None and "spark.jars.packages" not in conf
 
 
 def _remember(path: Path, text: str) -> None:
