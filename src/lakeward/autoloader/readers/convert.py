@@ -20,7 +20,7 @@ from lakeward.autoloader.readers.times import Pattern, parse_date, parse_timesta
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
-__all__ = ["RANGES", "Formats", "decimal_of", "from_texts", "parser_of"]
+__all__ = ["RANGES", "Formats", "decimal_of", "from_texts", "parser_of", "whole_column"]
 
 RANGES = {"byte": 7, "short": 15, "integer": 31, "long": 63}
 _SPECIAL = {
@@ -80,7 +80,7 @@ def from_texts(
     name = dtype.typeName()
     if name in ("string", "varchar", "char"):
         return pa.array(texts, arrow_type), []
-    whole = _whole_column(texts, name, arrow_type, formats)
+    whole = whole_column(pa.array(texts, pa.string()), dtype, arrow_type, formats)
     if whole is not None:
         return whole, []
     parse = parser_of(dtype, formats)
@@ -97,12 +97,20 @@ def from_texts(
     return pa.array(values, arrow_type), bad
 
 
-def _whole_column(
-    texts: Sequence[str | None], name: str, arrow_type: pa.DataType, formats: Formats
+def whole_column(
+    column: pa.Array, dtype: DataType, arrow_type: pa.DataType, formats: Formats
 ) -> pa.Array | None:
-    """Arrow's own conversion where all values have forms that Spark reads just so; None otherwise."""
-    column = pa.array(texts, pa.string())
+    """Arrow's own conversion where all texts have forms that Spark reads just so; None otherwise."""
+    name = dtype.typeName()
     try:
+        if name in ("string", "varchar", "char"):
+            return column.cast(arrow_type)
+        if name == "boolean":
+            words = pc.utf8_lower(column)
+            known = pc.or_(pc.is_in(words, pa.array(["true", "false"])), pc.is_null(words))
+            return pc.equal(words, "true") if pc.all(known).as_py() is not False else None
+        if name == "decimal":
+            return _decimals(column, arrow_type)
         if name in RANGES:
             plain = pc.all(pc.match_substring_regex(column, r"^-?[0-9]{1,18}$")).as_py()
             return column.cast(arrow_type) if plain in (True, None) else None
@@ -119,6 +127,15 @@ def _whole_column(
     except pa.ArrowInvalid:
         return None
     return None
+
+
+def _decimals(column: pa.Array, arrow_type: pa.Decimal128Type) -> pa.Array | None:
+    """Texts with no more digits than the type has: nothing is rounded."""
+    whole, scale = arrow_type.precision - arrow_type.scale, arrow_type.scale
+    form = rf"^-?[0-9]{{1,{whole}}}" + (rf"(\.[0-9]{{1,{scale}}})?$" if scale else "$")
+    if not whole or pc.all(pc.match_substring_regex(column, form)).as_py() is False:
+        return None
+    return column.cast(arrow_type)
 
 
 def _timestamps(column: pa.Array, arrow_type: pa.DataType, formats: Formats) -> pa.Array | None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from lakeward.autoloader.readers.convert import Formats, from_texts
+from lakeward.autoloader.readers.convert import Formats, from_texts, whole_column
 from lakeward.autoloader.readers.csv_lines import Dialect, Row, header_names, lines_of
+from lakeward.autoloader.readers.csv_plain import is_plain, plain_columns
 from lakeward.autoloader.readers.drift import NewFields, wider
 from lakeward.autoloader.readers.files import Contents
 from lakeward.autoloader.readers.json_texts import json_text
@@ -38,6 +39,7 @@ class CsvReader:
         self._dialect = Dialect.of(layout.options)
         self._formats = Formats.of(layout.options, layout.plan.time_zone)
         self._policy = Malformed.of(layout)
+        self._is_plain = is_plain(self._dialect)
         self._header = has_header(layout.options.text("header"), given_schema=layout.plan.given_schema)
         self._start()
 
@@ -54,8 +56,14 @@ class CsvReader:
             data = self._contents.of(status)
             if data is None:
                 continue
+            plain = self._plain(status, data)
+            if plain is not None:
+                yield from plain
+                continue
             lines = lines_of(data, self._dialect)
-            names = self._names(lines, status)
+            names = self._names(self._dialect.row(lines[0]), status) if lines else []
+            if self._header:
+                del lines[:1]
             for first in range(0, len(lines), ROWS):
                 self._add(status, names, lines[first : first + ROWS])
                 if len(self._lines) >= ROWS:
@@ -63,14 +71,45 @@ class CsvReader:
         if self._lines:
             yield self._flush()
 
-    def _names(self, lines: list[str], status: FileStatus) -> list[str]:
-        """The file's columns; its header is taken off `lines`. New ones stop a stream that evolves."""
-        if not lines:
-            return []
-        first = self._dialect.row(lines[0])
+    def _plain(self, status: FileStatus, data: bytes) -> list[pa.RecordBatch] | None:
+        """The whole file at once where nothing in it is odd, None otherwise."""
+        found = plain_columns(data, self._dialect) if self._header and self._is_plain else None
+        if found is None:
+            return None
+        first, table = found
+        names = self._names(self._dialect.row(first), status)
+        columns = [self._column_of(name) for name in names]
+        taken = [column for column in columns if column is not None]
+        surplus = [table.column(i) for i, column in enumerate(columns) if column is None]
+        if len(set(taken)) < len(taken):
+            return None
+        if self._layout.rescues and any(column.null_count < len(column) for column in surplus):
+            return None
+        batches = []
+        for part in table.to_batches(max_chunksize=ROWS * 4):
+            arrays = self._arrays({name: part.column(columns.index(name)) for name in taken}, part.num_rows)
+            if arrays is None:
+                return None
+            batches.append(self._layout.batch(arrays, [(status, part.num_rows)], None, None))
+        return batches
+
+    def _arrays(self, texts: dict[str, pa.Array], rows: int) -> dict[str, pa.Array] | None:
+        arrays = {}
+        for name, dtype in self._layout.data.items():
+            arrow_type = self._layout.arrow.field(name).type
+            if name not in texts:
+                arrays[name] = pa.nulls(rows, arrow_type)
+                continue
+            array = whole_column(texts[name], dtype, arrow_type, self._formats)
+            if array is None:
+                return None
+            arrays[name] = array
+        return arrays
+
+    def _names(self, first: Row, status: FileStatus) -> list[str]:
+        """The columns of a file with this first line. New ones stop a stream that evolves."""
         if self._header:
             names = header_names(first)
-            del lines[0]
         elif self._layout.plan.given_schema:
             given = list(self._layout.data)
             names = given + [f"_c{i}" for i in range(len(given), len(first))]
