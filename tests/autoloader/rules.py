@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["RULES", "Rule", "as_markdown", "shown_by"]
+__all__ = ["RULES", "SPECIFIED", "Rule", "as_markdown", "shown_by"]
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -36,6 +36,32 @@ def _rules() -> Iterator[Rule]:
 
 
 RULES: tuple[Rule, ...] = tuple(_rules())
+
+# The rules that the specification numbers, by section.
+_NUMBERED = {
+    "1.1": range(1, 10),
+    "2.1": range(1, 10),
+    "2.2": range(10, 13),
+    "2.3": range(1, 9),
+    "2.4": range(1, 6),
+    "3.2": range(1, 13),
+    "3.3": range(1, 5),
+    "4.1": range(1, 6),
+    "4.3": range(1, 7),
+    "4.5": range(1, 7),
+    "5.2": range(1, 6),
+    "6.1": range(1, 8),
+    "6.4": range(1, 6),
+    "6.6": range(1, 7),
+    "7": range(1, 12),
+}
+# Sections that are one rule: a table, or a paragraph. 2.2 is a table with rules behind it.
+_WHOLE = ("1.2", "1.3", "1.4", "1.5", "2.2", "3.1", "3.4", "4.2", "4.4", "5.1", "6.2", "6.3", "6.5", "6.7")
+
+SPECIFIED: frozenset[str] = frozenset(_WHOLE) | {
+    f"{section}.{number}" for section, numbers in _NUMBERED.items() for number in numbers
+}
+"""The numbers of all rules in the specification's sections 1 to 7."""
 
 
 def shown_by(folder: Path = HERE) -> dict[str, list[str]]:
