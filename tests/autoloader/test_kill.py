@@ -62,7 +62,8 @@ def test_a_stream_that_is_killed_again_and_again_ends_with_every_row_once(tmp_pa
 @pytest.mark.slow
 def test_a_stream_that_is_killed_at_each_point_of_a_batch_ends_with_every_row_once(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    for file in range(FILES):
+    files = range(24)
+    for file in files:
         (tmp_path / "in" / f"{file:03}.json").write_text(f'{{"file":{file},"row":1}}\n')
     checkpoint, table = tmp_path / "checkpoint", None
     reached = []
@@ -79,7 +80,7 @@ def test_a_stream_that_is_killed_at_each_point_of_a_batch_ends_with_every_row_on
         process.communicate()
     output, _ = started(tmp_path).communicate(timeout=240)
     rows = next(line for line in output.splitlines() if line.startswith("ROWS "))
-    assert json.loads(rows[5:]) == [[file, 1] for file in range(FILES)]
+    assert json.loads(rows[5:]) == [[file, 1] for file in files]
     assert reached == ["offset_written", "data_written", "delta_committed"]
 
 
