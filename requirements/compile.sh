@@ -8,5 +8,6 @@ compile() {
 }
 compile requirements/build.in -o requirements/build.lock
 compile pyproject.toml requirements/runtime.in -c requirements/build.lock -o requirements/runtime.lock
-compile pyproject.toml requirements/dev.in -o requirements/dev.lock
-compile pyproject.toml requirements/bench.in requirements/dev.in -o requirements/bench.lock
+compile pyproject.toml requirements/dev.in --override requirements/dev.overrides -o requirements/dev.lock
+compile pyproject.toml requirements/bench.in requirements/dev.in --override requirements/dev.overrides \
+  -o requirements/bench.lock

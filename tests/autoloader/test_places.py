@@ -38,7 +38,6 @@ def printed(script: str, mark: str, *arguments: str, environ: Mapping[str, str] 
 @pytest.fixture(scope="module")
 def store() -> Iterator[dict[str, str]]:
     """A store on this machine with a bucket `land`; the environment in which `s3://` means it."""
-    pytest.importorskip("moto.server", reason="moto's server is not installed: pip install 'moto[server]'")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
