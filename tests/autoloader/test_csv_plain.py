@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyspark.sql.types import BooleanType, DataType, DecimalType
 
 from lakeward.autoloader.readers import csv, csv_plain
+from lakeward.autoloader.readers.convert import Formats, whole_column
 from lakeward.autoloader.readers.csv_lines import Dialect, lines_of
 from tests.autoloader.reading import rows_of, schema_of
 
@@ -22,10 +27,9 @@ FITTING = {
     "f": ["", "true", "False"],
     "x": [""],
 }
+RECORDS = st.fixed_dictionaries({name: st.sampled_from(words) for name, words in FITTING.items()})
 ODD = ['"a""b"', "a\\b", 'a"b', '"open', '"a" ', "\t", " ", "x", "1234567.5", "2024-02-30", "3.555", "NaN"]
-SCHEMA = schema_of(
-    **{"a": "string", "b": "integer", "c": "decimal(7,2)", "d": "timestamp", "e": "double", "f": "boolean"}
-)
+SCHEMA = schema_of(a="string", b="integer", c="decimal(7,2)", d="timestamp", e="double", f="boolean")
 
 
 def both_ways(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Any, Any]:
@@ -43,7 +47,7 @@ def both_ways(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tu
     derandomize=True,
 )
 @given(
-    st.lists(st.fixed_dictionaries({k: st.sampled_from(v) for k, v in FITTING.items()}), min_size=1, max_size=4),
+    st.lists(RECORDS, min_size=1, max_size=4),
     st.permutations("abcdefx"),
     st.none() | st.sampled_from(ODD),
     st.sampled_from(["\n", "\r\n", "\n\n"]),
@@ -67,6 +71,25 @@ def test_whole_files_are_read_as_line_by_line(
     assert repr(whole) == repr(lines)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "arrow_type", "texts", "values"),
+    [
+        (BooleanType(), pa.bool_(), ["true", "FALSE", None], [True, False, None]),
+        (BooleanType(), pa.bool_(), ["true", "yes"], None),
+        (DecimalType(5, 2), pa.decimal128(5, 2), ["-1.5", "123"], [Decimal("-1.5"), Decimal(123)]),
+        (DecimalType(5, 2), pa.decimal128(5, 2), ["1234"], None),
+        (DecimalType(5, 2), pa.decimal128(5, 2), ["1.555"], None),
+        (DecimalType(5, 0), pa.decimal128(5, 0), ["1."], None),
+        (DecimalType(2, 2), pa.decimal128(2, 2), ["0.5"], None),
+    ],
+)
+def test_columns_are_converted_at_once_where_every_text_has_a_plain_form(
+    dtype: DataType, arrow_type: pa.DataType, texts: list[str | None], values: list[Any] | None
+) -> None:
+    column = whole_column(pa.array(texts, pa.string()), dtype, arrow_type, Formats(timezone.utc))
+    assert (column and column.to_pylist()) == values
+
+
 @pytest.mark.parametrize("odd", [None, *ODD])
 def test_only_what_is_odd_is_read_line_by_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str | None
@@ -84,6 +107,17 @@ def test_only_what_is_odd_is_read_line_by_line(
     rows = rows_of([path], SCHEMA, cf_format="csv", header=True, rescued="_r")
     assert [row["e"] for row in rows] == [2.0, 3.0 if odd != '"open' else None]
     assert bool(asked) is (odd is not None)
+
+
+def test_a_column_that_comes_twice_is_taken_once_and_rescued_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv_plain, "SMALLEST", 0)
+    path = tmp_path / "f.csv"
+    path.write_text("x,x,x0\n1,2,3\n")
+    (row,) = rows_of([path], schema_of(x0="string", x1="string"), cf_format="csv", header=True, rescued="_r")
+    assert (row["x0"], row["x1"]) == ("1", "2")
+    assert row["_r"].startswith('{"x0":"3",')
 
 
 @pytest.mark.parametrize(

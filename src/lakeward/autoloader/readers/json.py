@@ -16,11 +16,13 @@ from lakeward.autoloader.readers.convert import Formats, from_texts
 from lakeward.autoloader.readers.drift import NewFields, wider
 from lakeward.autoloader.readers.files import Contents
 from lakeward.autoloader.readers.json_lines import JsonText, Malformed
+from lakeward.autoloader.readers.json_plain import PlainJson
 from lakeward.autoloader.readers.json_shapes import fast_type, record_type
 from lakeward.autoloader.readers.json_texts import json_text, object_text
 from lakeward.autoloader.readers.json_values import Rules, as_rescued, reader_of
 from lakeward.autoloader.readers.layout import Layout
 from lakeward.autoloader.readers.malformed import Malformed as Policy
+from lakeward.autoloader.readers.raw_texts import texts_of
 from lakeward.autoloader.readers.spans import Span, Spans
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ class JsonReader:
         self._multi_line = layout.options.flag("multiLine")
         self._formats = Formats.of(layout.options, layout.plan.time_zone)
         self._policy = Policy.of(layout)
+        self._plain = PlainJson(layout, self._formats)
         self._names = list(layout.data)
         self._attribute = {name: f"f{i}" for i, name in enumerate(self._names)}
         self._raw: set[str] = set()
@@ -75,6 +78,10 @@ class JsonReader:
         for status in files:
             data = self._contents.of(status)
             if data is None:
+                continue
+            plain = None if self._multi_line else self._plain.batches(status, self._text.lines(data))
+            if plain is not None:
+                yield from plain
                 continue
             self._add(status, data)
             self._size += len(data)
@@ -169,14 +176,16 @@ class JsonReader:
     @property
     def _misfits(self) -> list[int]:
         """Rows with a value of another type, where no column rescues it: they count as malformed."""
-        return (
-            [] if self._layout.rescues else sorted(row for row, found in self._rescued.items() if "" in found)
-        )
+        return sorted(row for row, found in self._rescued.items() if "" in found)
 
     def _column(self, name: str) -> pa.Array:
         attribute, dtype = self._attribute[name], self._layout.data[name]
         arrow_type = self._layout.arrow.field(name).type
         values = [getattr(row, attribute) for row in self._rows]
+        if name in self._raw and dtype.typeName() == "string":
+            texts = texts_of(values)
+            if texts is not None:
+                return texts
         read = self._reads[name]
         for row in range(len(values)) if name in self._raw else self._slow:
             raw = values[row]
