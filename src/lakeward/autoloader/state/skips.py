@@ -25,7 +25,9 @@ class Skips:
     def note(self, key: str, reason: Skip) -> None:
         """The file was left out; what was noted of it before no longer counts."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._place(key).write_text(f"{reason}\n{key}", encoding="utf-8", errors="surrogateescape", newline="")
+        self._place(key).write_text(
+            f"{reason}\n{key}", encoding="utf-8", errors="surrogateescape", newline=""
+        )
 
     def withdraw(self, keys: Iterable[str]) -> None:
         """These files are read again: in a batch that failed, or because they were overwritten."""
