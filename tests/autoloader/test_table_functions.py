@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lakeward.autoloader.table_functions import state
+from lakeward.errors import CloudFilesError
 from lakeward.session import condition_of
 from tests.autoloader.conftest import Landing
 
@@ -72,6 +74,12 @@ def test_what_cannot_be_read_says_why(
 ) -> None:
     error = failing(lambda: files.spark.sql(f"SELECT * FROM {call.format(files.folder)}"))
     assert condition_of(error) == condition
+
+
+def test_the_state_of_a_table_is_refused_with_the_way_to_its_checkpoints(spark: Any) -> None:
+    with pytest.raises(CloudFilesError, match="CF_STATE_PATH_DOES_NOT_EXIST") as error:
+        state(spark, [{"table": "main.default.t"}], {})
+    assert "checkpoints/<table>/<flow>/<number>" in str(error.value)
 
 
 def _streams(files: Landing) -> list[DataFrame]:

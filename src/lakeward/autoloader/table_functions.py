@@ -90,7 +90,15 @@ def state(spark: SparkSession, positional: list[Any], named: Mapping[str, Any]) 
 
     if len(positional) != 1 or named:
         raise _wrong_count("cloud_files_state", "1", len(positional) + len(named))
-    return cloud_files_state(spark, _constant("cloud_files_state", "checkpoint", positional[0]))
+    checkpoint = positional[0]
+    if isinstance(checkpoint, dict) and "table" in checkpoint:
+        raise CloudFilesError(
+            "CF_STATE_PATH_DOES_NOT_EXIST",
+            f"The state of the table {checkpoint['table']} was asked for; it is found by a checkpoint alone.",
+            next_step="Name the checkpoint: cloud_files_state('<checkpointLocation>'); flows of a pipeline "
+            "have theirs in its storage, checkpoints/<table>/<flow>/<number>.",
+        )
+    return cloud_files_state(spark, _constant("cloud_files_state", "checkpoint", checkpoint))
 
 
 def _stream(spark: SparkSession, path: str, given: Mapping[str, str], schema: StructType | None) -> DataFrame:
