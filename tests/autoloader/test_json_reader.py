@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from lakeward.errors import CloudFilesError
@@ -45,6 +45,8 @@ def written(folder: Path, text: str) -> Path:
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(RECORDS)
 def test_columns_and_rescued_data_rebuild_every_record(tmp_path: Path, records: list[dict[str, Any]]) -> None:
+    # Python's own times, in which the test looks at them, have an end.
+    assume(all(abs(record["e"]) < 1 << 35 for record in records if isinstance(record.get("e"), int)))
     path = written(tmp_path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
     rows = rows_of([path], schema_of(**SCHEMA), rescued="_r")
     assert len(rows) == len(records)
