@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import textwrap
 import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lakeward import pipelines
-from lakeward.pipelines import DatasetResult, Progress, Update
+from lakeward.pipelines import DatasetResult, Progress, Update, modules
+from lakeward.pipelines.collect import Collected, collect
+from lakeward.pipelines.graph import Graph
+from lakeward.pipelines.loading import user_modules
+from lakeward.pipelines.names import Home
 from lakeward.session import Settings, ensure_schema
 
 if TYPE_CHECKING:
@@ -85,3 +91,35 @@ def result(update: Update, name: str) -> DatasetResult:
 @pytest.fixture
 def lab(spark: SparkSession, suite_settings: Settings, tmp_path: Path) -> Lab:
     return Lab(spark, suite_settings, tmp_path)
+
+
+HOME = Home("main", "default")
+Declare = Callable[..., Collected]
+
+
+@pytest.fixture
+def declare(tmp_path: Path) -> Declare:
+    def read(*texts: str) -> Collected:
+        files = []
+        for i, text in enumerate(texts):
+            suffix = "sql" if text.startswith("CREATE") else "py"
+            files.append(tmp_path / f"file{i}.{suffix}")
+            files[-1].write_text(text)
+        with modules.serving(), user_modules([tmp_path]):
+            spark: Any = SimpleNamespace(named="the session")
+            return collect(spark, files, HOME, folders=(tmp_path,))
+
+    return read
+
+
+@pytest.fixture
+def without_the_plugin() -> Iterator[None]:
+    """`pyspark.pipelines` as it is where no tests run."""
+    modules.stop_serving_tests()
+    yield
+    modules.serve_tests()
+
+
+def graph(collected: Collected) -> Graph:
+    assert not collected.errors, [str(error) for error in collected.errors]
+    return collected.graph

@@ -2,53 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from lakeward.errors import PipelineError
-from lakeward.pipelines import modules
-from lakeward.pipelines.collect import Collected, collect
-from lakeward.pipelines.graph import Graph
-from lakeward.pipelines.loading import user_modules
-from lakeward.pipelines.names import Home
-
-HOME = Home("main", "default")
-Declare = Callable[..., Collected]
-
-
-@pytest.fixture
-def declare(tmp_path: Path) -> Declare:
-    def read(*texts: str) -> Collected:
-        files = []
-        for i, text in enumerate(texts):
-            suffix = "sql" if text.startswith("CREATE") else "py"
-            files.append(tmp_path / f"file{i}.{suffix}")
-            files[-1].write_text(text)
-        with modules.serving(), user_modules([tmp_path]):
-            spark: Any = SimpleNamespace(named="the session")
-            return collect(spark, files, HOME, folders=(tmp_path,))
-
-    return read
-
-
-@pytest.fixture
-def without_the_plugin() -> Iterator[None]:
-    """`pyspark.pipelines` as it is where no tests run."""
-    modules.stop_serving_tests()
-    yield
-    modules.serve_tests()
-
-
-def graph(collected: Collected) -> Graph:
-    assert not collected.errors, [str(error) for error in collected.errors]
-    return collected.graph
-
+from tests.pipelines.conftest import Declare, graph
 
 IMPORTS = ["from pyspark import pipelines as dp", "import dlt as dp", "import dlt; dp = dlt"]
 
@@ -223,19 +181,6 @@ def test_a_constraint_that_is_named_twice_is_an_error_of_its_line(declare: Decla
     assert error.condition == "DUPLICATE_EXPECTATION" and "file0.sql:2: `t`" in str(error)
 
 
-def test_a_source_runs_as_main_and_is_imported_by_its_name(declare: Declare) -> None:
-    first = "import dlt\nif __name__ == '__main__':\n    @dlt.table\n    def a(): return __name__\n"
-    second = """from __future__ import annotations
-import dlt, file0, typing
-class A: pass
-class B: a: A
-assert typing.get_type_hints(B) == {'a': A}
-@dlt.table
-def b(): return file0.a()
-"""
-    assert [dataset.name for dataset in graph(declare(first, second))] == ["a", "b"]
-
-
 def test_a_stream_is_read_by_either_spelling(declare: Declare) -> None:
     graph(declare("import dlt\nassert dlt.readStream is dlt.read_stream\n@dlt.table\ndef t(): pass\n"))
 
@@ -276,112 +221,3 @@ def test_a_flow_into_nothing_names_the_near_miss(declare: Declare) -> None:
     )
     (error,) = declare(text).errors
     assert error.condition == "FLOW_TARGET_NOT_FOUND" and "`orders`" in str(error)
-
-
-def test_a_syntax_error_names_file_and_line_and_shows_it(declare: Declare) -> None:
-    (error,) = declare("import dlt\ndef t(:\n    pass\n").errors
-    assert "file0.py:2" in str(error) and "def t(:" in str(error)
-
-
-def test_a_file_that_raises_names_its_own_line(declare: Declare) -> None:
-    (error,) = declare("import dlt\n\ndef helper():\n    return {}['missing']\n\nhelper()\n").errors
-    assert "file0.py:4: KeyError: 'missing'" in str(error) and "return {}['missing']" in str(error)
-    assert "lakeward" not in str(error).replace("lakeward pipeline", "")
-
-
-def test_all_files_are_read_and_all_their_errors_reported(declare: Declare) -> None:
-    found = declare("1/0\n", "import dlt\n@dlt.table\ndef t(): pass\n", "nope\n")
-    assert len(found.errors) == 2 and found.graph.names() == ["t"]
-
-
-def test_siblings_can_be_imported_and_are_forgotten_afterwards(declare: Declare, tmp_path: Path) -> None:
-    import sys
-
-    (tmp_path / "rules_of_test.py").write_text("RULES = {'a': 'b'}\n")
-    graph(
-        declare(
-            "import dlt\nfrom rules_of_test import RULES\n@dlt.expect_all(RULES)\n@dlt.table\ndef t(): pass\n"
-        )
-    )
-    assert "rules_of_test" not in sys.modules and str(tmp_path) not in sys.path
-
-
-def test_a_source_that_imports_a_source_declares_it_once(declare: Declare) -> None:
-    assert graph(
-        declare(
-            "import dlt\nimport file1\n@dlt.table\ndef a(): pass\n", "import dlt\n@dlt.table\ndef b(): pass\n"
-        )
-    ).names() == ["b", "a"]
-
-
-def test_the_session_is_a_global_of_every_file(declare: Declare) -> None:
-    text = "import dlt\nassert spark.named == 'the session'\nprint(dbutils, display, displayHTML)\n"
-    graph(declare(f"{text}@dlt.table\ndef t(): pass\n"))
-
-
-def test_afterwards_pyspark_has_its_own_functions_again(without_the_plugin: None, declare: Declare) -> None:
-    import sys
-
-    from pyspark import pipelines
-    from pyspark.pipelines import api
-
-    graph(declare("import dlt\n@dlt.table\ndef t(): pass\n"))
-    assert pipelines.table is api.table and not hasattr(pipelines, "expect") and "dlt" not in sys.modules
-
-
-def test_decorators_outside_of_a_pipeline_say_how_to_run_one(without_the_plugin: None) -> None:
-    with modules.serving():
-        import dlt  # type: ignore[import-not-found]
-
-        with pytest.raises(PipelineError, match="lakeward pipeline"):
-            dlt.table(lambda: None, name="t")
-
-
-def test_files_without_datasets_are_an_error(declare: Declare) -> None:
-    (error,) = declare("x = 1\n").errors
-    assert error.condition == "RUN_EMPTY_PIPELINE"
-
-
-def test_a_file_that_a_unit_test_has_imported_is_read_all_the_same(
-    declare: Declare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import importlib
-    import sys
-
-    monkeypatch.syspath_prepend(str(tmp_path))
-    text = "from pyspark import pipelines as dp\n@dp.table\ndef t(): return 1\n"
-    (tmp_path / "file0.py").write_text(text)
-    monkeypatch.setattr("lakeward.pipelines.outside._allowed", True)
-    with modules.serving():
-        module = importlib.import_module("file0")
-    try:
-        assert module.t() == 1
-        assert graph(declare(text)).names() == ["t"]
-        assert sys.modules["file0"] is module
-    finally:
-        del sys.modules["file0"]
-
-
-def test_a_mock_of_dlt_is_put_away_while_a_pipeline_is_read(
-    declare: Declare, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import sys
-    from unittest.mock import MagicMock
-
-    mock = MagicMock()
-    monkeypatch.setitem(sys.modules, "dlt", mock)
-    assert graph(declare("import dlt\n@dlt.table\ndef t(): pass\n")).names() == ["t"]
-    assert sys.modules["dlt"] is mock
-
-
-def test_breakpoints_in_dataset_functions_stop_at_the_users_line(declare: Declare, tmp_path: Path) -> None:
-    """Editors set them by file name and line: the code of a collected function must have the user's."""
-    text = (
-        "import dlt\n\n\n@dlt.table\n@dlt.expect('a', 'id > 0')\ndef t():\n    first = 1\n    return first\n"
-    )
-    (dataset,) = graph(declare(text))
-    (flow,) = dataset.flows
-    code = inspect.unwrap(flow.function).__code__
-    assert code.co_filename == str(tmp_path / "file0.py")
-    lines = {line for _, _, line in code.co_lines() if line}
-    assert {7, 8} <= lines <= set(range(4, 9))
