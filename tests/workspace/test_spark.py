@@ -26,6 +26,11 @@ def numbers():
 """
 
 
+NOTEBOOK = """# Databricks notebook source
+dbutils.notebook.exit(str(spark.range(6).count() * 7))
+"""
+
+
 def execute(client: Any, statement: str, **options: Any) -> Any:
     (warehouse,) = client.warehouses.list()
     answer = client.statement_execution.execute_statement(
@@ -81,6 +86,12 @@ def test_statements_and_a_pipeline_work_on_the_same_tables(client: Any, server: 
     assert state == "COMPLETED", [each.error for each in events if each.error]
     assert any(each.origin.dataset_name and "numbers" in each.origin.dataset_name for each in events)
     assert execute(client, "SELECT count(*) FROM main.default.numbers").result.data_array == [["4"]]
+
+    notebook = server.file("/Workspace/Users/ada/answer.py", NOTEBOOK)
+    task = {"task_key": "only", "notebook_task": {"notebook_path": notebook.removesuffix(".py")}}
+    run = server.post("/api/2.2/jobs/runs/submit", {"tasks": [task]})["run_id"]
+    until(lambda: "result_state" in server.run(run)["state"], 120)
+    assert client.jobs.get_run_output(run).notebook_output.result == "42"
 
     begun = time.monotonic()
     (warehouse,) = client.warehouses.list()

@@ -27,6 +27,7 @@ from lakeward.jobs.pipelines import Selection
 from lakeward.jobs.processes import TaskProcess
 from lakeward.jobs.schedule import End, Schedule
 from lakeward.jobs.tasks import COMPOSITES, Context, prepare
+from lakeward.jobs.tasks.notebook import EXIT
 from lakeward.jobs.tasks.sql import OUTPUT
 from lakeward.jobs.waiting import Waiting
 from lakeward.jobs.work import Work
@@ -251,6 +252,8 @@ class Prepared:
         known = dict(self.known)
         for (task, name), text in self.values.items():
             value = json.loads(text)
+            if name == EXIT:
+                continue
             if name == OUTPUT:
                 known[f"tasks.{task}.output.rows"] = text
                 first = value[0] if value else {}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -38,12 +39,13 @@ class TaskResult:
 
 @dataclass(frozen=True)
 class JobRun:
-    """A finished run of a job."""
+    """A finished run of a job; `exit_values` are what its notebooks left with, by task."""
 
     run_id: str
     state: Literal["COMPLETED", "FAILED", "CANCELED"]
     tasks: tuple[TaskResult, ...]
     seconds: float
+    exit_values: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def datasets(self) -> tuple[DatasetResult, ...]:

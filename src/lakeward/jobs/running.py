@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 import time
@@ -20,6 +21,7 @@ from lakeward.jobs.memory import limit
 from lakeward.jobs.model import JobRun
 from lakeward.jobs.pipelines import Selection
 from lakeward.jobs.surroundings import provide
+from lakeward.jobs.tasks.notebook import EXIT
 from lakeward.jobs.waiting import Waiting
 from lakeward.jobs.wheels import unpacked
 
@@ -119,7 +121,8 @@ def run(
                     time.sleep(_PAUSE)
         except KeyboardInterrupt:
             drive.cancel("Interrupted.")
-    result = JobRun(run_id, drive.schedule.state, drive.results(), time.monotonic() - begin)
+    left = {task: str(json.loads(text)) for (task, name), text in prepared.values.items() if name == EXIT}
+    result = JobRun(run_id, drive.schedule.state, drive.results(), time.monotonic() - begin, left)
     ended = {task: record.end for task, record in drive.schedule.records.items() if record.end is not None}
     repairs = past.repairs + 1 if past else 0
     if not dry_run:

@@ -101,7 +101,7 @@ def job(
     )
     told = ran.as_json()
     for task, shown in zip(ran.tasks, told["tasks"], strict=True):
-        shown["state"] = _state(task)
+        shown.update(state=_state(task), exit_value=ran.exit_values.get(task.task_key))
     return told
 
 

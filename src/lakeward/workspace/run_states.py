@@ -165,6 +165,7 @@ def _told(run: Document, told: Mapping[str, Any]) -> None:
     for task in run["tasks"]:
         if task["task_key"] == told["task_key"]:
             task_changed(run, told["task_key"], told["state"], task["end_time"] or run["start_time"])
+            task["notebook_result"] = told.get("exit_value")
             if told.get("error"):
                 task["error"] = told["error"]
                 task["state"]["state_message"] = told["error"]

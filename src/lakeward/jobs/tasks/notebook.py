@@ -6,6 +6,7 @@ Source: https://docs.databricks.com/aws/en/jobs/notebook and …/jobs/task-param
 from __future__ import annotations
 
 import contextlib
+import json
 from pathlib import Path
 
 from lakeward.errors import ConfigurationError, JobError
@@ -13,7 +14,10 @@ from lakeward.jobs.definition import Task
 from lakeward.jobs.tasks.context import Action, Context
 from lakeward.jobs.tasks.python_code import environment_of, installed
 
-__all__ = ["prepare"]
+__all__ = ["EXIT", "prepare"]
+
+EXIT = "\0exit"
+"""The name under which a task's values have what its notebook left with."""
 
 
 def prepare(context: Context, task: Task) -> Action | None:
@@ -55,6 +59,8 @@ def prepare(context: Context, task: Task) -> Action | None:
                 root=context.bundle.root,
                 further=folders,
             )
+        if done.exit_value is not None:
+            context.task_values[task.key, EXIT] = json.dumps(done.exit_value)
         done = write(done, context.settings.state / "notebooks")
         if done.error is not None:
             raise JobError(
