@@ -1,0 +1,79 @@
+"""What a run's process is told: the pipelines that its tasks may update, under the names of their state."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakeward.session import Settings
+from lakeward.workspace.orders import job_order, pipeline_order
+from lakeward.workspace.store import Store
+
+BUNDLE = """
+bundle: {name: story}
+resources: {pipelines: {own: {name: silver, libraries: [{file: {path: p.py}}]}}}
+targets: {dev: {}}
+"""
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    (tmp_path / "databricks.yml").write_text(BUNDLE)
+    return Settings.here(tmp_path, environ={}, target="dev")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = Store(tmp_path / "store.db")
+    for identifier, name in (("id-1", "silver"), ("id-2", "gold"), ("id-3", "other")):
+        spec = {"name": name, "libraries": [{"file": {"path": "/Workspace/p.py"}}]}
+        store.put("pipeline", identifier, {"pipeline_id": identifier, "spec": spec})
+    return store
+
+
+def updates(identifier: str) -> dict[str, Any]:
+    return {"task_key": identifier, "pipeline_task": {"pipeline_id": identifier}}
+
+
+def pipelines(store: Store, settings: Settings, *tasks: dict[str, Any]) -> dict[str, str]:
+    """The ids of an order's pipelines, by their names."""
+    run = {"run_id": 7, "run_name": "a run", "job_id": 1, "settings": {"name": "a", "tasks": list(tasks)}}
+    order = job_order(store, settings, run)
+    assert set(order["pipelines"]) == set(order["ids"]["pipelines"])
+    return dict(order["ids"]["pipelines"])
+
+
+def test_only_the_pipelines_that_tasks_name_go_along(store: Store, settings: Settings) -> None:
+    loop = {"task_key": "each", "for_each_task": {"inputs": "[1]", "task": updates("id-2")}}
+    assert pipelines(store, settings, updates("id-1"), loop) == {"own": "id-1", "id-2": "id-2"}
+    plain = {"task_key": "plain", "spark_python_task": {"python_file": "/Workspace/a.py"}}
+    assert pipelines(store, settings, plain) == {}
+
+
+def test_all_go_along_where_the_run_alone_knows_which(store: Store, settings: Settings) -> None:
+    named = pipelines(store, settings, updates("{{job.parameters.pipeline}}"))
+    assert named == {"own": "id-1", "id-2": "id-2", "id-3": "id-3"}
+
+
+def test_the_bundle_is_read_once_for_all_pipelines_and_not_for_none(
+    store: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lakeward import bundle
+
+    loads, load = [], bundle.load
+    monkeypatch.setattr(bundle, "load", lambda *given: loads.append(given) or load(*given))
+    pipelines(store, settings, updates("id-1"), updates("id-2"), updates("id-3"))
+    assert len(loads) == 1
+    pipelines(store, settings)
+    assert len(loads) == 1
+
+
+def test_a_pipeline_of_this_folder_s_bundle_keeps_its_state(store: Store, settings: Settings) -> None:
+    pipeline = store.get("pipeline", "id-1")
+    assert pipeline is not None
+    order = pipeline_order(settings, pipeline, {})
+    assert list(order["pipelines"]) == ["own"]
+    library = order["pipelines"]["own"]["libraries"][0]["file"]["path"]
+    assert library == str(settings.workspace / "p.py")
