@@ -42,6 +42,27 @@ def test_packages_do_not_bring_delta_along() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("user", "is_another_name"),
+    [
+        ({"spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog"}, True),
+        ({"spark.sql.catalog.spark_catalog": "org.apache.iceberg.spark.SparkSessionCatalog"}, False),
+        (
+            {
+                "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+                "spark.sql.defaultCatalog": "dev",
+            },
+            False,
+        ),
+        ({}, False),
+    ],
+)
+def test_who_sets_up_delta_as_open_source_has_it_begins_in_spark_catalog(
+    user: dict[str, str], is_another_name: bool
+) -> None:
+    assert ("spark.sql.lakeward.sparkCatalogIsDefault" in kept(user)) is is_another_name
+
+
 def test_values_are_text_as_spark_has_it() -> None:
     assert kept({"a": True, "b": 3, "c": None}) == {"a": "true", "b": "3"}
 

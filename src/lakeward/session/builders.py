@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lakeward.session import current, patches, refusals
+from lakeward.session.catalogs import admit_spark_catalog
 from lakeward.session.profile import DEFAULT_PROFILE
 from lakeward.session.settings import Settings
 from lakeward.session.user_conf import contradictions, kept, local_folder, warning
@@ -120,6 +121,7 @@ def _apply(spark: SparkSession, wanted: Mapping[str, str]) -> None:
 
     module: Any = SparkSession._get_j_spark_session_module(spark._jvm)
     module.applyModifiableSettings(spark._jsparkSession, dict(wanted))
+    admit_spark_catalog(spark)
     running = dict(spark._sc.getConf().getAll())
     late = contradictions(wanted, running)
     if late:

@@ -10,7 +10,7 @@ from lakeward.session.conf import CATALOG_CLASS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ensure_catalog", "ensure_schema", "in_catalog", "java_array"]
+__all__ = ["admit_spark_catalog", "ensure_catalog", "ensure_schema", "in_catalog", "java_array"]
 
 
 def java_array(spark: SparkSession, *values: str) -> Any:
@@ -58,3 +58,9 @@ def ensure_schema(spark: SparkSession, catalog: str, schema: str) -> None:
     ensure_catalog(spark, catalog)
     if schema != "default":
         _make(spark, catalog, schema)
+
+
+def admit_spark_catalog(spark: SparkSession) -> None:
+    """Let `spark_catalog` be another name of the first catalog, where the session's settings say so."""
+    jvm: Any = spark._jvm
+    jvm.lakeward.SparkCatalog.admit(spark._jsparkSession)

@@ -153,9 +153,10 @@ def adopt(spark: SparkSession, settings: Settings) -> SparkSession:
 
 def enter(spark: SparkSession, settings: Settings) -> None:
     """Put `spark` into the catalog and schema of `settings`."""
-    from lakeward.session.catalogs import ensure_schema, java_array
+    from lakeward.session.catalogs import admit_spark_catalog, ensure_schema, java_array
 
     ensure_schema(spark, settings.catalog, settings.schema)
     manager = spark._jsparkSession.sessionState().catalogManager()
     manager.setCurrentCatalog(settings.catalog)
     manager.setCurrentNamespace(java_array(spark, settings.schema))
+    admit_spark_catalog(spark)

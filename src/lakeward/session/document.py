@@ -14,6 +14,8 @@ Every way to a session ends at lakeward's: `SparkSession.builder` with whatever 
 `SparkContext(…)`, `newSession()`, `DatabricksSession.builder`. The builder's settings are kept and win. Left
 out are Delta's own jars, which are there, and Hive's catalog, which `enableHiveSupport()` asks for;
 modules of Spark and Hadoop in `spark.jars.packages` come in the versions that fit this Spark.
+Where a builder gives Delta's catalog to `spark_catalog`, as open-source Spark is told to use Delta,
+`spark_catalog` is another name of the first catalog; without that it is a catalog of its own.
 `.remote(…)` is PySpark's own business. A setting that a running session cannot take any more is said once.
 `LAKEWARD_DISABLE=1` changes nothing of PySpark.
 

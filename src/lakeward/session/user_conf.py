@@ -11,6 +11,7 @@ from lakeward.session.packages import fitting, without_delta
 
 __all__ = ["contradictions", "from_submit_args", "kept", "local_folder", "warning"]
 
+_SPARK_CATALOG = ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
 _DELTA_CLASSES = {"io.delta.sql.DeltaSparkSessionExtension"}
 # Tables live in catalogs of the session's own; the platform ignores enableHiveSupport() too.
 _MEANINGLESS = ("spark.sql.catalogImplementation",)
@@ -42,8 +43,14 @@ _SUBMIT = {
 
 
 def kept(user: Mapping[str, object]) -> dict[str, str]:
-    """The settings that a new session takes from the user's: all but Delta's jars and Hive's catalog."""
+    """The settings that a new session takes from the user's: all but Delta's jars and Hive's catalog.
+
+    Who gives Delta's catalog to `spark_catalog` has built a session of open-source Spark, which begins in
+    that catalog: `spark_catalog.s.t` and `s.t` are to be one table.
+    """
     out = {key: _text(value) for key, value in user.items() if value is not None}
+    if _SPARK_CATALOG in out.items() and "spark.sql.defaultCatalog" not in out:
+        out["spark.sql.lakeward.sparkCatalogIsDefault"] = "true"
     for key in _MEANINGLESS:
         out.pop(key, None)
     for key, change in (("spark.jars", without_delta), ("spark.jars.packages", fitting)):

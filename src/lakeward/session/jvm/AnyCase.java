@@ -5,6 +5,7 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
+import org.apache.spark.sql.connector.catalog.CatalogPlugin;
 import org.apache.spark.sql.connector.catalog.DefaultCatalogManager;
 import scala.collection.mutable.HashMap;
 
@@ -19,17 +20,18 @@ public class AnyCase {
         while (names.find()) {
             String name = names.group(1);
             String lower = name.toLowerCase(Locale.ROOT);
-            if (manager.isCatalogRegistered(lower) && !manager.isCatalogRegistered(name)) put(manager, name, lower);
+            if (manager.isCatalogRegistered(lower) && !manager.isCatalogRegistered(name)) put(manager, name, manager.catalog(lower));
         }
     }
 
-    private static void put(CatalogManager manager, String name, String lower) {
+    /** Let the catalog be found under this name, in place of the one that was. */
+    static void put(CatalogManager manager, String name, CatalogPlugin catalog) {
         if (!(manager instanceof DefaultCatalogManager)) return;
         try {
             Field field = DefaultCatalogManager.class.getDeclaredField("catalogs");
             field.setAccessible(true);
             synchronized (manager) {
-                ((HashMap) field.get(manager)).put(name, manager.catalog(lower));
+                ((HashMap) field.get(manager)).put(name, catalog);
             }
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException("This Spark keeps its catalogs elsewhere than 4.2 does", e);

@@ -27,6 +27,7 @@ public class Extension extends AbstractFunction1 {
             new SqlRules.Builder()));
         all.injectHintResolutionRule(new SqlNames());
         all.injectHintResolutionRule(new PolicyRules());
+        all.injectHintResolutionRule(new GlobalTemporary());
         all.injectHintResolutionRule(new SqlRefusals());
         SqlFunctions.register(all);
         return BoxedUnit.UNIT;

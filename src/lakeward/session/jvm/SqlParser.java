@@ -99,6 +99,7 @@ public class SqlParser implements ParserInterface {
 
     private void admitCatalogs(String text) {
         if (AnyCase.mayConcern(text)) AnyCase.admit(session.sessionState().catalogManager(), text);
+        if (SparkCatalog.mayConcern(text)) SparkCatalog.admit(session);
     }
 
     private Object bySpark(String text, int what, ParameterContext parameters) throws ParseException {

@@ -1,0 +1,60 @@
+package lakeward;
+
+import java.util.Collections;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.catalyst.analysis.ResolvedNamespace;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedNamespace;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.ShowTables;
+import org.apache.spark.sql.catalyst.plans.logical.ShowTablesExtended;
+import org.apache.spark.sql.catalyst.plans.logical.ShowViews;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.classic.SparkSession;
+import scala.Function1;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.AbstractPartialFunction;
+
+/** Global temporary views belong to no catalog: they are listed from within any, which Spark does for its own alone. */
+public class GlobalTemporary extends AbstractFunction1 {
+
+    public Object apply(Object session) {
+        return new Listing((SparkSession) session);
+    }
+
+    public static class Listing extends Rule {
+        private final SparkSession session;
+
+        Listing(SparkSession session) {
+            this.session = session;
+        }
+
+        public TreeNode apply(TreeNode plan) {
+            LogicalPlan p = (LogicalPlan) plan;
+            if (!(p instanceof ShowTables || p instanceof ShowTablesExtended || p instanceof ShowViews)) return p;
+            return p.transformDown(new Namespace(session));
+        }
+    }
+
+    public static class Namespace extends AbstractPartialFunction {
+        private final SparkSession session;
+        private final String database;
+
+        Namespace(SparkSession session) {
+            this.session = session;
+            database = session.sharedState().globalTempDB();
+        }
+
+        public boolean isDefinedAt(Object node) {
+            if (!(node instanceof UnresolvedNamespace)) return false;
+            String name = ((UnresolvedNamespace) node).multipartIdentifier().mkString(".");
+            return name.equalsIgnoreCase(database) || name.equalsIgnoreCase(Names.SESSION + "." + database);
+        }
+
+        public Object applyOrElse(Object node, Function1 otherwise) {
+            if (!isDefinedAt(node)) return otherwise.apply(node);
+            return new ResolvedNamespace(session.sessionState().catalogManager().defaultSessionCatalog(),
+                PythonUtils.toSeq(Collections.singletonList(database)), Definitions.scalaMap(null));
+        }
+    }
+}

@@ -1,0 +1,38 @@
+package lakeward;
+
+import java.util.Locale;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogManager;
+import org.apache.spark.sql.internal.SQLConf;
+
+/**
+ * `spark_catalog` as code written for open-source Spark means it: there every session begins in it. With
+ * {@link #SETTING} it is another name of the catalog in which the session begins here.
+ */
+public class SparkCatalog {
+
+    public static final String SETTING = "spark.sql.lakeward.sparkCatalogIsDefault";
+    private static final String BEHIND = "lakeward_session_catalog";
+
+    static boolean mayConcern(String text) {
+        return text.toLowerCase(Locale.ROOT).contains(Names.SESSION);
+    }
+
+    /** Make it another name where the session's setting says so. */
+    public static void admit(SparkSession session) {
+        SQLConf conf = session.sessionState().conf();
+        CatalogManager manager = session.sessionState().catalogManager();
+        if (!Boolean.parseBoolean(conf.getConfString(SETTING, "false")) || isElsewhere(manager)) return;
+        AnyCase.put(manager, BEHIND, manager.v2SessionCatalog());
+        AnyCase.put(manager, Names.SESSION, manager.catalog(conf.getConfString("spark.sql.defaultCatalog")));
+    }
+
+    /** The name under which Spark's session catalog itself is found, which keeps functions. */
+    static String own(CatalogManager manager) {
+        return isElsewhere(manager) ? BEHIND : Names.SESSION;
+    }
+
+    private static boolean isElsewhere(CatalogManager manager) {
+        return !manager.v2SessionCatalog().name().equals(Names.SESSION);
+    }
+}
