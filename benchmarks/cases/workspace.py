@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
+from benchmarks.cases.pipelines import peer_conf, peer_environment
 from benchmarks.registry import Sides, case
 
 CLIENTS = 50
@@ -61,15 +62,53 @@ def runs_get(folder: Path) -> Iterator[Sides]:
         )
 
 
+SPARK_TASK = "print(spark.range(1000).selectExpr('sum(id)').first()[0])\n"
+BARE = """
+import sys
+from pyspark.sql import SparkSession
+builder = SparkSession.builder.master("local[*]")
+for text in sys.argv[1:]:
+    builder = builder.config(*text.split("=", 1))
+spark = builder.getOrCreate()
+"""
+
+
+@case("workspace.spark_task", goal=1.2)
+@contextmanager
+def spark_task(folder: Path) -> Iterator[Sides]:
+    """A run of one task on Spark, from run-now to its end, against Python with a session of its own.
+
+    Each starts a JVM; a resident one would be the server's advantage.
+    """
+    with served(folder, LAKEWARD_COLD="1") as (_, host, token):
+
+        def ours() -> str:
+            run = run_once(host, token, folder, SPARK_TASK)
+            output = ask(host, token, f"/api/2.2/jobs/runs/get-output?run_id={run}")
+            return str(output["logs"])
+
+        def peer() -> str:
+            conf = [f"{name}={value}" for name, value in peer_conf(folder).items()]
+            command = [sys.executable, "-c", BARE + SPARK_TASK, *conf]
+            environ = {**peer_environment(folder, folder), "LAKEWARD_DISABLE": "1"}
+            return subprocess.run(command, env=environ, check=True, capture_output=True, text=True).stdout
+
+        def check(told: str) -> None:
+            if told.split() != ["499500"]:
+                raise AssertionError(told[:500])
+
+        yield Sides(ours, peer, check=check)
+
+
 def percentile(seconds: list[float], rank: int) -> float:
     """In milliseconds."""
     return sorted(seconds)[len(seconds) * rank // 100] * 1000
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
-    """The server in a process of its own: process, host, token."""
-    environ = {name: value for name, value in os.environ.items() if name != "LAKEWARD_HOME"}
+def served(folder: Path, **more: str) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """The server in a process of its own, with `more` in its environment: process, host, token."""
+    environ = {name: value for name, value in os.environ.items() if name != "LAKEWARD_HOME"} | more
     process = subprocess.Popen(
         [sys.executable, "-m", "lakeward", "workspace", "--json"],
         cwd=folder,
@@ -126,10 +165,10 @@ def ask(host: str, token: str, path: str, body: Any = None) -> Any:
         return json.load(answer)
 
 
-def run_once(host: str, token: str, folder: Path) -> int:
-    """The id of a run of one plain Python task that has ended."""
+def run_once(host: str, token: str, folder: Path, code: str = "import time\nprint(time.time())\n") -> int:
+    """The id of a run of one Python task that has ended."""
     file = folder / ".lakeward" / "local" / "workspace" / "task.py"
-    file.write_text("import time\nprint(time.time())\n")
+    file.write_text(code)
     task = {"task_key": "only", "spark_python_task": {"python_file": "/Workspace/task.py"}}
     submitted = ask(host, token, "/api/2.2/jobs/runs/submit", {"tasks": [task]})
     run = int(submitted["run_id"])
