@@ -15,6 +15,7 @@ import pytest
 
 from lakeward import jobs
 from lakeward.bundle import Bundle, load
+from lakeward.dbutils import remember
 from lakeward.jobs import JobRun
 from lakeward.jobs.history import forget_old
 from lakeward.jobs.logs import TaskLog
@@ -272,6 +273,18 @@ def test_a_log_is_kept_up_to_its_size_and_says_what_it_lacks(tmp_path: Path) -> 
     assert text.endswith("line 99\n")
     assert "".join(shown) == text
     assert log.last_lines.splitlines()[-1] == "line 99"
+
+
+def test_a_log_has_no_secret_whoever_prints_it_and_keeps_other_bytes(tmp_path: Path) -> None:
+    log = TaskLog(tmp_path / "a.log", lambda _: None)
+    log.write(b"before ")
+    remember(b"open sesame")
+    for piece in (b"\xff open se", b"same\n\x80 se", b"same\nthe end: open sesame"):
+        log.write(piece)
+    assert log.last_lines.splitlines()[-1] == "\ufffd sesame"
+    log.close()
+    wanted = b"before \xff [REDACTED]\n\x80 sesame\nthe end: [REDACTED]"
+    assert (tmp_path / "a.log").read_bytes() == wanted
 
 
 @pytest.mark.parametrize(
