@@ -71,7 +71,8 @@ def test_a_public_pipeline_runs_unchanged(
     failed = "; ".join(
         f"{dataset.name}: {dataset.error}" for dataset in update.datasets if dataset.state == "FAILED"
     )
-    verdict = Verdict(sample.key, "FAILED", len(update.datasets), update.error or "the rows are other ones")
+    error = (update.error or "the rows are other ones").replace(f"{checkout}/", "")
+    verdict = Verdict(sample.key, "FAILED", len(update.datasets), error)
     note(verdict)
     assert update.state == "COMPLETED", f"{update.error} {failed}"
     for query, expected in sample.expected.items():
