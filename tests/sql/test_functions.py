@@ -8,6 +8,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from lakeward.errors import SqlError
 from lakeward.session import condition_of
 from lakeward.sql import serve
 from lakeward.sql.platform_functions import ADDED, MISSING
@@ -53,6 +54,15 @@ def test_a_conflict_of_deltas_keeps_its_condition_and_state(spark: SparkSession)
         "2D521",
     )
     assert str(caught.value).count("Files were added.") == 1
+
+
+def test_a_condition_of_sparks_without_its_parameters_keeps_its_text(spark: SparkSession) -> None:
+    def refuse(_: SparkSession, **__: Any) -> dict[str, Any]:
+        raise SqlError("CONSTRAINT_DOES_NOT_EXIST", "There is no such key.")
+
+    with serve("function.try_secret", refuse), pytest.raises(AnalysisException) as caught:
+        spark.sql("SELECT try_secret('s', 'k')")
+    assert "[CONSTRAINT_DOES_NOT_EXIST] There is no such key." in str(caught.value)
 
 
 def test_a_relation_is_served_by_whoever_knows_it(spark: SparkSession) -> None:

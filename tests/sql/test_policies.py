@@ -59,6 +59,7 @@ def test_every_read_by_name_shows_what_may_be_seen(spark: SparkSession, people: 
             f"SELECT * FROM (SELECT 1 AS id) JOIN (SELECT * FROM {t}) USING (id)"
         ).unionByName(spark.table(t).where("id = 3")),
         "a CTE": spark.sql(f"WITH c AS (SELECT * FROM {t}) SELECT * FROM c"),
+        "a parameter": spark.sql("SELECT * FROM IDENTIFIER(:t)", args={"t": t}),
         "a view": spark.table("main.default.seen_people"),
         "a temporary view": spark.table("people_frame"),
         "spark.table": spark.table(t),
@@ -109,7 +110,7 @@ def test_what_a_statement_writes_to_is_the_table_itself(spark: SparkSession, own
     spark.sql(f"INSERT INTO {t} VALUES (4, 'US', '444')")
     spark.createDataFrame([(5, "US", "555")], "id INT, region STRING, ssn STRING").writeTo(t).append()
     spark.sql(f"UPDATE {t} SET ssn = '22' WHERE region = 'US' AND id = 2")
-    spark.sql(f"DELETE FROM {t} WHERE ssn = '333'")
+    spark.sql("DELETE FROM IDENTIFIER(:t) WHERE ssn = '333'", args={"t": t})
     spark.sql(
         f"MERGE INTO {t} AS x USING (SELECT 4 AS id) s ON x.id = s.id AND x.ssn = '444' "
         "WHEN MATCHED THEN UPDATE SET ssn = '44'"

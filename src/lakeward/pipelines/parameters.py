@@ -98,7 +98,9 @@ _STORAGE = (
     ),
     Parameter("cluster_by"),
     Parameter("schema"),
-    Parameter("row_filter", None, "accepted", "row filters are not enforced on a local lakehouse"),
+    Parameter(
+        "row_filter", None, "accepted", "the filter is not set here: ALTER TABLE … SET ROW FILTER does it"
+    ),
     Parameter("private", None, "accepted", _PRIVATE),
     Parameter("format", "delta", "refused", "datasets are Delta tables; leave format out"),
 )

@@ -28,6 +28,7 @@ SOURCES = (
     "Frontend",
     "Policies",
     "PlannedTable",
+    "InformationColumn",
     "InformationSchema",
     "Provided",
     "Catalog",

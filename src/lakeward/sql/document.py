@@ -76,10 +76,14 @@ def _functions() -> str:
     lines = [
         "## Functions that Spark lacks\n",
         f"Added: {', '.join(same)}.\n",
-        "| missing | because |",
-        "|---|---|",
+        "What is refused fails with `UNSUPPORTED_SQL`, what is missing with Spark's `UNRESOLVED_ROUTINE`, or",
+        "in FROM with `UNRESOLVABLE_TABLE_VALUED_FUNCTION`.\n",
+        "| functions | here | because |",
+        "|---|---|---|",
     ]
-    lines += [f"| {', '.join(f'`{n}`' for n in group.names)} | {group.reason} |" for group in MISSING]
+    for group in MISSING:
+        names = ", ".join(f"`{name}`" for name in group.names)
+        lines.append(f"| {names} | {'refused' if group.refused else 'missing'} | {group.reason} |")
     return "\n".join(lines) + "\n"
 
 

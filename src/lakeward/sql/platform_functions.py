@@ -28,66 +28,69 @@ ADDED = {
 
 @dataclass(frozen=True)
 class Missing:
-    """Functions that are missing for the same reason."""
+    """Functions that are missing for the same reason; what is refused says so by UNSUPPORTED_SQL."""
 
     reason: str
     names: tuple[str, ...]
+    refused: bool = False
 
+
+def _names(prefix: str, names: str) -> tuple[str, ...]:
+    """The names of a family, sorted.
+
+    >>> _names("h3_", "b a")
+    ('h3_a', 'h3_b')
+    """
+    return tuple(sorted(f"{prefix}{name}" for name in names.split()))
+
+
+_AI = (
+    "analyze_sentiment classify decide detect_anomalies enrich extract fix_grammar forecast gen "
+    "generate_text mask parse_document predict_class predict_value prep_search query search "
+    "similarity summarize top_drivers transcribe translate"
+)
+_H3 = (
+    "boundaryasgeojson boundaryaswkb boundaryaswkt centerasgeojson centeraswkb centeraswkt compact coverash3 "
+    "coverash3string distance h3tostring hexring ischildof ispentagon isvalid kring kringdistances "
+    "longlatash3 longlatash3string maxchild minchild pointash3 pointash3string polyfillash3 "
+    "polyfillash3string resolution stringtoh3 tessellateaswkb tochildren toparent try_coverash3 "
+    "try_coverash3string try_distance try_polyfillash3 try_polyfillash3string try_tessellateaswkb "
+    "try_validate uncompact validate"
+)
+_ST = (
+    "addpoint area asewkb asewkt asgeojson astext aswkb aswkt azimuth boundary buffer centroid "
+    "closestpoint concavehull contains convexhull coveredby covers difference dimension disjoint distance "
+    "distancesphere distancespheroid dump dwithin endpoint envelope envelope_agg equals estimatesrid "
+    "exteriorring flipcoordinates force2d geogarea geogfromewkt geogfromgeojson geogfromtext geogfromwkt "
+    "geoglength geogperimeter geohash geometryn geometrytype geomfromewkb geomfromewkt geomfromgeohash "
+    "geomfromgeojson geomfromtext geomfromwkt interiorringn intersection intersects isempty isvalid "
+    "length linefromencodedpolyline m makeline makepolygon multi ndims npoints numgeometries "
+    "numinteriorrings perimeter point pointfromgeohash pointn pointonsurface removepoint reverse rotate "
+    "scale setpoint simplify startpoint symdifference touches transform translate union union_agg within "
+    "x xmax xmin y ymax ymin z zmax zmin"
+)
 
 MISSING = (
     Missing(
-        "they ask a model or an index that the platform serves; one that the project registers stands in",
-        (
-            "ai_analyze_sentiment",
-            "ai_classify",
-            "ai_extract",
-            "ai_fix_grammar",
-            "ai_forecast",
-            "ai_gen",
-            "ai_mask",
-            "ai_parse_document",
-            "ai_query",
-            "ai_similarity",
-            "ai_summarize",
-            "ai_translate",
-            "vector_search",
-        ),
+        "they ask a model that the platform serves; one that the project registers stands in",
+        _names("ai_", _AI),
+        refused=True,
+    ),
+    Missing("it asks an index that the platform serves", ("vector_search",)),
+    Missing("H3 cells need a library that Spark does not bring", _names("h3_", _H3)),
+    Missing(
+        "Spark has the types of geometry and little to do with them",
+        (*_names("st_", _ST), "to_geography", "to_geometry", "try_to_geography", "try_to_geometry"),
     ),
     Missing(
-        "H3 cells need a library that Spark does not bring",
+        "Spark reads a stream's state by its format `statestore`",
+        ("read_state_metadata", "read_statestore"),
+    ),
+    Missing(
+        "Spark has nothing of the kind",
         (
-            "h3_boundaryasgeojson",
-            "h3_boundaryaswkb",
-            "h3_boundaryaswkt",
-            "h3_centerasgeojson",
-            "h3_centeraswkb",
-            "h3_centeraswkt",
-            "h3_compact",
-            "h3_coverash3",
-            "h3_coverash3string",
-            "h3_distance",
-            "h3_h3tostring",
-            "h3_hexring",
-            "h3_ischildof",
-            "h3_ispentagon",
-            "h3_isvalid",
-            "h3_kring",
-            "h3_kringdistances",
-            "h3_longlatash3",
-            "h3_longlatash3string",
-            "h3_maxchild",
-            "h3_minchild",
-            "h3_pointash3",
-            "h3_pointash3string",
-            "h3_polyfillash3",
-            "h3_polyfillash3string",
-            "h3_resolution",
-            "h3_stringtoh3",
-            "h3_tessellateaswkb",
-            "h3_tochildren",
-            "h3_toparent",
-            "h3_uncompact",
-            "h3_validate",
+            *("bit_reverse", "current_oauth_custom_identity_claim", "schema_of_json_agg", "stringdecode"),
+            *("try_remainder", "try_zstd_decompress", "zstd_compress", "zstd_decompress"),
         ),
     ),
     Missing(

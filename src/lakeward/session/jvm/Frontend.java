@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.lang.reflect.Field;
 import java.util.Collections;
 import java.util.NoSuchElementException;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 import org.apache.spark.ErrorClassesJsonReader;
 import org.apache.spark.ErrorInfo;
@@ -24,6 +26,8 @@ import scala.collection.immutable.Seq;
  */
 public class Frontend {
 
+    /** Conditions that were made known here: their text is their message. */
+    private static final Set DECLARED = ConcurrentHashMap.newKeySet();
     private static volatile SqlRewriter rewriter;
     private static volatile Pattern triggers;
 
@@ -84,9 +88,12 @@ public class Frontend {
             return WarehouseCatalog.sneak(new AnalysisException(condition, Definitions.scalaMap(error.get("parameters"))));
         }
         declare(condition, error.hasNonNull("sqlState") ? error.get("sqlState").asText() : "42000");
+        // A text of our own cannot stand under a condition of Spark's: its template wants its parameters.
+        boolean isOwn = DECLARED.contains(condition);
+        String text = error.get("message").asText();
         ObjectNode parameters = Folder.JSON.createObjectNode();
-        parameters.put("message", error.get("message").asText());
-        return WarehouseCatalog.sneak(new AnalysisException(condition, Definitions.scalaMap(parameters)));
+        parameters.put("message", isOwn ? text : "[" + condition + "] " + text);
+        return WarehouseCatalog.sneak(new AnalysisException(isOwn ? condition : "INTERNAL_ERROR", Definitions.scalaMap(parameters)));
     }
 
     private static synchronized void declare(String condition, String state) {
@@ -103,6 +110,7 @@ public class Frontend {
             Map below = dot < 0 ? null : (Map) subconditions(known.get(main)).updated(condition.substring(dot + 1), nothing);
             ErrorInfo own = new ErrorInfo(text, below == null ? Definitions.none() : new Some(below), new Some(state), Definitions.none());
             field.set(SparkThrowableHelper.errorReader(), known.updated(main, own));
+            DECLARED.add(condition);
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException("This Spark keeps its error conditions elsewhere than 4.2 does", e);
         }

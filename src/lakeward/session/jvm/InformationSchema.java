@@ -29,9 +29,7 @@ import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.IntegerType;
-import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
@@ -45,8 +43,6 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
 
     public static final String NAME = "information_schema";
     private static final String EVERYTHING = "system";
-    private static final String IDENTITY = "delta.identity.";
-    private static final String GENERATED = "delta.generationExpression";
     private static volatile Map relations = new TreeMap();
 
     private final RelationCatalog catalog;
@@ -241,44 +237,11 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
         add(rows, values);
     }
 
-    /** What Delta keeps of a column beyond its type stands in its own schema alone. */
     private void addColumns(List rows, Map at, Column[] columns, Snapshot delta) {
         for (int c = 0; c < columns.length; c++) {
-            Column column = columns[c];
-            Metadata kept = delta == null ? Metadata.empty() : delta.schema().apply(column.name()).metadata();
             Map values = new HashMap(at);
-            values.put("column_name", column.name());
-            values.put("ordinal_position", Integer.valueOf(c + 1));
-            values.put("column_default", column.defaultValue() == null ? null : column.defaultValue().getSql());
-            values.put("is_nullable", column.nullable() ? "YES" : "NO");
-            values.put("comment", column.comment());
-            values.put("is_updatable", "YES");
-            values.put("is_identity", kept.contains(IDENTITY + "start") ? "YES" : "NO");
-            if (kept.contains(IDENTITY + "start")) {
-                values.put("identity_generation", kept.getBoolean(IDENTITY + "allowExplicitInsert") ? "BY DEFAULT" : "ALWAYS");
-                values.put("identity_start", String.valueOf(kept.getLong(IDENTITY + "start")));
-                values.put("identity_increment", String.valueOf(kept.getLong(IDENTITY + "step")));
-            }
-            values.put("is_generated", kept.contains(GENERATED) ? "YES" : "NO");
-            values.put("generation_expression", kept.contains(GENERATED) ? kept.getString(GENERATED) : null);
-            int partition = delta == null ? -1 : delta.metadata().partitionColumns().indexOf(column.name());
-            values.put("partition_ordinal_position", partition < 0 ? null : Integer.valueOf(partition + 1));
-            addType(values, column.dataType());
+            values.putAll(InformationColumn.of(columns[c], c + 1, delta));
             add(rows, values);
-        }
-    }
-
-    private static void addType(Map values, DataType type) {
-        String full = type.sql();
-        int end = 0;
-        while (end < full.length() && (Character.isLetterOrDigit(full.charAt(end)) || full.charAt(end) == '_')) end++;
-        values.put("full_data_type", full.toLowerCase(Locale.ROOT));
-        values.put("data_type", full.substring(0, end));
-        if (type instanceof org.apache.spark.sql.types.DecimalType) {
-            org.apache.spark.sql.types.DecimalType decimal = (org.apache.spark.sql.types.DecimalType) type;
-            values.put("numeric_precision", Integer.valueOf(decimal.precision()));
-            values.put("numeric_precision_radix", Integer.valueOf(10));
-            values.put("numeric_scale", Integer.valueOf(decimal.scale()));
         }
     }
 

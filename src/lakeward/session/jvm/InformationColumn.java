@@ -1,0 +1,56 @@
+package lakeward;
+
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.spark.sql.connector.catalog.Column;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.Metadata;
+
+/** What information_schema.columns tells of a column, by the names of its own columns. */
+public class InformationColumn {
+
+    private static final String IDENTITY = "delta.identity.";
+    private static final String GENERATED = "delta.generationExpression";
+
+    /** What Delta keeps of a column beyond its type stands in its own schema alone: `delta` is null for other tables. */
+    static Map of(Column column, int position, Snapshot delta) {
+        Metadata kept = delta == null ? Metadata.empty() : delta.schema().apply(column.name()).metadata();
+        int partition = delta == null ? -1 : delta.metadata().partitionColumns().indexOf(column.name());
+        boolean isIdentity = kept.contains(IDENTITY + "start");
+        boolean isGenerated = kept.contains(GENERATED);
+        Map values = new HashMap();
+        values.put("column_name", column.name());
+        values.put("ordinal_position", Integer.valueOf(position));
+        values.put("column_default", column.defaultValue() == null ? null : column.defaultValue().getSql());
+        values.put("is_nullable", column.nullable() ? "YES" : "NO");
+        values.put("comment", column.comment());
+        values.put("is_updatable", "YES");
+        values.put("is_identity", isIdentity ? "YES" : "NO");
+        if (isIdentity) {
+            values.put("identity_generation", kept.getBoolean(IDENTITY + "allowExplicitInsert") ? "BY DEFAULT" : "ALWAYS");
+            values.put("identity_start", String.valueOf(kept.getLong(IDENTITY + "start")));
+            values.put("identity_increment", String.valueOf(kept.getLong(IDENTITY + "step")));
+        }
+        values.put("is_generated", isGenerated ? "YES" : "NO");
+        values.put("generation_expression", isGenerated ? kept.getString(GENERATED) : null);
+        values.put("partition_ordinal_position", partition < 0 ? null : Integer.valueOf(partition + 1));
+        addType(values, column.dataType());
+        return values;
+    }
+
+    private static void addType(Map values, DataType type) {
+        String full = type.sql();
+        int end = 0;
+        while (end < full.length() && (Character.isLetterOrDigit(full.charAt(end)) || full.charAt(end) == '_')) end++;
+        values.put("full_data_type", full.toLowerCase(Locale.ROOT));
+        values.put("data_type", full.substring(0, end));
+        if (type instanceof DecimalType) {
+            values.put("numeric_precision", Integer.valueOf(((DecimalType) type).precision()));
+            values.put("numeric_precision_radix", Integer.valueOf(10));
+            values.put("numeric_scale", Integer.valueOf(((DecimalType) type).scale()));
+        }
+    }
+}
