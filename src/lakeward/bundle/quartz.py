@@ -99,13 +99,19 @@ def next_times(cron: Cron, zone: ZoneInfo, after: datetime, count: int = 3) -> t
     local = after.astimezone(zone)
     found: list[datetime] = []
     day = local.date()
+    # No zone turns its clocks back by more: what comes before this is over, whatever the zone.
+    over = local.replace(tzinfo=None) - timedelta(hours=3)
     for _ in range(_HORIZON_DAYS):
         for moment in cron.times_of(day.year, day.month, day.day):
+            if datetime.combine(day, moment) < over:
+                continue
             at = datetime.combine(day, moment, zone)
+            if at.timestamp() <= after.timestamp():
+                continue
             exists = at.astimezone(timezone.utc).astimezone(zone).replace(tzinfo=None) == at.replace(
                 tzinfo=None
             )
-            if exists and at.timestamp() > after.timestamp():
+            if exists:
                 found.append(at)
                 if len(found) == count:
                     return tuple(found)
