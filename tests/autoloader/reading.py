@@ -8,14 +8,11 @@ from typing import Any
 
 from pyspark.sql.types import StringType, StructField, StructType
 
-from lakeward.autoloader.definition import METADATA_TYPE
 from lakeward.autoloader.discovery import FileStatus
 from lakeward.autoloader.options import Options
 from lakeward.autoloader.options.checks import evolution_mode
 from lakeward.autoloader.plan import ReadPlan
 from lakeward.autoloader.readers import read
-
-assert METADATA_TYPE
 
 
 def schema_of(**columns: str) -> StructType:

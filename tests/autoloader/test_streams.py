@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F
 
+from lakeward.autoloader.hidden import looks_at_metadata
+
 
 @pytest.mark.rule("6.1.1")
 def test_each_file_is_taken_once_and_a_further_run_writes_nothing(landing) -> None:
@@ -133,6 +135,19 @@ def test_compressed_files_globs_name_filters_and_hidden_names(landing) -> None:
     landing.ingest(landing.stream("a int", path=f"{landing.folder}/_runs/*"))
     landing.ingest(landing.stream("a int", path=f"{landing.folder}/deep/d.txt"))
     assert landing.rows() == [(1,), (2,), (3,), (5,)]
+
+
+def test_only_queries_that_look_at_the_metadata_are_given_it(landing) -> None:
+    landing.put("a.json", {"a": 1})
+    df = landing.stream("a int")
+    for blind in (df, df.where("a = 1").groupBy("a").count(), df.union(df), df.withColumn("b", F.lit(1))):
+        assert not looks_at_metadata(blind)
+    for seeing in (
+        df.select("_metadata"),
+        df.where("_metadata.file_size > 1").select("a"),
+        df.union(df.select(F.col("_metadata.file_size").cast("int"))),
+    ):
+        assert looks_at_metadata(seeing)
 
 
 @pytest.mark.rule("5.1")

@@ -22,9 +22,13 @@ _PATIENCE = 120.0
 
 @dataclass(frozen=True)
 class Binding:
-    """`state` is the source's folder in the checkpoint, `<checkpoint>/sources/<n>`."""
+    """`state` is the source's folder in the checkpoint, `<checkpoint>/sources/<n>`.
+
+    `metadata` is whether the query looks at `_metadata`.
+    """
 
     state: str
+    metadata: bool = True
 
 
 def offer(rendezvous: Path, token: str, bindings: list[Binding]) -> None:

@@ -20,12 +20,8 @@ if TYPE_CHECKING:
 
     from lakeward.autoloader.schema import Resolved
 
-__all__ = ["METADATA_TYPE", "RESCUED", "columns_of", "define", "plan_of"]
+__all__ = ["RESCUED", "columns_of", "define", "plan_of"]
 
-METADATA_TYPE = (
-    "struct<file_path: string, file_name: string, file_size: bigint, file_block_start: bigint, "
-    "file_block_length: bigint, file_modification_time: timestamp>"
-)
 RESCUED = "_rescued_data"
 _RESCUING = ("json", "csv", "parquet", "avro", "xml")
 

@@ -163,11 +163,11 @@ def _stream_load(before: Any) -> Any:
 
 
 def _load_cloud_files(reader: Any, before: Any, path: str | None) -> Any:
-    from pyspark.sql.types import StructField, StructType, _parse_datatype_string
+    from pyspark.sql.types import StructType, _parse_datatype_string
 
-    from lakeward.autoloader.definition import METADATA_TYPE, define
+    from lakeward.autoloader.definition import define
     from lakeward.autoloader.failures import at_definition
-    from lakeward.autoloader.hidden import hide_metadata
+    from lakeward.autoloader.hidden import hide_metadata, raw_metadata
     from lakeward.autoloader.places import current_names, rendezvous
     from lakeward.autoloader.plan import METADATA, PLAN_OPTION
     from lakeward.autoloader.source import CloudFilesDataSource
@@ -189,7 +189,7 @@ def _load_cloud_files(reader: Any, before: Any, path: str | None) -> Any:
     except CloudFilesError as error:
         raise at_definition(error) from None
     own_metadata = METADATA in columns.names
-    metadata = [] if own_metadata else [StructField(METADATA, _parse_datatype_string(METADATA_TYPE))]
+    metadata = [] if own_metadata else [raw_metadata()]
     full = StructType([*columns.fields, *metadata])
     reader = spark.readStream.format("cloudFiles").schema(full)
     # `path` itself would make Spark resolve it as one of its own.

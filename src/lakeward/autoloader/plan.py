@@ -27,7 +27,7 @@ class ReadPlan:
 
     `source` is a local path or URI, `columns` the data columns as Spark's schema JSON (without rescued,
     partition and metadata columns, with the corrupt-record column if it is declared). `skipped` is a
-    folder for notes on files that were left out.
+    folder for notes on files that were left out; `metadata` whether rows have to say which file they are of.
     """
 
     token: str
@@ -49,6 +49,7 @@ class ReadPlan:
     time_zone: str = "UTC"
     parallelism: int = 1
     skipped: str | None = None
+    metadata: bool = True
     options: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> str:

@@ -32,11 +32,15 @@ __all__ = ["CloudFilesDataSource"]
 
 
 class FilesPartition(InputPartition):
-    """The files of one task; `batch` says where the whole batch's list stands (state folder, from, to)."""
+    """The files of one task; `batch` says where the whole batch's list stands (state folder, from, to).
 
-    def __init__(self, files: list[FileStatus], batch: tuple[str, int, int]) -> None:
+    `metadata` is whether the query looks at `_metadata`.
+    """
+
+    def __init__(self, files: list[FileStatus], batch: tuple[str, int, int], *, metadata: bool) -> None:
         self.files = files
         self.batch = batch
+        self.metadata = metadata
 
 
 class CloudFilesDataSource(DataSource):
@@ -73,6 +77,7 @@ class CloudFilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         self._plan: ReadPlan | None = None
         self._tracker: Tracker | None = None
         self._state = ""
+        self._metadata = True
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_plan": None, "_tracker": None}
@@ -90,7 +95,8 @@ class CloudFilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         if self._tracker is None:
             from lakeward.autoloader.binding import claim
 
-            self._state = claim(Path(self.plan.rendezvous), self.plan.token).state
+            binding = claim(Path(self.plan.rendezvous), self.plan.token)
+            self._state, self._metadata = binding.state, binding.metadata
             self._tracker = _tracker(self.plan, Path(self._state))
         return self._tracker
 
@@ -122,7 +128,8 @@ class CloudFilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
 
         files = self.tracker.files(start, end)  # type: ignore[arg-type]
         batch = (self._state, start["seqNum"], end["seqNum"])
-        return [FilesPartition(group, batch) for group in groups(files, self.plan.parallelism)]
+        parts = groups(files, self.plan.parallelism)
+        return [FilesPartition(group, batch, metadata=self._metadata) for group in parts]
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         """In a worker: Arrow batches of these files."""
@@ -131,7 +138,7 @@ class CloudFilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
 
         assert isinstance(partition, FilesPartition)
         skips = StateLog(Path(partition.batch[0])).skips
-        plan = replace(self.plan, skipped=str(skips.folder))
+        plan = replace(self.plan, skipped=str(skips.folder), metadata=partition.metadata)
         return read(plan, self._schema, partition.files, partition.batch)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.autoloader.binding import Binding, offer, pending, withdraw
 from lakeward.autoloader.cleaning import policy_of
+from lakeward.autoloader.hidden import looks_at_metadata
 from lakeward.autoloader.options import check, warnings_of
 from lakeward.autoloader.plan import PLAN_OPTION, ReadPlan
 from lakeward.errors import CloudFilesError
@@ -39,9 +40,10 @@ def start_query(df: DataFrame, start: Callable[[], StreamingQuery]) -> Streaming
         root = query._jsq.streamingQuery().resolvedCheckpointRoot()
         with _stopping_on_error(query):
             checkpoint = _local_checkpoint(root, sources[0][1])
+        metadata = looks_at_metadata(df)
         for token in {plan.token: None for _, plan in sources}:
             mine = [(place, plan) for place, plan in sources if plan.token == token]
-            bindings = [Binding(str(checkpoint / "sources" / place)) for place, _ in mine]
+            bindings = [Binding(str(checkpoint / "sources" / place), metadata) for place, _ in mine]
             offer(Path(mine[0][1].rendezvous), token, bindings)
             _last_started[token] = query
     return query

@@ -129,11 +129,11 @@ class FileSource:
 
         `skipped`: a folder for readers' notes on files that they left out.
         """
-        from pyspark.sql.types import StructField, StructType, _parse_datatype_string
+        from pyspark.sql.types import StructType
 
         from lakeward.autoloader.batch.source import FILES_OPTION, FilesDataSource
-        from lakeward.autoloader.definition import METADATA_TYPE, columns_of, plan_of
-        from lakeward.autoloader.hidden import hide_metadata
+        from lakeward.autoloader.definition import columns_of, plan_of
+        from lakeward.autoloader.hidden import hide_metadata, raw_metadata
         from lakeward.autoloader.hooks import register
 
         plan = plan_of(
@@ -147,7 +147,7 @@ class FileSource:
         listed.write_text(json.dumps(list(files)), encoding="utf-8", errors="surrogateescape")
         shown = columns_of(columns, plan.rescued, given)
         own_metadata = METADATA in shown.names
-        metadata = [] if own_metadata else [StructField(METADATA, _parse_datatype_string(METADATA_TYPE))]
+        metadata = [] if own_metadata else [raw_metadata()]
         register(spark, FilesDataSource)
         reader: Any = spark.read.format(FilesDataSource.name()).schema(StructType([*shown.fields, *metadata]))
         raw = reader.option(PLAN_OPTION, plan.as_json()).option(FILES_OPTION, str(listed)).load()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from lakeward.autoloader.discovery import Names, partition_values
+from lakeward.autoloader.hidden import described
 from lakeward.autoloader.options import Options
 from lakeward.autoloader.plan import METADATA, ReadPlan
 from lakeward.autoloader.readers.json_texts import json_text, object_text
@@ -96,7 +97,10 @@ class Layout:
             elif column.name in data:
                 array = data[column.name]
             elif column.name == METADATA:
-                array = self._repeated(_metadata(column.type, files), files)
+                array = pa.nulls(rows, column.type)
+                if self.plan.metadata:
+                    texts = [described(status) for status, _ in files]
+                    array = self._repeated(pa.array(texts, column.type), files)
             else:
                 array = pa.nulls(rows, column.type)
             arrays.append(array)
@@ -119,22 +123,3 @@ def _indices(files: Sequence[Span]) -> pa.Array:
     import numpy as np
 
     return pa.array(np.repeat(np.arange(len(files)), [count for _, count in files]))
-
-
-def _metadata(arrow_type: pa.DataType, files: Sequence[Span]) -> pa.Array:
-    """One struct a file, in the fields that the column has."""
-    facts: dict[str, list[Any]] = {
-        "file_path": [Names.shown(status.key) for status, _ in files],
-        "file_name": [status.key.rpartition("/")[2] for status, _ in files],
-        "file_size": [status.size for status, _ in files],
-        "file_block_start": [0 for _ in files],
-        "file_block_length": [status.size for status, _ in files],
-        "file_modification_time": [status.mtime for status, _ in files],
-    }
-    children = [
-        pa.array(facts[field.name], pa.int64()).cast(field.type)
-        if field.name == "file_modification_time"
-        else pa.array(facts[field.name], field.type)
-        for field in arrow_type
-    ]
-    return pa.StructArray.from_arrays(children, fields=list(arrow_type))
