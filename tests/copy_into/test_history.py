@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakeward.copy_into.history import History, append, read
+from lakeward.copy_into.history import History, append, new_number, read
 
 
 class Folder:
@@ -53,3 +53,8 @@ def test_a_segment_that_no_commit_names_changes_nothing() -> None:
 
 def test_a_table_that_never_loaded_and_a_clone_begin_anew() -> None:
     assert read(Folder(), -1) == read(Folder(), 7) == History()
+
+
+@given(st.integers(-1, 2**63 - 2))
+def test_a_new_number_is_above_the_one_before(above: int) -> None:
+    assert above < new_number(above) < 2**63
