@@ -91,6 +91,7 @@ def test_names_are_those_of_the_session_and_of_the_view(spark: SparkSession, peo
         spark.catalog.dropTempView(people.name)
 
 
+@pytest.mark.slow
 def test_a_stream_reads_what_may_be_seen(spark: SparkSession, people: Governed, tmp_path: Path) -> None:
     seen: list[Any] = []
     query = (
@@ -139,8 +140,8 @@ def test_a_filter_may_look_into_another_table_and_at_the_groups(spark: SparkSess
         spark.conf.unset("spark.lakeward.groups")
 
 
-def test_what_goes_past_a_policy_is_refused_as_on_the_platform(spark: SparkSession, own: Governed) -> None:
-    t = own.table
+def test_what_goes_past_a_policy_is_refused_as_on_the_platform(spark: SparkSession, people: Governed) -> None:
+    t = people.table
     assert (
         condition(spark, f"SELECT * FROM {t} VERSION AS OF 0")
         == "ROW_LEVEL_SECURITY_FEATURE_NOT_SUPPORTED.TIME_TRAVEL"
