@@ -20,6 +20,19 @@ def test_a_view_is_read_as_its_query_over_streams(streams: Streams) -> None:
     assert spark.table(name).collect() == [(2, "B"), (2, "B")]
 
 
+def test_a_delta_table_is_streamed_by_its_path(streams: Streams) -> None:
+    spark, path = streams.spark, streams.folder / "by path"
+    spark.table(streams.table).write.format("delta").save(str(path))
+    counted = [
+        spark.sql(f"SELECT d.id FROM STREAM delta.`{path}` d WHERE d.id > 1"),
+        spark.sql(f"SELECT id FROM STREAM(delta.`{path}`) WHERE id > 1"),
+        spark.readStream.option("skipChangeCommits", "true").table(f"delta.`{path}`").where("id > 1"),
+    ]
+    assert all(frame.isStreaming for frame in counted)
+    name = streams.run(counted[0].unionByName(counted[1]).unionByName(counted[2].select("id")), "append", NOW)
+    assert spark.table(name).count() == 6
+
+
 @pytest.mark.slow
 def test_a_temporary_view_of_a_stream_is_queried_with_sql_and_read_back(streams: Streams) -> None:
     spark = streams.spark

@@ -47,6 +47,7 @@ SOURCES = (
     "SqlRefusals",
     "PolicyRules",
     "GlobalTemporary",
+    "StreamOfPath",
     "StreamOfView",
     "Extension",
     "Resident",

@@ -29,6 +29,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new PolicyRules());
         all.injectHintResolutionRule(new GlobalTemporary());
         all.injectHintResolutionRule(new SqlRefusals());
+        all.injectHintResolutionRule(new StreamOfPath());
         SqlFunctions.register(all);
         return BoxedUnit.UNIT;
     }

@@ -1,0 +1,63 @@
+package lakeward;
+
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.streaming.DataStreamReader;
+import scala.Function1;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.AbstractPartialFunction;
+
+/**
+ * STREAM delta.`/path`: Spark asks the catalog for such a table and then for its form in the session
+ * catalog, which Delta's tables of a path refuse to have. Before that it is opened by its path.
+ */
+public class StreamOfPath extends AbstractFunction1 {
+
+    public Object apply(Object session) {
+        return new Paths((SparkSession) session);
+    }
+
+    public static class Paths extends Rule {
+        private final SparkSession session;
+
+        Paths(SparkSession session) {
+            this.session = session;
+        }
+
+        public TreeNode apply(TreeNode plan) {
+            LogicalPlan p = (LogicalPlan) plan;
+            return p.containsPattern(TreePattern.UNRESOLVED_RELATION()) ? p.transformDown(new Opened(session)) : p;
+        }
+    }
+
+    public static class Opened extends AbstractPartialFunction {
+        private final SparkSession session;
+
+        Opened(SparkSession session) {
+            this.session = session;
+        }
+
+        public boolean isDefinedAt(Object node) {
+            if (!(node instanceof UnresolvedRelation)) return false;
+            UnresolvedRelation relation = (UnresolvedRelation) node;
+            return relation.isStreaming() && relation.multipartIdentifier().length() == 2
+                && "delta".equalsIgnoreCase((String) relation.multipartIdentifier().apply(0))
+                && ((String) relation.multipartIdentifier().apply(1)).indexOf('/') >= 0;
+        }
+
+        public Object applyOrElse(Object node, Function1 otherwise) {
+            if (!isDefinedAt(node)) return otherwise.apply(node);
+            UnresolvedRelation relation = (UnresolvedRelation) node;
+            DataStreamReader reader = session.readStream();
+            reader.format("delta");
+            reader.options(relation.options().asCaseSensitiveMap());
+            Object opened = reader.load((String) relation.multipartIdentifier().apply(1));
+            return ((Dataset) opened).queryExecution().analyzed();
+        }
+    }
+}
