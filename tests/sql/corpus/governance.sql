@@ -63,8 +63,8 @@ CREATE TABLE parent (id INT NOT NULL, CONSTRAINT parents PRIMARY KEY (id))
 --> ok
 CREATE TABLE child (id INT PRIMARY KEY, up INT REFERENCES parent (id))
 --> ok
-SELECT table_name, constraint_name, constraint_type FROM information_schema.table_constraints WHERE table_schema = 'corpus_governance' ORDER BY ALL
---> ["child", "child_parent_fk", "FOREIGN KEY"], ["child", "child_pk", "PRIMARY KEY"], ["parent", "parents", "PRIMARY KEY"]
+SELECT table_name, constraint_name, column_name FROM information_schema.key_column_usage WHERE table_schema = 'corpus_governance' ORDER BY ALL
+--> ["child", "child_parent_fk", "up"], ["child", "child_pk", "id"], ["parent", "parents", "id"]
 ALTER TABLE child DROP FOREIGN KEY (up)
 --> ok
 ALTER TABLE child DROP FOREIGN KEY (up)

@@ -50,6 +50,18 @@ class CatalogView:
             for found in (plugin.listTables(namespace), plugin.listViews(namespace)):
                 yield from ((self.catalog, schema, each.name()) for each in found)
 
+    def noted(self) -> Iterator[tuple[Name, Row]]:
+        """The tables and views about which something is kept, each with that; no other is looked at."""
+        ending = ".table.about.json"
+        for _, schema in self.schemas():
+            folder = self._here.settings.warehouse / self.catalog / schema
+            for path in sorted((folder / ".objects").glob(f"[!.]*{ending}")):
+                name = path.name.removesuffix(ending)
+                definitions = (path.with_name(f"{name}.{kind}.json") for kind in ("table", "view"))
+                # A view that was dropped leaves its note.
+                if (folder / name).is_dir() or any(each.is_file() for each in definitions):
+                    yield (self.catalog, schema, name), read_note(path)
+
     def tables(self) -> Iterator[tuple[Name, Any]]:
         """All tables, each with what the catalog gives for it."""
         plugin = self._plugin()

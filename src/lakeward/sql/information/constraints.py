@@ -70,8 +70,8 @@ def referential_constraints(view: CatalogView) -> Iterator[Row]:
 
 
 def _keys(view: CatalogView) -> Iterator[tuple[Name, Any]]:
-    for name in view.relations():
-        for key in view.note("TABLE", name).get("keys", ()):
+    for name, about in view.noted():
+        for key in about.get("keys", ()):
             yield name, key
 
 

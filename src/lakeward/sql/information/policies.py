@@ -12,16 +12,16 @@ __all__ = ["column_masks", "row_filters"]
 
 def row_filters(view: CatalogView) -> Iterator[Row]:
     """The filter of each table that has one."""
-    for name in view.relations():
-        policy = view.note("TABLE", name).get("row_filter")
+    for name, about in view.noted():
+        policy = about.get("row_filter")
         if policy:
             yield _row(name) | _function("filter", policy) | {"filter_col_usage": _list(policy["arguments"])}
 
 
 def column_masks(view: CatalogView) -> Iterator[Row]:
     """The masks of each table; the arguments beyond the column itself."""
-    for name in view.relations():
-        for column, policy in sorted(view.note("TABLE", name).get("masks", {}).items()):
+    for name, about in view.noted():
+        for column, policy in sorted(about.get("masks", {}).items()):
             others = policy["arguments"][1:]
             usage = {"mask_col_usage": _list(others) if others else None}
             yield _row(name) | {"column_name": column} | _function("mask", policy) | usage

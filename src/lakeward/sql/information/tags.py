@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from lakeward.sql.information.catalog import CatalogView, Row
+from lakeward.sql.information.catalog import CatalogView, Name, Row
 
 __all__ = ["of_catalogs", "of_columns", "of_schemas", "of_tables", "of_volumes"]
 
@@ -24,26 +24,26 @@ def of_schemas(view: CatalogView) -> Iterator[Row]:
 
 def of_tables(view: CatalogView) -> Iterator[Row]:
     """table_tags, of views too."""
-    return _of(view, "TABLE", "table_name", view.relations())
+    return _of("table_name", view.noted())
 
 
 def of_volumes(view: CatalogView) -> Iterator[Row]:
     """volume_tags."""
-    return _of(view, "VOLUME", "volume_name", (name for name, _ in view.volumes()))
+    return _of("volume_name", ((name, view.note("VOLUME", name)) for name, _ in view.volumes()))
 
 
 def of_columns(view: CatalogView) -> Iterator[Row]:
     """column_tags."""
-    for name in view.relations():
+    for name, about in view.noted():
         at = dict(zip((*_NAMES, "table_name"), name, strict=True))
-        for column, tags in sorted(view.note("TABLE", name).get("column_tags", {}).items()):
+        for column, tags in sorted(about.get("column_tags", {}).items()):
             yield from _rows(at | {"column_name": column}, tags)
 
 
-def _of(view: CatalogView, kind: str, column: str, names: Iterable[tuple[str, ...]]) -> Iterator[Row]:
-    for name in names:
+def _of(column: str, noted: Iterable[tuple[Name, Row]]) -> Iterator[Row]:
+    for name, about in noted:
         at = dict(zip((*_NAMES, column), name, strict=True))
-        yield from _rows(at, view.note(kind, name).get("tags", {}))
+        yield from _rows(at, about.get("tags", {}))
 
 
 def _rows(at: Row, tags: Mapping[str, str]) -> Iterator[Row]:
