@@ -15,7 +15,7 @@ from lakeward.autoloader.readers.arrow_fit import Fitting, plain_type
 from lakeward.autoloader.readers.drift import NewFields
 from lakeward.autoloader.readers.files import Contents
 from lakeward.autoloader.readers.layout import Layout
-from lakeward.autoloader.readers.plain_json import as_json
+from lakeward.autoloader.readers.rescued_values import as_json
 
 if TYPE_CHECKING:
     from lakeward.autoloader.discovery import FileStatus
