@@ -36,21 +36,24 @@ def test_other_settings_give_another_lakehouse_in_the_same_jvm(
 
 
 def test_the_builder_gives_lakewards_session_with_the_users_settings(spark: SparkSession) -> None:
-    install_builder_hook()
-    try:
-        built = SparkSession.builder.appName("mine").config("spark.sql.shuffle.partitions", "7").getOrCreate()
-        assert built is spark
-        assert built.conf.get("spark.sql.shuffle.partitions") == "7"
-    finally:
-        uninstall_builder_hook()
-        spark.conf.unset("spark.sql.shuffle.partitions")
+    built = SparkSession.builder.appName("mine").config("spark.sql.shuffle.partitions", "7").getOrCreate()
+    assert built is spark
+    assert built.conf.get("spark.sql.shuffle.partitions") == "7"
+    spark.conf.unset("spark.sql.shuffle.partitions")
 
 
+@pytest.mark.usefixtures("spark")
 def test_the_hook_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = SparkSession.Builder.getOrCreate
-    monkeypatch.setenv("LAKEWARD_DISABLE", "1")
-    install_builder_hook()
-    assert SparkSession.Builder.getOrCreate is plain
+    hooked = SparkSession.Builder.getOrCreate
+    uninstall_builder_hook()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setenv("LAKEWARD_DISABLE", "1")
+            install_builder_hook()
+            assert SparkSession.Builder.getOrCreate is not hooked
+    finally:
+        install_builder_hook()
+    assert SparkSession.Builder.getOrCreate is hooked
 
 
 def test_session_follows_the_runtime_profile(spark: SparkSession) -> None:
