@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from lakeward.session.jars import delta_jars
-from tests.environments.conftest import write
 from tests.processes import environ_without, outcome
+from tests.trees import write_files
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "your-repository.md").read_text(encoding="utf-8")
@@ -59,7 +59,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "jobs/load.py": "print(1)\n",
     }
     files["pyproject.toml"] += blocks("toml")[0]
-    return write(tmp_path_factory.mktemp("page") / "sales", files)
+    return write_files(tmp_path_factory.mktemp("page") / "sales", files)
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.environments.conftest import write
 from tests.processes import environ_without, outcome
+from tests.trees import write_files
 
 OFF = """\
 import pytest
@@ -57,7 +57,7 @@ def run(folder: Path, *arguments: str, **environ: str) -> str:
 @pytest.mark.slow
 @pytest.mark.process
 def test_switched_off_a_suite_has_pyspark_as_it_was(tmp_path: Path) -> None:
-    write(tmp_path, {"pytest.ini": "[pytest]\n", "test_off.py": OFF})
+    write_files(tmp_path, {"pytest.ini": "[pytest]\n", "test_off.py": OFF})
     assert "1 passed" in run(tmp_path, LAKEWARD_DISABLE="1")
 
 
@@ -65,5 +65,5 @@ def test_switched_off_a_suite_has_pyspark_as_it_was(tmp_path: Path) -> None:
 @pytest.mark.process
 def test_two_workers_have_a_lakehouse_each(tmp_path: Path) -> None:
     pytest.importorskip("xdist", reason="pytest-xdist is not in this environment")
-    write(tmp_path, {"pytest.ini": "[pytest]\n", "test_workers.py": WORKERS})
+    write_files(tmp_path, {"pytest.ini": "[pytest]\n", "test_workers.py": WORKERS})
     assert "6 passed" in run(tmp_path, "-n", "2", LAKEWARD_RESIDENT="0")
