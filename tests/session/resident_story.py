@@ -148,6 +148,15 @@ def stopped(spark: Any) -> dict[str, Any]:
     return {}
 
 
+def forgotten(spark: Any) -> dict[str, Any]:
+    """Let Java forget what the command before had shown it; then ask for what Python answers."""
+    for _ in range(3):
+        spark._jvm.java.lang.System.gc()
+        spark._jvm.java.lang.System.runFinalization()
+        time.sleep(0.2)
+    return {"answer": spark.sql("SELECT '1'?::int").first()[0]}
+
+
 def quick(spark: Any) -> dict[str, Any]:
     return {"one": spark.sql("SELECT 1").first()[0]}
 

@@ -117,6 +117,14 @@ def test_the_next_command_sees_nothing_of_the_one_before_and_the_same_as_without
     assert scene("quick") == {"jvm": after, "one": 1, "printed": []}
 
 
+def test_what_java_forgets_of_one_command_is_not_taken_from_the_next(
+    scene: Callable[..., dict[str, Any]],
+) -> None:
+    first = scene("quick")
+    assert (second := scene("forgotten"))["jvm"] == first["jvm"]
+    assert second["answer"] == 1
+
+
 def test_a_second_command_at_the_same_time_has_a_jvm_of_its_own(
     scene: Callable[..., dict[str, Any]], cache: Path, tmp_path: Path
 ) -> None:

@@ -146,7 +146,11 @@ def connect(port: int, secret: str) -> Any:
 
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
     try:
-        return launch_gateway()  # type: ignore[no-untyped-call]  # PySpark types it not
+        gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]  # PySpark types it not
+        # Java says by its number which object of Python it needs no longer, to whoever is there then. In a
+        # JVM that has served before, it once took this process's first for that of the process before.
+        gateway.gateway_property.pool.next_id = time.time_ns()
+        return gateway
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
 
