@@ -3,6 +3,7 @@
 #   make run [DATA=dir] [DAYS=n]   the main job on the target `dev`
 #   make test [WORKERS=n]          style, types, layers, workflows, then the tests with coverage
 #   make test-all                  the same and the long proofs
+#   make warm [TESTS='path …']     tests in a JVM of their own and in a resident one: what ends differently
 #   make bench [CASE=glob]         benchmarks
 #   make lint | wheels | clean     PYTHON=python3.12 chooses an interpreter
 
@@ -14,7 +15,7 @@ WORKERS ?= 2
 SHARED := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := run
-.PHONY: run test test-all bench lint wheels clean
+.PHONY: run test test-all warm bench lint wheels clean
 
 # The environment's own Python checks it fastest; PYTHON, or none there yet, asks for another.
 set-up-%:
@@ -50,6 +51,9 @@ test: lint
 
 test-all: lint
 	@$(BIN)/python -m pytest $(COVERED) $(SHARED) -m ""
+
+warm: set-up-dev
+	@$(BIN)/python scripts/warm_and_cold.py -m "not slow and not process" $(TESTS)
 
 bench: set-up-bench
 	@$(BIN)/python -m benchmarks "$(or $(CASE),*)"
