@@ -99,6 +99,13 @@ CASES = {
     "no statement": Case(("sql", "-e", "-- nothing"), ("no SQL statement",)),
     "two sources of statements": Case(("sql", "-e", "select 1", "-f", "a.sql"), ("-e", "-f")),
     "statement file that is not there": Case(("sql", "-f", "a.sql"), ("a.sql", "No such file")),
+    "seed that is not there": Case(("seed", "a.b.c", "--from", "a.csv"), ("a.csv", "working directory")),
+    "schema of a seed that is not there": Case(
+        ("seed", "a.b.c", "--from", "A.CSV", "--ddl", "a.sql"),
+        ("a.sql", "working directory"),
+        {"A.CSV": "a\n1\n"},
+    ),
+    "seed of no known kind": Case(("seed", "a.b.c", "--from", "a.xls"), (".csv, .tsv",), {"a.xls": ""}),
     "unknown format": Case(("sql", "-e", "select 1", "--format", "xml"), ("xml", "csv")),
 }
 

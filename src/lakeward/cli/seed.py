@@ -39,12 +39,16 @@ def seed(
             "NO_SEED", f"Nothing was given for {name}.", next_step="Give --from PATH or --ddl FILE."
         )
     from lakeward.cli.streams import guarded
-    from lakeward.seeds import seed_files
+    from lakeward.seeds import kind_of, require_ddl, seed_files
 
     settings = _settings(target, variables)
     table = _table(name, settings)
     rows_of, schema_of = (source, ddl) if source is not None else (ddl, None)
     assert rows_of is not None
+    # Before there is a session: a name that is wrong takes no seconds and leaves no folder.
+    kind_of(rows_of)
+    if schema_of is not None:
+        require_ddl(schema_of)
     with guarded(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
         from lakeward.cli.sql import opened, starting
 

@@ -77,7 +77,9 @@ def run_all(statements: list[str], settings: Settings, form: str) -> int:
     from lakeward.cli.streams import guarded
 
     if not statements:
-        raise UsageError("NO_STATEMENT", "There is no SQL statement to run.")
+        raise UsageError(
+            "NO_STATEMENT", "There is no SQL statement to run.", next_step='Try -e "select 1" or -f FILE.'
+        )
     with guarded(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
         with starting(streams):
             spark = opened(settings)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.seeds.advice import missing_table, ways
 from lakeward.seeds.declared import Declared, declared_seeds
+from lakeward.seeds.files import kind_of, require_ddl
 from lakeward.seeds.names import TableName
 from lakeward.seeds.pull import client, pull
 
@@ -25,8 +26,10 @@ __all__ = [
     "declared_seeds",
     "frame_of_rows",
     "install",
+    "kind_of",
     "missing_table",
     "pull",
+    "require_ddl",
     "seed_files",
     "seed_frame",
     "ways",

@@ -10,7 +10,7 @@ from typing import Any
 
 from lakeward.errors import SeedError
 
-__all__ = ["FORMATS", "is_one_document", "kind_of"]
+__all__ = ["FORMATS", "is_one_document", "kind_of", "require_ddl"]
 
 FORMATS = {
     ".csv": "csv",
@@ -22,7 +22,9 @@ FORMATS = {
     ".sql": "ddl",
     ".ddl": "ddl",
 }
-"""Endings of files and the kind of seed that they are; `.gz` may follow those of text."""
+"""Endings of files, in small letters, and the kind of seed that they are; `.gz` may follow those of text."""
+
+_HERE = "Paths on the command line start at the working directory, those of pyproject.toml at its folder."
 
 
 def kind_of(path: Path) -> str:
@@ -31,7 +33,7 @@ def kind_of(path: Path) -> str:
     Raises SeedError when nothing is there, or nothing that can be read.
     """
     if not path.exists():
-        raise SeedError("SEED_FILE_NOT_FOUND", f"The seed {path} does not exist.")
+        raise SeedError("SEED_FILE_NOT_FOUND", f"The seed {path} does not exist.", next_step=_HERE)
     if path.is_file():
         found = _kind(path)
         if found is None:
@@ -47,13 +49,20 @@ def kind_of(path: Path) -> str:
     return str(kinds.pop())
 
 
+def require_ddl(file: Path) -> None:
+    """Raise SeedError when no file of a schema is there."""
+    if not file.is_file():
+        raise SeedError("SEED_FILE_NOT_FOUND", f"The DDL {file} is no file.", next_step=_HERE)
+
+
 def _files(folder: Path) -> Iterator[Path]:
     # Names with a dot or an underscore in front are markers, as Spark has it.
     return (file for file in sorted(folder.rglob("*")) if file.is_file() and file.name[0] not in "._")
 
 
 def _kind(file: Path) -> str | None:
-    return FORMATS.get(file.with_suffix("").suffix if file.suffix == ".gz" else file.suffix)
+    suffix = file.with_suffix("").suffix if file.suffix == ".gz" else file.suffix
+    return FORMATS.get(suffix.lower())
 
 
 def _unknown(message: str) -> SeedError:
