@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -63,8 +64,11 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def environ(repository: Path) -> dict[str, str]:
-    """A machine without a network: lakeward's wheel in a folder, its dependencies those of this Python."""
+def environ(repository: Path) -> Iterator[dict[str, str]]:
+    """A machine without a network: lakeward's wheel in a folder, its dependencies those of this Python.
+
+    Its commands attach to one resident JVM, as a reader's do; it ends with the last of them.
+    """
     machine = repository.parent
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(machine / "wheels")]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
@@ -82,7 +86,7 @@ def environ(repository: Path) -> dict[str, str]:
     astray = ("LAKEWARD_", "PYTEST", "COV_", "PIP_", "UV_", "PYTHON")
     kept = environ_without(*astray)
     path = [machine / "bin", machine / "home" / ".lakeward-venv" / "bin", os.environ["PATH"]]
-    return {
+    made = {
         **kept,
         "HOME": str(machine / "home"),
         "PATH": os.pathsep.join(map(str, path)),
@@ -92,8 +96,12 @@ def environ(repository: Path) -> dict[str, str]:
         "PIP_FIND_LINKS": str(machine / "wheels"),
         "LAKEWARD_INSTALLER": "pip",
         "LAKEWARD_JARS": os.environ.get("LAKEWARD_JARS") or str(delta_jars()[0].parent),
-        "LAKEWARD_RESIDENT": "0",
+        "LAKEWARD_RESIDENT_IDLE": "100",
     }
+    yield made
+    if (machine / "home" / ".lakeward-venv").is_dir():
+        ended = outcome("lakeward stop", shell=True, cwd=repository, env=made, timeout=60)
+        assert ended.returncode == 0, ended.stderr
 
 
 def test_the_page_has_commands_for_every_step() -> None:
