@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import pytest
 from pyspark.sql.types import StringType, StructField, StructType
 
 from lakeward.autoloader.discovery import FileStatus
@@ -62,6 +64,16 @@ def rows_of(files: list[Path], data: StructType, **options: Any) -> list[dict[st
         for path in files
     ]
     return [row for batch in read(plan, full, statuses, ("", 0, 0)) for row in batch.to_pylist()]
+
+
+def both_ways(
+    plain: ModuleType, path: Path, data: StructType, monkeypatch: pytest.MonkeyPatch, **options: Any
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The rows of a file that `plain` may read whole, and those of the same file where it may not."""
+    monkeypatch.setattr(plain, "SMALLEST", 0)
+    whole = rows_of([path], data, **options)
+    monkeypatch.setattr(plain, "SMALLEST", 1 << 40)
+    return whole, rows_of([path], data, **options)
 
 
 def _key(name: str) -> str:

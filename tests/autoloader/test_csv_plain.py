@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import timezone
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyspark.sql.types import BooleanType, DataType, DecimalType
 
 from lakeward.autoloader.readers import csv, csv_plain
-from lakeward.autoloader.readers.convert import Formats, whole_column
 from lakeward.autoloader.readers.csv_lines import Dialect, lines_of
-from tests.autoloader.reading import rows_of, schema_of
+from tests.autoloader.reading import both_ways, rows_of, schema_of
 
 FITTING = {
     "a": ["", "x", " x ", "ü😀", '""', '"a,b"', "null"],
@@ -30,14 +25,6 @@ FITTING = {
 RECORDS = st.fixed_dictionaries({name: st.sampled_from(words) for name, words in FITTING.items()})
 ODD = ['"a""b"', "a\\b", 'a"b', '"open', '"a" ', "\t", " ", "x", "1234567.5", "2024-02-30", "3.555", "NaN"]
 SCHEMA = schema_of(a="string", b="integer", c="decimal(7,2)", d="timestamp", e="double", f="boolean")
-
-
-def both_ways(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Any, Any]:
-    found = []
-    for smallest in (0, 1 << 40):
-        monkeypatch.setattr(csv_plain, "SMALLEST", smallest)
-        found.append(rows_of([path], SCHEMA, cf_format="csv", header=True, **options))
-    return found[0], found[1]
 
 
 @settings(
@@ -67,27 +54,9 @@ def test_whole_files_are_read_as_line_by_line(
     path = tmp_path / "f.csv"
     lines_of_text = [",".join(order), *(",".join(row[name] for name in order) for row in rows)]
     path.write_text(newline.join(lines_of_text), encoding="utf-8", newline="")
-    whole, lines = both_ways(path, monkeypatch, rescued="_r" if rescues else None)
+    options = {"cf_format": "csv", "header": True, "rescued": "_r" if rescues else None}
+    whole, lines = both_ways(csv_plain, path, SCHEMA, monkeypatch, **options)
     assert repr(whole) == repr(lines)
-
-
-@pytest.mark.parametrize(
-    ("dtype", "arrow_type", "texts", "values"),
-    [
-        (BooleanType(), pa.bool_(), ["true", "FALSE", None], [True, False, None]),
-        (BooleanType(), pa.bool_(), ["true", "yes"], None),
-        (DecimalType(5, 2), pa.decimal128(5, 2), ["-1.5", "123"], [Decimal("-1.5"), Decimal(123)]),
-        (DecimalType(5, 2), pa.decimal128(5, 2), ["1234"], None),
-        (DecimalType(5, 2), pa.decimal128(5, 2), ["1.555"], None),
-        (DecimalType(5, 0), pa.decimal128(5, 0), ["1."], None),
-        (DecimalType(2, 2), pa.decimal128(2, 2), ["0.5"], None),
-    ],
-)
-def test_columns_are_converted_at_once_where_every_text_has_a_plain_form(
-    dtype: DataType, arrow_type: pa.DataType, texts: list[str | None], values: list[Any] | None
-) -> None:
-    column = whole_column(pa.array(texts, pa.string()), dtype, arrow_type, Formats(timezone.utc))
-    assert (column and column.to_pylist()) == values
 
 
 @pytest.mark.parametrize("odd", [None, *ODD])
@@ -131,6 +100,8 @@ def test_a_column_that_comes_twice_is_taken_once_and_rescued_once(
         ("a,b\n", None),
         ('a,b\n"1""",2\n', None),
         ("a,b\n\\,2\n", None),
+        ('a,b\n"x\ny",2\n', None),
+        ('a,b\n"x",2\n"y,3\n', None),
         (b"a,b\n\xff,2\n", None),
     ],
 )

@@ -15,7 +15,7 @@ from pyspark.sql.types import ArrayType, IntegerType, StringType, StructType
 from lakeward.autoloader.readers import json_plain
 from lakeward.autoloader.readers.json import JsonReader
 from lakeward.autoloader.readers.raw_texts import texts_of
-from tests.autoloader.reading import rows_of, schema_of
+from tests.autoloader.reading import both_ways, rows_of, schema_of
 
 SCHEMA = (
     schema_of(i="integer", d="double", s="string", b="boolean", t="timestamp", n="date")
@@ -41,14 +41,6 @@ RECORDS = st.fixed_dictionaries(
 ).map(lambda record: "{" + ",".join(f'"{name}":{value}' for name, value in record.items()) + "}")
 
 
-def both_ways(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Any, Any]:
-    found = []
-    for smallest in (0, 1 << 40):
-        monkeypatch.setattr(json_plain, "SMALLEST", smallest)
-        found.append(rows_of([path], SCHEMA, **options))
-    return found[0], found[1]
-
-
 @settings(
     max_examples=60,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
@@ -71,7 +63,7 @@ def test_whole_files_are_read_as_record_by_record(
 ) -> None:
     path = tmp_path / "f.json"
     path.write_text("\n".join(lines if odd is None else [*lines, odd]), encoding="utf-8")
-    whole, records = both_ways(path, monkeypatch, **options)
+    whole, records = both_ways(json_plain, path, SCHEMA, monkeypatch, **options)
     assert repr(whole) == repr(records)
 
 

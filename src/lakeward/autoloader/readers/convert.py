@@ -12,15 +12,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lakeward.autoloader.options import Options
 from lakeward.autoloader.readers.times import Pattern, parse_date, parse_timestamp, zone_of
+from lakeward.autoloader.readers.whole_columns import whole_column
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
-__all__ = ["RANGES", "Formats", "decimal_of", "from_texts", "parser_of", "whole_column"]
+__all__ = ["RANGES", "Formats", "decimal_of", "from_texts", "parser_of"]
 
 RANGES = {"byte": 7, "short": 15, "integer": 31, "long": 63}
 _SPECIAL = {
@@ -95,58 +95,6 @@ def from_texts(
     if name == "date":
         return pa.array(values, pa.int32()).cast(arrow_type), bad
     return pa.array(values, arrow_type), bad
-
-
-def whole_column(
-    column: pa.Array, dtype: DataType, arrow_type: pa.DataType, formats: Formats
-) -> pa.Array | None:
-    """Arrow's own conversion where all texts have forms that Spark reads just so; None otherwise."""
-    name = dtype.typeName()
-    try:
-        if name in ("string", "varchar", "char"):
-            return column.cast(arrow_type)
-        if name == "boolean":
-            words = pc.utf8_lower(column)
-            known = pc.or_(pc.is_in(words, pa.array(["true", "false"])), pc.is_null(words))
-            return pc.equal(words, "true") if pc.all(known).as_py() is not False else None
-        if name == "decimal":
-            return _decimals(column, arrow_type)
-        if name in RANGES:
-            plain = pc.all(pc.match_substring_regex(column, r"^-?[0-9]{1,18}$")).as_py()
-            return column.cast(arrow_type) if plain in (True, None) else None
-        if name in ("float", "double"):
-            plain = pc.all(
-                pc.match_substring_regex(column, r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$")
-            ).as_py()
-            return column.cast(arrow_type) if plain in (True, None) else None
-        if name == "date" and formats.date is None:
-            plain = pc.all(pc.match_substring_regex(column, r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")).as_py()
-            return column.cast(arrow_type) if plain in (True, None) else None
-        if name == "timestamp" and formats.timestamp is None:
-            return _timestamps(column, arrow_type, formats)
-    except pa.ArrowInvalid:
-        return None
-    return None
-
-
-def _decimals(column: pa.Array, arrow_type: pa.Decimal128Type) -> pa.Array | None:
-    """Texts with no more digits than the type has: nothing is rounded."""
-    whole, scale = arrow_type.precision - arrow_type.scale, arrow_type.scale
-    form = rf"^-?[0-9]{{1,{whole}}}" + (rf"(\.[0-9]{{1,{scale}}})?$" if scale else "$")
-    if not whole or pc.all(pc.match_substring_regex(column, form)).as_py() is False:
-        return None
-    return column.cast(arrow_type)
-
-
-def _timestamps(column: pa.Array, arrow_type: pa.DataType, formats: Formats) -> pa.Array | None:
-    body = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"
-    if pc.all(pc.match_substring_regex(column, body + "(Z|[+-][0-9]{2}:[0-9]{2})$")).as_py() in (True, None):
-        return column.cast(arrow_type)
-    if formats.zone != zone_of("UTC"):
-        return None
-    if pc.all(pc.match_substring_regex(column, body + "$")).as_py():
-        return column.cast(pa.timestamp("us")).cast(pa.int64()).cast(arrow_type)
-    return None
 
 
 def parser_of(dtype: DataType, formats: Formats) -> Callable[[str], Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from lakeward.autoloader.readers.convert import Formats, from_texts, whole_column
+from lakeward.autoloader.readers.convert import Formats, from_texts
 from lakeward.autoloader.readers.csv_lines import Dialect, Row, header_names, lines_of
 from lakeward.autoloader.readers.csv_plain import is_plain, plain_columns
 from lakeward.autoloader.readers.drift import NewFields, wider
@@ -16,6 +16,7 @@ from lakeward.autoloader.readers.json_texts import json_text
 from lakeward.autoloader.readers.layout import Layout
 from lakeward.autoloader.readers.malformed import Malformed
 from lakeward.autoloader.readers.spans import Spans
+from lakeward.autoloader.readers.whole_columns import whole_column
 
 if TYPE_CHECKING:
     from lakeward.autoloader.discovery import FileStatus

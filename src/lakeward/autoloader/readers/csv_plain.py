@@ -6,9 +6,7 @@ as wide as the first. Everything else is left to `csv_lines`.
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 
@@ -70,12 +68,12 @@ def plain_columns(data: bytes, dialect: Dialect) -> tuple[str, pa.Table] | None:
 
 def _whole_quotes(body: memoryview, sep: str) -> bool:
     """Whether quotes stand around whole values alone, in a text that begins with the end of a line."""
-    quotes = bytes(body).count(b'"')
-    return not quotes or len(_quoted(sep).findall(body)) * 2 == quotes
-
-
-@cache
-def _quoted(sep: str) -> re.Pattern[bytes]:
-    # It begins with the quote itself: the search goes from one to the next.
-    edge = rb"[\n" + re.escape(sep).encode() + rb"]"
-    return re.compile(rb'"(?<=' + edge + rb'")[^"\n]*"(?=' + edge + rb"|\Z)")
+    text = np.frombuffer(body, np.uint8)
+    quotes = np.flatnonzero(text == ord('"'))
+    first, last = quotes[::2], quotes[1::2]
+    before, after = text[first - 1], text[last[last + 1 < len(text)] + 1]
+    if any(np.any((edge != ord("\n")) & (edge != ord(sep))) for edge in (before, after)):
+        return False
+    ends = np.flatnonzero(text == ord("\n")) if len(quotes) else quotes
+    # In pairs, each within a line.
+    return np.array_equal(np.searchsorted(ends, first), np.searchsorted(ends, last))

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.json as pj
 
-from lakeward.autoloader.readers.convert import Formats, from_texts, whole_column
+from lakeward.autoloader.readers.convert import Formats, from_texts
+from lakeward.autoloader.readers.whole_columns import whole_column
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
