@@ -52,17 +52,26 @@ def test_the_user_is_the_one_who_started_the_server(client: Any) -> None:
 
 def test_a_job_runs_its_tasks_with_its_parameters(client: Any, code: Callable[[str], str]) -> None:
     code("import sys\nprint('got', sys.argv[1:])")
+    told = "{{job.parameters.what}} {{job.trigger.type}} {{workspace.url}}"
     job = client.jobs.create(
         name="daily",
-        tasks=[task("first", "{{job.parameters.day}}"), task("second", "fixed", after="first")],
-        parameters=[jobs.JobParameterDefinition("day", "1")],
+        tasks=[
+            task("first", "{{job.parameters.day}}", told, "{{task.run_id}}"),
+            task("second", "{{tasks.first.run_id}}", after="first"),
+        ],
+        parameters=[
+            jobs.JobParameterDefinition("day", "1"),
+            jobs.JobParameterDefinition("what", "{{job.name}}"),
+        ],
     )
     assert client.jobs.get(job.job_id).settings.name == "daily"
     run = client.jobs.run_now(job.job_id, job_parameters={"day": "7"}).result()
     assert run.state.life_cycle_state == jobs.RunLifeCycleState.TERMINATED
     assert run.state.result_state == jobs.RunResultState.SUCCESS
     logs = [client.jobs.get_run_output(each.run_id).logs for each in run.tasks]
-    assert logs == ["got ['7']\n", "got ['fixed']\n"]
+    first = run.tasks[0].run_id
+    told = f"daily onetime {client.config.host}"
+    assert logs == [f"got ['7', '{told}', '{first}']\n", f"got ['{first}']\n"]
     with pytest.raises(sdk.errors.InvalidParameterValue, match="no parameter 'night'"):
         client.jobs.run_now(job.job_id, job_parameters={"night": "7"})
     client.jobs.delete(job.job_id)
@@ -225,6 +234,61 @@ def test_a_scope_is_for_those_in_its_list(client: Any, server: Server) -> None:
     client.secrets.delete_secret("guarded", "key")
     client.secrets.delete_scope("guarded")
     assert "guarded" not in [each.name for each in client.secrets.list_scopes()]
+
+
+def test_jobs_and_pipelines_are_for_those_in_their_lists(
+    client: Any, server: Server, code: Callable[[str], str]
+) -> None:
+    code("print('seen by few')")
+    job = client.jobs.create(name="private", tasks=[task("a")])
+    run = client.jobs.run_now(job.job_id).result()
+    once = jobs.SubmitTask(task_key="a", spark_python_task=jobs.SparkPythonTask(CODE))
+    alone = client.jobs.submit(run_name="alone", tasks=[once]).result()
+    pipeline = client.pipelines.create(name="private", catalog="main").pipeline_id
+    made = client.token_management.create_obo_token(application_id="guest", lifetime_seconds=86_400)
+    guest = sdk.WorkspaceClient(host=server.host, token=made.token_value)
+    hidden = (
+        lambda: guest.jobs.get(job.job_id),
+        lambda: guest.jobs.get_run(run.run_id),
+        lambda: guest.jobs.get_run_output(run.tasks[0].run_id),
+        lambda: guest.jobs.get_run(alone.run_id),
+        lambda: guest.permissions.get("jobs", str(job.job_id)),
+        lambda: guest.pipelines.get(pipeline),
+        lambda: list(guest.pipelines.list_pipeline_events(pipeline)),
+        lambda: guest.pipelines.list_updates(pipeline),
+        lambda: guest.permissions.get("pipelines", pipeline),
+    )
+    for ask in hidden:
+        with pytest.raises(sdk.errors.PermissionDenied, match="guest does not have CAN_VIEW permission"):
+            ask()
+    assert not [*guest.jobs.list(), *guest.jobs.list_runs(), *guest.pipelines.list_pipelines()]
+
+    acl, level = iam.AccessControlRequest, iam.PermissionLevel
+    entry = acl(service_principal_name="guest", permission_level=level.CAN_VIEW)
+    client.permissions.update("jobs", str(job.job_id), access_control_list=[entry])
+    client.permissions.update("pipelines", pipeline, access_control_list=[entry])
+    assert guest.jobs.get_run_output(run.tasks[0].run_id).logs == "seen by few\n"
+    assert [each.run_id for each in guest.jobs.list_runs()] == [run.run_id]
+    assert guest.pipelines.get(pipeline).name == "private"
+    refused = (
+        (lambda: guest.jobs.run_now(job.job_id), "CAN_MANAGE_RUN"),
+        (lambda: guest.jobs.repair_run(run.run_id, rerun_tasks=["a"]), "CAN_MANAGE_RUN"),
+        (lambda: guest.jobs.cancel_run(run.run_id), "CAN_MANAGE_RUN"),
+        (lambda: guest.jobs.delete_run(run.run_id), "CAN_MANAGE"),
+        (lambda: guest.jobs.update(job.job_id, new_settings=jobs.JobSettings(name="mine")), "CAN_MANAGE"),
+        (lambda: guest.jobs.delete(job.job_id), "CAN_MANAGE"),
+        (lambda: guest.pipelines.start_update(pipeline), "CAN_RUN"),
+        (lambda: guest.pipelines.delete(pipeline), "CAN_MANAGE"),
+        (
+            lambda: guest.permissions.update("jobs", str(job.job_id), access_control_list=[entry]),
+            "CAN_MANAGE",
+        ),
+    )
+    for ask, wanted in refused:
+        with pytest.raises(sdk.errors.PermissionDenied, match=f"guest does not have {wanted} permission"):
+            ask()
+    client.jobs.delete(job.job_id)
+    client.pipelines.delete(pipeline)
 
 
 def test_the_remote_dbutils_works_on_the_server(client: Any) -> None:

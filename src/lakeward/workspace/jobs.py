@@ -7,7 +7,7 @@ from typing import Any
 
 from lakeward.standins.local_workspace import Failure
 from lakeward.workspace.call import ServerCall, now, page
-from lakeward.workspace.permissions import forget, require
+from lakeward.workspace.permissions import forget, may, require
 from lakeward.workspace.store import Document
 
 __all__ = ["create", "delete", "get", "job_of", "list_jobs", "reset", "settings_of", "update"]
@@ -50,8 +50,12 @@ def get(call: ServerCall) -> Any:
 
 
 def list_jobs(call: ServerCall) -> Any:
-    """All jobs, the newest first; their tasks only with `expand_tasks`."""
-    jobs = call.store.find("job", newest_first=True)
+    """All jobs that the user may see, the newest first; their tasks only with `expand_tasks`."""
+    jobs = [
+        job
+        for job in call.store.find("job", newest_first=True)
+        if may(call, "jobs", str(job["job_id"]), "CAN_VIEW")
+    ]
     name = call.query.get("name")
     if name:
         jobs = [job for job in jobs if str(job["settings"].get("name")).lower() == name.lower()]

@@ -11,7 +11,7 @@ from typing import Any
 from lakeward.standins.local_workspace import Failure, groups_of, missing
 from lakeward.workspace.call import ServerCall
 
-__all__ = ["LEVELS", "forget", "levels", "read", "replace", "require", "update"]
+__all__ = ["LEVELS", "forget", "is_admin", "levels", "may", "read", "replace", "require", "update"]
 
 LEVELS = {
     "jobs": ("CAN_VIEW", "CAN_MANAGE_RUN", "IS_OWNER", "CAN_MANAGE"),
@@ -31,6 +31,8 @@ _WORDS = {"jobs": "job", "pipelines": "pipelines", "directories": "directory", "
 def read(call: ServerCall) -> Any:
     """The access control list of an object."""
     kind, key = _named(call)
+    if kind in _OWNED:
+        require(call, kind, key, "CAN_VIEW")
     return _shown(kind, key, _acl(call, kind, key))
 
 
@@ -62,17 +64,27 @@ def levels(call: ServerCall) -> Any:
     }
 
 
+def is_admin(call: ServerCall) -> bool:
+    """Whether the user may do everything."""
+    return "admins" in groups_of(call)
+
+
+def may(call: ServerCall, kind: str, key: str, level: str) -> bool:
+    """Whether the list of an object lets the user do this."""
+    if is_admin(call):
+        return True
+    enough = {"IS_OWNER", *LEVELS[kind][LEVELS[kind].index(level) :]}
+    return any(
+        entry["permission_level"] in enough
+        for entry in _acl(call, kind, key)
+        if _principal(entry)[1] in (call.asker, *groups_of(call))
+    )
+
+
 def require(call: ServerCall, kind: str, key: str, level: str) -> None:
     """Raise Failure where the list of an object does not let the user do this."""
-    groups = groups_of(call)
-    if "admins" in groups:
+    if may(call, kind, key, level):
         return
-    order = LEVELS[kind]
-    for entry in _acl(call, kind, key):
-        if _principal(entry)[1] in (call.asker, *groups):
-            held = entry["permission_level"]
-            if held == "IS_OWNER" or order.index(held) >= order.index(level):
-                return
     raise Failure(403, "PERMISSION_DENIED", f"{call.asker} does not have {level} permission on {kind}/{key}.")
 
 

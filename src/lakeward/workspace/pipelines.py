@@ -9,7 +9,7 @@ from typing import Any
 from lakeward.standins.local_workspace import Failure, missing
 from lakeward.workspace.call import ServerCall, now, page
 from lakeward.workspace.orders import pipeline_order
-from lakeward.workspace.permissions import forget, require
+from lakeward.workspace.permissions import forget, may, require
 from lakeward.workspace.pipeline_events import events_of_progress, flow_events, selected, update_event
 from lakeward.workspace.store import Document
 from lakeward.workspace.worker import Ending
@@ -55,14 +55,17 @@ def create(call: ServerCall) -> Any:
 
 def get(call: ServerCall) -> Any:
     """A pipeline with its settings and newest updates."""
-    pipeline = _pipeline(call)
-    require(call, "pipelines", pipeline["pipeline_id"], "CAN_VIEW")
+    pipeline = _pipeline(call, "CAN_VIEW")
     return _shown(call, pipeline)
 
 
 def list_pipelines(call: ServerCall) -> Any:
-    """All pipelines; `filter` is `name LIKE '…'`."""
-    pipelines = call.store.find("pipeline", newest_first=True)
+    """All pipelines that the user may see; `filter` is `name LIKE '…'`."""
+    pipelines = [
+        each
+        for each in call.store.find("pipeline", newest_first=True)
+        if may(call, "pipelines", each["pipeline_id"], "CAN_VIEW")
+    ]
     wanted = call.query.get("filter", "")
     if wanted:
         name = wanted.partition("'")[2].rpartition("'")[0].strip("%")
@@ -77,9 +80,8 @@ def list_pipelines(call: ServerCall) -> Any:
 
 def edit(call: ServerCall) -> None:
     """Other settings; what is left out is gone."""
-    pipeline = _pipeline(call)
+    pipeline = _pipeline(call, "CAN_MANAGE")
     pipeline_id = pipeline["pipeline_id"]
-    require(call, "pipelines", pipeline_id, "CAN_MANAGE")
     spec = {**_spec(call.body), "id": pipeline_id}
 
     def change(body: Document) -> None:
@@ -90,8 +92,7 @@ def edit(call: ServerCall) -> None:
 
 def delete(call: ServerCall) -> None:
     """Forget a pipeline; its tables stay."""
-    pipeline_id = _pipeline(call)["pipeline_id"]
-    require(call, "pipelines", pipeline_id, "CAN_MANAGE")
+    pipeline_id = _pipeline(call, "CAN_MANAGE")["pipeline_id"]
     for update in call.store.find("update", parent=pipeline_id, active=True):
         call.office.runner.cancel(update["update_id"])
     call.store.delete("pipeline", pipeline_id)
@@ -100,9 +101,8 @@ def delete(call: ServerCall) -> None:
 
 def start_update(call: ServerCall) -> Any:
     """Start an update; one at a time."""
-    pipeline = _pipeline(call)
+    pipeline = _pipeline(call, "CAN_RUN")
     pipeline_id = pipeline["pipeline_id"]
-    require(call, "pipelines", pipeline_id, "CAN_RUN")
     if call.store.find("update", parent=pipeline_id, active=True):
         raise Failure(
             409, "RESOURCE_CONFLICT", f"An active update already exists for pipeline {pipeline_id}."
@@ -124,8 +124,7 @@ def start_update(call: ServerCall) -> Any:
 
 def stop(call: ServerCall) -> None:
     """Stop the active update, if there is one."""
-    pipeline_id = _pipeline(call)["pipeline_id"]
-    require(call, "pipelines", pipeline_id, "CAN_RUN")
+    pipeline_id = _pipeline(call, "CAN_RUN")["pipeline_id"]
     for update in call.store.find("update", parent=pipeline_id, active=True):
         _moved(call, update["update_id"], "STOPPING")
         call.office.runner.cancel(update["update_id"])
@@ -133,7 +132,8 @@ def stop(call: ServerCall) -> None:
 
 def get_update(call: ServerCall) -> Any:
     """An update as it stands."""
-    pipeline_id, _, update_id = call.at.partition("/")
+    pipeline_id = _pipeline(call, "CAN_VIEW")["pipeline_id"]
+    update_id = call.at.partition("/")[2]
     update = call.store.get("update", update_id)
     if update is None or update["pipeline_id"] != pipeline_id:
         raise missing(f"The update {update_id} of pipeline {pipeline_id}")
@@ -142,13 +142,13 @@ def get_update(call: ServerCall) -> Any:
 
 def list_updates(call: ServerCall) -> Any:
     """The updates of a pipeline, the newest first."""
-    updates = call.store.find("update", parent=_pipeline(call)["pipeline_id"], newest_first=True)
+    updates = call.store.find("update", parent=_pipeline(call, "CAN_VIEW")["pipeline_id"], newest_first=True)
     return page(call, updates, "updates", default=5)
 
 
 def list_events(call: ServerCall) -> Any:
     """The events of a pipeline, the newest first; Raises Failure for a filter that is not understood."""
-    pipeline = _pipeline(call)
+    pipeline = _pipeline(call, "CAN_VIEW")
     events = call.store.find("event", parent=pipeline["pipeline_id"], newest_first=True)
     if "timestamp asc" in call.query.get("order_by", ""):
         events.reverse()
@@ -157,7 +157,7 @@ def list_events(call: ServerCall) -> Any:
 
 def graph(call: ServerCall) -> Any:
     """The datasets of a pipeline and what each reads, as its newest update found them."""
-    pipeline_id = _pipeline(call)["pipeline_id"]
+    pipeline_id = _pipeline(call, "CAN_VIEW")["pipeline_id"]
     return call.store.get("graph", pipeline_id) or {"datasets": []}
 
 
@@ -220,11 +220,13 @@ def _note(call: ServerCall, event: Document) -> None:
     call.store.put("event", event["id"], event, parent=event["origin"]["pipeline_id"])
 
 
-def _pipeline(call: ServerCall) -> Document:
+def _pipeline(call: ServerCall, level: str) -> Document:
+    """The pipeline of the request, where the user has this level on it."""
     pipeline_id = call.at.partition("/")[0]
     pipeline = call.store.get("pipeline", pipeline_id)
     if pipeline is None:
         raise Failure(404, "RESOURCE_DOES_NOT_EXIST", f"The specified pipeline {pipeline_id} was not found.")
+    require(call, "pipelines", pipeline_id, level)
     return pipeline
 
 

@@ -72,7 +72,7 @@ def submit(call: ServerCall) -> Any:
 
 def repair(call: ServerCall) -> Any:
     """Run some tasks of a run that has ended once more, with those that depend on them if asked to."""
-    run = run_of(call, call.given("run_id"))
+    run = run_of(call, call.given("run_id"), "CAN_MANAGE_RUN")
     if run_states.is_active(run):
         raise Failure(400, "INVALID_STATE", "A run that goes on cannot be repaired.")
     keys = {str(key) for key in call.body.get("rerun_tasks") or ()}
@@ -126,7 +126,7 @@ def _launch(call: ServerCall, run: Document) -> None:
 
     office.runner.start(
         run_id,
-        job_order(office.store, settings, run),
+        job_order(office.store, settings, run, host=office.host),
         began=lambda: _void(office.store.change("run", run_id, lambda body: run_states.begin(body, now()))),
         hear=hear,
         ended=ended,

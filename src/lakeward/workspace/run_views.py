@@ -8,11 +8,11 @@ from typing import Any
 from lakeward.standins.local_workspace import Failure
 from lakeward.workspace.call import ServerCall
 from lakeward.workspace.log import read_log
-from lakeward.workspace.permissions import require
+from lakeward.workspace.permissions import is_admin, may, require
 from lakeward.workspace.run_states import is_active
 from lakeward.workspace.store import Document
 
-__all__ = ["output_of", "run_of", "view"]
+__all__ = ["may_see", "output_of", "run_of", "view"]
 
 # The fields of a task's settings that runs repeat.
 _SETTINGS = (
@@ -23,17 +23,40 @@ _SETTINGS = (
 _CODES = {"SUCCESS": "SUCCESS", "CANCELED": "USER_CANCELED", "TIMEDOUT": "RUN_EXECUTION_ERROR"}
 
 
-def run_of(call: ServerCall, run_id: str) -> Document:
-    """A run by its id or by that of one of its tasks."""
+def run_of(call: ServerCall, run_id: str, level: str = "CAN_VIEW") -> Document:
+    """A run by its id or by that of one of its tasks.
+
+    Raises Failure for one that does not exist, and where the user does not have this level on its job.
+    """
     run = call.store.get("run", run_id) if run_id.isdecimal() else None
     if run is None and run_id.isdecimal():
         task = call.store.get("task_run", run_id)
         run = call.store.get("run", task["run_id"]) if task else None
     if run is None:
         raise Failure(400, "INVALID_PARAMETER_VALUE", f"Run {run_id} does not exist.")
-    if run["job_id"] and call.store.get("job", run["job_id"]) is not None:
-        require(call, "jobs", str(run["job_id"]), "CAN_VIEW")
+    if _has_job(call, run):
+        require(call, "jobs", str(run["job_id"]), level)
+    elif not _is_of(call, run):
+        raise Failure(403, "PERMISSION_DENIED", f"{call.asker} does not have {level} permission on the run.")
     return run
+
+
+def may_see(call: ServerCall, run: Document) -> bool:
+    """Whether a run is listed for the user."""
+    if is_admin(call):
+        return True
+    if _has_job(call, run):
+        return may(call, "jobs", str(run["job_id"]), "CAN_VIEW")
+    return _is_of(call, run)
+
+
+def _is_of(call: ServerCall, run: Document) -> bool:
+    """Whether the user may do everything with a run that has no job (any more)."""
+    return is_admin(call) or run["creator_user_name"] == call.asker
+
+
+def _has_job(call: ServerCall, run: Document) -> bool:
+    return bool(run["job_id"]) and call.store.get("job", run["job_id"]) is not None
 
 
 def view(call: ServerCall, run: Document, *, tasks: bool = True, history: bool = False) -> Document:

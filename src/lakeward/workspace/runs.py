@@ -13,7 +13,7 @@ from lakeward.workspace.call import ServerCall, now, page
 from lakeward.workspace.jobs import job_of
 from lakeward.workspace.log import read_log
 from lakeward.workspace.permissions import require
-from lakeward.workspace.run_views import output_of, run_of, view
+from lakeward.workspace.run_views import may_see, output_of, run_of, view
 from lakeward.workspace.store import Document
 from lakeward.workspace.worker import Ending
 
@@ -26,10 +26,11 @@ def get(call: ServerCall) -> Any:
 
 
 def list_runs(call: ServerCall) -> Any:
-    """Runs, the newest first."""
+    """Runs that the user may see, the newest first."""
     job_id = call.query.get("job_id") or None
     active = True if call.flag("active_only") else False if call.flag("completed_only") else None
     runs = call.store.find("run", parent=job_id, active=active, newest_first=True)
+    runs = [run for run in runs if may_see(call, run)]
     kind = call.query.get("run_type")
     runs = [run for run in runs if not kind or run["run_type"] == kind]
     for name, late in (("start_time_from", False), ("start_time_to", True)):
@@ -45,10 +46,7 @@ def list_runs(call: ServerCall) -> Any:
 
 def cancel(call: ServerCall) -> None:
     """Ask a run to stop; one that has ended stays as it is."""
-    run = run_of(call, call.given("run_id"))
-    if run["job_id"]:
-        require(call, "jobs", str(run["job_id"]), "CAN_MANAGE_RUN")
-    _cancel(call, run)
+    _cancel(call, run_of(call, call.given("run_id"), "CAN_MANAGE_RUN"))
 
 
 def cancel_all(call: ServerCall) -> None:
@@ -92,7 +90,8 @@ def log(call: ServerCall) -> Any:
 
 def delete(call: ServerCall) -> None:
     """Forget a run that has ended."""
-    run = run_of(call, call.given("run_id"))
+    # The level is assumed.
+    run = run_of(call, call.given("run_id"), "CAN_MANAGE")
     if run_states.is_active(run):
         raise Failure(400, "INVALID_STATE", f"Run {run['run_id']} is active.")
     call.store.delete("run", run["run_id"])

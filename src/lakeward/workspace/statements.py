@@ -49,7 +49,8 @@ def execute(call: ServerCall) -> Any:
         "parameters": call.body.get("parameters") or [],
         "row_limit": call.body.get("row_limit"),
     }
-    call.store.put("statement", statement_id, _pending(statement_id), parent=call.asker, active=True)
+    pending = _pending(statement_id, call.asker)
+    call.store.put("statement", statement_id, pending, parent=call.asker, active=True)
 
     def ended(answer: Document) -> None:
         call.store.change("statement", statement_id, lambda body: _fill(body, answer), active=False)
@@ -83,13 +84,14 @@ def cancel(call: ServerCall) -> None:
 
 def _statement(call: ServerCall, statement_id: str) -> Document:
     found = call.store.get("statement", statement_id)
-    if found is None:
+    # Whoever ran it is the only one who sees its rows.
+    if found is None or found.pop("user", call.asker) != call.asker:
         raise missing(f"The statement {statement_id}")
     return found
 
 
-def _pending(statement_id: str) -> Document:
-    return {"statement_id": statement_id, "status": {"state": "PENDING"}}
+def _pending(statement_id: str, user: str) -> Document:
+    return {"statement_id": statement_id, "status": {"state": "PENDING"}, "user": user}
 
 
 def _fill(body: Document, answer: Document) -> None:
