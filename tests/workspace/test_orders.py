@@ -9,6 +9,7 @@ import pytest
 
 from lakeward.session import Settings
 from lakeward.workspace.orders import job_order, pipeline_order
+from lakeward.workspace.run_states import new_run
 from lakeward.workspace.store import Store
 
 BUNDLE = """
@@ -37,10 +38,13 @@ def updates(identifier: str) -> dict[str, Any]:
     return {"task_key": identifier, "pipeline_task": {"pipeline_id": identifier}}
 
 
+def run_of(job: dict[str, Any], **facts: Any) -> dict[str, Any]:
+    return new_run(7, job, numbers=iter(range(100, 200)).__next__, at=1_772_337_906_789, job_id=1, **facts)
+
+
 def pipelines(store: Store, settings: Settings, *tasks: dict[str, Any]) -> dict[str, str]:
     """The ids of an order's pipelines, by their names."""
-    run = {"run_id": 7, "run_name": "a run", "job_id": 1, "settings": {"name": "a", "tasks": list(tasks)}}
-    order = job_order(store, settings, run)
+    order = job_order(store, settings, run_of({"name": "a", "tasks": list(tasks)}))
     assert set(order["pipelines"]) == set(order["ids"]["pipelines"])
     return dict(order["ids"]["pipelines"])
 
@@ -77,3 +81,25 @@ def test_a_pipeline_of_this_folder_s_bundle_keeps_its_state(store: Store, settin
     assert list(order["pipelines"]) == ["own"]
     library = order["pipelines"]["own"]["libraries"][0]["file"]["path"]
     assert library == str(settings.workspace / "p.py")
+
+
+@pytest.mark.parametrize(
+    ("cause", "trigger", "at", "location"),
+    [
+        ("ONE_TIME", "onetime", 1_772_337_906_789, ""),
+        ("PERIODIC", "periodic", 1_772_337_900_000, ""),
+        ("FILE_ARRIVAL", "file_arrival", 1_772_337_906_789, "/Volumes/c/s/in/"),
+    ],
+)
+def test_tasks_may_ask_what_started_their_run(
+    store: Store, settings: Settings, cause: str, trigger: str, at: int, location: str
+) -> None:
+    job = {
+        "name": "a",
+        "trigger": {"file_arrival": {"url": "/Volumes/c/s/in/"}},
+        "tasks": [{"task_key": "plain", "spark_python_task": {"python_file": "/Workspace/a.py"}}],
+    }
+    origin = job_order(store, settings, run_of(job, trigger=cause), host="http://127.0.0.1:1")["origin"]
+    assert (origin["trigger"], origin["at"], origin["location"]) == (trigger, at, location)
+    assert origin["workspace_url"] == "http://127.0.0.1:1"
+    assert origin["task_runs"] == {"plain": "100"}

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lakeward.jobs.definition import tasks_of
     from lakeward.jobs.history import KEPT_DAYS, is_kept
+    from lakeward.jobs.memory import free_memory
     from lakeward.jobs.model import JobRun, TaskProgress, TaskResult
     from lakeward.jobs.pipelines import run_pipeline, sources
+    from lakeward.jobs.references import Origin
     from lakeward.jobs.running import run
     from lakeward.jobs.tasks import COMPOSITES, KINDS, REFUSED
     from lakeward.jobs.waiting import Waiting
@@ -24,10 +26,12 @@ __all__ = [
     "KINDS",
     "REFUSED",
     "JobRun",
+    "Origin",
     "TaskProgress",
     "TaskResult",
     "Waiting",
     "built_wheels",
+    "free_memory",
     "is_kept",
     "run",
     "run_pipeline",
@@ -38,8 +42,10 @@ __all__ = [
 _WHERE = {
     "definition": ("tasks_of",),
     "history": ("KEPT_DAYS", "is_kept"),
+    "memory": ("free_memory",),
     "model": ("JobRun", "TaskProgress", "TaskResult"),
     "pipelines": ("run_pipeline", "sources"),
+    "references": ("Origin",),
     "running": ("run",),
     "tasks": ("COMPOSITES", "KINDS", "REFUSED"),
     "waiting": ("Waiting",),

@@ -11,7 +11,7 @@ from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import Task, task_of
 from lakeward.jobs.drive import Drive, Handle, Launch, first_failure
 from lakeward.jobs.model import TaskProgress
-from lakeward.jobs.parameters import of_input, substituted
+from lakeward.jobs.references import of_input, substituted
 from lakeward.jobs.schedule import End, Schedule
 
 __all__ = ["Within", "inputs_of", "loop"]
@@ -47,8 +47,9 @@ def loop(
     job_key: str,
     clock: Callable[[], float],
     tell: Callable[[TaskProgress], None],
+    room: Callable[[Task], bool] = lambda _: True,
 ) -> Handle:
-    """Return the passes of a `for_each_task`, as many at once as its `concurrency` says.
+    """Return the passes of a `for_each_task`, as many at once as `concurrency` says and there is room for.
 
     A pass that fails does not keep the others from running; the loop fails then. `launch` starts one pass.
     """
@@ -62,7 +63,8 @@ def loop(
         for number, value in enumerate(inputs_of(task))
     ]
     limit = int(task.spec.get("concurrency") or 1)
-    return Within(Drive(Schedule.of(passes, limit=limit, began=clock()), launch, clock=clock, tell=tell))
+    schedule = Schedule.of(passes, limit=limit, began=clock())
+    return Within(Drive(schedule, launch, clock=clock, tell=tell, room=room))
 
 
 def inner_of(job_key: str, task: Task) -> Task:

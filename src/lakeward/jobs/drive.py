@@ -35,7 +35,10 @@ Launch = Callable[[Task, int], Handle]
 
 
 class Drive:
-    """A run under way: `step` does what is due now, until the schedule is over."""
+    """A run under way: `step` does what is due now, until the schedule is over.
+
+    A task for which there is no `room` is asked for again with the next step.
+    """
 
     def __init__(
         self,
@@ -44,11 +47,13 @@ class Drive:
         *,
         clock: Callable[[], float],
         tell: Callable[[TaskProgress], None] = lambda _: None,
+        room: Callable[[Task], bool] = lambda _: True,
     ) -> None:
         self.schedule = schedule
         self._launch = launch
         self._clock = clock
         self._tell = tell
+        self._room = room
         self._handles: dict[str, Handle] = {}
         self._told: set[str] = set()
 
@@ -60,6 +65,8 @@ class Drive:
         self.schedule = self.schedule.settled()
         self._tell_ends()
         for task in self.schedule.ready(self._clock()):
+            if not self._room(task):
+                continue
             self.schedule = self.schedule.started(task.key, self._clock())
             self._tell(TaskProgress(task.key, "RUNNING"))
             try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -18,17 +17,18 @@ from lakeward.jobs.composites import Within, inner_of, loop
 from lakeward.jobs.conditions import compared, require_condition
 from lakeward.jobs.definition import Task, tasks_of
 from lakeward.jobs.drive import Drive, Handle
+from lakeward.jobs.filling import Filling
 from lakeward.jobs.graph import ordered, selected
 from lakeward.jobs.history import Past
 from lakeward.jobs.inline import Done, attempt
 from lakeward.jobs.logs import TaskLog
-from lakeward.jobs.parameters import references, substituted, values_of
+from lakeward.jobs.parameters import values_of
 from lakeward.jobs.pipelines import Selection
 from lakeward.jobs.processes import TaskProcess
-from lakeward.jobs.schedule import End, Schedule
+from lakeward.jobs.references import BY_HAND, Origin, of_job, parameters_of, substituted
+from lakeward.jobs.room import Room
+from lakeward.jobs.schedule import End, Record, Schedule
 from lakeward.jobs.tasks import COMPOSITES, Context, prepare
-from lakeward.jobs.tasks.notebook import EXIT
-from lakeward.jobs.tasks.sql import OUTPUT
 from lakeward.jobs.waiting import Waiting
 from lakeward.jobs.work import Work
 
@@ -56,6 +56,8 @@ class Launcher:
     started: datetime
     limit: int
     logs: Path | None
+    origin: Origin = BY_HAND
+    room: Room | None = None
     wheels: Mapping[str, Path] = field(default_factory=dict)
     ahead: list[Waiting] = field(default_factory=list)
     _wanted: int = 0
@@ -74,20 +76,19 @@ class Launcher:
         job = self.bundle.job(key)
         tasks = ordered(key, tasks_of(key, job))
         chosen = selected(key, tasks, only)
-        values = values_of(key, job, parameters)
-        known = references(
-            parameters=values,
+        known = of_job(
+            values_of(key, job, parameters),
             job_id=self.bundle.id_of("jobs", key),
             job_name=str(job.get("name") or key),
             run_id=run_id,
             started=self.started,
+            origin=replace(self.origin, trigger="run_job_task", task_runs={}) if within else self.origin,
             repairs=past.repairs + 1 if past else 0,
         )
         ended = {task.key: End("EXCLUDED") for task in tasks if task.key not in chosen or task.disabled}
         ended |= {task: end for task, end in (past.kept if past else {}).items() if task in chosen}
-        prepared = Prepared(
-            self, key, job, tasks, values, known, ended, dict(past.values) if past else {}, within
-        )
+        values = dict(past.values) if past else {}
+        prepared = Prepared(self, key, job, tasks, parameters_of(known), known, ended, values, within)
         prepared.check()
         return prepared
 
@@ -116,6 +117,12 @@ class Launcher:
         """End the processes that no task has come for."""
         while self.ahead:
             self.ahead.pop().dismiss()
+        if self.room is not None:
+            self.room.close()
+
+    def has_room(self, task: Task) -> bool:
+        """Whether there is room for `task` now: only a process of its own takes any."""
+        return self.room is None or task.kind in COMPOSITES or self.room.reserve()
 
 
 @dataclass
@@ -135,6 +142,15 @@ class Prepared:
     values: dict[tuple[str, str], str]
     within: Sequence[str]
     _drive: Drive | None = None
+    _filling: Filling = field(init=False)
+
+    def __post_init__(self) -> None:
+        # The ids of the origin are those of the outermost run.
+        task_runs = {} if self.within else self.launcher.origin.task_runs
+        self._filling = Filling(self.known, self.tasks, self.values, task_runs, self._records)
+
+    def _records(self) -> Mapping[str, Record]:
+        return self._drive.schedule.records if self._drive else {}
 
     @property
     def processes(self) -> int:
@@ -153,7 +169,7 @@ class Prepared:
                 self.ended[task.key] = End("EXCLUDED")
 
     def _checked(self, task: Task) -> bool:
-        filled = self._filled(task, late=True)
+        filled = self._filling.filled(task, late=True)
         dry = self.launcher.selection.dry_run
         if task.kind == "condition_task":
             require_condition(task.key, filled.spec)
@@ -176,19 +192,26 @@ class Prepared:
             began=began,
         )
         tell = (lambda _: None) if self.within else launcher.on_event
-        self._drive = Drive(schedule, self.launch, clock=time.monotonic, tell=tell)
+        self._drive = Drive(schedule, self.launch, clock=time.monotonic, tell=tell, room=launcher.has_room)
         return self._drive
 
     def launch(self, task: Task, number: int) -> Handle:
         """Start an attempt at `task`. Raises ConfigurationError when one of its references has no value."""
-        filled = self._filled(task, late=task.kind == "for_each_task")
+        filled = self._filling.filled(task, number=number, late=task.kind == "for_each_task")
         if task.kind == "condition_task":
             return Done(End("SUCCESS", outcome=str(compared(task.key, filled.spec)).lower()))
         if task.kind == "for_each_task":
             where = f"the loop `{task.key}`"
-            inputs = substituted(task.spec.get("inputs"), self._references(), where=where)
+            inputs = substituted(task.spec.get("inputs"), self._filling.references(), where=where)
             whole = replace(filled, spec={**filled.spec, "inputs": inputs})
-            return loop(whole, self.launch, job_key=self.key, clock=time.monotonic, tell=lambda _: None)
+            return loop(
+                whole,
+                self.launch,
+                job_key=self.key,
+                clock=time.monotonic,
+                tell=lambda _: None,
+                room=self.launcher.has_room,
+            )
         if task.kind == "run_job_task":
             return self._nested(filled)
         if self.launcher.logs is not None:
@@ -242,32 +265,8 @@ class Prepared:
             on_event=launcher.on_event,
             on_value=self.values.__setitem__,
             lend=launcher.lend,
+            release=launcher.room.claim() if launcher.room else lambda: None,
         )
-
-    def _filled(self, task: Task, *, late: bool) -> Task:
-        own = {**self._references(), "task.name": task.key}
-        return replace(task, spec=substituted(task.spec, own, where=f"the task `{task.key}`", late=late))
-
-    def _references(self) -> dict[str, str]:
-        known = dict(self.known)
-        for (task, name), text in self.values.items():
-            value = json.loads(text)
-            if name == EXIT:
-                continue
-            if name == OUTPUT:
-                known[f"tasks.{task}.output.rows"] = text
-                first = value[0] if value else {}
-                known |= {
-                    f"tasks.{task}.output.first_row.{column}": _text(each) for column, each in first.items()
-                }
-            else:
-                known[f"tasks.{task}.values.{name}"] = _text(value)
-        for key, record in self._drive.schedule.records.items() if self._drive else ():
-            if record.end is not None:
-                known[f"tasks.{key}.result_state"] = _STATES.get(record.end.state, record.end.state).lower()
-                known[f"tasks.{key}.error_code"] = "RunExecutionError" if record.end.state == "FAILED" else ""
-                known[f"tasks.{key}.execution_count"] = str(record.attempt)
-        return known
 
     def _context(self) -> Context:
         launcher = self.launcher
@@ -284,11 +283,3 @@ class Prepared:
             self.values,
             launcher.wheels,
         )
-
-
-# Source: https://docs.databricks.com/aws/en/jobs/dynamic-value-references
-_STATES = {"SKIPPED": "UPSTREAM_FAILED", "UNTAKEN": "EXCLUDED"}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["PER_TASK", "limit"]
+__all__ = ["PER_TASK", "free_memory", "limit"]
 
 PER_TASK = 512 * 1024 * 1024
 """What a task's Python process is taken to need; Spark's memory is the JVM's, which all of them share."""
@@ -17,10 +17,10 @@ def limit(*, environ: Mapping[str, str] = os.environ, meminfo: Path = Path("/pro
     asked = environ.get("LAKEWARD_TASKS", "")
     if asked.isdecimal() and int(asked) > 0:
         return int(asked)
-    return max(1, min(os.cpu_count() or 1, available(meminfo) // PER_TASK))
+    return max(1, min(os.cpu_count() or 1, free_memory(meminfo) // PER_TASK))
 
 
-def available(meminfo: Path) -> int:
+def free_memory(meminfo: Path = Path("/proc/meminfo")) -> int:
     """Return the bytes of memory that processes may still take; half of all of it where nobody counts."""
     try:
         for line in meminfo.read_text(encoding="ascii").splitlines():

@@ -29,7 +29,8 @@ _GRACE = 3.0
 class TaskProcess:
     """`work` in the process `waiting`: its output goes to `log`, what it tells to `on_event` and `on_value`.
 
-    `lend` opens a JVM for it when it asks for Spark; that is closed when the process is gone.
+    `lend` opens a JVM for it when it asks for Spark; that is closed, and `release` called, when the process
+    is gone.
     """
 
     def __init__(
@@ -41,9 +42,11 @@ class TaskProcess:
         on_event: Callable[[object], object],
         on_value: Callable[[tuple[str, str], str], object],
         lend: Callable[[], Offer | None],
+        release: Callable[[], None] = lambda: None,
     ) -> None:
         self._process, self._connection = waiting.process, waiting.connection
         self._log, self._on_event, self._on_value, self._lend = log, on_event, on_value, lend
+        self._release = release
         self._end: End | None = None
         self._offer: Offer | None = None
         self._said: deque[object] = deque()
@@ -118,6 +121,7 @@ class TaskProcess:
         self._log.close()
         if self._offer is not None:
             self._offer.close()
+        self._release()
 
     def _death(self, code: int | None) -> str:
         if code is not None and code < 0:

@@ -20,6 +20,9 @@ from lakeward.jobs.locks import a_run
 from lakeward.jobs.memory import limit
 from lakeward.jobs.model import JobRun
 from lakeward.jobs.pipelines import Selection
+from lakeward.jobs.references import BY_HAND, Origin
+from lakeward.jobs.room import Room
+from lakeward.jobs.slots import Slots
 from lakeward.jobs.surroundings import provide
 from lakeward.jobs.tasks.notebook import EXIT
 from lakeward.jobs.waiting import Waiting
@@ -49,6 +52,7 @@ def run(
     apart: bool = False,
     repair: str | None = None,
     run_id: str | None = None,
+    origin: Origin = BY_HAND,
     ahead: Sequence[Waiting] = (),
     stdout: TextIO | None = None,
     show: Callable[[str, str], None] | None = None,
@@ -63,8 +67,8 @@ def run(
     tasks print goes to `stdout`, or with the key of the task to `show` when they run apart; `on_event` hears
     TaskProgress, and Progress of pipelines. `surroundings` makes what tasks expect to exist. `repair` names a
     run (`last`: the newest) whose tasks that did not succeed, or those of `only`, are run again, with its
-    parameters and task values. `run_id` is the run's own, if it has one already;
-    `ahead` are processes that wait for tasks already.
+    parameters and task values. `run_id` is the run's own, if it has one already; `origin` says what started
+    it; `ahead` are processes that wait for tasks already.
 
     With `apart` each task is a process of its own, from the built wheel, several at once, with its log in the
     state folder; timeouts end it. Otherwise tasks run in this process, one after the other, from the sources,
@@ -77,6 +81,7 @@ def run(
     job = bundle.job(key)
     past = load_past(settings.jobs, key, repair).without(only) if repair else None
     run_id = past.run_id if past else run_id or str(uuid.uuid4().int % 10**15)
+    tasks_at_once = limit() if apart else 1
     launcher = Launcher(
         bundle,
         settings,
@@ -87,8 +92,10 @@ def run(
         show=show or partial(_print, stdout),
         on_event=on_event or (lambda _: None),
         started=now(),
-        limit=limit() if apart else 1,
+        limit=tasks_at_once,
         logs=folder_of(settings.jobs, key, run_id) / "logs" if apart else None,
+        origin=origin,
+        room=Room(Slots(settings.jobs / ".slots", tasks_at_once)) if apart else None,
         ahead=list(ahead),
     )
     prepared = launcher.job(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,7 @@ def job(
         parameters=order.get("parameters") or {},
         only=order.get("only") or (),
         run_id=run_id,
+        origin=origin_of(order["origin"]),
         # A run of which nothing was kept has no values of tasks that could be taken over.
         repair=run_id if order.get("repair") and jobs.is_kept(settings.jobs, key, run_id) else None,
         apart=True,
@@ -103,6 +105,11 @@ def job(
     for task, shown in zip(ran.tasks, told["tasks"], strict=True):
         shown.update(state=_state(task), exit_value=ran.exit_values.get(task.task_key))
     return told
+
+
+def origin_of(told: Mapping[str, Any]) -> jobs.Origin:
+    at = datetime.fromtimestamp(told["at"] / 1000, timezone.utc)
+    return jobs.Origin(**{**told, "at": at})
 
 
 def _state(task: Any) -> str:

@@ -36,13 +36,15 @@ The workspace of target dev is at http://127.0.0.1:41507
 - **Tokens** have a comment and live for 1 to 730 days. A wrong or expired one is 403 PERMISSION_DENIED,
   none at all 401 UNAUTHENTICATED (assumed). The user who started the server is its administrator; tokens
   for service principals (`token-management/on-behalf-of`) have the rights that access control lists give
-  them.
+  them: a job or pipeline that they may not view is in no list, and 403 PERMISSION_DENIED by its id. Grants
+  of Unity Catalog are kept and shown, and not enforced.
 - **Runs**: a failed run of several tasks is INTERNAL_ERROR / FAILED, of one task TERMINATED / FAILED, as on
   Databricks. A run whose server was killed is INTERNAL_ERROR when the next one starts, and its process is
-  gone. As many runs go on at once as there are processors; the others are PENDING. Within a run tasks go
-  on at the same time, with their retries and timeouts, as with [`--apart`](jobs.md), and share one JVM,
-  which is started when the first of them needs Spark. A server that starts forgets runs and updates after
-  60 days, as the platform does, and results of statements after one.
+  gone. As many runs go on at once as there are processors, and a gigabyte of free memory for each but the
+  first; the others are PENDING. Within a run tasks go on at the same time, with their retries and timeouts,
+  as with [`--apart`](jobs.md), and share one JVM, which is started when the first of them needs Spark. A
+  server that starts forgets runs and updates after 60 days, as the platform does, and results of
+  statements after one.
 - **Schedules and triggers** are shown with their next times, and fire with `--with-schedules`, once a
   second: Quartz expressions in their time zone (10 seconds apart at least; what was slept through fires
   once), periods, files that arrive or change below a folder, commits to managed Delta tables, `continuous`

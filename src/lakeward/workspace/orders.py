@@ -10,14 +10,18 @@ from typing import Any
 
 from lakeward.session import PathMap, Settings
 from lakeward.workspace.store import Document, Store
+from lakeward.workspace.various import WORKSPACE_ID
 
 __all__ = ["job_order", "pipeline_order", "state_names"]
 
 _ROOTS = ("/Workspace/", "/Volumes/", "dbfs:/", "/Users/", "/Shared/", "/Repos/")
 
 
-def job_order(store: Store, settings: Settings, run: Document) -> Document:
-    """The order of a job's run: the job, and every pipeline that its tasks may update."""
+def job_order(store: Store, settings: Settings, run: Document, *, host: str = "") -> Document:
+    """The order of a job's run: the job, and every pipeline that its tasks may update.
+
+    `host` is where the server is.
+    """
     job = _local_job(copy.deepcopy(run["settings"]), settings)
     # The run is in the key: several runs of one job may go on at a time.
     key = f"{_slug(run['run_name'])}-{run['run_id']}"
@@ -43,6 +47,7 @@ def job_order(store: Store, settings: Settings, run: Document) -> Document:
         },
         "parameters": {each["name"]: each["value"] for each in run.get("job_parameters") or ()},
         "only": run.get("only") or [],
+        "origin": _origin(run, host),
         "repair": bool(run.get("repair_history")),
         "flags": run.get("flags") or {},
         "cluster": _cluster(job),
@@ -72,6 +77,23 @@ def state_names(settings: Settings, pipelines: Collection[Document]) -> dict[str
     identifiers = [str(each["pipeline_id"]) for each in pipelines]
     names = [str(each["spec"].get("name")) for each in pipelines]
     return {one: own.get(name, one) for one, name in zip(identifiers, names, strict=True)}
+
+
+def _origin(run: Document, host: str) -> Document:
+    """What its tasks may ask of the run (`{{job.trigger.type}}` …)."""
+    cause = str(run.get("trigger") or "ONE_TIME")
+    trigger = run["settings"].get("trigger") or {}
+    arrival = (trigger.get("file_arrival") or {}) if cause == "FILE_ARRIVAL" else {}
+    # A schedule says minutes; the run begins a little later.
+    step = 60_000 if cause == "PERIODIC" else 1
+    return {
+        "trigger": "onetime" if cause == "ONE_TIME" else cause.lower(),
+        "at": run["start_time"] // step * step,
+        "location": str(arrival.get("url") or ""),
+        "workspace_id": str(WORKSPACE_ID),
+        "workspace_url": host,
+        "task_runs": {task["task_key"]: str(task["run_id"]) for task in run["tasks"]},
+    }
 
 
 def _own_pipelines(settings: Settings) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Who carries out runs and updates: as many at a time as there are processors, the others wait their turn."""
+"""Who carries out runs and updates: as many at a time as processors and memory allow, the others wait."""
 
 from __future__ import annotations
 
@@ -10,21 +10,31 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.dbutils import FileSecrets
+from lakeward.jobs import free_memory
 from lakeward.session import Settings
 from lakeward.workspace.sent_settings import as_sent
 from lakeward.workspace.worker import Ending, Worker
 
 __all__ = ["Runner"]
 
+_PER_RUN = 2**30  # what a run with a JVM of its own is taken to need
 _SHORTEST = 6  # a shorter secret would take ordinary words out of a log that it was never given to
 
 
 class Runner:
-    """Workers by the id of their run or update. `folder` is where their logs are."""
+    """Workers by the id of their run or update. `folder` is where their logs are, `free` bytes of memory."""
 
-    def __init__(self, settings: Settings, folder: Path, *, at_once: int | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        folder: Path,
+        *,
+        at_once: int | None = None,
+        free: Callable[[], int] = free_memory,
+    ) -> None:
         self._settings, self._folder = settings, folder
         self._at_once = at_once or max(2, os.cpu_count() or 1)
+        self._free = free
         self._lock = threading.Lock()
         self._waiting: deque[tuple[str, Worker, Callable[[], None]]] = deque()
         self._running: dict[str, Worker] = {}
@@ -90,14 +100,20 @@ class Runner:
 
     def _next(self) -> None:
         with self._lock:
-            begin = []
-            while self._waiting and len(self._running) < self._at_once and not self._closed:
+            begin: list[tuple[Worker, Callable[[], None]]] = []
+            most = self._room() if self._waiting else 0
+            while self._waiting and len(begin) < most and not self._closed:
                 name, worker, began = self._waiting.popleft()
                 self._running[name] = worker
                 begin.append((worker, began))
         for worker, began in begin:
             began()
             worker.start()
+
+    def _room(self) -> int:
+        """How many may begin now; where nothing runs always one, whatever else fills the memory."""
+        free = min(self._at_once - len(self._running), self._free() // _PER_RUN)
+        return free if self._running else max(1, free)
 
     def _secrets(self) -> set[str]:
         store = FileSecrets(self._settings.secrets)

@@ -24,11 +24,13 @@ _SHOWN = 1000
 def prepare(context: Context, task: Task) -> Action | None:
     """Return the run of the statements; None in a dry run.
 
-    Parameters of the task stand for `:name` in them. Raises ConfigurationError when there is no such file or
-    query (FILE_NOT_FOUND), and for alerts and dashboards, which only a workspace has (TASK_NOT_SUPPORTED).
+    Parameters of the task, and over them the job's, stand for `:name` in them. Raises ConfigurationError
+    when there is no such file or query (FILE_NOT_FOUND), and for alerts and dashboards, which only a
+    workspace has (TASK_NOT_SUPPORTED).
     """
     text = _text(context, task)
-    arguments = {str(name): str(value) for name, value in (task.spec.get("parameters") or {}).items()}
+    given = {**(task.spec.get("parameters") or {}), **context.parameters}
+    arguments = {str(name): str(value) for name, value in given.items()}
     if context.selection.dry_run:
         return None
 
