@@ -27,7 +27,10 @@ class Place:
     def the_bundle(self, asked: str) -> Bundle:
         """The bundle; `UsageError` where there is none to find `asked` in."""
         if self.bundle is None:
-            raise no_bundle(f"`{asked}` was asked for", "run files with `lakeward pipeline PATH`")
+            raise no_bundle(
+                f"`{asked}` was asked for",
+                "run files with `lakeward pipeline PATH` or `lakeward notebook PATH`",
+            )
         return self.bundle
 
 

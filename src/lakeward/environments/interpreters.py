@@ -67,7 +67,7 @@ def choose(
     cure = f"uv python install '{both}'" if uv else "Install one, or install uv, which fetches it."
     raise SetupError(
         "PYTHON_NOT_FOUND",
-        f"The repository asks for Python {said}; this is {running.version}, and there is no other on PATH.",
+        f"The repository asks for Python {said}; this is {running.version}, and none that fits is on PATH.",
         next_step=cure,
     )
 
