@@ -106,6 +106,18 @@ def test_the_profile_is_what_the_bundle_runs_on(look: Look, resources: str, prof
     assert look({"databricks.yml": text}).report.profile == profile
 
 
+@pytest.mark.parametrize(
+    ("more", "profile"),
+    [("", "16.4"), ('[tool.lakeward]\nruntime = "17.3"\n', "17.3")],
+)
+def test_without_a_bundle_the_profile_is_what_the_pins_choose_for_the_tests_too(
+    look: Look, tmp_path: Path, more: str, profile: str
+) -> None:
+    project = '[project]\nname = "x"\ndependencies = ["pyspark>=3.5,<4"]\n'
+    assert look({"pyproject.toml": project + more, "src/a.py": ""}).report.profile == profile
+    assert check(tmp_path / "src" / "a.py", environ={}).profile == profile
+
+
 def test_a_part_of_a_bundle_is_meant_for_the_bundles_compute(look: Look, tmp_path: Path) -> None:
     text = "bundle: {name: x}\nresources:\n  pipelines: {p: {serverless: true}}\n"
     look({"databricks.yml": text, "src/deep/a.py": "df.cache()"})

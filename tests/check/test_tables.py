@@ -53,6 +53,8 @@ def test_a_table_that_nobody_makes_needs_a_seed(look: Look, reading: str) -> Non
         {"make.py": 'df.createOrReplaceTempView("orders")'},
         {"make.py": 'spark.sql("create table if not exists main.sales.orders (a int)")'},
         {"make.py": 'from delta import DeltaTable\nDeltaTable.create(s).tableName("sales.orders").execute()'},
+        {"make.py": 'df.writeStream.format("memory").queryName("orders").start()'},
+        {"make.py": 'def test_orders(lakehouse):\n    lakehouse.seed("main.sales.orders", [{"id": 1}])'},
         {"make.sql": "CREATE OR REPLACE TABLE main.sales.orders AS SELECT 1"},
         {"make.sql": "create view sales.orders as select 1"},
         {"make.sql": "create table ${catalog}.sales.orders (a int)"},

@@ -37,7 +37,8 @@ def check(
     """Look through everything at or below `path`; nothing of it is run or imported.
 
     The profile is the given one, that of LAKEWARD_PROFILE, or what the bundle's compute is; without any
-    it is the runtime's default. What cannot be read is told in the report.
+    what the project names or its pins choose, as `lakeward test` has it. What cannot be read is told
+    in the report.
     """
     began = clock()
     uses: list[Use] = []
@@ -100,11 +101,18 @@ def _seeds(path: Path, unread: list[Unread]) -> list[str]:
 
 
 def _of_project(path: Path) -> str:
-    """The runtime that the project chooses, else the default; an unreadable project file chooses none."""
-    from lakeward.session import DEFAULT_PROFILE, Settings
+    """The runtime that the project names or its pins choose, else the default.
 
+    A file of the project that cannot be read chooses none.
+    """
+    from lakeward.environments import pinned_by
+    from lakeward.session import DEFAULT_PROFILE, Settings, project_table
+
+    whole = path.absolute()
     try:
-        return Settings.here(path, environ={}).profile
+        profile = Settings.here(whole, environ={}).profile
+        pinned = None if project_table(whole).get("runtime") else pinned_by(whole)
+        return pinned.runtime if pinned else profile
     except ConfigurationError:
         return DEFAULT_PROFILE
 

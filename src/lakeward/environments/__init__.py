@@ -2,7 +2,8 @@
 
 `prepare` gives the one of a folder, made and cached when it is not there; `clash` tells of a package in this
 environment that cannot stand beside lakeward, and `cure` what to do. `STAND_INS` are the packages that
-lakeward stands in for; `as_markdown` is the documentation's table of them.
+lakeward stands in for, and `as_markdown` is the documentation's table of them; `pinned_by` tells the runtime
+that a repository's pins on them choose.
 """
 
 from __future__ import annotations
@@ -15,11 +16,22 @@ from lakeward.environments.clash import CLASH, clash, cure
 if TYPE_CHECKING:
     from lakeward.environments.document import as_markdown
     from lakeward.environments.preparing import Environment, NoTests, prepare
+    from lakeward.environments.runtime import pinned_by
     from lakeward.environments.stand_ins import STAND_INS
 
-__all__ = ["CLASH", "STAND_INS", "Environment", "NoTests", "as_markdown", "clash", "cure", "prepare"]
+__all__ = [
+    "CLASH",
+    "STAND_INS",
+    "Environment",
+    "NoTests",
+    "as_markdown",
+    "clash",
+    "cure",
+    "pinned_by",
+    "prepare",
+]
 
-_WHERE = {"STAND_INS": "stand_ins", "as_markdown": "document"}
+_WHERE = {"STAND_INS": "stand_ins", "as_markdown": "document", "pinned_by": "runtime"}
 
 
 def __getattr__(name: str) -> Any:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
 from lakeward.environments.model import LeftOut, Lock
-from lakeward.environments.relax import compatible
+from lakeward.environments.relax import compatible, reconcile
+from lakeward.environments.repository import root_of
+from lakeward.environments.sources import read_all
 from lakeward.session import PROFILES, Profile
 
-__all__ = ["Pinned", "pinned_runtime"]
+__all__ = ["Pinned", "pinned_by", "pinned_runtime"]
 
 # Databricks Connect has the number of its runtime, pyspark that of the runtime's Spark.
 _VERSION_OF: dict[str, Callable[[Profile], str]] = {
@@ -28,6 +31,12 @@ class Pinned:
 
     runtime: str
     pins: tuple[str, ...]
+
+
+def pinned_by(folder: Path) -> Pinned | None:
+    """The runtime that the pins of the repository around `folder` choose. Raises ConfigurationError."""
+    found = read_all(root_of(folder))
+    return pinned_runtime((*found.left_out, *reconcile(found.wanted, ()).left_out), found.lock)
 
 
 def pinned_runtime(left_out: Iterable[LeftOut], lock: Lock | None) -> Pinned | None:

@@ -32,6 +32,8 @@ _READS = {
 _CREATES = {
     ("writer", "saveAsTable"): 0,
     ("stream_writer", "toTable"): 0,
+    ("stream_writer", "queryName"): 0,
+    ("lakehouse", "seed"): 0,
     ("frame", "writeTo"): 0,
     ("delta_builder", "tableName"): 0,
     ("catalog", "createTable"): 0,

@@ -53,6 +53,8 @@ _STEPS: dict[tuple[str, str], str] = {
     ("grouped", "pivot"): "grouped",
     ("grouped", "applyInPandas"): "frame",
     ("client", "dbutils"): "dbutils",
+    ("lakehouse", "spark"): "spark",
+    ("lakehouse", "seed"): "frame",
     **{("spark", name): "frame" for name in ("table", "sql", "createDataFrame", "range")},
     **{
         ("reader", name): "frame"
@@ -93,7 +95,7 @@ _FREE = {
 }
 _SPARK_NAME = re.compile(r"_?spark(_?session)?")
 _FRAME_NAME = re.compile(r"_?(s?df\d*|.+_s?df\d*|s?df_.+|.+D[fF]|data_?frame)")
-_BY_NAME = {"dbutils": "dbutils", "sc": "context", "sqlContext": "spark"}
+_BY_NAME = {"dbutils": "dbutils", "lakehouse": "lakehouse", "sc": "context", "sqlContext": "spark"}
 _BY_ANNOTATION = {
     "SparkSession": "spark",
     "DatabricksSession": "spark",
