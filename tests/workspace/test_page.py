@@ -58,7 +58,9 @@ def test_jobs_runs_logs_pipelines_and_names_of_secrets_are_shown(
     assert "&lt;img src=x" in jobs and "<title>lakeward workspace</title>" in jobs
     assert "0 30 5 * * ? (UTC), paused" in jobs
     one = shown(browser, server, f"job/{job_id}/run/{run['run_id']}", tmp_path)
-    assert "&lt;b&gt;bold&lt;/b&gt; words" in one and "ValueError: bad luck" in one
+    assert "Log of second" in one and "ValueError: bad luck" in one and "Nothing was printed." in one
+    first = f"job/{job_id}/run/{run['run_id']}/{run['tasks'][0]['run_id']}"
+    assert "&lt;b&gt;bold&lt;/b&gt; words" in shown(browser, server, first, tmp_path)
     assert "silver and gold" in shown(browser, server, "pipelines", tmp_path)
     secrets = shown(browser, server, "secrets", tmp_path)
     assert "vault" in secrets and "door" in secrets and "sesame" not in secrets
