@@ -93,6 +93,13 @@ def test_a_notebook_goes_into_the_workspace_and_out_of_it(cli: Cli, tmp_path: Pa
     cli("workspace", "export", "/Users/ada/nb", str(back))
     assert back.read_text() == source.read_text()
     cli("workspace", "delete", "/Users/ada/nb")
+    # A source without the mark is a notebook, too, and gets it.
+    source.write_text("select 1\n")
+    cli("workspace", "import", "-l", "SQL", str(source), "/Users/ada/query")
+    assert "NOTEBOOK" in cli("workspace", "ls", "-l", "/Users/ada")
+    cli("workspace", "export", "-o", "/Users/ada/query", str(back))
+    assert back.read_text() == "-- Databricks notebook source\nselect 1\n"
+    cli("workspace", "delete", "/Users/ada/query")
     assert cli("workspace", "ls", "/Users/ada").strip() == ""
 
 

@@ -112,6 +112,23 @@ def test_a_request_that_cannot_be_carried_out_says_why(
     assert refused(server.answer(method, path, body)) == (400, "INVALID_PARAMETER_VALUE", message)
 
 
+@pytest.mark.parametrize(
+    ("body", "status", "told"),
+    [
+        ({"path": "/none/a", "content": ""}, 404, "The parent folder of (/none/a) does not exist."),
+        ({"path": "/a", "language": "COBOL"}, 400, "'COBOL' is not a language of notebooks"),
+        ({"path": "/a", "format": "DBC"}, 501, "DBC is not taken here"),
+        ({"path": "/a", "content": "a"}, 400, "base64"),
+        ({"path": "a", "content": ""}, 400, "must be absolute"),
+    ],
+)
+def test_what_is_no_notebook_is_not_imported(
+    server: Server, body: dict[str, str], status: int, told: str
+) -> None:
+    code, _, message = refused(server.answer("POST", "/api/2.0/workspace/import", body))
+    assert code == status and told in message
+
+
 def test_an_unknown_route_is_501_with_a_line_in_the_log(server: Server) -> None:
     status, code, message = refused(server.answer("DELETE", "/api/2.0/moon/landing"))
     assert (status, code) == (501, "NOT_IMPLEMENTED")

@@ -20,6 +20,8 @@ CONNECTION = "connection.json"
 """Where `lakeward workspace` leaves its host and token, in the folder of the workspace's files."""
 
 _LANGUAGES = {".py": "PYTHON", ".sql": "SQL", ".scala": "SCALA", ".r": "R"}
+_COMMENTS = {".py": b"#", ".sql": b"--", ".scala": b"//", ".r": b"#"}
+_LAYOUTS = ("SOURCE", "JUPYTER", "AUTO", "RAW")
 _MARK = re.compile(rb"^(#|--|//) Databricks notebook source")
 
 
@@ -48,16 +50,20 @@ def export(call: Call) -> Any:
 
 
 def import_(call: Call) -> None:
-    """Write a notebook or file; an existing one only with `overwrite`."""
+    """Write a notebook or file to a folder that exists; an existing one only with `overwrite`."""
     fields = fields_of(call)
     path = fields.get("path") or call.given("path")
     content = fields.get("content")
     data = content if isinstance(content, bytes) else base64.b64decode(content or "")
-    language = str(fields.get("language") or "")
+    language, layout = str(fields.get("language") or ""), str(fields.get("format") or "SOURCE")
     place = _local(call, str(path))
-    if fields.get("format", "SOURCE") == "SOURCE" and language and not place.suffix:
-        ending = next(end for end, name in _LANGUAGES.items() if name == language)
-        place = place.with_name(place.name + ending)
+    if layout not in _LAYOUTS:
+        raise Failure(501, "NOT_IMPLEMENTED", f"{layout} is not taken here, but {', '.join(_LAYOUTS)}.")
+    if layout == "SOURCE" and language:
+        place, data = _notebook(place, data, language)
+    elif layout == "JUPYTER" and place.suffix != ".ipynb":
+        place = place.with_name(f"{place.name}.ipynb")
+    _require_parent(path, place)
     if place.exists() and str(fields.get("overwrite", "false")).lower() != "true":
         raise Failure(400, "RESOURCE_ALREADY_EXISTS", f"Path ({path}) already exists.")
     call.keep(place, data)
@@ -67,8 +73,7 @@ def import_file(call: Call) -> None:
     """Write the body to a path whose folder exists, as the CLI deploys files."""
     path = call.at
     place = _local(call, path)
-    if not place.parent.is_dir():
-        raise Failure(404, "RESOURCE_DOES_NOT_EXIST", f"The parent folder of ({path}) does not exist.")
+    _require_parent(path, place)
     if place.is_dir() or (place.exists() and not call.flag("overwrite")):
         raise Failure(409, "RESOURCE_ALREADY_EXISTS", f"Path ({path}) already exists.")
     call.keep(place)
@@ -93,6 +98,22 @@ def delete(call: Call) -> None:
         raise Failure(400, "DIRECTORY_NOT_EMPTY", f"Folder ({path}) is not empty")
     else:
         shutil.rmtree(place)
+
+
+def _require_parent(path: object, place: Path) -> None:
+    if not place.parent.is_dir():
+        raise Failure(404, "RESOURCE_DOES_NOT_EXIST", f"The parent folder of ({path}) does not exist.")
+
+
+def _notebook(place: Path, data: bytes, language: str) -> tuple[Path, bytes]:
+    """Where the source of a notebook is kept, and its text with the mark, which it may be sent without."""
+    ending = next((end for end, name in _LANGUAGES.items() if name == language), None)
+    if ending is None:
+        message = f"'{language}' is not a language of notebooks: {', '.join(_LANGUAGES.values())}."
+        raise Failure(400, "INVALID_PARAMETER_VALUE", message)
+    if not _MARK.match(data):
+        data = _COMMENTS[ending] + b" Databricks notebook source\n" + data
+    return (place if place.suffix else place.with_name(place.name + ending)), data
 
 
 def _about(path: str, place: Path) -> dict[str, Any]:
