@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -105,7 +106,7 @@ def test_deploy_run_deploy_destroy(folder: Path) -> None:
             assert wrong.returncode == 1
             assert "['" in wrong.stderr
             second = bundle(folder, "deploy")
-            assert second.stdout == "Deployed story as dev: 0 files, 0 resources changed.\n"
+            assert second.stdout.startswith("Deployed story as dev: 0 files, 0 resources changed.\n")
             text = FILES["databricks.yml"].replace("name: refresh", "name: refreshed")
             text = text.replace("  volumes:", "  #").replace(
                 "principal: team, privileges: [USE_SCHEMA", "principal: all, privileges: [USE_SCHEMA"
@@ -124,6 +125,40 @@ def test_deploy_run_deploy_destroy(folder: Path) -> None:
             assert not (folder / ".lakeward/dev/workspace/Users/nobody").exists()
         finally:
             server.terminate()
+
+
+SLEEPER = """
+bundle: {name: sleeper}
+targets: {dev: {}}
+resources:
+  jobs:
+    j:
+      name: j
+      tasks: [{task_key: a, existing_cluster_id: c, spark_python_task: {python_file: sleep.py}}]
+"""
+
+
+@pytest.mark.slow
+def test_a_command_whose_workspace_is_killed_says_so(tmp_path: Path) -> None:
+    (tmp_path / "databricks.yml").write_text(SLEEPER)
+    (tmp_path / "sleep.py").write_text("import time\ntime.sleep(100)")
+    command = [sys.executable, "-m", "lakeward"]
+    pipes = {"cwd": tmp_path, "env": environment(), "stdout": subprocess.PIPE, "text": True}
+    with ExitStack() as stack:
+        server = stack.enter_context(subprocess.Popen([*command, "workspace", "--json"], **pipes))
+        stack.callback(server.kill)
+        assert server.stdout is not None and server.stdout.readline()
+        deployed = bundle(tmp_path, "deploy")
+        assert "try next  lakeward bundle run j -t dev" in deployed.stdout, deployed.stderr
+        started = [*command, "bundle", "run", "j"]
+        run = stack.enter_context(subprocess.Popen(started, stderr=subprocess.PIPE, **pipes))
+        stack.callback(run.kill)
+        assert run.stderr is not None
+        assert "RUNNING" in run.stderr.readline()
+        server.kill()
+        _, told = run.communicate(timeout=60)
+    assert run.returncode == 1
+    assert "[WORKSPACE_GONE]" in told and "lakeward workspace" in told and "Traceback" not in told
 
 
 def test_another_host_is_refused_and_the_cli_named(folder: Path) -> None:

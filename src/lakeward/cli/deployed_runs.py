@@ -49,7 +49,9 @@ def run_job(
         for task in tasks:
             if task["error"]:
                 print(f"  {task['task_key']}: {task['error']}", file=sys.stderr)
-        print(f"{run['run_name']}  {result}  {run['run_page_url']}")
+        # Where the workspace ends with this command nobody would answer there.
+        page = f"  {run['run_page_url']}" if api.lasts else ""
+        print(f"{run['run_name']}  {result}{page}")
     return {
         "state": _STATES.get(result, "FAILED"),
         "run_id": run_id,

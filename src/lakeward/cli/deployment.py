@@ -56,6 +56,10 @@ def deploy(target: str | None, variables: dict[str, str], output: str) -> int:
             print(f"  {what} {name}")
     changed = sum(len(names) for names in (done.created, done.updated, done.deleted))
     print(f"Deployed {bundle.name} as {bundle.target}: {done.files} files, {changed} resources changed.")
+    runnable = next(iter((*bundle.jobs, *bundle.pipelines)), None)
+    if runnable is not None:
+        print(f"try next  lakeward bundle run {runnable} -t {bundle.target}")
+        print(f"          lakeward workspace -t {bundle.target}")
     return 0
 
 

@@ -52,7 +52,7 @@ def workspace(bundle: Bundle, settings: Settings) -> Iterator[Rest]:
                 raise JobError(
                     "WORKSPACE_NOT_STARTED", "The local workspace did not start; it says why above."
                 )
-            yield Rest(started.host, started.token)
+            yield Rest(started.host, started.token, lasts=False)
         finally:
             server.terminate()
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
@@ -11,48 +12,63 @@ from lakeward.errors import JobError
 __all__ = ["Rest"]
 
 
+# A server of this machine that does not answer for so long is gone.
+_PATIENCE_SECONDS = 15
+
+
 class Rest:
-    """One workspace, asked with one token."""
+    """One workspace, asked with one token; `lasts` says whether it stays when the command ends."""
 
-    def __init__(self, host: str, token: str) -> None:
+    def __init__(self, host: str, token: str, *, lasts: bool = True) -> None:
         from databricks.sdk import WorkspaceClient
+        from databricks.sdk.core import Config
 
-        self._client = WorkspaceClient(host=host, token=token, auth_type="pat").api_client
+        self._host, self.lasts = host, lasts
+        config = Config(host=host, token=token, auth_type="pat", retry_timeout_seconds=_PATIENCE_SECONDS)
+        self._client = WorkspaceClient(config=config).api_client
         self.user = str(self.ask("GET", "/api/2.0/preview/scim/v2/Me")["userName"])
 
     def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """The answer.
 
         Raises LookupError for what is not there, FileExistsError for what is there already, JobError for
-        what was refused.
+        what was refused, and where nobody answers (WORKSPACE_GONE).
         """
+        with self._refusals():
+            return self._client.do(method, path, body=dict(body) if body is not None else None)
+
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
         from databricks.sdk.errors import NotFound
         from databricks.sdk.errors.base import DatabricksError
 
         try:
-            return self._client.do(method, path, body=dict(body) if body is not None else None)
+            yield
         except NotFound as error:
             raise LookupError(str(error)) from None
         except DatabricksError as error:
             if str(error.error_code).endswith("ALREADY_EXISTS"):
                 raise FileExistsError(str(error)) from None
             raise JobError(str(error.error_code or "WORKSPACE_ERROR"), str(error)) from None
+        except OSError:
+            raise JobError(
+                "WORKSPACE_GONE",
+                f"The workspace at {self._host} does not answer any more.",
+                next_step="Start it again with `lakeward workspace`: what was going on has failed.",
+            ) from None
 
     def upload(self, path: str, content: bytes) -> None:
         """Write a file, and the folders above it."""
         self.ask("POST", "/api/2.0/workspace/mkdirs", {"path": path.rpartition("/")[0]})
         name = quote(path.removeprefix("/"), safe="")
         route = f"/api/2.0/workspace-files/import-file/{name}"
-        self._client.do("POST", route, query={"overwrite": "true"}, data=content)
+        with self._refusals():
+            self._client.do("POST", route, query={"overwrite": "true"}, data=content)
 
     def download(self, path: str) -> bytes:
         """The content of a file."""
-        from databricks.sdk.errors import NotFound
-
         query = {"path": path, "direct_download": "true"}
-        try:
+        with self._refusals():
             found = self._client.do("GET", "/api/2.0/workspace/export", query=query, raw=True)
-        except NotFound as error:
-            raise LookupError(str(error)) from None
-        with found["contents"] as stream:
-            return bytes(stream.read())
+            with found["contents"] as stream:
+                return bytes(stream.read())
