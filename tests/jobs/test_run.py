@@ -15,7 +15,7 @@ import pytest
 from lakeward import jobs
 from lakeward.bundle import Bundle
 from lakeward.errors import ConfigurationError, JobError
-from lakeward.jobs import JobRun, TaskProgress
+from lakeward.jobs import REFUSED, JobRun, TaskProgress
 from lakeward.jobs.locks import sole_run
 from lakeward.session import Settings
 
@@ -234,6 +234,22 @@ def test_what_is_wrong_in_a_definition_is_found_before_anything_runs(
         run_job(job, {**TOOL, "src/show.py": SHOW})
     assert caught.value.condition == condition
     assert calls() == []
+
+
+@pytest.mark.parametrize("kind", sorted(REFUSED))
+def test_a_kind_of_task_that_cannot_run_here_is_refused_with_the_reason(run_job: Run, kind: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"is a {kind}, which cannot be run here") as caught:
+        run_job(f"tasks:\n  - {{task_key: wrong, {kind}: {{}}}}\n")
+    assert caught.value.condition == "TASK_NOT_SUPPORTED"
+    assert REFUSED[kind] in str(caught.value)
+
+
+@pytest.mark.parametrize("what", ["dashboard: {dashboard_id: a}", "alert: {alert_id: a}"])
+def test_what_only_a_warehouse_has_is_refused(run_job: Run, what: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        run_job(f"tasks:\n  - {{task_key: wrong, sql_task: {{warehouse_id: w, {what}}}}}\n")
+    assert caught.value.condition == "TASK_NOT_SUPPORTED"
+    assert f"runs {what.partition(':')[0]} on a warehouse" in str(caught.value)
 
 
 def test_an_entry_point_that_leads_to_nothing_fails_its_task(run_job: Run) -> None:
