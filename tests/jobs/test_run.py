@@ -176,6 +176,34 @@ def test_the_error_of_a_task_is_its_exception_and_its_own_line(run_job: Run, cod
     assert "lakeward" not in found
 
 
+NESTED = """
+import json
+
+def outer():
+    inner()
+
+def inner():
+    try:
+        json.loads("{")
+    except ValueError as error:
+        raise RuntimeError("no bread") from error
+
+outer()
+"""
+
+
+def test_the_trace_of_a_task_is_the_user_s_own_from_its_first_line_on(run_job: Run) -> None:
+    (task,) = run_job("tasks:\n" + script("a", "main.py"), {"main.py": NESTED}).tasks
+    assert task.trace is not None
+    functions = [line.rpartition(" in ")[2] for line in task.trace.splitlines() if "main.py" in line]
+    assert functions == ["inner", "<module>", "outer", "inner"]
+    assert "JSONDecodeError" in task.trace and task.trace.endswith("RuntimeError: no bread\n")
+    assert "/lakeward/" not in task.trace
+    for code in ("import sys\nsys.exit(3)\n", "pass"):
+        (task,) = run_job("tasks:\n" + script("a", "main.py"), {"main.py": code}).tasks
+        assert task.trace is None
+
+
 @pytest.mark.parametrize("code", ["raise SystemExit", "import sys; sys.exit(0)", "pass"])
 def test_leaving_with_zero_or_nothing_is_success(run_job: Run, code: str) -> None:
     assert run_job("tasks:\n" + script("a", "main.py"), {"main.py": code}).state == "COMPLETED"

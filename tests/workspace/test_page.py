@@ -59,6 +59,7 @@ def test_jobs_runs_logs_pipelines_and_names_of_secrets_are_shown(
     assert "0 30 5 * * ? (UTC), paused" in jobs
     one = shown(browser, server, f"job/{job_id}/run/{run['run_id']}", tmp_path)
     assert "Log of second" in one and "ValueError: bad luck" in one and "Nothing was printed." in one
+    assert "Where it failed" in one and "raise ValueError('bad luck')" in one
     first = f"job/{job_id}/run/{run['run_id']}/{run['tasks'][0]['run_id']}"
     assert "&lt;b&gt;bold&lt;/b&gt; words" in shown(browser, server, first, tmp_path)
     assert "silver and gold" in shown(browser, server, "pipelines", tmp_path)

@@ -91,12 +91,14 @@ def test_a_failed_run_says_why_and_is_repaired(client: Any, code: Callable[[str]
     output = client.jobs.get_run_output(run.tasks[0].run_id)
     assert output.logs == "to fail\n"
     assert "ValueError: bad luck" in output.error and "task.py:2" in output.error
+    assert "    raise ValueError('bad luck')\n" in output.error_trace
     code("print('mended')")
     client.jobs.repair_run(waiter.run_id, rerun_all_failed_tasks=True)
     mended = ended(client, waiter.run_id)
     assert mended.state.result_state == jobs.RunResultState.SUCCESS
     assert [each.attempt_number for each in mended.tasks] == [1, 1]
-    assert client.jobs.get_run_output(mended.tasks[0].run_id).logs == "mended\n"
+    again = client.jobs.get_run_output(mended.tasks[0].run_id)
+    assert (again.logs, again.error_trace) == ("mended\n", None)
     history = client.jobs.get_run(waiter.run_id, include_history=True).repair_history
     assert [each.type.value for each in history] == ["ORIGINAL", "REPAIR"]
     client.jobs.delete_run(waiter.run_id)

@@ -133,7 +133,7 @@ class Drive:
         state = states.get(end.state, end.state)
         error = f"{end.error}{tries}" if end.error else None
         timed_out = end.state == "TIMEDOUT"
-        return TaskResult(key, state, record.seconds, error, end.update, timed_out)  # type: ignore[arg-type]  # one of its words
+        return TaskResult(key, state, record.seconds, error, end.update, timed_out, end.trace)  # type: ignore[arg-type]  # one of its words
 
 
 def first_failure(results: Sequence[TaskResult]) -> str | None:

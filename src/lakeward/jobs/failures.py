@@ -9,9 +9,10 @@ from lakeward.dbutils import redacted
 from lakeward.errors import LakewardError
 from lakeward.session import is_lost, jvm_lost
 
-__all__ = ["described"]
+__all__ = ["described", "traced"]
 
 _LIMIT = 4000
+_LONGEST_TRACE = 16_000
 _OURS = Path(__file__).resolve().parents[1]
 _LIBRARIES = ("site-packages", "dist-packages")
 
@@ -36,6 +37,21 @@ def described(error: BaseException, root: Path) -> str:
         text = f"{text[:_LIMIT]} … ({len(text) - _LIMIT} more characters)"
     place = _place(error, root)
     return redacted(f"{text} ({place})" if place else text)
+
+
+def traced(error: BaseException) -> str | None:
+    """Return the traceback of `error` from the user's outermost frame on; None for errors without one.
+
+    Secrets are redacted. Of a very long one the end is returned, where the error is.
+    """
+    if isinstance(error, LakewardError | SystemExit) or is_lost(error):
+        return None
+    told = traceback.TracebackException.from_exception(error)
+    own = next((number for number, frame in enumerate(told.stack) if _is_own(frame.filename)), None)
+    if own is None and not isinstance(error, SyntaxError):
+        return None
+    told.stack = traceback.StackSummary.from_list(list(told.stack)[own:] if own is not None else [])
+    return redacted("".join(told.format()))[-_LONGEST_TRACE:]
 
 
 def _place(error: BaseException, root: Path) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lakeward.bundle import Bundle
-from lakeward.jobs.failures import described
+from lakeward.jobs.failures import described, traced
 from lakeward.jobs.schedule import End
 from lakeward.jobs.tasks import Action
 
@@ -33,7 +33,7 @@ def attempt(action: Action, bundle: Bundle) -> End:
     except KeyboardInterrupt:
         return End("CANCELED", "Interrupted.")
     except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever users' code raises is its result
-        return End("FAILED", described(error, bundle.root))
+        return End("FAILED", described(error, bundle.root), trace=traced(error))
     if update is None or update.state == "COMPLETED":
         return End("SUCCESS", update=update)
     first = next((dataset for dataset in update.datasets if dataset.state == "FAILED"), None)

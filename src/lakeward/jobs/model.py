@@ -24,7 +24,7 @@ class TaskProgress:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """How a task ended; `update` is there for tasks that ran a pipeline.
+    """How a task ended; `update` is there for tasks that ran a pipeline, `trace` where users' code raised.
 
     One that was stopped because it took too long FAILED and has `timed_out`.
     """
@@ -35,6 +35,7 @@ class TaskResult:
     error: str | None = None
     update: Update | None = None
     timed_out: bool = False
+    trace: str | None = None
 
 
 @dataclass(frozen=True)

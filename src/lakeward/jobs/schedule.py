@@ -21,12 +21,16 @@ __all__ = ["End", "Record", "Schedule"]
 
 @dataclass(frozen=True)
 class End:
-    """How a task, or one attempt at it, ended. `outcome` is a condition's: `true` or `false`."""
+    """How a task, or one attempt at it, ended.
+
+    `outcome` is a condition's: `true` or `false`; `trace` is where the user's code failed.
+    """
 
     state: Literal["SUCCESS", "FAILED", "TIMEDOUT", "SKIPPED", "CANCELED", "EXCLUDED", "UNTAKEN"]
     error: str | None = None
     outcome: str | None = None
     update: Update | None = None
+    trace: str | None = None
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def job(
     )
     told = ran.as_json()
     for task, shown in zip(ran.tasks, told["tasks"], strict=True):
-        shown.update(state=_state(task), exit_value=ran.exit_values.get(task.task_key))
+        shown.update(state=_state(task), exit_value=ran.exit_values.get(task.task_key), trace=task.trace)
     return told
 
 

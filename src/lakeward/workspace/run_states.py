@@ -146,6 +146,7 @@ def repair(run: Document, keys: set[str], *, numbers: Any, repair_id: int, at: i
                 end_time=0,
             )
             task.pop("error", None)
+            task.pop("trace", None)
     run["state"] = {"life_cycle_state": "PENDING", "state_message": ""}
     run["end_time"] = 0
     run["only"] = sorted(keys)
@@ -167,7 +168,7 @@ def _told(run: Document, told: Mapping[str, Any]) -> None:
             task_changed(run, told["task_key"], told["state"], task["end_time"] or run["start_time"])
             task["notebook_result"] = told.get("exit_value")
             if told.get("error"):
-                task["error"] = told["error"]
+                task["error"], task["trace"] = told["error"], told.get("trace")
                 task["state"]["state_message"] = told["error"]
 
 

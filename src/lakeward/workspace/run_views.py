@@ -107,7 +107,7 @@ def output_of(call: ServerCall, run: Document, task: Document) -> Document:
     answer: Document = {"metadata": shown, "logs": text, "logs_truncated": more}
     if task.get("error"):
         answer["error"] = task["error"]
-        answer["error_trace"] = text[-4096:]
+        answer["error_trace"] = task.get("trace") or text[-4096:]
     settings: Document = next(
         (each for each in run["settings"]["tasks"] if each["task_key"] == task["task_key"]), {}
     )

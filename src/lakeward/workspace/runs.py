@@ -85,7 +85,13 @@ def log(call: ServerCall) -> Any:
     text, end, _ = read_log(
         folder, task["task_key"] if task else "", offset=call.number("offset", 0), most=2**18
     )
-    return {"text": text, "next_offset": end, "active": run_states.is_active(task or run)}
+    trace = task.get("trace") if task is not None else None
+    return {
+        "text": text,
+        "next_offset": end,
+        "active": run_states.is_active(task or run),
+        **({"trace": trace} if trace else {}),
+    }
 
 
 def delete(call: ServerCall) -> None:
