@@ -118,6 +118,8 @@ def test_deploy_run_deploy_destroy(folder: Path) -> None:
             assert granted(folder) == {"all": ["SELECT", "USE_SCHEMA"]}
             fourth = json.loads(bundle(folder, "deploy", "-o", "json").stdout)
             assert (fourth["files"], fourth["created"], len(fourth["unchanged"])) == (0, [], 5)
+            unasked = bundle(folder, "destroy")
+            assert (unasked.returncode, "--auto-approve" in unasked.stderr) == (2, True)
             gone = json.loads(bundle(folder, "destroy", "--auto-approve", "-o", "json").stdout)
             assert len(gone["deleted"]) == 5
             again = bundle(folder, "destroy", "--auto-approve")

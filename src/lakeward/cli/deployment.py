@@ -15,6 +15,7 @@ import click
 from lakeward.cli.deployed_runs import run_job, run_pipeline
 from lakeward.cli.local_workspace import workspace
 from lakeward.cli.options import bundle_options, mapping_option, names_option, output_option
+from lakeward.errors import UsageError
 
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle
@@ -72,10 +73,9 @@ def destroy(target: str | None, variables: dict[str, str], output: str, auto_app
     from lakeward.bundle import destroy as destroy_in
 
     bundle, settings = of_target(target, variables)
-    if not auto_approve:
-        click.confirm(
-            f"Delete all resources of {bundle.name} in target {bundle.target}?", abort=True, err=True
-        )
+    if not auto_approve and not approved(f"Delete all of {bundle.name} in target {bundle.target}?"):
+        print("Nothing was deleted.")
+        return 1
     with workspace(bundle, settings) as api:
         done = destroy_in(bundle, api)
     if output == "json":
@@ -116,6 +116,15 @@ def run(
     if quiet:
         show(done)
     return 0 if done["state"] == "COMPLETED" else 1
+
+
+def approved(question: str) -> bool:
+    """The answer of whoever sits there. Raises UsageError(APPROVAL_NEEDED) where nobody does."""
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "APPROVAL_NEEDED", f"Nobody is there to answer: {question}", next_step="Say --auto-approve."
+        )
+    return bool(click.confirm(question, err=True))
 
 
 def show(told: Mapping[str, Any]) -> None:

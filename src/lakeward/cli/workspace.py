@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -56,7 +57,9 @@ def workspace(
             click.echo("Ctrl-C ends it.")
         sys.stdout.flush()
 
-    serve(place.settings, port=port, with_schedules=with_schedules, ready=ready)
+    with suppress(KeyboardInterrupt):
+        serve(place.settings, port=port, with_schedules=with_schedules, ready=ready)
+    click.echo(f"The workspace of target {place.settings.target} has ended; what is in it stays.", err=True)
     return 0
 
 
