@@ -54,6 +54,7 @@ def store() -> Iterator[dict[str, str]]:
                 urllib.request.urlopen(urllib.request.Request(f"{address}/land", method="PUT")).close()
                 break
             except (urllib.error.URLError, ConnectionError):
+                assert server.poll() is None
                 assert time.monotonic() < deadline
                 time.sleep(0.2)
         yield {

@@ -7,6 +7,7 @@ fit (an unknown member, a value of another type, broken text) is taken apart mem
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -181,7 +182,7 @@ class JsonReader:
     def _column(self, name: str) -> pa.Array:
         attribute, dtype = self._attribute[name], self._layout.data[name]
         arrow_type = self._layout.arrow.field(name).type
-        values = [getattr(row, attribute) for row in self._rows]
+        values = list(map(attrgetter(attribute), self._rows))
         if name in self._raw and dtype.typeName() == "string":
             texts = texts_of(values)
             if texts is not None:
