@@ -137,6 +137,23 @@ def test_the_key_is_in_the_keyring_where_there_is_one(
     assert secret_key(environ) == in_file == (tmp_path / "lakeward" / "secrets.key").read_bytes()
 
 
+def test_a_keyring_that_does_not_open_is_told_and_no_other_key_made(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def locked(*_: object) -> str:
+        raise RuntimeError("Prompt dismissed")
+
+    ring = types.ModuleType("keyring")
+    ring.get_keyring = lambda: types.SimpleNamespace(priority=5)  # type: ignore[attr-defined]
+    ring.get_password = locked  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "keyring", ring)
+    with pytest.raises(ConfigurationError, match="Prompt dismissed") as caught:
+        secret_key({"XDG_CONFIG_HOME": str(tmp_path)})
+    assert caught.value.condition == "SECRET_KEYRING_LOCKED"
+    assert "LAKEWARD_SECRET_KEY_FILE" in str(caught.value)
+    assert not any(tmp_path.iterdir())
+
+
 def test_keys_that_begin_with_a_dot_are_keys_like_others(files: FileSecrets) -> None:
     files.put("warehouse", ".hidden", b"dot")
     files.set_acls("warehouse", {"ada": "MANAGE"})

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.dbutils.secret_exposure import refuse_exposed
+from lakeward.errors import ConfigurationError
 
 __all__ = ["key_file", "secret_key"]
 
@@ -30,11 +31,26 @@ def key_file(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def secret_key(environ: Mapping[str, str] = os.environ) -> bytes:
-    """The key; made at its first use. Raises ConfigurationError(SECRET_KEY_EXPOSED) for a file that others
-    may read."""
+    """The key; made at its first use.
+
+    Raises ConfigurationError: SECRET_KEY_EXPOSED for a file that others may read, SECRET_KEYRING_LOCKED for a
+    keyring that does not open.
+    """
     file = key_file(environ)
-    ring = None if file.exists() or "LAKEWARD_SECRET_KEY_FILE" in environ else _keyring()
-    return _from_file(file) if ring is None else _from_ring(ring)
+    if file.exists() or "LAKEWARD_SECRET_KEY_FILE" in environ:
+        return _from_file(file)
+    ring = _keyring()
+    if ring is None:
+        return _from_file(file)
+    try:
+        return _from_ring(ring)
+    except Exception as error:  # noqa: BLE001  # every store behind it has errors of its own
+        # A key in a file instead would make what the keyring's own has encrypted unreadable.
+        raise ConfigurationError(
+            "SECRET_KEYRING_LOCKED",
+            f"The keyring does not give the key of the secrets: {type(error).__name__}: {error}",
+            next_step="Unlock it, or name a file for the key: LAKEWARD_SECRET_KEY_FILE.",
+        ) from None
 
 
 def _keyring() -> Any:
