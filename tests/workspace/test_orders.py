@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from lakeward import jobs
 from lakeward.session import Settings
+from lakeward.workspace.carrying_out import bundle_of
 from lakeward.workspace.orders import job_order, pipeline_order
 from lakeward.workspace.run_states import new_run
 from lakeward.workspace.store import Store
@@ -103,3 +105,19 @@ def test_tasks_may_ask_what_started_their_run(
     assert (origin["trigger"], origin["at"], origin["location"]) == (trigger, at, location)
     assert origin["workspace_url"] == "http://127.0.0.1:1"
     assert origin["task_runs"] == {"plain": "100"}
+
+
+def test_a_notebook_is_found_by_its_name_in_the_workspace(
+    store: Store, settings: Settings, tmp_path: Path
+) -> None:
+    place = settings.workspace / "Users/ada/answer.py"
+    place.parent.mkdir(parents=True)
+    place.write_text("# Databricks notebook source\n42")
+    for path in ("/Workspace/Users/ada/answer", "/Users/ada/answer"):
+        task = {"task_key": "a", "notebook_task": {"notebook_path": path}}
+        order = job_order(store, settings, run_of({"name": "j", "tasks": [task]}))
+        bundle = bundle_of(order, settings, tmp_path)
+        (key,) = bundle.jobs
+        # What cannot be found is told before anything runs.
+        run = jobs.run(bundle, key, settings=settings, dry_run=True, surroundings=lambda *_: None)
+        assert run.state == "COMPLETED"

@@ -33,10 +33,12 @@ def prepare(context: Context, task: Task) -> Action | None:
     if task.spec.get("source") == "GIT":
         message = f"The task `{task.key}` takes its notebook from a Git source, which cannot be run here yet."
         raise ConfigurationError("TASK_NOT_SUPPORTED", message)
-    file = context.bundle.root / name.removeprefix("/Workspace/").lstrip("/")
     if not name:
         raise ConfigurationError("TASK_INVALID", f"The task `{task.key}` needs notebook_path.")
-    path, _ = opened(Path(name) if Path(name).is_file() else file)
+    root, file = context.bundle.root, Path(name)
+    if not (file.is_relative_to(root) or file.is_file()):
+        file = root / name.removeprefix("/Workspace/").lstrip("/")
+    path, _ = opened(file)
     parameters = {
         key: str(value)
         for key, value in {**(task.spec.get("base_parameters") or {}), **context.parameters}.items()
