@@ -35,6 +35,8 @@ def prepare(context: Context, task: Task) -> Action | None:
         return None
 
     def action() -> None:
+        from pyspark.sql.functions import struct, to_json
+
         from lakeward.session import session
         from lakeward.sql import split
 
@@ -44,7 +46,8 @@ def prepare(context: Context, task: Task) -> Action | None:
             named = {name: value for name, value in arguments.items() if f":{name}" in statement}
             frame = spark.sql(statement, named) if named else spark.sql(statement)
             if frame.columns:
-                found = [str(row) for row in frame.limit(_SHOWN).toJSON().collect()]
+                as_json = to_json(struct("*"), {"ignoreNullFields": "false"})
+                found = [str(row[0]) for row in frame.limit(_SHOWN).select(as_json).collect()]
                 print(*found, sep="\n")
                 rows = [json.loads(row) for row in found]
         context.task_values[task.key, OUTPUT] = json.dumps(rows)
