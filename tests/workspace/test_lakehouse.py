@@ -59,8 +59,9 @@ def tables(spark: SparkSession, home: Path, target: str) -> Iterator[tuple[str, 
     """The tables of a target with their rows as JSON, sorted."""
     (schema,) = (home / target / "warehouse" / target).glob("*wearables")
     for log in sorted(schema.glob("*/_delta_log")):
-        rows = spark.read.format("delta").load(str(log.parent)).toJSON().collect()
-        yield log.parent.name, sorted(rows)
+        table = spark.read.format("delta").load(str(log.parent))
+        rows = table.selectExpr("to_json(struct(*), map('ignoreNullFields', 'false')) AS row").collect()
+        yield log.parent.name, sorted(row["row"] for row in rows)
 
 
 def test_a_deployed_job_makes_the_tables_of_lakeward_run(
