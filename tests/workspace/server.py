@@ -72,9 +72,9 @@ class Server:
     def run(self, run_id: int) -> Any:
         return self.get("/api/2.2/jobs/runs/get", run_id=run_id)
 
-    def ended(self, run_id: int) -> Any:
+    def ended(self, run_id: int, seconds: float = 30) -> Any:
         """The run once it has ended."""
-        return until(lambda: run if "result_state" in (run := self.run(run_id))["state"] else None)
+        return until(lambda: run if "result_state" in (run := self.run(run_id))["state"] else None, seconds)
 
     def log_of(self, run: Any, task: int = 0) -> str:
         output = self.get("/api/2.2/jobs/runs/get-output", run_id=run["tasks"][task]["run_id"])

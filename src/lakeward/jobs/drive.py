@@ -122,7 +122,11 @@ class Drive:
             ended = self.schedule.records[result.task_key].end is not None
             if ended and result.task_key not in self._told:
                 self._told.add(result.task_key)
-                self._tell(TaskProgress(result.task_key, result.state, result.seconds, result.timed_out))
+                self._tell(
+                    TaskProgress(
+                        result.task_key, result.state, result.seconds, result.timed_out, result.update
+                    )
+                )
 
     def _result(self, key: str) -> TaskResult:
         record = self.schedule.records[key]

@@ -44,7 +44,8 @@ _DEEPEST = 10
 class Launcher:
     """Starts the tasks of a run and of all runs within it.
 
-    `show` gets what processes print, with the key of the run's own task in which it was.
+    `show` gets what processes print, with the key of the run's own task in which it was; `on_update` what
+    their pipelines do, with that key and the pipeline's.
     """
 
     bundle: Bundle
@@ -53,6 +54,7 @@ class Launcher:
     stdout: TextIO | None
     show: Callable[[str, str], None]
     on_event: Callable[[Any], None]
+    on_update: Callable[[str, str, Any], None]
     started: datetime
     limit: int
     logs: Path | None
@@ -262,11 +264,24 @@ class Prepared:
             work,
             launcher.next_process(),
             log=TaskLog(launcher.logs / name.replace("/", "_"), partial(launcher.show, outermost)),
-            on_event=launcher.on_event,
+            on_event=self._heard(task, outermost),
             on_value=self.values.__setitem__,
             lend=launcher.lend,
             release=launcher.room.claim() if launcher.room else lambda: None,
         )
+
+    def _heard(self, task: Task, outermost: str) -> Callable[[Any], None]:
+        launcher = self.launcher
+        if task.kind != "pipeline_task":
+            return launcher.on_event
+        pipeline = launcher.bundle.key_of("pipelines", task.spec.get("pipeline_id"))
+        assert pipeline is not None  # checked before it started
+
+        def hear(event: Any) -> None:
+            launcher.on_event(event)
+            launcher.on_update(outermost, pipeline, event)
+
+        return hear
 
     def _context(self) -> Context:
         launcher = self.launcher

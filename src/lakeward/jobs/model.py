@@ -14,12 +14,13 @@ __all__ = ["JobRun", "TaskProgress", "TaskResult"]
 
 @dataclass(frozen=True)
 class TaskProgress:
-    """A task changed its state; `seconds` is how long it has run so far."""
+    """A task changed its state; `seconds` is how long it has run so far, `update` that of its pipeline."""
 
     task_key: str
     state: Literal["RUNNING", "SUCCESS", "FAILED", "SKIPPED", "CANCELED", "EXCLUDED"]
     seconds: float = 0.0
     timed_out: bool = False
+    update: Update | None = None
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ def run(
     stdout: TextIO | None = None,
     show: Callable[[str, str], None] | None = None,
     on_event: Callable[[Any], None] | None = None,
+    on_update: Callable[[str, str, Any], None] = lambda *_: None,
     surroundings: Callable[[Bundle, Settings], None] = provide,
     now: Callable[[], datetime] = lambda: datetime.now(timezone.utc),
 ) -> JobRun:
@@ -65,7 +66,8 @@ def run(
     `parameters` replace defaults of job parameters; `only` names the tasks to run (all others are EXCLUDED);
     the refresh flags go to its pipelines; a dry run plans pipelines and only checks everything else. What
     tasks print goes to `stdout`, or with the key of the task to `show` when they run apart; `on_event` hears
-    TaskProgress, and Progress of pipelines. `surroundings` makes what tasks expect to exist. `repair` names a
+    TaskProgress, and Progress of pipelines; that of tasks in processes `on_update` hears, too, with the keys
+    of task and pipeline. `surroundings` makes what tasks expect to exist. `repair` names a
     run (`last`: the newest) whose tasks that did not succeed, or those of `only`, are run again, with its
     parameters and task values. `run_id` is the run's own, if it has one already; `origin` says what started
     it; `ahead` are processes that wait for tasks already.
@@ -91,6 +93,7 @@ def run(
         stdout=stdout,
         show=show or partial(_print, stdout),
         on_event=on_event or (lambda _: None),
+        on_update=on_update,
         started=now(),
         limit=tasks_at_once,
         logs=folder_of(settings.jobs, key, run_id) / "logs" if apart else None,

@@ -80,9 +80,13 @@ def job(
     def on_event(event: Any) -> None:
         task = getattr(event, "task_key", None)
         if task is None:
-            tell({"progress": vars(event)})
             return
-        tell({"task": task, "state": _state(event), "seconds": event.seconds})
+        update = event.update.as_json() if event.update is not None else None
+        tell({"task": task, "state": _state(event), "seconds": event.seconds, "update": update})
+
+    def on_update(task: str, pipeline: str, progress: Any) -> None:
+        step = {"task": task, "pipeline": order["ids"]["pipelines"][pipeline], "progress": vars(progress)}
+        tell({"step": step})
 
     ran = jobs.run(
         bundle,
@@ -98,6 +102,7 @@ def job(
         ahead=ahead,
         show=lambda task, text: tell({"output": text, "task": task}),
         on_event=on_event,
+        on_update=on_update,
         surroundings=lambda *_: None,
         **(order.get("flags") or {}),
     )

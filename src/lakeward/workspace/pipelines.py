@@ -10,8 +10,9 @@ from lakeward.standins.local_workspace import Failure, missing
 from lakeward.workspace.call import ServerCall, now, page
 from lakeward.workspace.orders import pipeline_order
 from lakeward.workspace.permissions import forget, may, require
-from lakeward.workspace.pipeline_events import events_of_progress, flow_events, selected, update_event
+from lakeward.workspace.pipeline_events import selected
 from lakeward.workspace.store import Document
+from lakeward.workspace.updates import Recording
 from lakeward.workspace.worker import Ending
 
 __all__ = [
@@ -94,7 +95,7 @@ def delete(call: ServerCall) -> None:
     """Forget a pipeline; its tables stay."""
     pipeline_id = _pipeline(call, "CAN_MANAGE")["pipeline_id"]
     for update in call.store.find("update", parent=pipeline_id, active=True):
-        call.office.runner.cancel(update["update_id"])
+        _cancel(call, update)
     call.store.delete("pipeline", pipeline_id)
     forget(call, "pipelines", pipeline_id)
 
@@ -107,27 +108,23 @@ def start_update(call: ServerCall) -> Any:
         raise Failure(
             409, "RESOURCE_CONFLICT", f"An active update already exists for pipeline {pipeline_id}."
         )
-    update_id = str(uuid.uuid4())
-    update = {
-        "update_id": update_id,
-        "pipeline_id": pipeline_id,
-        "state": "QUEUED",
-        "cause": "API_CALL",
-        "creation_time": now(),
-        **{name: call.body[name] for name in _FLAGS if name in call.body},
-    }
-    call.store.put("update", update_id, update, parent=pipeline_id, active=True)
-    _note(call, update_event(pipeline, update_id, "QUEUED"))
-    _launch(call, pipeline, update)
-    return {"update_id": update_id}
+    asked = {name: call.body[name] for name in _FLAGS if name in call.body}
+    update, recording = Recording.begin(call.store, pipeline, cause="API_CALL", **asked)
+    _launch(call, pipeline, update, recording)
+    return {"update_id": update["update_id"]}
 
 
 def stop(call: ServerCall) -> None:
     """Stop the active update, if there is one."""
     pipeline_id = _pipeline(call, "CAN_RUN")["pipeline_id"]
     for update in call.store.find("update", parent=pipeline_id, active=True):
-        _moved(call, update["update_id"], "STOPPING")
-        call.office.runner.cancel(update["update_id"])
+        call.store.change("update", update["update_id"], lambda body: body.update(state="STOPPING"))
+        _cancel(call, update)
+
+
+def _cancel(call: ServerCall, update: Document) -> None:
+    # One that a job's task makes goes with the run.
+    call.office.runner.cancel(update.get("job_run_id") or update["update_id"])
 
 
 def get_update(call: ServerCall) -> Any:
@@ -161,15 +158,7 @@ def graph(call: ServerCall) -> Any:
     return call.store.get("graph", pipeline_id) or {"datasets": []}
 
 
-def _draw(call: ServerCall, pipeline_id: str, progress: Mapping[str, Any]) -> None:
-    if progress["state"] == "PLANNING" and not progress["dataset"]:
-        call.store.put("graph", pipeline_id, {"datasets": []})
-    elif progress["state"] == "QUEUED":
-        node = {name: progress[name] for name in ("kind", "inputs")} | {"name": progress["dataset"]}
-        call.store.change("graph", pipeline_id, lambda body: body["datasets"].append(node))
-
-
-def _launch(call: ServerCall, pipeline: Document, update: Document) -> None:
+def _launch(call: ServerCall, pipeline: Document, update: Document, recording: Recording) -> None:
     office, update_id = call.office, update["update_id"]
     flags = {
         "refresh": update.get("refresh_selection") or [],
@@ -179,45 +168,20 @@ def _launch(call: ServerCall, pipeline: Document, update: Document) -> None:
         "dry_run": bool(update.get("validate_only")),
     }
 
-    def began() -> None:
-        _moved(call, update_id, "INITIALIZING")
-        _note(call, update_event(pipeline, update_id, "INITIALIZING"))
-
     def hear(event: Mapping[str, Any]) -> None:
         if "progress" in event:
-            _draw(call, pipeline["pipeline_id"], event["progress"])
-            if event["progress"]["state"] == "RUNNING":
-                _moved(call, update_id, "RUNNING")
-            for each in events_of_progress(pipeline, update_id, event["progress"]):
-                _note(call, each)
+            recording.hear(event["progress"])
 
     def ended(ending: Ending) -> None:
-        result = ending.result or {}
-        state = "CANCELED" if ending.canceled else str(result.get("state") or "FAILED")
-        error = result.get("refused") or result.get("error") or ending.reason
-        for each in flow_events(pipeline, update_id, result):
-            _note(call, each)
-        failed = [each for each in result.get("datasets") or () if each.get("error")]
-        error = error or (f"{failed[0]['name']}: {failed[0]['error']}" if failed else "")
-        _note(call, update_event(pipeline, update_id, state, error if state == "FAILED" else ""))
-        datasets = result.get("datasets") or []
-        _moved(call, update_id, state, active=False, datasets=datasets)
+        recording.ended(ending.result or {}, canceled=ending.canceled, reason=ending.reason)
 
     office.runner.start(
         update_id,
         pipeline_order(call.environment.settings(), pipeline, flags),
-        began=began,
+        began=recording.started,
         hear=hear,
         ended=ended,
     )
-
-
-def _moved(call: ServerCall, update_id: str, state: str, *, active: bool | None = None, **facts: Any) -> None:
-    call.store.change("update", update_id, lambda body: body.update(state=state, **facts), active=active)
-
-
-def _note(call: ServerCall, event: Document) -> None:
-    call.store.put("event", event["id"], event, parent=event["origin"]["pipeline_id"])
 
 
 def _pipeline(call: ServerCall, level: str) -> Document:

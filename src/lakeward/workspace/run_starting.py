@@ -17,6 +17,7 @@ from lakeward.workspace.orders import job_order
 from lakeward.workspace.permissions import require
 from lakeward.workspace.run_views import run_of
 from lakeward.workspace.store import Document
+from lakeward.workspace.task_updates import TaskUpdates
 from lakeward.workspace.worker import Ending
 
 __all__ = ["fire", "repair", "run_now", "submit"]
@@ -112,8 +113,14 @@ def _launch(call: ServerCall, run: Document) -> None:
     attempt = len(run.get("repair_history") or [1]) - 1
     settings = call.environment.settings()
 
+    updates = TaskUpdates(office.store, run_id)
+
     def hear(event: Mapping[str, Any]) -> None:
-        if "task" in event:
+        if "step" in event:
+            step = event["step"]
+            updates.hear(step["task"], step["pipeline"], step["progress"])
+        elif "task" in event:
+            updates.task_changed(event["task"], event["state"], event["update"])
             office.store.change(
                 "run",
                 run_id,
@@ -121,6 +128,7 @@ def _launch(call: ServerCall, run: Document) -> None:
             )
 
     def ended(ending: Ending) -> None:
+        updates.close(canceled=ending.canceled, reason=ending.reason or "The run is over.")
         office.store.change("run", run_id, lambda body: run_states.finish(body, ending, now()), active=False)
         _start_queued(call, run["job_id"])
 
