@@ -42,9 +42,10 @@ The workspace of target dev is at http://127.0.0.1:41507
   Databricks. A run whose server was killed is INTERNAL_ERROR when the next one starts, and its process is
   gone. As many runs go on at once as there are processors, and a gigabyte of free memory for each but the
   first; the others are PENDING. Within a run tasks go on at the same time, with their retries and timeouts,
-  as with [`--apart`](jobs.md), and share one JVM, which is started when the first of them needs Spark. A
-  server that starts forgets runs and updates after 60 days, as the platform does, and results of
-  statements after one.
+  as with [`--apart`](jobs.md), and share one JVM, which is started when the first of them needs Spark. The
+  update that a pipeline task makes is shown by its pipeline. Of a task that failed, `error_trace` is where
+  the user's code did. A server that starts forgets runs and updates after 60 days, as the platform does,
+  and results of statements after one.
 - **Schedules and triggers** are shown with their next times, and fire with `--with-schedules`, once a
   second: Quartz expressions in their time zone (10 seconds apart at least; what was slept through fires
   once), periods, files that arrive or change below a folder, commits to managed Delta tables, `continuous`
