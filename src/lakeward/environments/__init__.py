@@ -8,10 +8,10 @@ that a repository's pins on them choose.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lakeward.environments.clash import CLASH, clash, cure
+from lakeward.on_demand import from_modules
 
 if TYPE_CHECKING:
     from lakeward.environments.document import as_markdown
@@ -31,11 +31,13 @@ __all__ = [
     "prepare",
 ]
 
-_WHERE = {"STAND_INS": "stand_ins", "as_markdown": "document", "pinned_by": "runtime"}
-
-
-def __getattr__(name: str) -> Any:
-    # Every command asks for `clash`, and must not wait for the rest.
-    if name in __all__:
-        return getattr(importlib.import_module(f"{__name__}.{_WHERE.get(name, 'preparing')}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Every command asks for `clash`, and must not wait for the rest.
+__getattr__ = from_modules(
+    __name__,
+    {
+        "document": ["as_markdown"],
+        "preparing": ["Environment", "NoTests", "prepare"],
+        "runtime": ["pinned_by"],
+        "stand_ins": ["STAND_INS"],
+    },
+)

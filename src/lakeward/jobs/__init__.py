@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lakeward.on_demand import from_modules
 
 if TYPE_CHECKING:
     from lakeward.jobs.definition import tasks_of
@@ -39,23 +40,19 @@ __all__ = [
     "tasks_of",
 ]
 
-_WHERE = {
-    "definition": ("tasks_of",),
-    "history": ("KEPT_DAYS", "is_kept"),
-    "memory": ("free_memory",),
-    "model": ("JobRun", "TaskProgress", "TaskResult"),
-    "pipelines": ("run_pipeline", "sources"),
-    "references": ("Origin",),
-    "running": ("run",),
-    "tasks": ("COMPOSITES", "KINDS", "REFUSED"),
-    "waiting": ("Waiting",),
-    "wheels": ("built_wheels",),
-}
-
-
-def __getattr__(name: str) -> Any:
-    # A process of a task is started while all the rest is still being imported.
-    for module, names in _WHERE.items():
-        if name in names:
-            return getattr(importlib.import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# A process of a task is started while all the rest is still being imported.
+__getattr__ = from_modules(
+    __name__,
+    {
+        "definition": ["tasks_of"],
+        "history": ["KEPT_DAYS", "is_kept"],
+        "memory": ["free_memory"],
+        "model": ["JobRun", "TaskProgress", "TaskResult"],
+        "pipelines": ["run_pipeline", "sources"],
+        "references": ["Origin"],
+        "running": ["run"],
+        "tasks": ["COMPOSITES", "KINDS", "REFUSED"],
+        "waiting": ["Waiting"],
+        "wheels": ["built_wheels"],
+    },
+)

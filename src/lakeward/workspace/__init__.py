@@ -7,8 +7,9 @@ server and no Spark.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lakeward.on_demand import from_modules
 
 if TYPE_CHECKING:
     from lakeward.workspace.connection import Connection, connection_file, read_connection
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Connection", "Start", "connection_file", "read_connection", "serve", "server_folder"]
 
-_WHERE = {"Start": "firing", "serve": "serving", "server_folder": "serving"}
-
-
-def __getattr__(name: str) -> Any:
-    # The processes of runs and tasks are in this room, too, and need nothing of the server.
-    if name in __all__:
-        return getattr(importlib.import_module(f"{__name__}.{_WHERE.get(name, 'connection')}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# The processes of runs and tasks are in this room, too, and need nothing of the server.
+__getattr__ = from_modules(
+    __name__,
+    {
+        "connection": ["Connection", "connection_file", "read_connection"],
+        "firing": ["Start"],
+        "serving": ["serve", "server_folder"],
+    },
+)
