@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakeward.pipelines.names import quoted
-from lakeward.session import patches
+from lakeward.pipelines.tables import stored_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,8 +32,7 @@ def append_once(rows: DataFrame, *, app: str, number: int) -> DataFrameWriter:
 
 def widen(spark: SparkSession, key: tuple[str, ...], schema: StructType) -> None:
     """Give the table the columns of `schema` that it lacks, in a commit without rows."""
-    table = patches.original(type(spark), "table")(spark, quoted(key))
-    has = {field.name.lower() for field in table.schema.fields}
+    has = {field.name.lower() for field in stored_rows(spark, key).schema.fields}
     if any(field.name.lower() not in has for field in schema.fields):
         empty = spark.createDataFrame([], schema)
         empty.write.format("delta").mode("append").option("mergeSchema", "true").saveAsTable(quoted(key))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from lakeward.pipelines import expectations
+from lakeward.pipelines.appending import widen
 from lakeward.pipelines.cdc import (
     TOMBSTONES_KEPT,
     Feed,
@@ -18,9 +18,8 @@ from lakeward.pipelines.cdc import (
 from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.elements import Dataset, Flow
 from lakeward.pipelines.evaluate import Evaluated, settings
-from lakeward.pipelines.expectations import Counts, Observed
-from lakeward.pipelines.judging import Judge, reported
-from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
+from lakeward.pipelines.judging import Judge
+from lakeward.pipelines.outcome import FlowOutcome
 from lakeward.pipelines.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -57,24 +56,19 @@ def run_changes(
     checkpoint = checkpoints.current(dataset.key, flow.name)
     judge = Judge(dataset, flow.name, update_id)
     feed = feed_into(spark, dataset, flow, Shape.of(source, flow.change), planned.schema, checkpoints)
-    observed = [each for each in evaluated.observed if each.rules]
-    if dataset.rules or observed:
+    if dataset.rules or any(each.rules for each in evaluated.observed):
         feed.judged = judge
-    progress: dict[int, Any] = {}
+    progress: dict[int, Any] | None = None
     with settings(spark, flow.spark_conf):
         if flow.once:
-            apply_changes_once(source, feed, checkpoint)
+            taken = apply_changes_once(source, feed, checkpoint)
+            progress = None if taken else {}
         else:
             name = f"{'.'.join(dataset.key)}/{flow.name}"
             progress = yield from apply_changes_stream(source, feed, checkpoint, name=name, on_query=on_query)
     outcome = FlowOutcome(flow.name, feed.written.upserted, deleted=feed.written.deleted)
     outcome.unchanged = feed.batches == 0
-    outcome.progress = [batch.json for batch in progress.values()]
-    outcome.counted.append(RuleCounts(dataset.name, dataset.rules, judge.counts))
-    for each in observed:
-        counts = _once(each, feed) if flow.once else reported(each, progress)
-        outcome.counted.append(RuleCounts(each.dataset, each.rules, counts))
-    return outcome
+    return judge.account(outcome, evaluated.observed, progress)
 
 
 def feed_into(
@@ -86,19 +80,14 @@ def feed_into(
     checkpoints: Checkpoints,
 ) -> Feed:
     """The way of a flow's events into its target, which gets the columns of `schema` that it lacks."""
-    target = Target(dataset.key, shape)
-    target.widen(spark, schema)
+    widen(spark, dataset.key, schema)
     properties = {key.lower(): value for key, value in dataset.options.properties.items()}
     generation = checkpoints.current(dataset.key, flow.name).name
     return Feed(
         shape,
-        target,
+        Target(dataset.key, shape),
         State(checkpoints.side_table(dataset.key)),
         f"lakeward/cdc/{'.'.join(dataset.key)}/{flow.name}/{generation}",
         schema,
         tombstones_kept=float(properties.get(_TOMBSTONES, TOMBSTONES_KEPT)),
     )
-
-
-def _once(each: Observed, feed: Feed) -> Counts:
-    return expectations.count_now(each.before, each.rules) if feed.batches else Counts.none(each.rules)

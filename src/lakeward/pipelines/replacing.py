@@ -10,18 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lakeward.pipelines import expectations
 from lakeward.pipelines.appending import widen
 from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.elements import Dataset, Replacement
 from lakeward.pipelines.evaluate import Evaluated, settings
-from lakeward.pipelines.judging import Judge, reported
+from lakeward.pipelines.judging import Judge
 from lakeward.pipelines.micro_batches import in_batches
 from lakeward.pipelines.names import quoted
-from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
-from lakeward.pipelines.tables import look_up
+from lakeward.pipelines.outcome import FlowOutcome
+from lakeward.pipelines.tables import look_up, stored_rows
 from lakeward.pipelines.waiting import Waiting
-from lakeward.session import patches
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -58,7 +56,7 @@ def run_replacing(
     checkpoint = checkpoints.current(dataset.key, flow.name)
     app = f"lakeward/replace/{'.'.join(dataset.key)}/{flow.name}/{checkpoint.name}"
     batches = _Batches(dataset, flow.replaces, judge, app)
-    progress: dict[int, Any] = {}
+    progress: dict[int, Any] | None = None
     widen(spark, dataset.key, planned.schema)
     with settings(spark, flow.spark_conf):
         if flow.is_batch:
@@ -69,13 +67,7 @@ def run_replacing(
                 evaluated.query, batches.take, checkpoint, name=name, on_query=on_query
             )
     outcome = FlowOutcome(flow.name, batches.inserted, deleted=batches.deleted)
-    outcome.progress = [batch.json for batch in progress.values()]
-    outcome.counted.append(RuleCounts(dataset.name, dataset.rules, judge.counts))
-    for each in evaluated.observed:
-        if each.rules:
-            counts = expectations.count_now(each.before, each.rules) if flow.is_batch else None
-            outcome.counted.append(RuleCounts(each.dataset, each.rules, counts or reported(each, progress)))
-    return outcome
+    return judge.account(outcome, evaluated.observed, progress)
 
 
 @dataclass
@@ -99,8 +91,7 @@ class _Batches:
                 if self.replaces.where is not None:
                     self._write(batch.sparkSession, *_of_condition(rows, self.replaces.where), number)
                 else:
-                    table = patches.original(type(rows.sparkSession), "table")
-                    there = table(rows.sparkSession, quoted(self.dataset.key))
+                    there = stored_rows(rows.sparkSession, self.dataset.key)
                     self._write(batch.sparkSession, *_of_keys(rows, there, self.replaces), number)
         finally:
             batch.unpersist()

@@ -6,13 +6,15 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lakeward.pipelines.names import quoted
 from lakeward.pipelines.plans import class_name
+from lakeward.session import patches
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["Commit", "StoredTable", "look_at", "look_up"]
+__all__ = ["Commit", "StoredTable", "look_at", "look_up", "stored_rows"]
 
 
 @dataclass(frozen=True)
@@ -104,3 +106,8 @@ def look_at(spark: SparkSession, path: str) -> StoredTable | None:
     jvm: Any = spark._jvm
     log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
     return StoredTable(spark, log) if log.tableExists() else None
+
+
+def stored_rows(spark: SparkSession, name: tuple[str, ...]) -> DataFrame:
+    """The table itself, past the pipeline's reading by name: for the dataset that is being written."""
+    return patches.original(type(spark), "table")(spark, quoted(name))  # type: ignore[no-any-return]

@@ -141,8 +141,8 @@ class Feed:
         """Forget old tombstones, and make few files of many; what the side table says stays the same."""
         from pyspark.sql import functions as F
 
-        rows = self.state.rows(spark)
-        if rows is None or not self.state.is_scattered(spark):
+        rows = self.state.rows(spark) if self.state.is_scattered(spark) else None
+        if rows is None:
             return
         if self.shape.change.scd_type == 2:
             # Repeats were never told apart from what other batches had kept.

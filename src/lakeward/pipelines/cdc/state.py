@@ -47,11 +47,11 @@ class State:
 
     def is_scattered(self, spark: SparkSession) -> bool:
         """Whether it is time to rewrite the table as fewer rows or files."""
-        rows = self.rows(spark)
-        if rows is None:
-            return False
-        noted = self._files_noted()
-        return (len(rows.inputFiles()) if noted is None else noted) > _FILES
+        files = self._files_noted()
+        if files is None:
+            rows = self.rows(spark)
+            files = 0 if rows is None else len(rows.inputFiles())
+        return files > _FILES
 
     def _files_noted(self) -> int | None:
         """The number of files by the checksum of the newest commit: asking Spark costs a second."""

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakeward.pipelines.appending import append_once, widen
+from lakeward.pipelines.appending import append_once
 from lakeward.pipelines.cdc.shape import END, START, Shape
 from lakeward.pipelines.names import quoted
-from lakeward.session import patches
+from lakeward.pipelines.tables import stored_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
 __all__ = ["Target", "Written"]
 
@@ -38,17 +37,11 @@ class Target:
     key: tuple[str, ...]
     shape: Shape
 
-    def read(self, spark: SparkSession) -> DataFrame:
-        """The table itself, past the pipeline's reading by name: it is this very dataset that is written."""
-        from pyspark.sql import SparkSession as Session
-
-        return patches.original(Session, "table")(spark, quoted(self.key))  # type: ignore[no-any-return]
-
     def rows(self, spark: SparkSession) -> DataFrame:
         """The rows of an SCD type 2 table as `scd2.history` gives them."""
         from pyspark.sql import functions as F
 
-        table = self.read(spark)
+        table = stored_rows(spark, self.key)
         known = {name.lower() for name in table.columns}
         row = [quoted([name]) for name in self.shape.columns if name.lower() in known]
         return table.select(
@@ -57,10 +50,6 @@ class Target:
             F.col(END).alias("__end"),
             F.struct(*map(F.col, row)).alias("__row"),
         )
-
-    def widen(self, spark: SparkSession, schema: StructType) -> None:
-        """Give the table the columns of `schema` that it lacks."""
-        widen(spark, self.key, schema)
 
     def write(self, changes: DataFrame, counts: Mapping[str, int], *, app: str, number: int) -> Written:
         """Carry out `changes` (__key, __row, __action, and for type 2 __start and __end); idempotent."""
