@@ -13,13 +13,15 @@ from lakeward.session.classes import class_options
 
 @pytest.fixture
 def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A Java that has an archive of its own; running it accepts only a file that says `whole`."""
+    """A Java that has an archive of its own; running it accepts only files that say `whole`."""
     monkeypatch.setenv("LAKEWARD_CACHE", str(tmp_path / "cache"))
     binary = tmp_path / "jre" / "bin" / "java"
     binary.parent.mkdir(parents=True)
     binary.write_text(
-        "#!/bin/sh\nfor a do\n"
-        'case $a in -XX:SharedArchiveFile=*) grep -q whole "${a#*=}" || exit 1;; esac\ndone\n'
+        "#!/bin/sh\nfor a do\ncase $a in\n"
+        "-Xshare:dump) dumps=1;;\n"
+        "-XX:SharedArchiveFile=*) files=$(echo ${a#*=} | tr : ' ');;\nesac\ndone\n"
+        'for f in $files; do test $dumps && echo whole >$f; grep -q whole "$f" || exit 1; done\n'
     )
     binary.chmod(0o755)
     base = tmp_path / "jre" / "lib" / "server" / "classes.jsa"
@@ -69,7 +71,30 @@ def test_another_spark_has_another_archive(java: Path) -> None:
     assert part(class_options(java, "", "4.2.0")) != part(class_options(java, "", "4.2.1"))
 
 
-def test_without_an_archive_to_build_on_or_when_switched_off_nothing_is_asked_for(java: Path) -> None:
-    assert class_options(java, "", "4.2.0", {"LAKEWARD_CLASS_ARCHIVE": "0"}) == []
+@pytest.fixture
+def cut_down(java: Path) -> Path:
+    """A Java without an archive of its own."""
     (java.parent.parent / "lib" / "server" / "classes.jsa").unlink()
-    assert class_options(java, "", "4.2.0") == []
+    return java
+
+
+def test_a_runtime_without_an_archive_of_its_own_gets_one_to_build_on(cut_down: Path) -> None:
+    [_, based, later] = class_options(cut_down, "", "4.2.0")
+    base = Path(based.removeprefix("-XX:SharedArchiveFile="))
+    assert base.read_text() == "whole\n"
+    assert class_options(cut_down, "", "4.2.0")[2] == based
+    archive = part([later])
+    aged(archive, "whole", 10)
+    [*_, both] = class_options(cut_down, "", "4.2.0")
+    assert both == f"{based}:{archive.with_suffix('.jsa')}"
+
+
+def test_a_runtime_that_cannot_have_an_archive_is_asked_once(cut_down: Path) -> None:
+    cut_down.write_text(f"#!/bin/sh\necho >>{cut_down}.asked\nexit 1\n")
+    assert class_options(cut_down, "", "4.2.0") == []
+    assert class_options(cut_down, "", "4.2.0") == []
+    assert Path(f"{cut_down}.asked").read_text() == "\n"
+
+
+def test_switched_off_nothing_is_asked_for(java: Path) -> None:
+    assert class_options(java, "", "4.2.0", {"LAKEWARD_CLASS_ARCHIVE": "0"}) == []

@@ -4,6 +4,9 @@ A third of a cold start is the JVM reading and verifying some 15,000 classes. Th
 an archive when it ends and map that at the next start. The first session of a machine has it written
 after itself; nobody waits for that. An archive that does not fit (another Java, another Spark) is
 ignored by the JVM.
+
+It builds on the archive of the runtime's own classes. A runtime cut down with jlink comes without: for
+one, that is made before the first start, which takes a second.
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from lakeward.session.cache import cache_dir
+from lakeward.errors import SetupError
+from lakeward.session.cache import cache_dir, made
+from lakeward.whole_files import replacing
 
 __all__ = ["class_options"]
 
@@ -33,16 +38,39 @@ def class_options(
     """
     if environ.get("LAKEWARD_CLASS_ARCHIVE") == "0":
         return []
-    base = java.resolve().parent.parent / "lib" / "server" / "classes.jsa"
-    if not base.exists():  # a cut-down runtime has no archive of its own to build on
+    program, cache = java.resolve(), cache_dir() / "java"
+    own = program.parent.parent / "lib" / "server" / "classes.jsa"
+    since = (own if own.exists() else program).stat().st_mtime_ns
+    key = hashlib.sha256(f"{program} {version} {since}".encode()).hexdigest()[:16]
+    base = None if own.exists() else cache / f"runtime-classes-{key}.jsa"
+    if base is not None and not _is_made(java, base):
         return []
-    key = hashlib.sha256(f"{java.resolve()} {version} {base.stat().st_mtime_ns}".encode()).hexdigest()[:16]
-    archive = cache_dir() / "java" / f"classes-{key}.jsa"
-    if archive.exists() or _finished(java, class_path, archive):
-        return [_QUIET, "-Xshare:auto", f"-XX:SharedArchiveFile={archive}"]
+    archive = cache / f"classes-{key}.jsa"
+    if archive.exists() or _finished(java, class_path, base, archive):
+        return [_QUIET, "-Xshare:auto", _shared(base, archive)]
+    built_on = [] if base is None else [_shared(base)]
     if _claimed(archive):
-        return [_QUIET, f"-XX:ArchiveClassesAtExit={_aside(archive)}"]
-    return []
+        return [_QUIET, *built_on, f"-XX:ArchiveClassesAtExit={_aside(archive)}"]
+    return [_QUIET, "-Xshare:auto", *built_on] if built_on else []
+
+
+def _shared(*archives: Path | None) -> str:
+    """The option to use archives, each of which builds on the one before it."""
+    return f"-XX:SharedArchiveFile={os.pathsep.join(str(each) for each in archives if each)}"
+
+
+def _is_made(java: Path, base: Path) -> bool:
+    """Whether the archive `base` of the runtime's own classes is there now; an empty file: it cannot be."""
+    if not base.exists():
+        try:
+            with replacing(made(base.parent) / base.name) as aside:
+                dump = [str(java), _QUIET, "-Xshare:dump", _shared(aside)]
+                if subprocess.run(dump, capture_output=True, timeout=60, check=False).returncode != 0:
+                    aside.unlink(missing_ok=True)
+                aside.touch()
+        except (OSError, SetupError, subprocess.TimeoutExpired):
+            return False
+    return base.stat().st_size > 0
 
 
 def _aside(archive: Path) -> Path:
@@ -63,7 +91,7 @@ def _claimed(archive: Path) -> bool:
     return True
 
 
-def _finished(java: Path, class_path: str, archive: Path) -> bool:
+def _finished(java: Path, class_path: str, base: Path | None, archive: Path) -> bool:
     """Put an archive that was written whole in its place."""
     part = _aside(archive)
     try:
@@ -80,7 +108,7 @@ def _finished(java: Path, class_path: str, archive: Path) -> bool:
             "-XX:ErrorFile=/dev/null",
         ]
         checked = subprocess.run(
-            [*command, f"-XX:SharedArchiveFile={part}", "-version"],
+            [*command, _shared(base, part), "-version"],
             capture_output=True,
             timeout=30,
             check=False,

@@ -18,6 +18,7 @@ __all__ = ["launcher"]
 
 _SCRIPT = """\
 #!/bin/sh
+# for the runtime of {when}
 for argument do
   shift
   case $argument in
@@ -34,7 +35,8 @@ def launcher(java: Path, cache: Path) -> Path:
 
     Its folder's parent serves as JAVA_HOME. Raises SetupError when the cache cannot be written.
     """
-    text = _SCRIPT.format(java=shlex.quote(str(java)))
+    # Another runtime in the same place is another one: what is known of the old one does not fit it.
+    text = _SCRIPT.format(java=shlex.quote(str(java)), when=java.stat().st_mtime_ns)
     name = hashlib.sha256(text.encode()).hexdigest()[:16]
     script = cache / f"runtime-{name}" / "bin" / "java"
     if os.access(script, os.X_OK):
