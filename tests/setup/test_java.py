@@ -77,14 +77,23 @@ def test_seventeen_or_newer_will_do(version: str, tmp_path: Path) -> None:
     assert find_java({"JAVA_HOME": str(tmp_path / "jdk"), "PATH": ""}, packaged=nothing) == java
 
 
-def test_a_script_of_a_version_manager_is_asked_where_the_java_is(tmp_path: Path) -> None:
+def shim(tmp_path: Path) -> dict[str, str]:
+    """An environment in which `java` is a script that starts the Java in `real`."""
     script = tmp_path / "shims" / "java"
     script.parent.mkdir()
     told = f"    java.home = {tmp_path}/real\n    java.version = 17.0.9\n"
     script.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{told}END\n")
     script.chmod(0o755)
-    environ = {"PATH": f"{script.parent}:{os.defpath}"}
-    assert find_java(environ, packaged=nothing) == tmp_path / "real" / "bin" / "java"
+    return {"PATH": f"{script.parent}:{os.defpath}", "LAKEWARD_CACHE": str(tmp_path / "cache")}
+
+
+def test_a_script_of_a_version_manager_is_asked_where_the_java_is(tmp_path: Path) -> None:
+    assert find_java(shim(tmp_path), packaged=nothing) == tmp_path / "real" / "bin" / "java"
+
+
+def test_a_script_may_stand_before_a_runtime_without_the_vector_module(tmp_path: Path) -> None:
+    runtime(tmp_path / "real", "17.0.9", modules="java.base")
+    assert find_java(shim(tmp_path), packaged=nothing).is_relative_to(tmp_path / "cache")
 
 
 def test_without_any_java_the_error_says_what_was_passed_over(tmp_path: Path) -> None:
@@ -125,6 +134,8 @@ def test_a_runtime_without_the_vector_module_gets_a_launcher_that_leaves_only_th
     printed = subprocess.run([java, *arguments], capture_output=True, text=True, check=True).stdout
     assert printed.split("|")[:-1] == [a for a in arguments if a != "--add-modules=jdk.incubator.vector"]
     assert find_java(environ, packaged=nothing) == java
+    # A process that is started by one that has the launcher inherits it, and must not look behind it.
+    assert find_java({**environ, "JAVA_HOME": str(java.parent.parent)}, packaged=nothing) == java
 
 
 def test_the_launcher_needs_a_cache_that_can_be_written(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def find_java(
         elif java.version < OLDEST:
             passed.append(f"{source} ({candidate}) is version {java.version}")
         elif java.modules is not None and _MODULE not in java.modules:
-            return launcher(java.binary, cache_dir(environ) / "java")
+            return launcher(java.binary, java.version, cache_dir(environ) / "java")
         else:
             return java.binary
     there = "; ".join(passed) if passed else "neither JAVA_HOME nor PATH has one"
@@ -87,16 +87,20 @@ def java_at(program: Path) -> Java | None:
     """
     if not os.access(program, os.X_OK) or not program.is_file():
         return None
-    home = program.resolve().parent.parent
+    return _released(program.resolve().parent.parent) or _asked(program)
+
+
+def _released(home: Path) -> Java | None:
+    """What the `release` file of the runtime in `home` says."""
     try:
         release = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return _asked(program)
+        return None
     entries = dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', release, re.MULTILINE))
     version = feature_version(entries.get("JAVA_VERSION", ""))
     # A launcher script of a version manager may stand beside somebody else's `release` file.
     if version is None or not (home / "bin" / "java").is_file():
-        return _asked(program)
+        return None
     modules = entries.get("MODULES", "").split()
     return Java(home, version, frozenset(modules) if modules else None)
 
@@ -111,7 +115,8 @@ def _asked(program: Path) -> Java | None:
     version = feature_version(properties.get("java.version", ""))
     if told.returncode or version is None or "java.home" not in properties:
         return None
-    return Java(Path(properties["java.home"]), version)
+    home = Path(properties["java.home"])
+    return _released(home) or Java(home, version)
 
 
 def feature_version(text: str) -> int | None:

@@ -30,10 +30,11 @@ exec {java} "$@"
 """
 
 
-def launcher(java: Path, cache: Path) -> Path:
-    """The path of a `bin/java` below `cache` that starts `java` without the module.
+def launcher(java: Path, version: int, cache: Path) -> Path:
+    """The path of a `bin/java` below `cache` that starts `java`, of that feature version, without the module.
 
-    Its folder's parent serves as JAVA_HOME. Raises SetupError when the cache cannot be written.
+    Its folder's parent serves as JAVA_HOME, also for `find_java` in a process that inherits it: what the
+    runtime has is then not asked of it again. Raises SetupError when the cache cannot be written.
     """
     # Another runtime in the same place is another one: what is known of the old one does not fit it.
     text = _SCRIPT.format(java=shlex.quote(str(java)), when=java.stat().st_mtime_ns)
@@ -44,6 +45,7 @@ def launcher(java: Path, cache: Path) -> Path:
     made(script.parent)
     # Put in place whole: another process may be looking for it now.
     try:
+        write_whole(script.parent.parent / "release", f'JAVA_VERSION="{version}"\n')
         write_whole(script, text, mode=0o755)
     except OSError as error:
         raise not_writable(script, error) from None
