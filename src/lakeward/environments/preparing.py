@@ -105,8 +105,9 @@ def prepare(
     began = time.monotonic()
     _explain(planned, uv, say)
     if pinned is not None:
+        ask = "asks" if len(pinned.pins) == 1 else "ask"
         say(
-            f"as on runtime {pinned.runtime}, which {' and '.join(pinned.pins)} asks for; "
+            f"as on runtime {pinned.runtime}, which {' and '.join(pinned.pins)} {ask} for; "
             "`runtime` in [tool.lakeward] of pyproject.toml names another one"
         )
     for each in plugins:
