@@ -16,6 +16,7 @@ from lakeward.session import (
     session,
     uninstall_builder_hook,
 )
+from lakeward.session.spark_version import switch
 
 
 def test_the_same_settings_give_the_same_session(spark: SparkSession, suite_settings: Settings) -> None:
@@ -59,6 +60,17 @@ def test_the_hook_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_session_follows_the_runtime_profile(spark: SparkSession) -> None:
     assert spark.conf.get("spark.sql.ansi.enabled") == "true"
     assert spark.sql("SELECT current_timezone()").first()[0] == "Etc/UTC"
+
+
+def test_the_version_of_spark_is_the_runtimes(spark: SparkSession) -> None:
+    own = spark.version
+    try:
+        for runtime, version in (("16.4", "3.5.2"), ("17.3.x-scala2.13", "4.0.0"), ("serverless", own)):
+            switch(runtime)
+            assert spark.version == version
+    finally:
+        switch("19.3")
+    assert spark.version == own
 
 
 def test_volumes_dbfs_and_files_are_one_disk_under_the_users_names(

@@ -18,10 +18,10 @@ from lakeward.session import PROFILES, Profile
 
 __all__ = ["Pinned", "pinned_by", "pinned_runtime"]
 
-# Databricks Connect has the number of its runtime, pyspark that of the runtime's Spark.
+# Databricks Connect has the number of its runtime, pyspark that of the runtime's Spark but for its fixes.
 _VERSION_OF: dict[str, Callable[[Profile], str]] = {
     "databricks-connect": lambda runtime: runtime.name,
-    "pyspark": lambda runtime: runtime.spark,
+    "pyspark": lambda runtime: runtime.spark.rpartition(".")[0],
 }
 
 

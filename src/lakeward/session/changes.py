@@ -21,7 +21,7 @@ _MAKERS: tuple[tuple[str, str | None], ...] = (
     ("lakeward.session.refusals:install", None),
     ("lakeward.session.delta_names:install", None),
     ("lakeward.session.numpy_arguments:install", None),
-    ("lakeward.session.refusals:install", None),
+    ("lakeward.session.spark_version:install", None),
     ("lakeward.session.changes:_paths", "lakeward.session.python_paths:uninstall"),
     ("lakeward.standins:install", "lakeward.standins:uninstall"),
     ("lakeward.autoloader.hooks:patch", None),

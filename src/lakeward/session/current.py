@@ -133,7 +133,7 @@ def map_paths(settings: Settings) -> None:
 def adopt(spark: SparkSession, settings: Settings) -> SparkSession:
     """Make `spark` this process's session, with everything registered; returns it."""
     global _settings  # noqa: PLW0603  # one session a process, as in Spark itself
-    from lakeward.session import delta_names, hooks, refusals
+    from lakeward.session import delta_names, hooks, refusals, spark_version
 
     map_paths(settings)
     delta_names.install()
@@ -148,6 +148,7 @@ def adopt(spark: SparkSession, settings: Settings) -> SparkSession:
     enter(spark, settings)
     prepare(spark)
     refusals.switch(settings.profile)
+    spark_version.switch(settings.profile)
     return spark
 
 

@@ -27,9 +27,10 @@ databricks-connect or pyspark admit (`LAKEWARD_PINNED_RUNTIME`), else {DEFAULT_P
 a `master` means a classic session; `DatabricksSession.builder.serverless()` means serverless compute. The
 time zone is UTC.
 
-| runtime | ANSI mode |
-|---|---|
+| runtime | ANSI mode | `spark.version` |
+|---|---|---|
 """
+_OWN = "that of the Spark that runs here"
 _SERVERLESS = """\
 
 ## What serverless compute refuses
@@ -54,7 +55,9 @@ Settings are CONFIG_NOT_AVAILABLE, but for these:
 
 def as_markdown() -> str:
     """The text of docs/sessions.md."""
-    runtimes = [f"| `{p.name}` | {'on' if p.ansi else 'off'} |\n" for p in PROFILES.values()]
+    runtimes = [
+        f"| `{p.name}` | {'on' if p.ansi else 'off'} | {p.spark or _OWN} |\n" for p in PROFILES.values()
+    ]
     limits = [
         f"| `{each.owner}.{each.name}` | {each.condition}{_mark(each.assumed)} | {each.instead} |\n"
         for each in SERVERLESS_LIMITS

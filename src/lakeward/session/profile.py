@@ -21,7 +21,7 @@ _VERSION = re.compile(r"(?:custom:)?(\d{1,2})\.(\d{1,2}|x)(?:\.x)?(?:-.*)?")
 
 @dataclass(frozen=True)
 class Profile:
-    """One runtime: its name, whether SQL follows ANSI there, and its Spark's release if it has one."""
+    """One runtime: its name, whether SQL follows ANSI there, and the release of its Spark if it has one."""
 
     name: str
     ansi: bool
@@ -45,13 +45,13 @@ PROFILES = {
     p.name: p
     for p in (
         Profile("serverless", ansi=True),
-        Profile("19.3", ansi=True, spark="4.2"),
-        Profile("18.3", ansi=True, spark="4.1"),
-        Profile("17.3", ansi=True, spark="4.0"),
-        Profile("16.4", ansi=False, spark="3.5"),
-        Profile("15.4", ansi=False, spark="3.5"),
-        Profile("14.3", ansi=False, spark="3.5"),
-        Profile("13.3", ansi=False, spark="3.4"),
+        Profile("19.3", ansi=True, spark="4.2.0"),
+        Profile("18.3", ansi=True, spark="4.1.0"),
+        Profile("17.3", ansi=True, spark="4.0.0"),
+        Profile("16.4", ansi=False, spark="3.5.2"),
+        Profile("15.4", ansi=False, spark="3.5.0"),
+        Profile("14.3", ansi=False, spark="3.5.0"),
+        Profile("13.3", ansi=False, spark="3.4.1"),
     )
 }
 """The runtimes that people choose from; others of the same form are known by rule."""
