@@ -59,3 +59,7 @@ def test_mocks_of_sparks_classes(spark):
 
 def test_the_pins_runtime_is_not_yet_ansi(spark):
     assert spark.sql("SELECT CAST('x' AS INT)").first()[0] is None
+
+
+def test_the_version_is_that_of_the_pins(spark):
+    assert spark.version.startswith("3.5.")
