@@ -100,7 +100,7 @@ def environ(repository: Path) -> Iterator[dict[str, str]]:
     }
     yield made
     if (machine / "home" / ".lakeward-venv").is_dir():
-        ended = outcome("lakeward stop", shell=True, cwd=repository, env=made, timeout=60)
+        ended = outcome(["sh", "-c", "lakeward stop"], cwd=repository, env=made, timeout=60)
         assert ended.returncode == 0, ended.stderr
 
 
@@ -114,7 +114,7 @@ def test_the_page_has_commands_for_every_step() -> None:
 @pytest.mark.process
 def test_every_command_of_the_page_runs_as_written(repository: Path, environ: dict[str, str]) -> None:
     for command in commands():
-        ran = outcome(command, shell=True, cwd=repository, env=environ, timeout=240)
+        ran = outcome(["sh", "-c", command], cwd=repository, env=environ, timeout=240)
         assert ran.returncode == 0, f"$ {command}\n{ran.stdout}{ran.stderr}"
         if "lakeward test" in command:
             assert "1 passed" in ran.stdout, f"$ {command}\n{ran.stdout}{ran.stderr}"
