@@ -86,6 +86,60 @@ def test_tasks_share_tables_and_volumes_of_their_target_and_of_no_other(
     assert "(read.py:5)" in str(run.tasks[1].error)
 
 
+SQL_ROOT = """
+bundle: {name: lake}
+targets: {dev: {}}
+variables:
+  saved: {lookup: {query: how many}}
+resources:
+  jobs:
+    report:
+      parameters: [{name: least, default: "2"}]
+      tasks:
+        - task_key: make
+          sql_task:
+            warehouse_id: w
+            file: {path: make.sql}
+            parameters: {greeting: "it's; {{job.id}}", least: "0"}
+        - task_key: count
+          depends_on: [{task_key: make}]
+          sql_task: {warehouse_id: w, query: {query_id: "${var.saved}"}}
+        - task_key: many
+          depends_on: [{task_key: count}]
+          condition_task: {op: EQUAL_TO, left: "{{tasks.count.output.first_row.n}}", right: "3"}
+        - task_key: each
+          depends_on: [{task_key: many, outcome: "true"}]
+          for_each_task:
+            inputs: "{{tasks.make.output.rows}}"
+            task: {task_key: say, spark_python_task: {python_file: say.py, parameters: ["{{input.said}}"]}}
+"""
+MAKE = """
+-- A comment; with a semicolon.
+CREATE OR REPLACE TABLE report AS SELECT id, :greeting AS said FROM range(5) WHERE id >= :least;
+SELECT DISTINCT said FROM report
+"""
+
+
+def test_statements_run_with_parameters_and_their_rows_are_read_by_later_tasks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {
+        "databricks.yml": SQL_ROOT,
+        "make.sql": MAKE,
+        "queries/how many.sql": "SELECT count(*) AS n FROM report",
+        "say.py": "import sys\nprint('said', sys.argv[1])",
+    }
+    write_files(tmp_path, files)
+    bundle = load(tmp_path, user="ann", environ={})
+    settings = Settings.here(tmp_path, environ={}, target="dev")
+    run = jobs.run(bundle, "report", settings=settings)
+    assert [(task.state, task.error) for task in run.tasks] == [("SUCCESS", None)] * 4
+    # The job's parameter goes before the task's own: three rows of five.
+    shown = capsys.readouterr().out
+    assert '{"n":3}' in shown
+    assert f"said it's; {bundle.id_of('jobs', 'report')}\n" in shown
+
+
 @pytest.mark.slow
 def test_tasks_in_processes_of_their_own_have_the_run_s_spark(
     shop: Callable[[str], tuple[Bundle, Settings]],

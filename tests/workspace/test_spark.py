@@ -31,6 +31,11 @@ dbutils.notebook.exit(str(spark.range(6).count() * 7))
 """
 
 
+CONF = """value = spark.conf.get("lake.key")
+print(len(value), value)
+"""
+
+
 def execute(client: Any, statement: str, **options: Any) -> Any:
     (warehouse,) = client.warehouses.list()
     answer = client.statement_execution.execute_statement(
@@ -87,11 +92,29 @@ def test_statements_and_a_pipeline_work_on_the_same_tables(client: Any, server: 
     assert any(each.origin.dataset_name and "numbers" in each.origin.dataset_name for each in events)
     assert execute(client, "SELECT count(*) FROM main.default.numbers").result.data_array == [["4"]]
 
+    job = {"name": "refresh", "tasks": [{"task_key": "only", "pipeline_task": {"pipeline_id": pipeline}}]}
+    job_id = server.post("/api/2.2/jobs/create", job)["job_id"]
+    run = server.ended(server.run_now(job_id), 200)
+    assert run["state"]["result_state"] == "SUCCESS", run["state"]
+    newest, first = client.pipelines.list_updates(pipeline).updates
+    assert (newest.cause.value, newest.state.value, first.update_id) == ("JOB_TASK", "COMPLETED", update)
+    graph = server.get(f"/api/2.0/lakeward/graph/{pipeline}")
+    assert [each["name"].rpartition(".")[2] for each in graph["datasets"]] == ["numbers"]
+
     notebook = server.file("/Workspace/Users/ada/answer.py", NOTEBOOK)
     task = {"task_key": "only", "notebook_task": {"notebook_path": notebook.removesuffix(".py")}}
     run = server.post("/api/2.2/jobs/runs/submit", {"tasks": [task]})["run_id"]
     until(lambda: "result_state" in server.run(run)["state"], 120)
     assert client.jobs.get_run_output(run).notebook_output.result == "42"
+
+    code = server.file("/Workspace/Users/ada/conf.py", CONF)
+    task = {
+        "task_key": "only",
+        "spark_python_task": {"python_file": code},
+        "new_cluster": {"spark_conf": {"lake.key": "{{secrets/sql/key}}"}},
+    }
+    run = server.ended(server.post("/api/2.2/jobs/runs/submit", {"tasks": [task]})["run_id"], 120)
+    assert server.log_of(run) == "7 [REDACTED]\n", run["state"]
 
     begun = time.monotonic()
     (warehouse,) = client.warehouses.list()
