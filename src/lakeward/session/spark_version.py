@@ -30,4 +30,9 @@ def install() -> None:
     from pyspark.sql import SparkSession
 
     before: Any = patches.original(SparkSession, "version")
-    patches.replace(SparkSession, "version", property(lambda spark: _release or before.fget(spark)), why=_WHY)
+
+    def version(spark: SparkSession) -> str:
+        own: str = before.__get__(spark, type(spark))
+        return _release or own
+
+    patches.replace(SparkSession, "version", property(version), why=_WHY)
