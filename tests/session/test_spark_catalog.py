@@ -78,6 +78,17 @@ def test_spark_catalog_can_be_made_the_current_one(own: SparkSession, schema: st
         assert own.catalog.tableExists(f"{schema}.t")
 
 
+def test_catalogs_that_are_made_later_have_tables_of_their_own(own: SparkSession, schema: str) -> None:
+    late = f"late_{uuid.uuid4().hex[:8]}"
+    own.sql(f"CREATE CATALOG {late}")
+    own.sql(f"CREATE SCHEMA {late}.{schema}")
+    own.range(2).write.saveAsTable(f"{late}.{schema}.t")
+    assert own.table(f"{late}.{schema}.t").count() == 2
+    assert not own.catalog.tableExists(f"{schema}.t")
+    assert own.table("samples.nyctaxi.trips").columns[0] == "tpep_pickup_datetime"
+    own.sql(f"DROP CATALOG {late} CASCADE")
+
+
 @pytest.mark.slow
 def test_a_batch_of_a_stream_finds_the_names_too(own: SparkSession, schema: str, tmp_path: Path) -> None:
     own.range(3).write.saveAsTable(f"{schema}.source")

@@ -38,7 +38,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     public void initialize(String name, CaseInsensitiveStringMap options) {
         SparkSession session = (SparkSession) org.apache.spark.sql.SparkSession.active();
-        setDelegateCatalog(session.sessionState().catalogManager().v2SessionCatalog());
+        setDelegateCatalog(SparkCatalog.own(session.sessionState().catalogManager()));
         super.initialize(name, options);
         catalog = name;
         folder = new Folder(session.sharedState().conf().get("spark.sql.warehouse.dir"), session.sessionState().newHadoopConf());

@@ -3,6 +3,7 @@ package lakeward;
 import java.util.Locale;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
+import org.apache.spark.sql.connector.catalog.CatalogPlugin;
 import org.apache.spark.sql.internal.SQLConf;
 
 /**
@@ -27,8 +28,13 @@ public class SparkCatalog {
         AnyCase.put(manager, Names.SESSION, manager.catalog(conf.getConfString("spark.sql.defaultCatalog")));
     }
 
-    /** The name under which Spark's session catalog itself is found, which keeps functions. */
-    static String own(CatalogManager manager) {
+    /** Spark's session catalog itself, in which every catalog keeps its tables. */
+    static CatalogPlugin own(CatalogManager manager) {
+        return isElsewhere(manager) ? manager.catalog(BEHIND) : manager.v2SessionCatalog();
+    }
+
+    /** The name under which it is found, which functions ask for. */
+    static String nameOfOwn(CatalogManager manager) {
         return isElsewhere(manager) ? BEHIND : Names.SESSION;
     }
 

@@ -118,7 +118,7 @@ public class SqlNames extends AbstractFunction1 {
                 return null;
             }
             List out = new ArrayList();
-            out.add(SparkCatalog.own(manager));
+            out.add(SparkCatalog.nameOfOwn(manager));
             out.add(Names.database(manager.catalog(catalog).name(), schema));
             out.add(function);
             return PythonUtils.toSeq(out);
