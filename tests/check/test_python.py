@@ -11,7 +11,7 @@ PIPELINE = """\
 import dlt as dp
 
 @dp.table(
-    row_filter="x",
+    cluster_by_auto=True,
 )
 @dp.expect("ok", "id > 0")
 def bronze():
@@ -29,7 +29,7 @@ dp.no_such_flow(target="t", replace_using=["id"])
 
 def test_each_use_has_the_line_and_column_of_its_own_word(look: Look) -> None:
     found = look(PIPELINE)
-    assert found.places("pipelines table(row_filter=…)") == ["job.py:4:16"]
+    assert found.places("pipelines table(cluster_by_auto=…)") == ["job.py:4:21"]
     assert found.places("pipelines expect") == ["job.py:6:5"]
     assert found.places("Auto Loader (cloudFiles)") == ["job.py:9:26"]
     assert found.places("option cloudFiles.maxFileAge") == ["job.py:11:10"]

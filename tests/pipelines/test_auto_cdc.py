@@ -286,16 +286,17 @@ def interrupted(*_: Any, **__: Any) -> None:
 
 
 @pytest.mark.parametrize("scd_type", [1, 2])
-def test_a_batch_that_died_between_its_two_commits_ends_the_same(
+def test_a_batch_that_died_before_either_of_its_commits_ends_the_same(
     spark: SparkSession, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scd_type: int
 ) -> None:
     batches = scenarios(6, examples=20)[:2]
     bench = Bench(spark, lab, tmp_path / "t", KEYED, stored_as_scd_type=scd_type, **OPTIONS)
     for number, batch in enumerate(batches):
-        with monkeypatch.context() as patch:
-            patch.setattr(State, "add", interrupted)
-            with pytest.raises(InterruptedError):
-                bench.take(batch, number)
+        for commit in ((Target, "write"), (State, "add")):
+            with monkeypatch.context() as patch:
+                patch.setattr(*commit, interrupted)
+                with pytest.raises(InterruptedError):
+                    bench.take(batch, number)
         bench.take(batch, number)
     wanted = fold_first(batches) if scd_type == 1 else fold_second(batches, [0, 1])
     assert bench.rows() == wanted

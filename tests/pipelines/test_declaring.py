@@ -203,6 +203,29 @@ def test_a_flow_says_what_it_replaces(
     assert (flow.replaces.using, flow.replaces.where) == (using, where)
 
 
+@pytest.mark.parametrize(
+    ("text", "private", "row_filter"),
+    [
+        ("@dlt.table(private=True, row_filter='ROW FILTER s.f ON (a)')\ndef t(): pass", True, "s.f ON (a)"),
+        ("@dlt.materialized_view(temporary=True)\ndef t(): pass", True, None),
+        (
+            "@dlt.table(private=False, row_filter=' with row  filter f ON ()')\ndef t(): pass",
+            False,
+            "f ON ()",
+        ),
+        ("CREATE PRIVATE MATERIALIZED VIEW t WITH ROW FILTER s.f ON (a) AS SELECT 1", True, "s.f ON (a)"),
+        ("CREATE TEMPORARY STREAMING TABLE t; INSERT INTO t SELECT 1", True, None),
+        ("CREATE STREAMING TABLE t ROW FILTER s.f ON (a); INSERT INTO t SELECT 1", False, "s.f ON (a)"),
+    ],
+)
+def test_a_table_may_be_private_and_filtered(
+    declare: Declare, text: str, private: bool, row_filter: str | None
+) -> None:
+    prefix = "" if text.startswith("CREATE") else "import dlt\n"
+    options = next(iter(graph(declare(prefix + text)))).options
+    assert (options.private, options.row_filter) == (private, row_filter)
+
+
 @pytest.mark.parametrize("given", ["replace_using=['a']", "replace_where='a', sequence_by='b'"])
 def test_what_is_replaced_is_said_in_one_way(declare: Declare, given: str) -> None:
     (error, *_) = declare(f"import dlt\n@dlt.table({given})\ndef t(): pass\n").errors

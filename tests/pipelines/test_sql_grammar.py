@@ -56,9 +56,10 @@ def test_columns_types_and_expectations_are_told_apart() -> None:
     )
     assert as_ddl(found.columns) == (
         "`id` INT NOT NULL COMMENT 'it\\'s', `s` STRUCT<a: INT, b: MAP<STRING, ARRAY<DECIMAL(10, 2)>>>, "
-        "`odd name` STRING, `d` DATE, `k` STRING"
+        "`odd name` STRING MASK f USING COLUMNS (id), `d` DATE, `k` STRING"
     )
-    assert found.columns[3].generated == "CAST(ts AS DATE)" and found.warnings == ("MASK",)
+    assert found.columns[3].generated == "CAST(ts AS DATE)" and not found.warnings
+    assert dataset("CREATE MATERIALIZED VIEW m (a MASK f) AS SELECT 1 AS a").warnings == ("MASK",)
     assert [(rule.name, rule.constraint, rule.action) for rule in found.rules] == [
         ("a (b), c", "id < 5 AND f(id, 1)", "drop"),
         ("u", "k <> ','", "fail"),

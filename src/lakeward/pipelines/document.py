@@ -53,6 +53,16 @@ In SQL, `FROM SNAPSHOT (…) WITH VERSION (…)` is such a function: the version
 Assumed, for want of a documented rule: a periodic snapshot's version is a timestamp; a pair whose
 version did not grow is left out; expectations on the target are refused.
 
+## Private tables, row filters and column masks
+
+A private table (`private=True`, older `temporary=True`, `PRIVATE` in SQL) is read by name in its own
+pipeline, and by nobody else: no listing shows it, and its name is free for other tables. A dataset that
+becomes private begins anew; the table that it was before stays until it is dropped.
+
+A row filter (`row_filter="ROW FILTER f ON (region)"`, in SQL `WITH ROW FILTER f ON (region)`) and masks of
+declared columns (`ssn STRING MASK f`, in SQL and in `schema=`) are set before the table has rows, hold for
+reads by name, in the pipeline as well, and go when the files say them no more.
+
 ## Flows that replace
 
 `replace_flow`, or `replace_using` with `sequence_by` on a table: of the new rows of a key, those with the

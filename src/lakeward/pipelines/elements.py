@@ -49,7 +49,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """How a dataset is stored; an empty value means that the files do not say."""
+    """How a dataset is stored; an empty value means that the files do not say.
+
+    `row_filter` is the filter's function with its arguments: `f ON (a, b)`.
+    """
 
     comment: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
@@ -57,6 +60,8 @@ class TableOptions:
     cluster_by: tuple[str, ...] = ()
     schema: Any = None
     path: str | None = None
+    private: bool = False
+    row_filter: str | None = None
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,7 @@ def fingerprint(df: DataFrame, dataset: Dataset, *, code: str, conf: Mapping[str
             options.partition_cols,
             options.cluster_by,
             str(options.schema),
+            options.row_filter,
         ],
         df.schema.json(),
         code,

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from lakeward.errors import PipelineError
 from lakeward.pipelines import expectations, storing
 from lakeward.pipelines.counts import Metrics
+from lakeward.pipelines.declared import nullable
 from lakeward.pipelines.elements import Dataset
 from lakeward.pipelines.evaluate import Evaluated, settings
 from lakeward.pipelines.expectations import Counts, Observed
 from lakeward.pipelines.fingerprint import fingerprint, metadata, read_back
 from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
 from lakeward.pipelines.plans import text_of
+from lakeward.pipelines.policies import govern, policies
 from lakeward.pipelines.tables import look_up
 
 if TYPE_CHECKING:
@@ -49,6 +51,11 @@ def materialize(
     counted = [each for each in (own, *evaluated.observed) if each.rules]
     names = {each.metric for each in counted}
     metrics.want(names)
+    schema = nullable(df.schema)
+    # Before there are rows: no reader ever sees more than a filter shows, also when it cannot be set.
+    if before is None and policies(dataset):
+        storing.create_empty(spark, dataset, schema, owner, kind="materialized_view")
+    govern(spark, dataset, before, schema)
     with settings(spark, flow.spark_conf):
         storing.replace_contents(df, dataset, owner, metadata(hashed, update_id))
     after = look_up(spark, dataset.key)

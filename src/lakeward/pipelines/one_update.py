@@ -34,7 +34,7 @@ from lakeward.pipelines.results import not_tried
 from lakeward.pipelines.running import Setting
 from lakeward.pipelines.schema_places import SchemaPlaces
 from lakeward.pipelines.snapshots import planned_snapshot
-from lakeward.session import is_disk_full
+from lakeward.session import is_disk_full, private_tables
 from lakeward.sql import NAME_FILE
 from lakeward.standins import running
 
@@ -131,13 +131,15 @@ class OneUpdate:
                 everything=self.asked.everything,
                 checkpoints=self.asked.checkpoints,
             )
-            self._resolve(folders)
-            errors = [error for found in self.resolution.errors.values() for error in found]
-            if errors:
-                return "FAILED", _joined(errors)
-            if self.dry_run:
-                return "COMPLETED", None
-            return self._execute(folders)
+            private = [dataset.key for dataset in graph if dataset.is_table and dataset.options.private]
+            with private_tables(self.spark, self.name, private):
+                self._resolve(folders)
+                errors = [error for found in self.resolution.errors.values() for error in found]
+                if errors:
+                    return "FAILED", _joined(errors)
+                if self.dry_run:
+                    return "COMPLETED", None
+                return self._execute(folders)
 
     def _resolve(self, folders: tuple[Path, ...]) -> None:
         from lakeward.session import planned

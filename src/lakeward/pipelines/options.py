@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ from lakeward.errors import PipelineError
 from lakeward.pipelines.elements import Action, Replacement, Rule, TableOptions
 
 __all__ = ["conf", "inline_rules", "mapping", "replacement", "table_options"]
+
+_ROW_FILTER = re.compile(r"\s*(WITH\s+)?ROW\s+FILTER\b", re.IGNORECASE)
 
 
 def table_options(what: str, values: Mapping[str, Any]) -> TableOptions:
@@ -29,6 +32,8 @@ def table_options(what: str, values: Mapping[str, Any]) -> TableOptions:
         cluster_by=clusters,
         schema=values.get("schema"),
         path=None if values.get("path") is None else str(values["path"]),
+        private=bool(values.get("private") or values.get("temporary")),
+        row_filter=_row_filter(what, values.get("row_filter")),
     )
 
 
@@ -83,6 +88,15 @@ def replacement(what: str, values: Mapping[str, Any]) -> Replacement | None:
             "INVALID_REPLACE_FLOW", f"{what}(replace_using=…) names {', '.join(repeated)} more than once."
         )
     return Replacement(using, sequence_by)
+
+
+def _row_filter(what: str, given: str | None) -> str | None:
+    """`[[WITH] ROW FILTER] f ON (a)` from f on. Raises TypeError."""
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        raise TypeError(f"{what}(row_filter=…) takes a str, not {type(given).__name__}")
+    return _ROW_FILTER.sub("", given).strip()
 
 
 def _columns(what: str, parameter: str, given: Sequence[str] | str | None) -> tuple[str, ...]:

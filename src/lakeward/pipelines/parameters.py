@@ -79,8 +79,6 @@ class Function:
         )
 
 
-_PRIVATE = "the table is made in the pipeline's schema and can be read from outside"
-
 _QUERY = Parameter("query_function")
 _NAME = Parameter("name")
 _COMMENT = Parameter("comment")
@@ -98,13 +96,11 @@ _STORAGE = (
     ),
     Parameter("cluster_by"),
     Parameter("schema"),
-    Parameter(
-        "row_filter", None, "accepted", "the filter is not set here: ALTER TABLE … SET ROW FILTER does it"
-    ),
-    Parameter("private", None, "accepted", _PRIVATE),
+    Parameter("row_filter"),
+    Parameter("private"),
     Parameter("format", "delta", "refused", "datasets are Delta tables; leave format out"),
 )
-_TEMPORARY = Parameter("temporary", None, "accepted", _PRIVATE)
+_TEMPORARY = Parameter("temporary", note="an older spelling of private")
 _REPLACE = tuple(Parameter(name) for name in ("replace_using", "sequence_by", "replace_where"))
 _TABLE = (_QUERY, _NAME, _COMMENT, _CONF, *_STORAGE, _TEMPORARY, *_REPLACE)
 _STREAMING_TABLE = (

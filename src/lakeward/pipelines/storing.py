@@ -10,6 +10,7 @@ from lakeward.pipelines.checks import OWNER
 from lakeward.pipelines.elements import Dataset
 from lakeward.pipelines.evaluate import settings
 from lakeward.pipelines.names import quoted
+from lakeward.pipelines.policies import noted
 from lakeward.pipelines.tables import StoredTable
 
 if TYPE_CHECKING:
@@ -24,16 +25,18 @@ _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 def properties(dataset: Dataset, kind: str, owner: str) -> dict[str, str]:
     """The table properties of a dataset: what the files say, and whose it is."""
-    return {**dataset.options.properties, OWNER: owner, KIND: kind}
+    return {**dataset.options.properties, **noted(dataset), OWNER: owner, KIND: kind}
 
 
-def create_empty(spark: SparkSession, dataset: Dataset, schema: StructType, owner: str) -> None:
-    """Make the streaming table with no rows, in one commit; a table that is there is emptied by the same."""
+def create_empty(
+    spark: SparkSession, dataset: Dataset, schema: StructType, owner: str, kind: str = "streaming_table"
+) -> None:
+    """Make the table with no rows, in one commit; a table that is there is emptied by the same."""
     jvm: Any = spark._jvm
     columns = jvm.org.apache.spark.sql.types.StructType.fromJson(schema.json()).toDDL()
     spark.sql(
         f"CREATE OR REPLACE TABLE {quoted(dataset.key)} ({columns}) USING delta"
-        + _clauses(dataset, "streaming_table", owner)
+        + _clauses(dataset, kind, owner)
     )
 
 

@@ -14,6 +14,7 @@ from lakeward.pipelines.evaluate import Evaluated, settings
 from lakeward.pipelines.expectations import Counts, Observed
 from lakeward.pipelines.names import quoted
 from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
+from lakeward.pipelines.policies import govern
 from lakeward.pipelines.tables import StoredTable, look_up
 from lakeward.pipelines.waiting import Waiting, waited
 
@@ -49,6 +50,7 @@ def prepare(
         storing.create_empty(spark, dataset, schema, owner)
     else:
         storing.keep_up(spark, dataset, stored, owner)
+    govern(spark, dataset, stored, schema)
 
 
 def run_flow(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.names import quoted
 from lakeward.pipelines.plans import class_name
-from lakeward.session import patches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -109,5 +108,8 @@ def look_at(spark: SparkSession, path: str) -> StoredTable | None:
 
 
 def stored_rows(spark: SparkSession, name: tuple[str, ...]) -> DataFrame:
-    """The table itself, past the pipeline's reading by name: for the dataset that is being written."""
-    return patches.original(type(spark), "table")(spark, quoted(name))  # type: ignore[no-any-return]
+    """All rows of the table itself, past the pipeline's reading by name and past row filters: for writers."""
+    from pyspark.sql import DataFrame
+
+    jvm: Any = spark._jvm
+    return DataFrame(jvm.lakeward.PolicyRules.rows(spark._jsparkSession, quoted(name)), spark)

@@ -21,6 +21,7 @@ from lakeward.session.current import (
     session,
     set_default_settings,
 )
+from lakeward.session.hidden_tables import is_private_table, private_tables, stored_name
 from lakeward.session.hooks import (
     install_builder_hook,
     install_connect_hook,
@@ -88,6 +89,7 @@ __all__ = [
     "install_connect_hook",
     "is_disk_full",
     "is_lost",
+    "is_private_table",
     "java_array",
     "jvm_lost",
     "known",
@@ -98,6 +100,7 @@ __all__ = [
     "on_databricks",
     "planned",
     "prepare",
+    "private_tables",
     "profile",
     "project_file",
     "project_table",
@@ -106,6 +109,7 @@ __all__ = [
     "session",
     "set_default_settings",
     "stop_residents",
+    "stored_name",
     "uninstall_builder_hook",
     "use_resident",
 ]

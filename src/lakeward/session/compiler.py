@@ -21,6 +21,7 @@ SOURCES = (
     "Names",
     "PathMap",
     "Home",
+    "PrivateTables",
     "Folder",
     "Definitions",
     "WarehouseCatalog",

@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from lakeward.session import is_private_table
 from lakeward.standins.local_workspace import Failure, missing
 from lakeward.workspace.call import ServerCall, now, page
 
@@ -250,4 +251,4 @@ def _is_table(folder: Path) -> bool:
 
 
 def _tables(schema: Path) -> list[str]:
-    return [name for name in _folders(schema) if _is_table(schema / name)]
+    return [n for n in _folders(schema) if _is_table(schema / n) and not is_private_table(n)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lakeward.pipelines.elements import Action, Rule
 from lakeward.pipelines.in_sql.reading import Reader
 from lakeward.pipelines.in_sql.statement import Column
 from lakeward.sql import Unmatched, tokenize
 
-__all__ = ["as_ddl", "plain_ddl", "read_columns"]
+__all__ = ["as_ddl", "masks_in", "plain_ddl", "read_columns"]
 
 _ATTRIBUTES = (
     *("NOT NULL", "NULL", "COMMENT", "GENERATED ALWAYS AS", "GENERATED", "DEFAULT", "MASK", "PRIMARY KEY"),
@@ -59,7 +61,8 @@ def _column(item: Reader, rules: list[Rule]) -> Column:
     type_ = "" if item.next is None or item.is_next(*_ATTRIBUTES) else item.until(*_ATTRIBUTES)
     comment: str | None = None
     generated: str | None = None
-    not_null = masked = False
+    mask: str | None = None
+    not_null = False
     while item.next is not None:
         if item.words("COMMENT"):
             comment = item.string()
@@ -69,8 +72,7 @@ def _column(item: Reader, rules: list[Rule]) -> Column:
             begin, end = item.brackets().rest()
             generated = item.whole[begin:end]
         elif item.words("MASK"):
-            masked = True
-            item.until(*_ATTRIBUTES)
+            mask = item.until(*_ATTRIBUTES)
         elif item.words("DEFAULT") or item.words("COLLATE"):
             item.until(*_ATTRIBUTES)
         elif item.is_next("CONSTRAINT"):
@@ -80,7 +82,7 @@ def _column(item: Reader, rules: list[Rule]) -> Column:
             _skip_key(item)
         elif not item.words("NULL"):
             raise Unmatched
-    return Column(name, type_, comment, not_null, generated, masked)
+    return Column(name, type_, comment, not_null, generated, mask)
 
 
 def _skip_key(item: Reader) -> None:
@@ -105,18 +107,35 @@ def plain_ddl(text: str) -> str | None:
     >>> plain_ddl("id INT NOT NULL PRIMARY KEY, ssn STRING MASK m, CONSTRAINT pk PRIMARY KEY (id)")
     '`id` INT NOT NULL, `ssn` STRING'
     """
+    columns = _declared(text)
+    if columns is None or any(column.generated for column in columns):
+        return None
+    return as_ddl(tuple(replace(column, mask=None) for column in columns))
+
+
+def masks_in(text: str) -> dict[str, str]:
+    """The masks of declared columns, by column: the function, and the further columns that it gets.
+
+    >>> masks_in("id INT, ssn STRING MASK s.f USING COLUMNS (id) COMMENT 'c'")
+    {'ssn': 's.f USING COLUMNS (id)'}
+    """
+    return {column.name: column.mask for column in _declared(text) or () if column.mask is not None}
+
+
+def _declared(text: str) -> tuple[Column, ...] | None:
     reader = Reader(tokenize(f"({text})") or (), f"({text})")
     try:
         columns, _ = read_columns(reader)
         reader.end()
     except Unmatched:
         return None
-    return None if any(column.generated for column in columns) else as_ddl(columns)
+    return columns
 
 
 def _ddl(column: Column) -> str:
     name = column.name.replace("`", "``")
     text = f"`{name}` {column.type}{' NOT NULL' if column.not_null else ''}"
+    text += f" MASK {column.mask}" if column.mask is not None else ""
     if column.comment is None:
         return text
     comment = column.comment.replace("\\", "\\\\").replace("'", "\\'")

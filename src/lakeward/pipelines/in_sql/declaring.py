@@ -39,7 +39,7 @@ _WITHOUT_EFFECT = {
     "TRIGGER ON": "updates are started by `lakeward run`",
     "DEFAULT COLLATION": "strings compare byte by byte",
     "WITH TAGS": "tags are kept by no pipeline",
-    "MASK": "column masks are not enforced on a local lakehouse",
+    "MASK": "only columns that are declared with their types can have one",
     "CREATE VIEW": "the view lives as long as the update, as a temporary one does",
 }
 Api = dict[str, Callable[..., Any]]

@@ -38,7 +38,7 @@ def as_markdown() -> str:
     lines += [
         "In any order: " + ", ".join(f"`{words}`" for words in READERS) + ".",
         "Accepted, and one warning says that they do nothing here: "
-        + ", ".join(f"`{words}`" for words in (*WITHOUT_EFFECT, "MASK"))
-        + ".",
+        + ", ".join(f"`{words}`" for words in WITHOUT_EFFECT)
+        + "; `MASK` where a column stands without its type.",
     ]
     return _INTRODUCTION + "\n".join(lines) + "\n"

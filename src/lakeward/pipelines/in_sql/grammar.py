@@ -7,7 +7,7 @@ from typing import Any, Literal
 from lakeward.pipelines.elements import Replacement
 from lakeward.pipelines.in_sql.changes import read_changes
 from lakeward.pipelines.in_sql.clauses import QUERY, read_clauses
-from lakeward.pipelines.in_sql.columns import read_columns
+from lakeward.pipelines.in_sql.columns import as_ddl, read_columns
 from lakeward.pipelines.in_sql.reading import Reader, dotted
 from lakeward.pipelines.in_sql.statement import DatasetStatement, FlowStatement, Setting, Use
 from lakeward.sql import Unmatched, tokenize
@@ -91,7 +91,7 @@ def _dataset(reader: Reader) -> DatasetStatement:
         options["private"] = True
     if kind == "view" and spelling == "VIEW" and not private:
         without_effect = (*without_effect, "CREATE VIEW")
-    if any(column.masked for column in columns):
+    if any(column.mask for column in columns) and as_ddl(columns) is None:
         without_effect = (*without_effect, "MASK")
     query, changes, replaces = None, None, None
     if reader.words("FLOW"):

@@ -23,7 +23,7 @@ class Column:
     comment: str | None = None
     not_null: bool = False
     generated: str | None = None
-    masked: bool = False
+    mask: str | None = None
 
 
 @dataclass(frozen=True)

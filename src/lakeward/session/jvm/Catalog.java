@@ -35,9 +35,10 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     private String catalog;
     private Folder folder;
+    private SparkSession session;
 
     public void initialize(String name, CaseInsensitiveStringMap options) {
-        SparkSession session = (SparkSession) org.apache.spark.sql.SparkSession.active();
+        session = (SparkSession) org.apache.spark.sql.SparkSession.active();
         setDelegateCatalog(SparkCatalog.own(session.sessionState().catalogManager()));
         super.initialize(name, options);
         catalog = name;
@@ -55,13 +56,16 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     // ---- names
 
     /** Delta's catalog calls itself with names that went through here already: they stay as they are. */
+    private boolean isIn(String[] namespace) {
+        return namespace.length != 1 || namespace[0].startsWith(Names.encode(catalog) + "__");
+    }
+
     private String[] in(String[] namespace) {
-        if (namespace.length != 1 || namespace[0].startsWith(Names.encode(catalog) + "__")) return namespace;
-        return new String[] {Names.database(catalog, namespace[0])};
+        return isIn(namespace) ? namespace : new String[] {Names.database(catalog, namespace[0])};
     }
 
     private Identifier in(Identifier i) {
-        return isPath(i) ? i : Identifier.of(in(i.namespace()), i.name());
+        return isPath(i) || isIn(i.namespace()) ? i : Identifier.of(in(i.namespace()), PrivateTables.stored(session, catalog, i));
     }
 
     /** delta.`/some/folder`, parquet.`…` */
@@ -70,12 +74,12 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     private Path view(Identifier i) {
-        return folder.object(in(i.namespace())[0], i.name(), "view");
+        return folder.object(in(i.namespace())[0], in(i).name(), "view");
     }
 
     /** What is kept of a table beyond its own definition (owner, tags, policies); null when there is nothing. */
     ObjectNode about(Identifier i) {
-        return isPath(i) ? null : folder.read(folder.object(in(i.namespace())[0], i.name(), "table.about"));
+        return isPath(i) ? null : folder.read(folder.object(in(i.namespace())[0], in(i).name(), "table.about"));
     }
 
     // ---- tables

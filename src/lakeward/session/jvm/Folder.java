@@ -132,10 +132,15 @@ public class Folder {
 
     /** Names of the tables of a schema, sorted: what has a Delta log, and what is described beside it. */
     List tables(String database) {
-        TreeSet all = new TreeSet(objects(database, "table"));
+        TreeSet all = new TreeSet();
+        List described = objects(database, "table");
+        for (int i = 0; i < described.size(); i++) {
+            if (!PrivateTables.isHidden((String) described.get(i))) all.add(described.get(i));
+        }
         List places = folders(schema(database));
         for (int i = 0; i < places.size(); i++) {
-            if (isDelta(new Path(schema(database), (String) places.get(i)))) all.add(places.get(i));
+            String name = (String) places.get(i);
+            if (!PrivateTables.isHidden(name) && isDelta(new Path(schema(database), name))) all.add(name);
         }
         return new ArrayList(all);
     }

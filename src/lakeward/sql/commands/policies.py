@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
+from lakeward.session import patches
 from lakeward.sql.commands.place import place, read_note, write_note
 from lakeward.sql.commands.tables import quoted
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
 __all__ = ["drop_mask", "drop_row_filter", "set_mask", "set_row_filter"]
@@ -36,7 +37,7 @@ def set_row_filter(
 
 def drop_row_filter(spark: SparkSession, *, table: list[str]) -> dict[str, Any]:
     """Readers see all rows again; nothing to do where there is no filter."""
-    spark.table(quoted(table))
+    _bare(spark, table)
     _keep(spark, table, **{_FILTER: None})
     return {}
 
@@ -60,14 +61,20 @@ def set_mask(
 
 def drop_mask(spark: SparkSession, *, table: list[str], column: str) -> dict[str, Any]:
     """Readers see the column again; nothing to do where there is no mask."""
-    name = _column(spark, spark.table(quoted(table)).schema, column)
+    name = _column(spark, _bare(spark, table).schema, column)
     _keep(spark, table, **{_MASKS: {k: v for k, v in _masks(spark, table).items() if k != name}})
     return {}
 
 
+def _bare(spark: SparkSession, table: list[str]) -> DataFrame:
+    """The table that the catalog has under that name, also where a pipeline answers for its datasets."""
+    frame: DataFrame = patches.original(type(spark), "table")(spark, quoted(table))
+    return frame
+
+
 def _governable(spark: SparkSession, table: list[str], kind: str) -> StructType:
     """The columns of a table that may have policies. Raises SqlError for one that may not."""
-    frame = spark.table(quoted(table))
+    frame = _bare(spark, table)
     detail = _detail(spark, table)
     if detail is None:
         raise _refused(f"{kind}_FEATURE_NOT_SUPPORTED.VIEWS", table, "is a view")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lakeward.session import java_array
+from lakeward.session import is_private_table, java_array
 from lakeward.sql.commands.place import Place, place, read_note
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ class CatalogView:
                 name = path.name.removesuffix(ending)
                 definitions = (path.with_name(f"{name}.{kind}.json") for kind in ("table", "view"))
                 # A view that was dropped leaves its note.
-                if (folder / name).is_dir() or any(each.is_file() for each in definitions):
+                is_there = (folder / name).is_dir() or any(each.is_file() for each in definitions)
+                if is_there and not is_private_table(name):
                     yield (self.catalog, schema, name), read_note(path)
 
     def tables(self) -> Iterator[tuple[Name, Any]]:
