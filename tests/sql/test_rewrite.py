@@ -56,6 +56,7 @@ def test_what_needs_nothing_is_left_to_spark(text: str) -> None:
         ("select x:a.`b.c`", "select x:a['b.c']"),
         ("select x:a.b[*].c", "select x:`a.b[*]`.c"),
         ("select x:[*].c", "select x:`[*]`.c"),
+        ("select x:a:b:[ * ].c", "select x:a:b:`[*]`.c"),
         ("create table t cluster by auto as select 1", "create table t                 as select 1"),
         ("comment on column c.s.t.a is 'x'", "ALTER TABLE `c`.`s`.`t` ALTER COLUMN `a` COMMENT 'x'"),
         (
