@@ -13,6 +13,7 @@ SALES = "/Volumes/lakeflow_demo/default/dataset/landing"
 
 
 def _fake(place: Place) -> None:
+    place.spark.sql("CREATE CATALOG IF NOT EXISTS test_catalog")
     for name, columns, rows in (
         ("users", "Person_Name,personal_email,nonsense_column", ("Ann,a@x,1", "Ann Lee,a@x,1")),
         ("products", "product_name,price,nonsense_column", ("tea,5,1", "tea,6,1")),

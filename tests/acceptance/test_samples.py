@@ -45,6 +45,7 @@ def note(verdict: Verdict) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("default:Option .* has no effect here:UserWarning")
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.key)
 def test_a_public_pipeline_runs_unchanged(
     checkout: Path,
