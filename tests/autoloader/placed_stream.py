@@ -28,6 +28,8 @@ def main(root: Path, source: str, master: str) -> None:
         query.awaitTermination()
     rows = spark.table("main.default.placed").select("a", "path").collect()
     print("ROWS " + json.dumps(sorted((row["a"], row["path"]) for row in rows)), flush=True)
+    # A local cluster that is not stopped starts executors again while the JVM ends.
+    spark.stop()
 
 
 main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])

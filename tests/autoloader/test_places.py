@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 
 from lakeward.autoloader.discovery import storage_of
@@ -113,8 +114,21 @@ def test_executors_that_are_other_processes_read_the_files(tmp_path) -> None:
     source.mkdir()
     for number in range(20):
         (source / f"{number:02}.json").write_text(f'{{"a": {number}}}\n')
-    rows = printed("placed_stream.py", "ROWS ", str(tmp_path), str(source), "local-cluster[2,1,1024]")
+    home = copied_home(tmp_path / "spark")
+    arguments = (str(tmp_path), str(source), "local-cluster[2,1,1024]")
+    rows = printed("placed_stream.py", "ROWS ", *arguments, environ={"SPARK_HOME": str(home)})
     assert rows == [[number, f"file:{source}/{number:02}.json"] for number in range(20)]
+    (application,) = (home / "work").iterdir()
+    assert sorted(executor.name for executor in application.iterdir()) == ["0", "1"]
+
+
+def copied_home(folder: Path) -> Path:
+    """Spark's folder by links: executors leave what they write in `work` below it."""
+    folder.mkdir()
+    for entry in Path(pyspark.__file__).parent.iterdir():
+        if entry.name != "work":
+            (folder / entry.name).symlink_to(entry)
+    return folder
 
 
 @pytest.mark.process
