@@ -45,6 +45,22 @@ def test_tables_of_spark_catalog_and_those_without_a_catalog_are_the_same(
     )
 
 
+@pytest.mark.parametrize("name", ["{0}.made", "dev.{0}.made"])
+def test_deltas_builder_makes_a_table_of_any_name(own: SparkSession, schema: str, name: str) -> None:
+    own.sql(f"CREATE SCHEMA IF NOT EXISTS dev.{schema}")
+    full = name.format(schema)
+    for _ in range(2):
+        builder = DeltaTable.createIfNotExists(own).tableName(full).addColumn("a", "INT")
+        made = builder.property("delta.enableChangeDataFeed", "true").execute()
+    own.sql(f"INSERT INTO {full} VALUES (1)")
+    assert made.toDF().collect() == own.table(full).collect() == [(1,)]
+    assert own.catalog.currentCatalog() == "main"
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+        DeltaTable.create(own).tableName(full).addColumn("a", "INT").execute()
+    assert DeltaTable.replace(own).tableName(full).addColumn("b", "INT").execute().toDF().columns == ["b"]
+    own.sql(f"DROP SCHEMA dev.{schema} CASCADE")
+
+
 def test_views_and_functions_are_found_under_both_names(own: SparkSession, schema: str) -> None:
     own.sql(f"CREATE VIEW spark_catalog.{schema}.v AS SELECT 3 AS n")
     own.sql(f"CREATE FUNCTION spark_catalog.{schema}.twice(x INT) RETURNS INT RETURN x * 2")
