@@ -129,6 +129,22 @@ def test_a_table_of_another_format_is_not_made_of_a_query(
     assert not spark.catalog.tableExists(f"dev.{schema}.files")
 
 
+def test_a_table_that_cannot_be_replaced_by_a_query_stays(spark: SparkSession, schema: str) -> None:
+    table = f"dev.{schema}.kept"
+    spark.sql(f"CREATE TABLE {table} AS SELECT 7 AS a")
+    for replace in (
+        lambda: spark.range(2).write.format("parquet").mode("overwrite").saveAsTable(table),
+        lambda: spark.sql(f"CREATE OR REPLACE TABLE {table} USING parquet AS SELECT 1 AS a"),
+        lambda: spark.sql(f"REPLACE TABLE {table} USING csv AS SELECT 1 AS a"),
+    ):
+        with pytest.raises(AnalysisException, match="UNSUPPORTED_MANAGED_TABLE_CREATION"):
+            replace()
+    assert spark.table(table).collect() == [(7,)]
+    spark.sql(f"CREATE OR REPLACE TABLE {table} (b INT) USING parquet")
+    spark.sql(f"INSERT INTO {table} VALUES (1)")
+    assert spark.table(table).collect() == [(1,)]
+
+
 def test_external_table_leaves_its_files_when_dropped(
     spark: SparkSession, schema: str, tmp_path: Path
 ) -> None:

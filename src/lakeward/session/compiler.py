@@ -34,6 +34,7 @@ SOURCES = (
     "Provided",
     "AnyCase",
     "SparkCatalog",
+    "OtherFormat",
     "Catalog",
     "MappedFileSystem",
     "LinkLogStore",

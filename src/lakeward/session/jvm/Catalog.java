@@ -145,29 +145,30 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         return super.createTableLike(in(i), info, source);
     }
 
-    /** Only Delta writes a table and its rows at once; another format's would be left without them. */
-    private static void requireDelta(Identifier i, Map properties) {
-        String format = (String) properties.get("provider");
-        if (format == null || format.equalsIgnoreCase("delta") || isPath(i)) return;
-        boolean isManaged = properties.get("location") == null;
-        ObjectNode error = Folder.JSON.createObjectNode();
-        error.put("condition", isManaged ? "UNSUPPORTED_MANAGED_TABLE_CREATION" : "UNSUPPORTED_SQL");
-        error.put("sqlState", isManaged ? "0AKDC" : "0A000");
-        error.put("message", "The table " + i.name() + " cannot be made of a query in the format " + format + ". Use delta"
-            + (isManaged ? ", or write files of that format to a path." : ", or create the table with its columns first and insert into it."));
-        throw Frontend.error(error);
-    }
-
     public StagedTable stageCreate(Identifier i, StructType s, Transform[] t, Map m) {
-        requireDelta(i, m);
-        return super.stageCreate(in(i), s, t, m);
+        return staged("create", i, s, t, m);
     }
 
     public StagedTable stageReplace(Identifier i, StructType s, Transform[] t, Map m) {
-        return super.stageReplace(in(i), s, t, m);
+        return staged("replace", i, s, t, m);
     }
 
     public StagedTable stageCreateOrReplace(Identifier i, StructType s, Transform[] t, Map m) {
+        return staged("create or replace", i, s, t, m);
+    }
+
+    private StagedTable staged(final String how, final Identifier i, final StructType s, final Transform[] t, final Map m) {
+        if (isPath(i) || !OtherFormat.is(m)) return byDelta(how, i, s, t, m);
+        return new OtherFormat(i, s, m) {
+            StagedTable made() {
+                return byDelta(how, i, s, t, m);
+            }
+        };
+    }
+
+    StagedTable byDelta(String how, Identifier i, StructType s, Transform[] t, Map m) {
+        if (how.equals("create")) return super.stageCreate(in(i), s, t, m);
+        if (how.equals("replace")) return super.stageReplace(in(i), s, t, m);
         return super.stageCreateOrReplace(in(i), s, t, m);
     }
 
