@@ -33,7 +33,7 @@ _COMMON = _prefixed(
         Option("format", "choice", None, choices=FORMATS, note="required"),
         Option("schemaLocation", "path", note="where inferred schema versions live"),
         Option("inferColumnTypes", "bool", "false", note="types instead of strings (JSON, CSV, XML)"),
-        Option("inferSchema", "bool", None, "accepted", note="an old name of cloudFiles.inferColumnTypes"),
+        Option("inferSchema", "bool", None, note="an old name of cloudFiles.inferColumnTypes"),
         Option("schemaHints", "ddl", note="types of single columns; only without a given schema"),
         Option(
             "schemaEvolutionMode",
