@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -45,6 +46,16 @@ def test_numpys_values_are_literals_and_arrays_of_a_query(spark: SparkSession) -
     row = spark.range(1).select(F.lit(np.int64(7)), F.lit(np.float32(0.5)), F.lit(np.array([1, 2]))).first()
     assert row is not None
     assert tuple(row) == (7, 0.5, [1, 2])
+
+
+def test_a_literal_asks_for_loaded_numpy_in_pysparks_own_code(spark: SparkSession) -> None:
+    from pyspark.sql import functions as F
+
+    plain = inspect.unwrap(F.lit)
+    assert not any(name.startswith("pyspark.testing") for name in plain.__code__.co_names)
+    # Spark shows the caller of the first frame that is not its own as the place of a mistake.
+    assert plain.__code__.co_filename == inspect.unwrap(F.col).__code__.co_filename
+    assert spark.range(1).select(F.lit("a"), F.lit([1, 2]), F.lit(None)).first() == ("a", [1, 2], None)
 
 
 def test_asking_imports_nothing() -> None:

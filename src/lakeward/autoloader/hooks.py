@@ -19,11 +19,12 @@ _SEEN = "_lakeward_reader"
 _registering = threading.Lock()
 
 
-def install(spark: SparkSession) -> None:
-    """Register `cloudFiles` in this session and patch PySpark once; cheap, and harmless when repeated."""
-    from lakeward.autoloader.source import CloudFilesDataSource
+def install(spark: SparkSession) -> None:  # noqa: ARG001  # as every room's, for each session
+    """Patch PySpark once; cheap, and harmless when repeated.
 
-    register(spark, CloudFilesDataSource)
+    `cloudFiles` is registered where it is loaded: with a session's first Python data source Spark starts a
+    Python of its own to look for others, a second of every start.
+    """
     patch()
 
 
@@ -173,7 +174,6 @@ def _load_cloud_files(reader: Any, before: Any, path: str | None) -> Any:
     from lakeward.autoloader.source import CloudFilesDataSource
 
     seen, spark = _seen(reader), reader._spark
-    # A session made by newSession() starts without registered sources.
     register(spark, CloudFilesDataSource)
     schema: Any = _parse_datatype_string(seen.schema) if isinstance(seen.schema, str) else seen.schema
     path = path if path is not None else seen.options.get("path")

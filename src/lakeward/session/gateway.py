@@ -21,6 +21,7 @@ from lakeward.errors import SessionError
 from lakeward.session.cache import cache_dir
 from lakeward.session.classes import class_options
 from lakeward.session.java import find_java
+from lakeward.session.worker_paths import worker_python_path
 from lakeward.whole_files import write_whole
 
 __all__ = ["connect", "direct_command", "handshake", "is_plain", "spark_home", "start_gateway"]
@@ -162,7 +163,8 @@ def _handshake(command: list[str]) -> tuple[subprocess.Popen[bytes], int, str]:
         return subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
-            env={**os.environ, **env},
+            # Spark starts Pythons that are told no environment: those that look for data sources.
+            env={**os.environ, **env, "PYTHONPATH": worker_python_path()},
             preexec_fn=_ignore_interrupts,  # noqa: PLW1509  # as PySpark: Ctrl-C is for Python to handle
         )
 

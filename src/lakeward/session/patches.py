@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 __all__ = [
@@ -58,14 +58,14 @@ _lock = threading.RLock()
 def replace(owner: object, attribute: str, replacement: Any, *, why: str) -> None:
     """Put `replacement` in the place of `owner.attribute`; a further call replaces the replacement.
 
-    `owner` is a module, a class or an object with a `__dict__`. `replacement` is stored as given: wrap it
-    in `classmethod`, `staticmethod` or `property` where the original is one. Raises TypeError for a class
-    that Python does not let anybody change (those written in C).
+    `owner` is a module, a class, a function or an object with a `__dict__`. `replacement` is stored as given:
+    wrap it in `classmethod`, `staticmethod` or `property` where the original is one. Raises TypeError for a
+    class that Python does not let anybody change (those written in C).
     """
     with _lock:
         key = (id(owner), attribute)
         known = _records.get(key)
-        before = known.before if known else vars(owner).get(attribute, _ABSENT)
+        before = known.before if known else _entry(owner, attribute)
         setattr(owner, attribute, replacement)
 
         def give_back() -> None:
@@ -112,7 +112,8 @@ def original(owner: object, attribute: str) -> Any:
     with _lock:
         known = _records.get((id(owner), attribute))
         if known is None:
-            return inspect.getattr_static(owner, attribute)
+            own = _entry(owner, attribute)
+            return inspect.getattr_static(owner, attribute) if own is _ABSENT else own
         if known.before is not _ABSENT:
             return known.before
         if isinstance(owner, type):
@@ -160,8 +161,15 @@ def undo_all() -> None:
             record.give_back()
 
 
+def _entry(owner: object, attribute: str) -> Any:
+    # A function's code is its own and stands in no dictionary.
+    if isinstance(owner, FunctionType):
+        return getattr(owner, attribute, _ABSENT)
+    return vars(owner).get(attribute, _ABSENT)
+
+
 def _name(owner: object) -> str:
     if isinstance(owner, ModuleType):
         return owner.__name__
-    cls = owner if isinstance(owner, type) else type(owner)
-    return f"{cls.__module__}.{cls.__qualname__}"
+    named = owner if isinstance(owner, (type, FunctionType)) else type(owner)
+    return f"{named.__module__}.{named.__qualname__}"

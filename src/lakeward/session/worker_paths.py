@@ -16,7 +16,14 @@ from typing import Any
 
 from lakeward.session.paths import PathMap
 
-__all__ = ["FOLDER", "PATHS", "install_from_environment", "point_workers", "worker_environment"]
+__all__ = [
+    "FOLDER",
+    "PATHS",
+    "install_from_environment",
+    "point_workers",
+    "worker_environment",
+    "worker_python_path",
+]
 
 PATHS = "LAKEWARD_PATHS"
 """The environment variable that holds `PathMap.as_json()`."""
@@ -28,9 +35,14 @@ FOLDER = "LAKEWARD_FOLDER"
 
 def worker_environment(path_map: PathMap, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """What a worker needs in its environment; the user's PYTHONPATH stays behind ours."""
+    return {PATHS: path_map.as_json(), "PYTHONPATH": worker_python_path(environ)}
+
+
+def worker_python_path(environ: Mapping[str, str] = os.environ) -> str:
+    """PYTHONPATH with our `sitecustomize` in front; without the map of LAKEWARD_PATHS it maps nothing."""
     site = str(Path(__file__).with_name("worker_site"))
     others = [entry for entry in environ.get("PYTHONPATH", "").split(os.pathsep) if entry and entry != site]
-    return {PATHS: path_map.as_json(), "PYTHONPATH": os.pathsep.join([site, *others])}
+    return os.pathsep.join([site, *others])
 
 
 def point_workers(context: Any, path_map: PathMap, *, stay: bool = True) -> None:

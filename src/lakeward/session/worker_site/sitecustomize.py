@@ -1,12 +1,14 @@
-"""Imported by Python at start, with this folder on PYTHONPATH: the mapping, then the next `sitecustomize`."""
+"""Imported by Python at start, with this folder on PYTHONPATH: for workers; then the next `sitecustomize`."""
 
 import sys
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
 
+from lakeward.session.installed_pyspark import prefer_installed
 from lakeward.session.worker_paths import install_from_environment
 
+prefer_installed(sys.path)
 install_from_environment()
 
 _others = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
