@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lakeward.autoloader.readers import json_plain
 from tests.autoloader.reading import rows_of
 
 JSON_VALUES = [
@@ -157,3 +158,28 @@ def test_documents_over_several_lines(spark, tmp_path: Path, text: str) -> None:
     )
     expected = [row.asDict(recursive=True) for row in reader.json(str(path)).cache().collect()]
     assert rows_of([path], reader.json(str(path)).schema, multiLine=True) == expected
+
+
+@pytest.mark.parametrize("smallest", [0, 1 << 30], ids=["whole files", "records"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":1}{"a":2}\n{"a":3}\n',
+        '{"a":1} {"a":2}',
+        '{"a":\n1}\n{"a":2}\n',
+        '{\n  "a": 1\n}\n{"a":2}\n',
+        '{"a":1}\n\n \n{"a":2}\n\n',
+        '  {"a":1}  \n\t{"a":2}',
+        '[{"a":1},{"a":2}]\n{"a":3}\n',
+        '[\n{"a":1},\n{"a":2}\n]\n',
+    ],
+)
+def test_a_line_is_one_record_whatever_else_the_text_would_be(
+    spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smallest: int, text: str
+) -> None:
+    monkeypatch.setattr(json_plain, "SMALLEST", smallest)
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    reader = spark.read.schema("a int, _corrupt_record string")
+    expected = [row.asDict() for row in reader.json(str(path)).cache().collect()]
+    assert rows_of([path], reader.json(str(path)).schema) == expected

@@ -16,7 +16,7 @@ import pyarrow as pa
 from lakeward.autoloader.readers.convert import Formats, from_texts
 from lakeward.autoloader.readers.drift import NewFields, wider
 from lakeward.autoloader.readers.files import Contents
-from lakeward.autoloader.readers.json_lines import JsonText, Malformed
+from lakeward.autoloader.readers.json_lines import JsonText, Malformed, plain_lines
 from lakeward.autoloader.readers.json_plain import PlainJson
 from lakeward.autoloader.readers.json_shapes import fast_type, record_type
 from lakeward.autoloader.readers.json_texts import json_text, object_text
@@ -98,11 +98,21 @@ class JsonReader:
             if data.strip():
                 self._add_slowly(status, data)
         else:
-            try:
-                self._rows += self._decoder.decode_lines(data)
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            records = self._all_of(data)
+            if records is None:
                 self._add_lines(status, data)
+            else:
+                self._rows += records
         self._spans.append((status, len(self._rows) - before, data))
+
+    def _all_of(self, data: bytes) -> list[Any] | None:
+        """The records of a text with one in each line; None where a line is anything else."""
+        lines = plain_lines(data)
+        try:
+            records = None if lines is None else self._decoder.decode_lines(data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        return None if records is None or len(records) != lines else records
 
     def _add_lines(self, status: FileStatus, data: bytes) -> None:
         decode, before = self._decoder.decode, len(self._slow)

@@ -10,12 +10,24 @@ import msgspec
 from lakeward.autoloader.options import Options
 from lakeward.autoloader.readers.lenient import Leniency
 
-__all__ = ["JsonText", "Malformed"]
+__all__ = ["JsonText", "Malformed", "plain_lines"]
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _check = msgspec.json.Decoder(msgspec.Raw).decode
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
+
+
+def plain_lines(data: bytes) -> int | None:
+    """The number of lines, where every line break stands between two objects; None elsewhere.
+
+    Then a line holds no part of a record alone. That it holds no second one is told by the number of records.
+    """
+    data = data.rstrip(b"\n")
+    if not (data.startswith(b"{") and data.endswith(b"}")):
+        return None
+    breaks = data.count(b"\n")
+    return breaks + 1 if data.count(b"}\n{") == breaks else None
 
 
 class Malformed(ValueError):

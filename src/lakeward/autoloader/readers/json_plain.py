@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.json as pj
 
 from lakeward.autoloader.readers.convert import Formats, from_texts
+from lakeward.autoloader.readers.json_lines import plain_lines
 from lakeward.autoloader.readers.whole_columns import whole_column
 
 if TYPE_CHECKING:
@@ -102,26 +103,23 @@ def plain_type(dtype: DataType) -> pa.DataType | None:
     return _SIMPLE.get(name)
 
 
-def plain_records(data: bytes, schema: pa.Schema, *, surplus: bool) -> pa.Table | None:
+def plain_records(data: bytes, schema: pa.Schema | None, *, surplus: bool = False) -> pa.Table | None:
     """The records of a text, a line each; None where one does not fit.
 
-    With `surplus`, members that the schema lacks are left out; without, they do not fit.
+    With `surplus`, members that the schema lacks are left out; without, they do not fit. Without a schema the
+    columns are what Arrow makes of all records.
     """
-    data = data.rstrip(b"\n")
-    if not (data.startswith(b"{") and data.endswith(b"}")):
-        return None
-    lines = data.count(b"\n") + 1
+    lines = plain_lines(data)
     # Arrow's parser takes words for numbers, and does not come back from a line with null alone.
-    if data.count(b"}\n{") != lines - 1 or b"NaN" in data or b"Inf" in data:
+    if lines is None or b"NaN" in data or b"Inf" in data:
         return None
+    unexpected = "infer" if schema is None else "ignore" if surplus else "error"
     try:
         data.isascii() or data.decode()
         table = pj.read_json(
             pa.BufferReader(data),
             pj.ReadOptions(use_threads=False, block_size=_BLOCK),
-            pj.ParseOptions(
-                explicit_schema=schema, unexpected_field_behavior="ignore" if surplus else "error"
-            ),
+            pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
         )
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return None
