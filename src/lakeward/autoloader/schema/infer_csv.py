@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from pyspark.sql.types import (
     BooleanType,
@@ -23,6 +24,8 @@ from lakeward.autoloader.options import Options
 from lakeward.autoloader.readers.convert import Formats, from_texts, parser_of
 from lakeward.autoloader.readers.csv import has_header
 from lakeward.autoloader.readers.csv_lines import Dialect, header_names, lines_of
+from lakeward.autoloader.readers.csv_plain import is_plain, plain_columns
+from lakeward.autoloader.schema.infer_csv_plain import plain_type
 from lakeward.autoloader.schema.merge import inferred, same_name
 
 __all__ = ["CsvInference", "type_of"]
@@ -64,14 +67,33 @@ class CsvInference:
     """Takes one file after the other; the union of their headers (§1.5 mergeSchema)."""
 
     def __init__(self, options: Options) -> None:
-        self._options = options
+        self._typed = options.infer_types
+        self._prefer_date = options.flag("preferDate")
         self._dialect = Dialect.of(options)
         self._formats = Formats.of(options, options.text("timeZone") or "UTC")
         self._header = has_header(options.text("header"), given_schema=False)
+        self._is_plain = self._typed and self._header and is_plain(self._dialect)
         self._columns: dict[str, DataType] = {}
 
     def add(self, data: bytes) -> None:
         """A file's bytes, unpacked."""
+        if not (self._is_plain and self._add_whole(data)):
+            self._add_rows(data)
+
+    def _add_whole(self, data: bytes) -> bool:
+        """Whether this is a large file with nothing odd in it, which then has been taken."""
+        found = plain_columns(data, self._dialect)
+        if found is None:
+            return False
+        first, table = found
+        types = [
+            plain_type(column, self._formats, self._type_of) or self._type(column.to_pylist())
+            for column in table.columns
+        ]
+        self._add_types(header_names(self._dialect.row(first)), types)
+        return True
+
+    def _add_rows(self, data: bytes) -> None:
         lines = lines_of(data, self._dialect)
         if not lines:
             return
@@ -79,13 +101,15 @@ class CsvInference:
         names = header_names(first) if self._header else [f"_c{i}" for i in range(len(first))]
         rows = lines[1:] if self._header else lines
         columns: list[list[str | None]] = [[] for _ in names]
-        if self._options.infer_types:
+        if self._typed:
             for row in map(self._dialect.row, rows):
                 for column, value in zip(columns, row, strict=False):
                     column.append(value)
-        for name, column in zip(names, columns, strict=True):
+        self._add_types(names, [self._type(column) if self._typed else StringType() for column in columns])
+
+    def _add_types(self, names: Sequence[str], types: Sequence[DataType]) -> None:
+        for name, found in zip(names, types, strict=True):
             known = name if name in self._columns else same_name(name, self._columns) or name
-            found = self._type(column) if self._options.infer_types else StringType()
             stored = self._columns.get(known)
             self._columns[known] = found if stored is None else inferred(stored, found)
 
@@ -98,15 +122,17 @@ class CsvInference:
             ]
         )
 
+    def _type_of(self, text: str) -> DataType:
+        return type_of(text, self._formats, prefer_date=self._prefer_date)
+
     def _type(self, column: list[str | None]) -> DataType:
         from pyspark.sql.pandas.types import to_arrow_type
 
-        prefer_date = self._options.flag("preferDate")
         merged: DataType = NullType()
         for index, text in enumerate(column):
             if text is None:
                 continue
-            merged = inferred(merged, type_of(text, self._formats, prefer_date=prefer_date))
+            merged = inferred(merged, self._type_of(text))
             if isinstance(merged, StringType):
                 return merged
             if index == 0 and not isinstance(merged, (BooleanType, DecimalType)):
