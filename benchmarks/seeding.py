@@ -29,6 +29,7 @@ def seed_ours(checkpoint: Path, source: Path, files: int) -> None:
                 stream.write(encode_frame(first, batch, taken=1, committed=first - 1))
                 first, batch = first + len(batch), []
     offsets = checkpoint / "offsets" / "0"
+    _forget_checksum(offsets)
     offsets.write_text(re.sub(r'"seqNum":\s*\d+', f'"seqNum": {files}', offsets.read_text()))
 
 
@@ -37,11 +38,16 @@ def seed_peer(checkpoint: Path, source: Path, files: int) -> None:
     log = checkpoint / "sources" / "0" / "0"
     before = json.loads(log.read_text().split("\n")[1])["path"]
     prefix = before[: before.index(str(source))]
+    _forget_checksum(log)
     with log.open("w") as stream:
         stream.write("v1")
         for path, _, mtime in _history(source, files):
             line = {"path": prefix + path, "timestamp": mtime // 1000, "batchId": 0}
             stream.write("\n" + json.dumps(line, separators=(",", ":")))
+
+
+def _forget_checksum(file: Path) -> None:
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
 
 
 def _history(source: Path, files: int) -> Iterator[tuple[str, int, int]]:
