@@ -42,6 +42,7 @@ RECORDS = st.lists(st.sampled_from([*SCALARS, VALUES]), min_size=3, max_size=3).
 ODD = st.sampled_from(
     ['{"a":1}{"b":2}', '{"c":\n1}', "", '{"d":NaN}', '[{"e":1}]', "1", '{"a":1,"a":"x"}', '{"f']
 )
+STRINGS = {"cloudFiles.inferColumnTypes": "false"}
 TEXTS = [
     st.integers(-9, 9).map(str),
     st.sampled_from(["1", "+5", "2147483648", "9223372036854775808"]),
@@ -93,6 +94,23 @@ def test_of_plain_json_no_value_is_looked_at(monkeypatch: pytest.MonkeyPatch) ->
     inference = JsonInference(options("json"))
     inference.add(b'{"a":1,"b":{"c":[1.5,null]}}\n{"b":null,"d":"x"}\n')
     assert inference.schema().simpleString() == "struct<a:bigint,b:struct<c:array<double>>,d:string>"
+
+
+@pytest.mark.rule("2.2", "2.2.10", "2.2.11")
+@LAW
+@given(st.lists(RECORDS, min_size=1, max_size=3), st.sampled_from(["", "1", '{"f']), st.booleans())
+def test_json_names_are_those_of_its_members(
+    files: list[list[dict[str, Any]]], unread: str, without_nulls: bool
+) -> None:
+    given = options("json", **STRINGS, dropFieldIfAllNull=str(without_nulls).lower())
+    found: list[str] = []
+    inference = JsonInference(given)
+    for records in files:
+        inference.add("\n".join([*map(json.dumps, records), unread]).encode())
+        for record in records:
+            found += [name for name, value in record.items() if value is not None or not without_nulls]
+    first = {name.lower(): name for name in reversed(found)}
+    assert inference.schema().names == sorted(first.values())
 
 
 @pytest.mark.rule("2.2", "2.2.10")

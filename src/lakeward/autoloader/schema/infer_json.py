@@ -23,6 +23,7 @@ from pyspark.sql.types import (
 
 from lakeward.autoloader.options import Options
 from lakeward.autoloader.readers.json_lines import JsonText, Malformed
+from lakeward.autoloader.readers.json_shapes import record_type
 from lakeward.autoloader.readers.times import parse_timestamp, zone_of
 from lakeward.autoloader.schema.infer_json_plain import plain_types
 from lakeward.autoloader.schema.merge import canonical, inferred, same_name
@@ -50,6 +51,7 @@ class JsonInference:
         self._record = msgspec.json.Decoder(members, float_hook=exact).decode
         self._drop_null = options.flag("dropFieldIfAllNull")
         self._columns: dict[str, DataType] = {}
+        self._known: tuple[int, Callable[[bytes], object]] = (0, len)
         # Values of one shape have one type, unless their digits or letters decide.
         self._by_shape = exact is None and not self._timestamps
         self._shapes: set[object] = set()
@@ -66,8 +68,22 @@ class JsonInference:
             for key, found in types.items():
                 self._add_member(key, found)
             return
-        for line in data.split(b"\n"):
-            self._add_line(line.strip())
+        if not self._has_known_names_only(data):
+            for line in data.split(b"\n"):
+                self._add_line(line.strip())
+
+    def _has_known_names_only(self, data: bytes) -> bool:
+        """Whether the records of a file are like those before, where nothing but their names matters."""
+        if self._typed or not self._columns:
+            return False
+        if len(self._columns) > self._known[0]:
+            record = record_type(dict.fromkeys(self._columns, msgspec.Raw))
+            self._known = len(self._columns), msgspec.json.Decoder(record).decode_lines
+        try:
+            self._known[1](data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return False
+        return True
 
     def _add_line(self, line: bytes) -> None:
         for record in self._records_of(line) if line else ():
