@@ -137,7 +137,8 @@ SAMPLES: tuple[Sample, ...] = (
             "SELECT country, orders_count, books_count FROM {schema}.countries_stats": [("France", 1, 2)],
             "SELECT author, orders_count FROM {schema}.authors_stats": [("A", 1)],
         },
-        lambda place: {"dataset_path": place.volume("bookstore")},
+        # It averages a literal, AVG("quantity"): an error in ANSI mode, a null in the runtimes of its time.
+        lambda place: {"dataset_path": place.volume("bookstore"), "spark.sql.ansi.enabled": "false"},
         _bookstore,
     ),
     Sample(
