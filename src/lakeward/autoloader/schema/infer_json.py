@@ -32,6 +32,8 @@ __all__ = ["JsonInference", "decimal_type"]
 
 # Records with a member for each day or device have ever new shapes.
 _SHAPES = 10_000
+# Decoded at once, a file is several times as large; the lines of a larger one are decoded one by one.
+_AT_ONCE = 16 << 20
 
 
 class JsonInference:
@@ -74,7 +76,7 @@ class JsonInference:
 
     def _has_known_names_only(self, data: bytes) -> bool:
         """Whether the records of a file are like those before, where nothing but their names matters."""
-        if self._typed or not self._columns:
+        if self._typed or not self._columns or len(data) > _AT_ONCE:
             return False
         if len(self._columns) > self._known[0]:
             record = record_type(dict.fromkeys(self._columns, msgspec.Raw))
