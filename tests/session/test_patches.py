@@ -138,3 +138,15 @@ def test_an_item_put_into_a_list_is_taken_out_alone() -> None:
     patches.undo(module, "hooks", "ours")
     assert module.hooks is hooks
     assert hooks == ["theirs", "theirs since"]
+
+
+def test_the_code_of_a_function_is_given_back() -> None:
+    def one() -> int:
+        return 1
+
+    before = one.__code__
+    with patches.temporary():
+        patches.replace(one, "__code__", (lambda: 2).__code__, why="a test")
+        assert (one(), patches.original(one, "__code__")) == (2, before)
+        assert patches.installed()[-1].owner_name.endswith("one")
+    assert (one(), one.__code__) == (1, before)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
@@ -65,7 +65,7 @@ def replace(owner: object, attribute: str, replacement: Any, *, why: str) -> Non
     with _lock:
         key = (id(owner), attribute)
         known = _records.get(key)
-        before = known.before if known else _entry(owner, attribute)
+        before = known.before if known else _own(owner).get(attribute, _ABSENT)
         setattr(owner, attribute, replacement)
 
         def give_back() -> None:
@@ -112,8 +112,9 @@ def original(owner: object, attribute: str) -> Any:
     with _lock:
         known = _records.get((id(owner), attribute))
         if known is None:
-            own = _entry(owner, attribute)
-            return inspect.getattr_static(owner, attribute) if own is _ABSENT else own
+            # Statically seen, a function's code is the type's slot for it.
+            of_function = isinstance(owner, FunctionType)
+            return getattr(owner, attribute) if of_function else inspect.getattr_static(owner, attribute)
         if known.before is not _ABSENT:
             return known.before
         if isinstance(owner, type):
@@ -161,11 +162,9 @@ def undo_all() -> None:
             record.give_back()
 
 
-def _entry(owner: object, attribute: str) -> Any:
-    # A function's code is its own and stands in no dictionary.
-    if isinstance(owner, FunctionType):
-        return getattr(owner, attribute, _ABSENT)
-    return vars(owner).get(attribute, _ABSENT)
+def _own(owner: object) -> Mapping[str, Any]:
+    """The entries of the owner itself; a function's code stands in no dictionary."""
+    return {**vars(owner), "__code__": owner.__code__} if isinstance(owner, FunctionType) else vars(owner)
 
 
 def _name(owner: object) -> str:
