@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from contextlib import suppress
 
+import pytest
+from pyspark.errors import StreamingQueryException
+
+from lakeward.session import everything_said, profile
 from tests.streaming.conftest import Streams
 
 NOW = {"availableNow": True}
@@ -55,3 +59,23 @@ def test_once_takes_all_and_says_that_it_is_deprecated(streams: Streams) -> None
     with pytest.warns(DeprecationWarning, match="availableNow"):
         name = streams.run(streams.stream(), "append", {"once": True}, table=True)
     assert streams.spark.table(name).count() == 3
+
+
+@pytest.mark.parametrize(
+    ("runtime", "condition"), [("17.3", None), ("18.3", "STATE_STORE_COMMIT_VALIDATION")]
+)
+def test_a_foreach_batch_may_leave_stateful_rows_unread_before_runtime_18(
+    streams: Streams, runtime: str, condition: str | None
+) -> None:
+    conf, name = streams.spark.conf, "spark.sql.streaming.stateStore.commitValidation.enabled"
+    before = conf.get(name)
+    conf.set(name, profile(runtime).conf()[name])
+    try:
+        writer = streams.stream().dropDuplicates(["k"]).writeStream.foreachBatch(lambda frame, number: None)
+        query = writer.trigger(availableNow=True).start()
+        with suppress(StreamingQueryException):
+            query.awaitTermination()
+    finally:
+        conf.set(name, str(before))
+    told = everything_said(query.exception())
+    assert condition in told if condition else not told

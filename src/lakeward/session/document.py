@@ -25,7 +25,8 @@ Where a builder gives Delta's catalog to `spark_catalog`, as open-source Spark i
 `[tool.lakeward]` in pyproject.toml, else, in `lakeward test`, the newest that the repository's pins on
 databricks-connect or pyspark admit (`LAKEWARD_PINNED_RUNTIME`), else {DEFAULT_PROFILE}. A builder that names
 a `master` means a classic session; `DatabricksSession.builder.serverless()` means serverless compute. The
-time zone is UTC.
+time zone is UTC. Since runtime 18 a `foreachBatch` that leaves rows of a stateful stream unread fails the
+stream (STATE_STORE_COMMIT_VALIDATION_FAILED, behind Spark's `Exception thrown in awaitResult`).
 
 | runtime | ANSI mode | `spark.version` |
 |---|---|---|
