@@ -7,6 +7,7 @@ of the Python process that finds the files.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -17,15 +18,24 @@ BATCHES = 25
 
 
 def finder_mb() -> int:
-    """Resident megabytes of the largest process that runs Spark's Python source, see /proc."""
+    """Resident megabytes of the largest process of this Spark that runs its Python source, see /proc."""
     sizes = [0]
     for place in Path("/proc").glob("[0-9]*"):
         try:
-            if b"python_streaming_source_runner" in (place / "cmdline").read_bytes():
+            if b"python_streaming_source_runner" in (place / "cmdline").read_bytes() and _is_below(place):
                 sizes.append(int((place / "statm").read_text().split()[1]) * 4096 >> 20)
         except OSError:
             continue
     return max(sizes)
+
+
+def _is_below(process: Path) -> bool:
+    """Whether a process is this one's or one of its children's."""
+    while process.name not in ("0", "1"):
+        process = process.with_name((process / "stat").read_text().rpartition(") ")[2].split()[1])
+        if process.name == str(os.getpid()):
+            return True
+    return False
 
 
 def batches_of(commits: Path) -> int:
