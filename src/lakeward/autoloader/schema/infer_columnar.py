@@ -7,7 +7,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 
 from lakeward.autoloader.readers.arrow_fit import plain_type
 from lakeward.autoloader.readers.columnar import Opened
-from lakeward.autoloader.schema.merge import canonical, inferred, same_name
+from lakeward.autoloader.schema.merge import add_column, canonical
 
 __all__ = ["ColumnarInference"]
 
@@ -26,14 +26,7 @@ class ColumnarInference:
         except (ValueError, EOFError, OSError):
             return
         for field in source.schema:
-            name = (
-                field.name
-                if field.name in self._columns
-                else same_name(field.name, self._columns) or field.name
-            )
-            found = from_arrow_type(plain_type(field.type))
-            known = self._columns.get(name)
-            self._columns[name] = found if known is None else inferred(known, found)
+            add_column(self._columns, field.name, from_arrow_type(plain_type(field.type)))
 
     def schema(self) -> StructType:
         """Columns in file order; one that is null throughout is a string."""

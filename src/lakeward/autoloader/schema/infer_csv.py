@@ -26,7 +26,7 @@ from lakeward.autoloader.readers.csv import has_header
 from lakeward.autoloader.readers.csv_lines import Dialect, header_names, lines_of
 from lakeward.autoloader.readers.csv_plain import is_plain, plain_columns
 from lakeward.autoloader.schema.infer_csv_plain import plain_type
-from lakeward.autoloader.schema.merge import inferred, same_name
+from lakeward.autoloader.schema.merge import add_column, inferred
 
 __all__ = ["CsvInference", "type_of"]
 
@@ -109,9 +109,7 @@ class CsvInference:
 
     def _add_types(self, names: Sequence[str], types: Sequence[DataType]) -> None:
         for name, found in zip(names, types, strict=True):
-            known = name if name in self._columns else same_name(name, self._columns) or name
-            stored = self._columns.get(known)
-            self._columns[known] = found if stored is None else inferred(stored, found)
+            add_column(self._columns, name, found)
 
     def schema(self) -> StructType:
         """Columns in the order in which they were met; a column without any value is a string."""

@@ -26,7 +26,7 @@ from lakeward.autoloader.readers.json_lines import JsonText, Malformed
 from lakeward.autoloader.readers.json_shapes import record_type
 from lakeward.autoloader.readers.times import parse_timestamp, zone_of
 from lakeward.autoloader.schema.infer_json_plain import plain_types
-from lakeward.autoloader.schema.merge import canonical, inferred, same_name
+from lakeward.autoloader.schema.merge import add_column, canonical, inferred
 
 __all__ = ["JsonInference", "decimal_type"]
 
@@ -68,7 +68,7 @@ class JsonInference:
         types = plain_types(data, primitives_as_string=self._as_string) if can else None
         if types is not None:
             for key, found in types.items():
-                self._add_member(key, found)
+                add_column(self._columns, key, found)
             return
         if not self._has_known_names_only(data):
             for line in data.split(b"\n"):
@@ -93,13 +93,13 @@ class JsonInference:
                 if self._typed:
                     self._add_value(key, value)
                 elif key not in self._columns and (not self._drop_null or bytes(value) != b"null"):
-                    self._add_member(key, StringType())
+                    add_column(self._columns, key, StringType())
 
     def _add_value(self, key: str, value: Any) -> None:
         shape = (key, _shape(value)) if self._by_shape else None
         if shape in self._shapes:
             return
-        self._add_member(key, self._type(value))
+        add_column(self._columns, key, self._type(value))
         if shape is not None:
             if len(self._shapes) >= _SHAPES:
                 self._shapes.clear()
@@ -119,11 +119,6 @@ class JsonInference:
         if not self._typed:
             return records
         return [{key: self._decode(raw) for key, raw in record.items()} for record in records]
-
-    def _add_member(self, key: str, found: DataType) -> None:
-        name = key if key in self._columns else same_name(key, self._columns) or key
-        known = self._columns.get(name)
-        self._columns[name] = found if known is None else inferred(known, found)
 
     def schema(self) -> StructType:
         """Columns in alphabetical order (§2.2 rule 10)."""

@@ -25,7 +25,7 @@ from lakeward.autoloader.readers.xml_records import Broken, Item, XmlText
 from lakeward.autoloader.readers.xml_rules import XmlRules
 from lakeward.autoloader.schema.infer_csv import type_of
 from lakeward.autoloader.schema.infer_json import decimal_type
-from lakeward.autoloader.schema.merge import canonical, inferred, same_name
+from lakeward.autoloader.schema.merge import add_column, canonical, inferred
 
 __all__ = ["XmlInference"]
 
@@ -55,10 +55,8 @@ class XmlInference:
                     self._columns.setdefault(self._corrupt, StringType())
                 continue
             for key, items in self._rules.fields(record).items():
-                name = key if key in self._columns else same_name(key, self._columns) or key
                 found = self._together(items) if self._infer else StringType()
-                known = self._columns.get(name)
-                self._columns[name] = found if known is None else self._merged(known, found)
+                add_column(self._columns, key, found, self._merged)
 
     def schema(self) -> StructType:
         """What the records have together."""

@@ -24,7 +24,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-__all__ = ["appended", "canonical", "inferred", "same_name", "widened"]
+__all__ = ["add_column", "appended", "canonical", "inferred", "same_name", "widened"]
 
 _WHOLE: list[type[DataType]] = [ByteType, ShortType, IntegerType, LongType]
 _DIGITS: dict[type[DataType], int] = {ByteType: 10, ShortType: 10, IntegerType: 10, LongType: 20}
@@ -57,6 +57,17 @@ def inferred(a: DataType, b: DataType) -> DataType:
     if kinds == {DateType, TimestampNTZType}:
         return TimestampNTZType()
     return StringType()
+
+
+def add_column(
+    columns: dict[str, DataType],
+    name: str,
+    found: DataType,
+    merge: Callable[[DataType, DataType], DataType] = inferred,
+) -> None:
+    """Put a further column among `columns`: into the one that it is, which then holds both."""
+    own = name if name in columns else same_name(name, columns) or name
+    columns[own] = merge(columns[own], found) if own in columns else found
 
 
 def widened(stored: DataType, found: DataType) -> DataType | None:
@@ -127,8 +138,7 @@ def _structs(
 ) -> StructType:
     types: dict[str, DataType] = {}
     for field in (*a.fields, *b.fields):
-        name = field.name if field.name in types else same_name(field.name, types) or field.name
-        types[name] = merge(types[name], field.dataType) if name in types else field.dataType
+        add_column(types, field.name, field.dataType, merge)
     return StructType([StructField(name, types[name]) for name in order(types)])
 
 
