@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -136,9 +138,28 @@ def hold(spark: Any) -> dict[str, Any]:
     """Work for a long time, in the JVM and in a Python worker."""
     from pyspark.sql import functions as F
 
-    print("holding", process_of(spark), flush=True)
-    slow = F.udf(lambda n: time.sleep(300) or n, "long")
+    begun = Path("begun").absolute()
+    slow = F.udf(lambda n: begun.touch() or time.sleep(300) or n, "long")
+
+    def tell() -> None:
+        while not begun.exists():
+            time.sleep(0.02)
+        print("holding", process_of(spark), flush=True)
+
+    threading.Thread(target=tell, daemon=True).start()
     spark.range(2).select(slow("id")).collect()
+    return {}
+
+
+def plan(spark: Any) -> dict[str, Any]:
+    """Ask for work that is long to plan, and so has no job yet when one hears of it."""
+    from pyspark.sql import functions as F
+
+    slow = F.udf(lambda n: time.sleep(300) or n, "long")
+    wide = [F.expr(f"id + {number} AS c{number}") for number in range(2000)]
+    frame = spark.range(2).select(slow("id"), *wide)
+    threading.Timer(0.2, lambda: print("holding", process_of(spark), flush=True)).start()
+    frame.collect()
     return {}
 
 
@@ -162,6 +183,7 @@ def quick(spark: Any) -> dict[str, Any]:
 
 
 def main() -> None:
+    faulthandler.dump_traceback_later(100, exit=True)  # where it waited, if it does
     use_resident()
     spark = session()
     seen = globals()[sys.argv[1]](spark)

@@ -69,11 +69,11 @@ def scene(cache: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
     return run
 
 
-def holding(cache: Path, folder: Path) -> tuple[subprocess.Popen[str], int]:
-    """A command at work, and the JVM that it has."""
+def holding(cache: Path, folder: Path, how: str = "hold") -> tuple[subprocess.Popen[str], int]:
+    """A command at work in the scene `how`, and the JVM that it has."""
     folder.mkdir()
     process = subprocess.Popen(
-        [sys.executable, str(STORY), "hold"],
+        [sys.executable, str(STORY), how],
         cwd=folder,
         env=environment(cache),
         stdout=subprocess.PIPE,
@@ -83,7 +83,6 @@ def holding(cache: Path, folder: Path) -> tuple[subprocess.Popen[str], int]:
     assert process.stdout
     word, jvm = process.stdout.readline().split()
     assert word == "holding"
-    time.sleep(1)  # until its job runs
     return process, int(jvm)
 
 
@@ -144,6 +143,17 @@ def test_a_command_that_was_killed_leaves_a_jvm_as_good_as_new(
     process, jvm = holding(cache, tmp_path / "holder")
     process.kill()
     process.communicate(timeout=30)
+    assert scene("quick")["jvm"] == jvm
+
+
+def test_a_command_that_was_killed_before_its_job_began_leaves_no_job_behind(
+    scene: Callable[..., dict[str, Any]], cache: Path, tmp_path: Path
+) -> None:
+    process, jvm = holding(cache, tmp_path / "holder", "plan")
+    process.kill()
+    process.communicate(timeout=30)
+    # It once waited for both cores, which the job of the former held for its 300 seconds.
+    assert scene("quick")["one"] == 1
     assert scene("quick")["jvm"] == jvm
 
 

@@ -52,6 +52,7 @@ SOURCES = (
     "StreamOfPath",
     "StreamOfView",
     "Extension",
+    "FormerWork",
     "Resident",
 )
 _FOLDER = Path(__file__).with_name("jvm")

@@ -3,7 +3,6 @@ package lakeward;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.File;
 import java.io.FileOutputStream;
-import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -18,14 +17,11 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
-import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
-import org.apache.spark.api.python.PythonWorkerFactory;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.SparkListenerInterface;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.internal.SharedState;
-import org.apache.spark.sql.streaming.StreamingQuery;
 import scala.Tuple2;
 
 /**
@@ -202,8 +198,7 @@ public class Resident implements Runnable {
         boolean clean = true;
         SharedState shared = sharedState();
         if (context != null && !context.isStopped()) {
-            context.cancelAllJobs();
-            if (shared != null) stopStreams(shared);
+            FormerWork.end(context, shared);
             clean = countArtifacts() == artifacts;
             scala.collection.Iterator rdds = context.getPersistentRDDs().valuesIterator();
             while (rdds.hasNext()) ((RDD) rdds.next()).unpersist(false);
@@ -213,7 +208,6 @@ public class Resident implements Runnable {
                     context.listenerBus().removeListener((SparkListenerInterface) there.get(i));
                 }
             }
-            stopPythonWorkers();
         } else {
             context = null;
         }
@@ -232,24 +226,6 @@ public class Resident implements Runnable {
     private static SharedState sharedState() {
         scala.Option session = SparkSession.getDefaultSession();
         return session.isDefined() ? ((SparkSession) session.get()).sharedState() : null;
-    }
-
-    private static void stopStreams(SharedState shared) throws Exception {
-        List queries = new ArrayList(shared.activeStreamingQueries().values());
-        for (int i = 0; i < queries.size(); i++) ((StreamingQuery) queries.get(i)).stop();
-    }
-
-    /** Workers keep the modules that they have imported, which somebody edits between two commands. */
-    private static void stopPythonWorkers() throws Exception {
-        SparkEnv env = SparkEnv.get();
-        Field field = SparkEnv.class.getDeclaredField("pythonWorkers");
-        field.setAccessible(true);
-        synchronized (env) {
-            scala.collection.mutable.HashMap workers = (scala.collection.mutable.HashMap) field.get(env);
-            scala.collection.Iterator each = workers.valuesIterator();
-            while (each.hasNext()) ((PythonWorkerFactory) each.next()).stop();
-            workers.clear();
-        }
     }
 
     /** Objects that the process's Python names held; the gateway's own have other names. */
