@@ -136,10 +136,8 @@ def streams(spark: Any) -> dict[str, Any]:
 
 def hold(spark: Any) -> dict[str, Any]:
     """Work for a long time, in the JVM and in a Python worker."""
-    from pyspark.sql import functions as F
-
     begun = Path("begun").absolute()
-    slow = F.udf(lambda n: begun.touch() or time.sleep(300) or n, "long")
+    spark.udf.register("slow", lambda n: begun.touch() or time.sleep(300) or n, "long")
 
     def tell() -> None:
         while not begun.exists():
@@ -147,20 +145,26 @@ def hold(spark: Any) -> dict[str, Any]:
         print("holding", process_of(spark), flush=True)
 
     threading.Thread(target=tell, daemon=True).start()
-    spark.range(2).select(slow("id")).collect()
+    spark.sql("SELECT slow(id) FROM range(2)").collect()
     return {}
 
 
 def plan(spark: Any) -> dict[str, Any]:
-    """Ask for work that is long to plan, and so has no job yet when one hears of it."""
-    from pyspark.sql import functions as F
-
-    slow = F.udf(lambda n: time.sleep(300) or n, "long")
-    wide = [F.expr(f"id + {number} AS c{number}") for number in range(2000)]
-    frame = spark.range(2).select(slow("id"), *wide)
-    threading.Timer(0.2, lambda: print("holding", process_of(spark), flush=True)).start()
-    frame.collect()
+    """Ask for work that takes three seconds to plan: there is no job yet when one hears of it."""
+    threading.Timer(0.3, lambda: print("holding", process_of(spark), flush=True)).start()
+    # A literal row is projected while the query is optimized.
+    late = "(SELECT java_method('java.lang.Thread', 'sleep', n) AS slept FROM VALUES (3000L) AS t(n))"
+    spark.sql(f"SELECT sum(a.id % 7), max(slept) FROM range({10**12}) AS a CROSS JOIN {late}").collect()
     return {}
+
+
+def jobs(spark: Any) -> dict[str, Any]:
+    """Which jobs are at work within the next seconds, though this process asks for none."""
+    seen: set[int] = set()
+    for _ in range(50):
+        seen.update(spark.sparkContext.statusTracker().getActiveJobsIds())
+        time.sleep(0.1)
+    return {"jobs": sorted(seen)}
 
 
 def stopped(spark: Any) -> dict[str, Any]:
