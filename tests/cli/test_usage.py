@@ -123,6 +123,17 @@ def test_a_mistake_is_answered_on_stderr_with_code_2_and_no_traceback(case: Case
         assert words in ran.stderr
 
 
+def test_the_dry_run_of_a_job_starts_no_spark_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "job.yml").write_text(
+        "name: j\ntasks: [{task_key: t, spark_python_task: {python_file: a.py}}]\n"
+    )
+    (tmp_path / "a.py").write_text("print(1)\n")
+    ran = lakeward("run", "job.yml", "--dry-run", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "checking …" in ran.stderr
+    assert "Spark" not in ran.stderr
+
+
 def test_a_mistake_leaves_nothing_behind(shop: Path) -> None:
     lakeward("run", "nightli", cwd=shop)
     assert not (shop / ".lakeward").exists()

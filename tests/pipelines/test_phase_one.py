@@ -108,6 +108,16 @@ def test_a_good_dry_run_writes_nothing_either(lab: Lab) -> None:
     assert (everything_below(lab.folder), everything_below(lab.settings.home)) == before
 
 
+def test_the_pipelines_schema_is_made_by_an_update_and_not_by_a_dry_run(lab: Lab) -> None:
+    lab.spark.sql(f"DROP SCHEMA main.{lab.schema}")
+    lab.file("a.py", "import dlt\n@dlt.table\ndef a(): return spark.range(3)")
+    lab.file("b.sql", "CREATE MATERIALIZED VIEW b AS SELECT count(*) AS n FROM a")
+    lab.done(dry_run=True)
+    assert not lab.spark.catalog.databaseExists(f"main.{lab.schema}")
+    lab.done()
+    assert lab.rows("b") == [(3,)]
+
+
 def test_any_order_of_files_gives_the_same_plan(lab: Lab) -> None:
     lab.seed("raw", "SELECT 1 id")
     texts = {

@@ -27,11 +27,15 @@ def execute(
     *,
     as_json: bool,
     next_commands: Callable[[Any], Sequence[str]],
+    stage: str = Board.stage,
 ) -> int:
-    """Run `work(on_event)`, show how it goes on stderr and what came out on stdout; the exit code."""
+    """Run `work(on_event)`, show how it goes on stderr and what came out on stdout; the exit code.
+
+    `stage` is what it says until it hears of the first event.
+    """
     verbose = bool(os.environ.get("LAKEWARD_VERBOSE"))
     with guarded(verbose=verbose) as streams:
-        with watching(Board(title, time.monotonic), streams) as watcher:
+        with watching(Board(title, time.monotonic, stage), streams) as watcher:
             result = work(watcher)
         if as_json:
             json.dump(result.as_json(), streams.out, ensure_ascii=False)

@@ -88,6 +88,8 @@ def run(
 
     from lakeward.cli.execution import execute
 
+    if bundle.kind_of(key) == "job" and flags["dry_run"]:  # most tasks are checked without Spark
+        return execute(title, work, as_json=as_json, next_commands=next_commands, stage="checking …")
     return execute(title, work, as_json=as_json, next_commands=next_commands)
 
 

@@ -16,17 +16,19 @@ __all__ = ["current_home", "entered"]
 
 @contextmanager
 def entered(spark: SparkSession, home: Home) -> Iterator[None]:
-    """A block whose current catalog and schema are the pipeline's."""
-    from lakeward.session import ensure_catalog
+    """A block whose current catalog and schema are the pipeline's; the schema need not exist yet."""
+    from lakeward.session import ensure_catalog, planned
 
     manager = spark._jsparkSession.sessionState().catalogManager()
     catalog, namespace = manager.currentCatalog().name(), list(manager.currentNamespace())
     ensure_catalog(spark, home.catalog)
-    _go_to(spark, home.catalog, [home.schema])
-    try:
-        yield
-    finally:
-        _go_to(spark, catalog, namespace)
+    with planned(spark) as planning:
+        planning.add_schema(f"{home.catalog}.{home.schema}")
+        _go_to(spark, home.catalog, [home.schema])
+        try:
+            yield
+        finally:
+            _go_to(spark, catalog, namespace)
 
 
 def current_home(spark: SparkSession) -> Home:
