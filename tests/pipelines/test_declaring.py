@@ -232,6 +232,15 @@ def test_what_is_replaced_is_said_in_one_way(declare: Declare, given: str) -> No
     assert error.condition == "INVALID_REPLACE_FLOW"
 
 
+def test_a_flow_may_have_the_name_of_the_view_that_it_reads_and_of_no_other_flow(declare: Declare) -> None:
+    text = "import dlt\n@dlt.view\ndef feed(): pass\ndlt.create_streaming_table('t')\n"
+    flow = "dlt.create_auto_cdc_flow(name='Feed', target='t', source='feed', keys=['id'], sequence_by='at')\n"
+    view, table = graph(declare(text + flow))
+    assert (view.flows[0].name, table.flows[0].name) == ("feed", "Feed")
+    (error,) = declare(text + flow + flow).errors
+    assert "the flow `Feed` is declared twice" in str(error)
+
+
 def test_expectations_on_a_flow_are_refused(declare: Declare) -> None:
     text = "import dlt\ndlt.create_streaming_table('t')\n@dlt.append_flow(target='t')\n"
     text += "@dlt.expect('a', 'b')\ndef f(): pass\n"

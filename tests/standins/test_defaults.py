@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.session.profile import PROFILES
+from lakeward.session.profiles import PROFILES
 from lakeward.standins import as_markdown
 from lakeward.standins.defaults import DEFAULTS, defaults
 

@@ -14,7 +14,7 @@ from lakeward import jobs
 from lakeward.bundle import load
 from lakeward.jobs import JobRun
 from lakeward.session import Settings
-from lakeward.session.profile import DEFAULT_PROFILE
+from lakeward.session.profiles import DEFAULT_PROFILE
 
 BUNDLE = """
 bundle: {name: b}

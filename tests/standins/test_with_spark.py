@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from lakeward import standins
 from lakeward.dbutils import DBUtils
 from lakeward.errors import DbutilsError
-from lakeward.session.profile import DEFAULT_PROFILE
+from lakeward.session.profiles import DEFAULT_PROFILE
 from lakeward.standins.configuring import TABLES
 from lakeward.testing import Lakehouse
 

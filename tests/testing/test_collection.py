@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.processes import environ_without, outcome
 
-from lakeward.session.profile import DEFAULT_PROFILE
+from lakeward.session.profiles import DEFAULT_PROFILE
 
 CONFTEST = """\
 import sys

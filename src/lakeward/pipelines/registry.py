@@ -155,12 +155,14 @@ class Registry:
                     )
                 )
                 continue
-            label = flow.name.lower()
-            if label in names:
-                if flow.place not in rejected:
-                    errors.append(_duplicate("flow", flow.name, names[label], flow.place))
-                continue
-            names[label] = flow.place
+            # A view's name has one part, and those of other flows are qualified: they do not meet.
+            if declared[flow.target].declared != "view":
+                label = flow.name.lower()
+                if label in names:
+                    if flow.place not in rejected:
+                        errors.append(_duplicate("flow", flow.name, names[label], flow.place))
+                    continue
+                names[label] = flow.place
             flows.setdefault(flow.target, []).append(flow)
         return flows
 

@@ -4,53 +4,62 @@ Importing this room starts nothing and does not import pyspark. The room itself 
 `lakeward.session()` is `lakeward.session.session()`.
 """
 
+from __future__ import annotations
+
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from lakeward.session.cache import cache_dir, made, not_writable
-from lakeward.session.catalogs import ensure_catalog, ensure_schema, in_catalog, java_array
-from lakeward.session.changes import every_change
-from lakeward.session.conf import cores
-from lakeward.session.connect_finder import CONNECT_MODULES
-from lakeward.session.connectors import CONNECTORS
-from lakeward.session.current import (
-    current_settings,
-    on_databricks,
-    prepare,
-    session,
-    set_default_settings,
-)
-from lakeward.session.hidden_tables import is_private_table, private_tables, stored_name
-from lakeward.session.hooks import (
-    install_builder_hook,
-    install_connect_hook,
-    serve_on_demand,
-    uninstall_builder_hook,
-)
-from lakeward.session.information_schema import INFORMATION_SCHEMA
-from lakeward.session.paths import PathMap
-from lakeward.session.planning import Planning, planned
-from lakeward.session.profile import DEFAULT_PROFILE, PROFILES, Profile, known, profile
-from lakeward.session.project import project_file, project_table
-from lakeward.session.resident import Stopped, drain, is_lost, jvm_lost, use_resident
-from lakeward.session.resident import stop as stop_residents
-from lakeward.session.serverless import (
-    SERVERLESS_LIMITS,
-    SERVERLESS_NAMES,
-    SERVERLESS_SETTINGS,
-    SERVERLESS_STATEMENTS,
-    SERVERLESS_TRIGGERS,
-    Limit,
-    StatementLimit,
-    refused_statement,
-)
-from lakeward.session.settings import Settings
-from lakeward.session.sharing import Offer, Shared, borrow, borrowed, offer
-from lakeward.session.spark_errors import condensed, condition_of, everything_said, is_disk_full, message_of
+from lakeward.on_demand import from_modules
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from lakeward.session.cache import cache_dir, made, not_writable
+    from lakeward.session.catalogs import ensure_catalog, ensure_schema, in_catalog, java_array
+    from lakeward.session.changes import every_change
+    from lakeward.session.conf import cores
+    from lakeward.session.connect_finder import CONNECT_MODULES
+    from lakeward.session.connectors import CONNECTORS
+    from lakeward.session.current import (
+        current_settings,
+        on_databricks,
+        prepare,
+        session,
+        set_default_settings,
+    )
+    from lakeward.session.hidden_tables import is_private_table, private_tables, stored_name
+    from lakeward.session.hooks import (
+        install_builder_hook,
+        install_connect_hook,
+        serve_on_demand,
+        uninstall_builder_hook,
+    )
+    from lakeward.session.information_schema import INFORMATION_SCHEMA
+    from lakeward.session.paths import PathMap
+    from lakeward.session.planning import Planning, planned
+    from lakeward.session.profiles import DEFAULT_PROFILE, PROFILES, Profile, known, profile
+    from lakeward.session.project import project_file, project_table
+    from lakeward.session.resident import Stopped, drain, is_lost, jvm_lost, stop_residents, use_resident
+    from lakeward.session.serverless import (
+        SERVERLESS_LIMITS,
+        SERVERLESS_NAMES,
+        SERVERLESS_SETTINGS,
+        SERVERLESS_STATEMENTS,
+        SERVERLESS_TRIGGERS,
+        Limit,
+        StatementLimit,
+        refused_statement,
+    )
+    from lakeward.session.settings import Settings
+    from lakeward.session.sharing import Offer, Shared, borrow, borrowed, offer
+    from lakeward.session.spark_errors import (
+        condensed,
+        condition_of,
+        everything_said,
+        is_disk_full,
+        message_of,
+    )
 
 __all__ = [
     "CONNECTORS",
@@ -115,9 +124,52 @@ __all__ = [
 ]
 
 
+# Every Python worker passes through here, and most of them need none of it.
+__getattr__ = from_modules(
+    __name__,
+    {
+        "cache": ["cache_dir", "made", "not_writable"],
+        "catalogs": ["ensure_catalog", "ensure_schema", "in_catalog", "java_array"],
+        "changes": ["every_change"],
+        "conf": ["cores"],
+        "connect_finder": ["CONNECT_MODULES"],
+        "connectors": ["CONNECTORS"],
+        "current": ["current_settings", "on_databricks", "prepare", "session", "set_default_settings"],
+        "hidden_tables": ["is_private_table", "private_tables", "stored_name"],
+        "hooks": [
+            "install_builder_hook",
+            "install_connect_hook",
+            "serve_on_demand",
+            "uninstall_builder_hook",
+        ],
+        "information_schema": ["INFORMATION_SCHEMA"],
+        "paths": ["PathMap"],
+        "planning": ["Planning", "planned"],
+        "profiles": ["DEFAULT_PROFILE", "PROFILES", "Profile", "known", "profile"],
+        "project": ["project_file", "project_table"],
+        "resident": ["Stopped", "drain", "is_lost", "jvm_lost", "stop_residents", "use_resident"],
+        "serverless": [
+            "SERVERLESS_LIMITS",
+            "SERVERLESS_NAMES",
+            "SERVERLESS_SETTINGS",
+            "SERVERLESS_STATEMENTS",
+            "SERVERLESS_TRIGGERS",
+            "Limit",
+            "StatementLimit",
+            "refused_statement",
+        ],
+        "settings": ["Settings"],
+        "sharing": ["Offer", "Shared", "borrow", "borrowed", "offer"],
+        "spark_errors": ["condensed", "condition_of", "everything_said", "is_disk_full", "message_of"],
+    },
+)
+
+
 class _Room(ModuleType):
-    def __call__(self, settings: Settings | None = None) -> "SparkSession":
-        return session(settings)
+    def __call__(self, settings: Settings | None = None) -> SparkSession:
+        from lakeward.session import current
+
+        return current.session(settings)
 
 
 sys.modules[__name__].__class__ = _Room

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.session import current, patches, refusals
 from lakeward.session.catalogs import admit_spark_catalog
-from lakeward.session.profile import DEFAULT_PROFILE
+from lakeward.session.profiles import DEFAULT_PROFILE
 from lakeward.session.settings import Settings
 from lakeward.session.user_conf import contradictions, kept, local_folder, warning
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from lakeward.session.profile import profile
+from lakeward.session.profiles import profile
 from lakeward.session.settings import Settings
 from lakeward.session.user_conf import kept
 

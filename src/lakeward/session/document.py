@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakeward.session.profile import DEFAULT_PROFILE, PROFILES
+from lakeward.session.profiles import DEFAULT_PROFILE, PROFILES
 from lakeward.session.serverless import SERVERLESS_LIMITS, SERVERLESS_SETTINGS, SERVERLESS_STATEMENTS
 
 __all__ = ["as_markdown"]

@@ -20,7 +20,7 @@ from lakeward.session.compiler import compile_jar, jar_path
 from lakeward.session.gateway import start_gateway
 from lakeward.session.jars import delta_jars
 from lakeward.session.paths import PathMap
-from lakeward.session.profile import profile
+from lakeward.session.profiles import profile
 from lakeward.session.settings import Settings
 from lakeward.session.user_conf import from_submit_args
 from lakeward.session.worker_paths import point_workers

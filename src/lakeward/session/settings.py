@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lakeward.session.profile import DEFAULT_PROFILE
+from lakeward.session.profiles import DEFAULT_PROFILE
 from lakeward.session.project import runtime_of_project
 
 __all__ = ["Settings"]

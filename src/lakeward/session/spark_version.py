@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lakeward.session import patches
-from lakeward.session.profile import known
+from lakeward.session.profiles import known
 
 __all__ = ["install", "switch"]
 

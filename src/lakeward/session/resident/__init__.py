@@ -7,7 +7,7 @@ takes away what that process left, and ends the JVM when nobody came for a while
 from lakeward.session.resident.acquiring import acquire
 from lakeward.session.resident.lease import Lease, drain, held
 from lakeward.session.resident.loss import is_lost, jvm_lost
-from lakeward.session.resident.stopping import Stopped, stop
+from lakeward.session.resident.stopping import Stopped, stop_residents
 from lakeward.session.resident.when import is_wanted, use_resident
 
 __all__ = [
@@ -19,6 +19,6 @@ __all__ = [
     "is_lost",
     "is_wanted",
     "jvm_lost",
-    "stop",
+    "stop_residents",
     "use_resident",
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lakeward.session.resident.processes import end
 from lakeward.session.resident.records import folder, forget, recorded, since
 
-__all__ = ["Stopped", "stop"]
+__all__ = ["Stopped", "stop_residents"]
 
 # It writes its class archive at the end, which takes some seconds.
 _PATIENCE = 20.0
@@ -21,7 +21,7 @@ class Stopped:
     seconds: float
 
 
-def stop() -> list[Stopped]:
+def stop_residents() -> list[Stopped]:
     """End them, oldest first; what they were."""
     stopped = []
     for file, record in recorded():
