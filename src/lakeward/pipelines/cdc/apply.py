@@ -17,6 +17,7 @@ from lakeward.pipelines.cdc import scd1, scd2
 from lakeward.pipelines.cdc.shape import Shape
 from lakeward.pipelines.cdc.state import State
 from lakeward.pipelines.cdc.target import Target, Written
+from lakeward.pipelines.cdc.touched import Touched
 from lakeward.pipelines.micro_batches import in_batches
 from lakeward.pipelines.waiting import Waiting
 
@@ -73,13 +74,14 @@ class Feed:
         added = scd1.contribution(self.shape.events(batch, self.schema), partial=partial).persist()
         truncates = self._truncates(batch)
         try:
-            if truncates is None and added.isEmpty():
+            touched = Touched.of(added)
+            if truncates is None and not touched.count:
                 return
             stored = self.state.rows(spark)
             if stored is None:
                 stored = _nothing_like(added)
             of_keys = stored.where("__key IS NOT NULL")
-            known = scd1.united(of_keys.join(added.select("__key"), "__key", "left_semi"), partial=partial)
+            known = scd1.united(touched.rows_of(of_keys), partial=partial)
             changes = scd1.changed_keys(added, known, truncates, partial=partial)
             columns = changes.select("__key", "__row", "__action")
             if truncates is not None:
@@ -121,12 +123,12 @@ class Feed:
         events = self.shape.events(batch, self.schema)
         added = events.dropDuplicates(["__key", "__seq", "__delete", "__tie"]).persist()
         try:
-            if added.isEmpty():
+            touched = Touched.of(added)
+            if not touched.count:
                 return
-            keys = added.select("__key").distinct()
             stored = self.state.rows(spark)
-            stored = added.limit(0) if stored is None else stored.join(keys, "__key", "left_semi")
-            current = self.target.rows(spark).join(keys, "__key", "left_semi")
+            stored = added.limit(0) if stored is None else touched.rows_of(stored)
+            current = touched.rows_of(self.target.rows(spark))
             changes = scd2.revised(added, stored, current, self.shape.tracked, partial=partial).persist()
             try:
                 written = self.target.write(changes, _counts(changes), app=self.app, number=number)
