@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lakeward.pipelines import event_log
 from tests.pipelines.conftest import Lab, result
 
 
@@ -53,12 +54,23 @@ def test_the_event_log_tells_the_update(lab: Lab) -> None:
     }
 
 
-def test_a_run_costs_the_event_log_one_commit(lab: Lab) -> None:
+@pytest.fixture(params=[0, float("inf")], ids=["warm", "cold"])
+def commits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many commits an update's event log gets: in a new JVM the first is made while flows run."""
+    monkeypatch.setattr(event_log, "_COLD_SECONDS", request.param)
+    return 2 if request.param else 1
+
+
+def test_an_update_costs_the_event_log_few_commits_and_no_event(lab: Lab, commits: int) -> None:
     lab.file("a.py", "import dlt\n@dlt.table\ndef t(): return spark.range(1)\n")
     lab.done()
-    assert len(list((lab.storage / "event_log" / "_delta_log").glob("*.json"))) == 1
+    assert len(list((lab.storage / "event_log" / "_delta_log").glob("*.json"))) == commits
+    numbers = [event.sequence.data_plane_id.seq_no for event in lab.log()]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert "COMPLETED" in lab.log("event_type = 'update_progress'")[-1].details
 
 
+@pytest.mark.usefixtures("commits")
 def test_a_broken_event_log_is_told_and_fails_no_table(lab: Lab) -> None:
     lab.file("a.py", "import dlt\n@dlt.table\ndef t(): return spark.range(1)\n")
     lab.storage.mkdir()

@@ -166,7 +166,10 @@ def test_a_jvm_that_is_killed_under_a_command_is_told_and_replaced(
     process = subprocess.Popen(
         command, cwd=work, env=environment(cache), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    time.sleep(6)
+    deadline = time.monotonic() + 60
+    while not list(cache.glob("resident-*/*.json")) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    time.sleep(5)  # until the query runs
     file, record = the_record(cache)
     os.kill(record.pid, signal.SIGKILL)
     _, said = process.communicate(timeout=30)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +25,10 @@ __all__ = ["EventLog", "Origin"]
 
 log = logging.getLogger("lakeward.pipelines")
 
-# A commit costs seconds in a cold process, so short runs make one only.
+# A commit costs seconds in a cold process, so short runs make few.
 _FLUSH_SECONDS = 20.0
+# A JVM that is younger has its first commits before it.
+_COLD_SECONDS = 60.0
 _ORIGIN = (
     *("cloud", "region", "org_id", "user_id", "pipeline_id", "pipeline_type", "pipeline_name", "cluster_id"),
     *("update_id", "maintenance_id", "table_id", "dataset_name", "flow_id", "flow_name", "batch_id"),
@@ -62,8 +67,9 @@ class EventLog:
     live: Live | None = None
     told: Callable[[dict[str, Any]], None] | None = None
     _buffer: list[dict[str, Any]] = field(default_factory=list)
-    _written: int = 0
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
     _last: float | None = None
+    _aside: threading.Thread | None = None
 
     def add(
         self,
@@ -80,7 +86,6 @@ class EventLog:
         if self.path is None:
             return
         message, error = redacted(message), redacted(error) if error else None
-        number = self._written + len(self._buffer) + 1
         known = {
             "pipeline_id": self.origin.pipeline,
             "pipeline_name": self.origin.pipeline,
@@ -93,7 +98,7 @@ class EventLog:
         now, text = datetime.now(timezone.utc), json.dumps({event_type: details}, default=str)
         event: dict[str, Any] = {
             "id": str(uuid.uuid4()),
-            "sequence": {"data_plane_id": {"instance": self.origin.update_id, "seq_no": number}},
+            "sequence": {"data_plane_id": {"instance": self.origin.update_id, "seq_no": next(self._numbers)}},
             "origin": {name: known.get(name) for name in _ORIGIN},
             "timestamp": now,
             "message": message,
@@ -120,13 +125,32 @@ class EventLog:
         if now - self._last >= _FLUSH_SECONDS:
             self.flush()
 
+    def begin(self) -> None:
+        """In a young JVM, begin to write while the update goes on.
+
+        The first commit of a JVM takes seconds, mostly of one core; those of the end are quick then.
+        """
+        if self.path is None or time.time() - self.spark._sc.startTime / 1000 > _COLD_SECONDS:
+            return
+        self._aside = threading.Thread(target=self._begin, name="lakeward-event-log", daemon=True)
+        self._aside.start()
+
+    def _begin(self) -> None:
+        with suppress(Exception):  # the events stay noted: what is wrong is told at the end
+            self._write()
+
     def flush(self) -> None:
         """Write all events noted so far in one commit. What Spark raises goes through, events stay noted."""
+        if self._aside is not None:
+            self._aside.join()
+            self._aside = None
+        self._write()
+
+    def _write(self) -> None:
         if not self._buffer or self.path is None:
             return
-        rows, count = list(self._buffer), len(self._buffer)
+        rows = list(self._buffer)
         df = self.spark.createDataFrame(rows, _SCHEMA, verifySchema=False).coalesce(1)
         df.write.format("delta").mode("append").option("mergeSchema", "true").save(str(self.path))
-        del self._buffer[:count]
-        self._written += count
+        del self._buffer[: len(rows)]
         self._last = self.clock()

@@ -168,6 +168,7 @@ class OneUpdate:
             ensure_schema(self.spark, catalog, schema)
         pickle_by_value(folders)
         self.narrator.update("RUNNING")
+        self.narrator.events.begin()
         for planned in self.resolution.plans.values():
             inputs = tuple(sorted({name for direct in planned.direct.values() for name in direct}))
             self.narrator.tell(Progress(planned.dataset.name, planned.kind, "QUEUED", inputs=inputs))
