@@ -49,7 +49,8 @@ def run(
     place, key = named or (here(target, variables, key=key), key)
     bundle = place.the_bundle(key)
     title = f"{key} · {bundle.target}"
-    if bundle.kind_of(key) == "job":
+    is_job = bundle.kind_of(key) == "job"
+    if is_job:
         if continuous:
             raise click.UsageError(f"--continuous is for pipelines, and `{key}` is a job.")
 
@@ -86,11 +87,12 @@ def run(
             events_of=pipeline,
         )
 
+    from lakeward.cli.board import Board
     from lakeward.cli.execution import execute
 
-    if bundle.kind_of(key) == "job" and flags["dry_run"]:  # most tasks are checked without Spark
-        return execute(title, work, as_json=as_json, next_commands=next_commands, stage="checking …")
-    return execute(title, work, as_json=as_json, next_commands=next_commands)
+    # Most tasks are checked without Spark.
+    stage = "checking …" if is_job and flags["dry_run"] else Board.stage
+    return execute(title, work, as_json=as_json, next_commands=next_commands, stage=stage)
 
 
 def refuse_job_options(

@@ -138,7 +138,7 @@ class Registry:
         rejected: set[Place],
         errors: list[PipelineError],
     ) -> dict[tuple[str, ...], list[Flow]]:
-        names: dict[str, Place] = {}
+        names: dict[tuple[bool, str], Place] = {}
         flows: dict[tuple[str, ...], list[Flow]] = {}
         for flow in [self._to_sink(flow, declared) for flow in self.flows]:
             if flow.target not in declared and flow.place in rejected:
@@ -156,13 +156,12 @@ class Registry:
                 )
                 continue
             # A view's name has one part, and those of other flows are qualified: they do not meet.
-            if declared[flow.target].declared != "view":
-                label = flow.name.lower()
-                if label in names:
-                    if flow.place not in rejected:
-                        errors.append(_duplicate("flow", flow.name, names[label], flow.place))
-                    continue
-                names[label] = flow.place
+            label = (declared[flow.target].declared == "view", flow.name.lower())
+            if label in names:
+                if flow.place not in rejected:
+                    errors.append(_duplicate("flow", flow.name, names[label], flow.place))
+                continue
+            names[label] = flow.place
             flows.setdefault(flow.target, []).append(flow)
         return flows
 
