@@ -17,6 +17,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from lakeward.session import Settings, ensure_catalog, ensure_schema, session
+from tests.trees import write_files
 
 
 @pytest.fixture
@@ -176,12 +177,33 @@ def test_an_existing_table_is_not_made_twice(spark: SparkSession, schema: str) -
     spark.sql(f"CREATE TABLE IF NOT EXISTS dev.{schema}.t (id INT)")
 
 
-def test_a_folder_without_a_commit_is_no_table(
+@pytest.mark.parametrize(
+    "statement",
+    ["CREATE TABLE {} AS SELECT 1 AS id", "CREATE TABLE {} (id INT)", "CREATE OR REPLACE TABLE {} (id INT)"],
+)
+@pytest.mark.parametrize("left", ["_staged_commits/", f".{0:020}.json.{uuid.UUID(int=7)}.tmp"])
+def test_what_a_killed_creation_left_is_no_table_and_in_nobodys_way(
+    spark: SparkSession, schema: str, suite_settings: Settings, left: str, statement: str
+) -> None:
+    """Delta makes the log's folders before its first commit and refuses a folder that is not empty (22)."""
+    log = suite_settings.warehouse / "dev" / schema / "t" / "_delta_log"
+    write_files(log, {left: ""}) if left.endswith(".tmp") else (log / left).mkdir(parents=True)
+    table = f"dev.{schema}.t"
+    assert not spark.catalog.tableExists(table)
+    spark.sql(statement.format(table))
+    spark.sql(f"INSERT INTO {table} VALUES (2)")
+    assert spark.table(table).where("id = 2").count() == 1
+
+
+def test_files_that_no_commit_names_stay_where_they_are(
     spark: SparkSession, schema: str, suite_settings: Settings
 ) -> None:
-    """What a killed CREATE TABLE AS leaves behind does not stand in the way of the next one."""
-    (suite_settings.warehouse / "dev" / schema / "t" / "_delta_log").mkdir(parents=True)
-    assert not spark.catalog.tableExists(f"dev.{schema}.t")
+    """Another process may be writing them for the same table."""
+    table = suite_settings.warehouse / "dev" / schema / "t"
+    write_files(table, {"part-00000.parquet": "rows", "_delta_log/_staged_commits/note": ""})
+    with pytest.raises(AnalysisException, match="DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"):
+        spark.sql(f"CREATE TABLE dev.{schema}.t (id INT)")
+    assert (table / "part-00000.parquet").exists() and (table / "_delta_log/_staged_commits/note").exists()
     spark.sql(f"CREATE TABLE dev.{schema}.t AS SELECT 1 AS id")
     assert spark.table(f"dev.{schema}.t").count() == 1
 

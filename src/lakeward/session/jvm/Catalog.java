@@ -126,7 +126,14 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public Table createTable(Identifier i, Column[] columns, Transform[] partitions, Map properties) {
+        sweep(i, properties);
         return super.createTable(in(i), columns, partitions, properties);
+    }
+
+    /** A managed table begins in a folder of its own, so what a killed creation left there is in nobody's way. */
+    private void sweep(Identifier i, Map properties) {
+        if (isPath(i) || properties.get("location") != null || super.tableExists(in(i))) return;
+        folder.sweep(folder.table(in(i.namespace())[0], in(i).name()));
     }
 
     /** Spark asks before it creates; a second process may still have been faster. */
@@ -167,7 +174,9 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     StagedTable byDelta(String how, Identifier i, StructType s, Transform[] t, Map m) {
+        // Of a query: Delta itself writes beside what an earlier try has left.
         if (how.equals("create")) return super.stageCreate(in(i), s, t, m);
+        sweep(i, m);
         if (how.equals("replace")) return super.stageReplace(in(i), s, t, m);
         return super.stageCreateOrReplace(in(i), s, t, m);
     }

@@ -205,4 +205,46 @@ public class Folder {
             throw new UncheckedIOException("Cannot remove " + path + ": " + e.getMessage(), e);
         }
     }
+
+    /**
+     * Takes away what a killed creation left at `path`: folders without a file and commits that were never
+     * linked to their name. Delta makes the log's folders first and refuses to create a table where something
+     * stands. With any other file in it, all of the folder stays.
+     */
+    void sweep(Path path) {
+        if (isRemainder(path)) takeAway(path);
+    }
+
+    private boolean isRemainder(Path path) {
+        FileStatus[] entries = list(path);
+        for (int i = 0; i < entries.length; i++) {
+            Path entry = entries[i].getPath();
+            if (!(entries[i].isDirectory() ? isRemainder(entry) : isUnlinked(entry))) return false;
+        }
+        return true;
+    }
+
+    /** ".00000000000000000000.json.(uuid).tmp" of LinkLogStore */
+    private static boolean isUnlinked(Path file) {
+        String name = file.getName();
+        return name.startsWith(".") && name.endsWith(".tmp") && name.indexOf(".json.") > 0 && file.getParent().getName().equals("_delta_log");
+    }
+
+    /** Folders only once they are empty: another process may be filling them by now. */
+    private void takeAway(Path path) {
+        FileStatus[] entries = list(path);
+        for (int i = 0; i < entries.length; i++) {
+            if (entries[i].isDirectory()) takeAway(entries[i].getPath());
+            else if (isUnlinked(entries[i].getPath())) deleteIfEmpty(entries[i].getPath());
+        }
+        deleteIfEmpty(path);
+    }
+
+    private void deleteIfEmpty(Path path) {
+        try {
+            files.delete(path, false);
+        } catch (IOException filled) {
+            return;
+        }
+    }
 }
