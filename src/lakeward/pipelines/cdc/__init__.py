@@ -2,7 +2,8 @@
 
 Every event of a feed is kept in a side table as something that can be united in any order: the greatest
 sequences of a key (type 1), or the events themselves (type 2). What the target must look like is a pure
-function of that union, so late events, replays and batches of any size give the same rows.
+function of that union, so late events, replays and batches of any size give the same rows. A target of
+type 1 that has the sequence among its columns is itself the greater part of that table (`carried`).
 """
 
 from lakeward.pipelines.cdc.apply import TOMBSTONES_KEPT, Feed, apply_changes_once, apply_changes_stream

@@ -13,10 +13,11 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.pipelines.cdc import scd1, scd2
+from lakeward.pipelines.cdc import carried, scd1, scd2, truncated
 from lakeward.pipelines.cdc.shape import Shape
 from lakeward.pipelines.cdc.state import State
 from lakeward.pipelines.cdc.target import Target, Written
+from lakeward.pipelines.cdc.tidying import tidied
 from lakeward.pipelines.cdc.touched import Touched
 from lakeward.pipelines.micro_batches import in_batches
 from lakeward.pipelines.waiting import Waiting
@@ -51,7 +52,7 @@ class Feed:
 
     def take(self, batch: DataFrame, number: int) -> None:
         """Apply one batch."""
-        apply = self._first if self.shape.change.scd_type == 1 else self._second
+        apply = self._second if self.shape.change.scd_type == 2 else self._first
         if self.judged is None:
             apply(batch, number)
             return
@@ -68,55 +69,82 @@ class Feed:
         self.batches += 1
 
     def _first(self, batch: DataFrame, number: int) -> None:
-        from pyspark.sql import functions as F
-
-        spark, partial = batch.sparkSession, self.shape.change.partial
+        partial = self.shape.change.partial
         added = scd1.contribution(self.shape.events(batch, self.schema), partial=partial).persist()
-        truncates = self._truncates(batch)
         try:
-            touched = Touched.of(added)
-            if truncates is None and not touched.count:
-                return
-            stored = self.state.rows(spark)
-            if stored is None:
-                stored = _nothing_like(added)
-            of_keys = stored.where("__key IS NOT NULL")
-            known = scd1.united(touched.rows_of(of_keys), partial=partial)
-            changes = scd1.changed_keys(added, known, truncates, partial=partial)
-            columns = changes.select("__key", "__row", "__action")
-            if truncates is not None:
-                rest = of_keys.join(added.select("__key"), "__key", "left_anti")
-                gone = scd1.truncated_keys(scd1.united(rest, partial=partial), truncates)
-                columns = columns.unionByName(gone, allowMissingColumns=True)
-            columns = columns.persist()
-            try:
-                written = self.target.write(columns, _counts(columns), app=self.app, number=number)
-            finally:
-                columns.unpersist()
-            kept = added.drop("__row").withColumn("__at", F.lit(self.now()))
-            if truncates is not None:
-                kept = kept.unionByName(_marker(truncates, self.now()), allowMissingColumns=True)
-            self.state.add(kept, app=self.app, number=number)
-            self._took(written)
+            carrier = self._carrier(batch)
+            if carrier is not None:
+                self._merge(added, carrier, number)
+            else:
+                new = self.shape.truncates(batch)
+                truncates = (
+                    None if new is None else truncated.with_former(new, self.state.rows(batch.sparkSession))
+                )
+                self._compare(added, truncates, number)
         finally:
             added.unpersist()
 
-    def _truncates(self, batch: DataFrame) -> DataFrame | None:
-        """One row: the last truncate before this batch, and the last one with it."""
+    def _carrier(self, batch: DataFrame) -> str | None:
+        """The target's column that says what stands, None where the side table does, which then knows all."""
+        carrier, noted = carried.carrier(self.shape, batch, self.schema), self.state.carrier
+        if carrier is not None and noted is None and not self.state.exists:
+            self.state.leave_to(carrier)
+        elif noted is not None and carrier != noted:
+            rows = carried.standing(batch.sparkSession, self.target, noted, self.schema)
+            self._keep(rows, None, app=f"{self.app}/standing", number=0)
+            self.state.tells_all()
+        return carrier if carrier == self.state.carrier else None
+
+    def _merge(self, added: DataFrame, carrier: str, number: int) -> None:
         from pyspark.sql import functions as F
 
-        new = self.shape.truncates(batch)
-        if new is None:
-            return None
-        stored = self.state.rows(batch.sparkSession)
-        if stored is None or "__truncate" not in stored.columns:
-            old = new.select(F.lit(None).cast(new.schema["__truncate"].dataType).alias("__truncate_before"))
-        else:
-            old = stored.agg(F.max("__truncate").alias("__truncate_before"))
-        both = old.crossJoin(new)
-        return both.select(
-            "__truncate_before", F.greatest("__truncate_before", "__truncate").alias("__truncate")
-        )
+        rows, deletes = added.agg(F.count("*"), F.count("__down")).collect()[0]
+        if not rows:
+            return
+        known = self.state.rows(added.sparkSession)
+        changes = added
+        if known is not None:
+            touched = Touched(added.select("__key"), rows)
+            changes = carried.with_deletes(added, touched.rows_of(known))
+        written = carried.merged(self.target, carrier, changes)
+        if deletes:
+            nothing = F.lit(None).cast(added.schema["__up"].dataType)
+            gone = added.where("__down IS NOT NULL").withColumn("__up", nothing)
+            self._keep(gone, None, app=self.app, number=number)
+        self._took(written)
+
+    def _keep(self, added: DataFrame, truncates: DataFrame | None, *, app: str, number: int) -> None:
+        from pyspark.sql import functions as F
+
+        kept = added.drop("__row").withColumn("__at", F.lit(self.now()))
+        if truncates is not None:
+            kept = kept.unionByName(truncated.as_kept(truncates, self.now()), allowMissingColumns=True)
+        self.state.add(kept, app=app, number=number)
+
+    def _compare(self, added: DataFrame, truncates: DataFrame | None, number: int) -> None:
+
+        spark, partial = added.sparkSession, self.shape.change.partial
+        touched = Touched.of(added)
+        if truncates is None and not touched.count:
+            return
+        stored = self.state.rows(spark)
+        if stored is None:
+            stored = _nothing_like(added)
+        of_keys = stored.where("__key IS NOT NULL")
+        known = scd1.united(touched.rows_of(of_keys), partial=partial)
+        changes = scd1.changed_keys(added, known, truncates, partial=partial)
+        columns = changes.select("__key", "__row", "__action")
+        if truncates is not None:
+            rest = of_keys.join(added.select("__key"), "__key", "left_anti")
+            gone = scd1.truncated_keys(scd1.united(rest, partial=partial), truncates)
+            columns = columns.unionByName(gone, allowMissingColumns=True)
+        columns = columns.persist()
+        try:
+            written = self.target.write(columns, _counts(columns), app=self.app, number=number)
+        finally:
+            columns.unpersist()
+        self._keep(added, truncates, app=self.app, number=number)
+        self._took(written)
 
     def _second(self, batch: DataFrame, number: int) -> None:
         spark, partial = batch.sparkSession, self.shape.change.partial
@@ -141,25 +169,10 @@ class Feed:
 
     def tidy(self, spark: SparkSession) -> None:
         """Forget old tombstones, and make few files of many; what the side table says stays the same."""
-        from pyspark.sql import functions as F
-
         rows = self.state.rows(spark) if self.state.is_scattered(spark) else None
-        if rows is None:
-            return
-        if self.shape.change.scd_type == 2:
-            # Repeats were never told apart from what other batches had kept.
-            self.state.rewrite(rows.dropDuplicates(["__key", "__seq", "__delete", "__tie"]))
-            return
-        since = self.now() - timedelta(seconds=self.tombstones_kept)
-        of_keys = rows.where("__key IS NOT NULL")
-        last = of_keys.groupBy("__key").agg(F.max("__at").alias("__at"))
-        folded = scd1.united(of_keys, partial=self.shape.change.partial).join(last, "__key")
-        upserted = F.struct(F.col("__up.__seq").alias("__seq"))
-        stands = F.col("__up").isNotNull() & (F.col("__down").isNull() | (upserted > F.col("__down")))
-        kept = folded.where(F.coalesce(stands, F.lit(False)) | (F.col("__at") >= F.lit(since)))
-        if "__truncate" in rows.columns:
-            kept = kept.unionByName(rows.where("__key IS NULL"), allowMissingColumns=True)
-        self.state.rewrite(kept)
+        if rows is not None:
+            since = self.now() - timedelta(seconds=self.tombstones_kept)
+            self.state.rewrite(tidied(rows, self.shape.change, since))
 
 
 def apply_changes_stream(
@@ -191,9 +204,3 @@ def _counts(changes: DataFrame) -> dict[str, int]:
 
 def _nothing_like(added: DataFrame) -> DataFrame:
     return added.drop("__row").limit(0)
-
-
-def _marker(truncates: DataFrame, at: datetime) -> DataFrame:
-    from pyspark.sql import functions as F
-
-    return truncates.where("__truncate IS NOT NULL").select("__truncate", F.lit(at).alias("__at"))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructType
 
-__all__ = ["END", "START", "Shape"]
+__all__ = ["END", "START", "Shape", "tie"]
 
 START, END = "__START_AT", "__END_AT"
 _UNORDERED = ("map", "variant", "void")
@@ -76,6 +76,16 @@ class Shape:
         """The type of the sequence, and of __START_AT and __END_AT."""
         return source.select(_value(source, self.change.sequence_by)).schema[0].dataType
 
+    def carrier(self, source: DataFrame, target: StructType) -> str | None:
+        """The column of the target that holds each row's sequence as the event had it, None without one."""
+        value = source.select(_value(source, self.change.sequence_by))
+        for name in self.columns:
+            if name.lower() == value.columns[0].lower():
+                field = next(field for field in target.fields if field.name.lower() == name.lower())
+                is_plain = _identity(value) == _identity(source.select(_name(name)))
+                return name if is_plain and field.dataType == value.schema[0].dataType else None
+        return None
+
     def output(self, source: DataFrame) -> DataFrame:
         """The source with the target's columns, those of SCD type 2 included (NULL)."""
         from pyspark.sql import functions as F
@@ -108,7 +118,7 @@ class Shape:
             _holds(change.truncates).alias("__truncate"),
         )
         events = events.where(~F.col("__truncate")).drop("__truncate")
-        return events.withColumn("__tie", _tie(events.schema["__row"].dataType))
+        return events.withColumn("__tie", F.expr(tie(events.schema["__row"].dataType, "__row")))
 
     def truncates(self, source: DataFrame) -> DataFrame | None:
         """One row `__truncate`, a struct of the greatest sequence of a truncate event; None without any."""
@@ -179,11 +189,14 @@ def _chosen(
     return list(names)
 
 
-def _tie(row: Any) -> Column:
-    """A number that depends on the values alone, so that equal sequences end the same in every order."""
-    from pyspark.sql import functions as F
+def _identity(single: DataFrame) -> str:
+    """Tells a frame of a column of its source from one of an expression that has the column's name."""
+    return str(single._jdf.queryExecution().analyzed().output().head().exprId())
 
-    whole = F.col("__row")
+
+def tie(row: DataType, whole: str) -> str:
+    """SQL of a number that depends on the values of the struct `whole`, of type `row`, alone: equal sequences
+    end the same in every order."""
     if any(word in row.simpleString() for word in ("map<", "variant")):
-        return F.xxhash64(F.to_json(whole, {"ignoreNullFields": "false"}))
-    return F.xxhash64(whole)
+        whole = f"to_json({whole}, map('ignoreNullFields', 'false'))"
+    return f"xxhash64({whole})"

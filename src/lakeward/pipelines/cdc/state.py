@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakeward.pipelines.appending import append_once
+from lakeward.whole_files import write_whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,10 +30,25 @@ class State:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._note = folder.with_name(folder.name + ".carried")
 
     @property
     def exists(self) -> bool:
         return (self.folder / "_delta_log").is_dir()
+
+    @property
+    def carrier(self) -> str | None:
+        """The target's column that says what stands, where this table has deletes alone (see `carried`)."""
+        return self._note.read_text(encoding="utf-8") if self._note.exists() else None
+
+    def leave_to(self, carrier: str) -> None:
+        """From now on what stands is said by that column of the target."""
+        self._note.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(self._note, carrier, synced=True)
+
+    def tells_all(self) -> None:
+        """From now on, and for what is in the target already, this table says it."""
+        self._note.unlink()
 
     def add(self, rows: DataFrame, *, app: str, number: int) -> None:
         """Append rows; a repeated addition is left out by Delta itself."""

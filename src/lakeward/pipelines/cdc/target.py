@@ -55,7 +55,12 @@ class Target:
         """Carry out `changes` (__key, __row, __action, and for type 2 __start and __end); idempotent."""
         inserts, updates, deletes = (counts.get(action, 0) for action in ("insert", "update", "delete"))
         if updates or deletes:
-            self._merge(changes)
+            self.merge(
+                changes.where("__action <> 'none'"),
+                delete="s.__action = 'delete'",
+                update="true",
+                insert="s.__action <> 'delete'",
+            )
         elif inserts:
             self._append(changes, app=app, number=number)
         return Written(inserts + updates, deletes)
@@ -70,7 +75,8 @@ class Target:
             values += [f"__start AS {START}", f"__end AS {END}"]
         return values
 
-    def _merge(self, changes: DataFrame) -> None:
+    def merge(self, changes: DataFrame, *, delete: str, update: str, insert: str) -> Written:
+        """One MERGE of `changes`, a row a key, under these conditions, in which `t` is the target's row."""
         spark = changes.sparkSession
         keys = [f"t.{quoted([key])} <=> s.__key.{quoted([key])}" for key in self.shape.keys]
         values = {quoted([name]): f"s.__row.{quoted([name])}" for name in self.shape.columns}
@@ -80,13 +86,15 @@ class Target:
         assignments = ", ".join(f"t.{name} = {value}" for name, value in values.items())
         merge = (
             f"MERGE INTO {quoted(self.key)} t USING {_CHANGES} s ON {' AND '.join(keys)} "  # noqa: S608  # quoted
-            "WHEN MATCHED AND s.__action = 'delete' THEN DELETE "
-            f"WHEN MATCHED THEN UPDATE SET {assignments} "
-            "WHEN NOT MATCHED AND s.__action <> 'delete' THEN "
+            f"WHEN MATCHED AND {delete} THEN DELETE "
+            f"WHEN MATCHED AND {update} THEN UPDATE SET {assignments} "
+            f"WHEN NOT MATCHED AND {insert} THEN "
             f"INSERT ({', '.join(values)}) VALUES ({', '.join(values.values())})"
         )
-        changes.where("__action <> 'none'").createOrReplaceTempView(_CHANGES)
+        changes.createOrReplaceTempView(_CHANGES)
         try:
-            spark.sql(merge)
+            done = spark.sql(merge).first()
         finally:
             spark.catalog.dropTempView(_CHANGES)
+        assert done is not None
+        return Written(done["num_updated_rows"] + done["num_inserted_rows"], done["num_deleted_rows"])
