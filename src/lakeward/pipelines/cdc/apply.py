@@ -8,18 +8,21 @@ which change nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.cdc import carried, scd1, scd2, truncated
+from lakeward.pipelines.cdc.computed import computed
 from lakeward.pipelines.cdc.shape import Shape
 from lakeward.pipelines.cdc.state import State
 from lakeward.pipelines.cdc.target import Target, Written
 from lakeward.pipelines.cdc.tidying import tidied
 from lakeward.pipelines.cdc.touched import Touched
 from lakeward.pipelines.micro_batches import in_batches
+from lakeward.pipelines.names import quoted
 from lakeward.pipelines.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -69,20 +72,15 @@ class Feed:
         self.batches += 1
 
     def _first(self, batch: DataFrame, number: int) -> None:
-        partial = self.shape.change.partial
-        added = scd1.contribution(self.shape.events(batch, self.schema), partial=partial).persist()
-        try:
+        spark, partial = batch.sparkSession, self.shape.change.partial
+        with computed(scd1.contribution(self.shape.events(batch, self.schema), partial=partial)) as added:
             carrier = self._carrier(batch)
             if carrier is not None:
                 self._merge(added, carrier, number)
-            else:
-                new = self.shape.truncates(batch)
-                truncates = (
-                    None if new is None else truncated.with_former(new, self.state.rows(batch.sparkSession))
-                )
-                self._compare(added, truncates, number)
-        finally:
-            added.unpersist()
+                return
+            new = self.shape.truncates(batch)
+            truncates = None if new is None else truncated.with_former(new, self.state.rows(spark))
+            self._compare(added, truncates, number)
 
     def _carrier(self, batch: DataFrame) -> str | None:
         """The target's column that says what stands, None where the side table does, which then knows all."""
@@ -98,15 +96,18 @@ class Feed:
     def _merge(self, added: DataFrame, carrier: str, number: int) -> None:
         from pyspark.sql import functions as F
 
-        rows, deletes = added.agg(F.count("*"), F.count("__down")).collect()[0]
+        null = F.expr(" OR ".join(f"__key.{quoted([key])} IS NULL" for key in self.shape.keys))
+        asked = added.agg(F.count("*"), F.count("__down"), F.count_if(null))
+        rows, deletes, null_keys = asked.collect()[0]
         if not rows:
             return
-        known = self.state.rows(added.sparkSession)
-        changes = added
-        if known is not None:
-            touched = Touched(added.select("__key"), rows)
-            changes = carried.with_deletes(added, touched.rows_of(known))
-        written = carried.merged(self.target, carrier, changes)
+        known, touched = self.state.rows(added.sparkSession), Touched(added.select("__key"), rows)
+        with (
+            nullcontext(added)
+            if known is None
+            else computed(carried.with_deletes(added, touched.rows_of(known)))
+        ) as changes:
+            written = carried.merged(self.target, carrier, changes, null_keys=null_keys > 0)
         if deletes:
             nothing = F.lit(None).cast(added.schema["__up"].dataType)
             gone = added.where("__down IS NOT NULL").withColumn("__up", nothing)
@@ -138,34 +139,26 @@ class Feed:
             rest = of_keys.join(added.select("__key"), "__key", "left_anti")
             gone = scd1.truncated_keys(scd1.united(rest, partial=partial), truncates)
             columns = columns.unionByName(gone, allowMissingColumns=True)
-        columns = columns.persist()
-        try:
+        with computed(columns) as columns:
             written = self.target.write(columns, _counts(columns), app=self.app, number=number)
-        finally:
-            columns.unpersist()
         self._keep(added, truncates, app=self.app, number=number)
         self._took(written)
 
     def _second(self, batch: DataFrame, number: int) -> None:
         spark, partial = batch.sparkSession, self.shape.change.partial
         events = self.shape.events(batch, self.schema)
-        added = events.dropDuplicates(["__key", "__seq", "__delete", "__tie"]).persist()
-        try:
+        with computed(events.dropDuplicates(["__key", "__seq", "__delete", "__tie"])) as added:
             touched = Touched.of(added)
             if not touched.count:
                 return
             stored = self.state.rows(spark)
             stored = added.limit(0) if stored is None else touched.rows_of(stored)
             current = touched.rows_of(self.target.rows(spark))
-            changes = scd2.revised(added, stored, current, self.shape.tracked, partial=partial).persist()
-            try:
+            revised = scd2.revised(added, stored, current, self.shape.tracked, partial=partial)
+            with computed(revised) as changes:
                 written = self.target.write(changes, _counts(changes), app=self.app, number=number)
-            finally:
-                changes.unpersist()
             self.state.add(added, app=self.app, number=number)
             self._took(written)
-        finally:
-            added.unpersist()
 
     def tidy(self, spark: SparkSession) -> None:
         """Forget old tombstones, and make few files of many; what the side table says stays the same."""

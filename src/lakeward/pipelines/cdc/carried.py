@@ -45,12 +45,13 @@ def with_deletes(added: DataFrame, deleted: DataFrame) -> DataFrame:
     return joined.withColumn("__down", F.greatest("__down", "__down_before")).drop("__down_before")
 
 
-def merged(target: Target, carrier: str, changes: DataFrame) -> Written:
+def merged(target: Target, carrier: str, changes: DataFrame, *, null_keys: bool) -> Written:
     """Bring a contribution, deletes of former batches in it, into the target; idempotent."""
     columns = ", ".join(f"t.{quoted([name])}" for name in target.shape.columns)
     seq, number = f"t.{quoted([carrier])}", tie(changes.schema["__row"].dataType, f"struct({columns})")
     return target.merge(
         changes,
+        equals="<=>" if null_keys else "=",
         delete=f"s.__down >= named_struct('__seq', {seq}) AND (s.__up IS NULL OR s.__down >= {_AT})",
         update=f"s.__up > named_struct('__seq', {seq}, '__tie', {number})",
         insert=f"s.__up IS NOT NULL AND (s.__down IS NULL OR {_AT} > s.__down)",

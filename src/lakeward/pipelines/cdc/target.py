@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["Target", "Written"]
 
 _CHANGES = "lakeward_changes"
+# A source that is computed need not be written down before it is read twice.
+_MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,15 @@ class Target:
             values += [f"__start AS {START}", f"__end AS {END}"]
         return values
 
-    def merge(self, changes: DataFrame, *, delete: str, update: str, insert: str) -> Written:
-        """One MERGE of `changes`, a row a key, under these conditions, in which `t` is the target's row."""
+    def merge(
+        self, changes: DataFrame, *, delete: str, update: str, insert: str, equals: str = "<=>"
+    ) -> Written:
+        """One MERGE of `changes`, computed and a row a key, under these conditions; `t` is the target's row.
+
+        `equals` is what compares keys: `=` is faster where `changes` have no NULL in one.
+        """
         spark = changes.sparkSession
-        keys = [f"t.{quoted([key])} <=> s.__key.{quoted([key])}" for key in self.shape.keys]
+        keys = [f"t.{quoted([key])} {equals} s.__key.{quoted([key])}" for key in self.shape.keys]
         values = {quoted([name]): f"s.__row.{quoted([name])}" for name in self.shape.columns}
         if self.shape.change.scd_type == 2:
             keys.append(f"t.{START} <=> s.__start")
@@ -92,9 +99,12 @@ class Target:
             f"INSERT ({', '.join(values)}) VALUES ({', '.join(values.values())})"
         )
         changes.createOrReplaceTempView(_CHANGES)
+        before = str(spark.conf.get(_MATERIALIZE))
+        spark.conf.set(_MATERIALIZE, "none")
         try:
             done = spark.sql(merge).first()
         finally:
+            spark.conf.set(_MATERIALIZE, before)
             spark.catalog.dropTempView(_CHANGES)
         assert done is not None
         return Written(done["num_updated_rows"] + done["num_inserted_rows"], done["num_deleted_rows"])
