@@ -40,7 +40,7 @@ class Target:
     shape: Shape
 
     def rows(self, spark: SparkSession) -> DataFrame:
-        """The rows of an SCD type 2 table as `scd2.history` gives them."""
+        """The rows of an SCD type 2 table as `scd2.revised` takes them."""
         from pyspark.sql import functions as F
 
         table = stored_rows(spark, self.key)
