@@ -5,7 +5,7 @@ starts before the key's first new event on: nothing further to the left can chan
 is a change that no later event undoes.
 
 Events and rows lie side by side in lines, one for each key and sequence, so that one shuffle and one sort
-do for all windows; joining what each step found took three times as long. The columns of a line:
+do for all windows, where a join of what each step found would sort them anew. The columns of a line:
 
     __key, __k0, __k1 …   the key, and its parts       __delete, __row   the event, where `__is` is true
     __seq                 the sequence                 __added           whether the batch brought it
