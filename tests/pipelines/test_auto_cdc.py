@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import random
 from collections import defaultdict
@@ -85,6 +86,10 @@ def test_the_documented_example(lab: Lab) -> None:
     assert {row.name for row in lab.table("one").collect()} == {"Mercedes"}
 
 
+def interrupted(*_: Any, **__: Any) -> None:
+    raise InterruptedError
+
+
 class Bench:
     """One target with its feed, batches given by hand."""
 
@@ -103,6 +108,26 @@ class Bench:
     def take(self, events: list[tuple[Any, ...]], number: int | None = None) -> None:
         frame = self.spark.createDataFrame(events, self.schema).coalesce(2)
         self.feed.take(frame, next(self.numbers) if number is None else number)
+
+    def take_dying(
+        self,
+        events: list[tuple[Any, ...]],
+        number: int,
+        steps: Iterable[tuple[type, str]],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """Die once before each of these steps, then take the batch."""
+        for step in steps:
+            with monkeypatch.context() as patch:
+                patch.setattr(*step, interrupted)
+                with pytest.raises(InterruptedError):
+                    self.take(events, number)
+        self.take(events, number)
+
+    def is_declared_anew(self, **options: Any) -> None:
+        """From now on the flow says this, on the same tables."""
+        shape = Shape.of(self.spark.createDataFrame([], self.schema), change_of(DEFAULTS | options))
+        self.feed = dataclasses.replace(self.feed, shape=shape, target=Target(self.key, shape))
 
     def rows(self) -> list[tuple[Any, ...]]:
         return sorted(map(tuple, self.spark.table(".".join(self.key)).collect()), key=repr)
@@ -281,10 +306,6 @@ def test_ties_end_the_same_in_any_order_and_null_conditions_delete_nothing(
     assert [row[1] for row in found[0]] == ["stays", "tie"], "a delete wins over an upsert (rule e, assumed)"
 
 
-def interrupted(*_: Any, **__: Any) -> None:
-    raise InterruptedError
-
-
 @pytest.mark.parametrize("scd_type", [1, 2])
 def test_a_batch_that_died_before_either_of_its_commits_ends_the_same(
     spark: SparkSession, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scd_type: int
@@ -292,12 +313,7 @@ def test_a_batch_that_died_before_either_of_its_commits_ends_the_same(
     batches = scenarios(6, examples=20)[:2]
     bench = Bench(spark, lab, tmp_path / "t", KEYED, stored_as_scd_type=scd_type, **OPTIONS)
     for number, batch in enumerate(batches):
-        for commit in ((Target, "write"), (State, "add")):
-            with monkeypatch.context() as patch:
-                patch.setattr(*commit, interrupted)
-                with pytest.raises(InterruptedError):
-                    bench.take(batch, number)
-        bench.take(batch, number)
+        bench.take_dying(batch, number, [(Target, "write"), (State, "add")], monkeypatch)
     wanted = fold_first(batches) if scd_type == 1 else fold_second(batches, [0, 1])
     assert bench.rows() == wanted
 

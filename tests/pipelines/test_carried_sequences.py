@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ from tests.pipelines.test_auto_cdc import (
     Bench,
     by_key,
     fold_first,
-    interrupted,
     scenarios,
 )
 
@@ -85,12 +83,7 @@ def test_a_batch_that_died_before_either_of_its_commits_ends_the_same(
     batches = scenarios(6, examples=20)[:2]
     bench = Bench(spark, lab, tmp_path / "t", KEYED, **CARRIED)
     for number, batch in enumerate(batches):
-        for commit in ((Target, "merge"), (State, "add")):
-            with monkeypatch.context() as patch:
-                patch.setattr(*commit, interrupted)
-                with pytest.raises(InterruptedError):
-                    bench.take(batch, number)
-        bench.take(batch, number)
+        bench.take_dying(batch, number, [(Target, "merge"), (State, "add")], monkeypatch)
     assert without_sequence(bench.rows()) == fold_first(batches)
 
 
@@ -101,15 +94,10 @@ def test_a_flow_that_no_longer_leaves_it_to_the_target_knows_what_is_there(
     first, *rest = scenarios(7, examples=20)
     bench = Bench(spark, lab, tmp_path / "t", KEYED, **CARRIED)
     bench.take(first)
-    change = change_of(DEFAULTS | CARRIED | later)
-    shape = Shape.of(spark.createDataFrame([], KEYED), change)
-    bench.feed = dataclasses.replace(bench.feed, shape=shape, target=Target(bench.key, shape))
-    with monkeypatch.context() as patch:
-        patch.setattr(State, "tells_all", interrupted)
-        with pytest.raises(InterruptedError):
-            bench.take(rest[0])
-    for batch in rest:
-        bench.take(batch)
+    bench.is_declared_anew(**CARRIED | later)
+    for number, batch in enumerate(rest, start=1):
+        dying = [(State, "tells_all")] if number == 1 else []
+        bench.take_dying(batch, number, dying, monkeypatch)
     assert without_sequence(bench.rows()) == fold_first([first, *rest])
 
 
@@ -118,10 +106,7 @@ def test_updates_that_become_partial_keep_the_values_that_are_there(
 ) -> None:
     bench = Bench(spark, lab, tmp_path / "t", KEYED, **CARRIED)
     bench.take([(0, "k", 5, False, "p", None), (0, "l", 5, False, "p", 1)])
-    shape = Shape.of(
-        spark.createDataFrame([], KEYED), change_of(DEFAULTS | CARRIED | {"ignore_null_updates": True})
-    )
-    bench.feed = dataclasses.replace(bench.feed, shape=shape, target=Target(bench.key, shape))
+    bench.is_declared_anew(**CARRIED, ignore_null_updates=True)
     bench.take([(0, "k", 6, False, None, 2), (0, "l", 4, False, "late", 2)])
     assert bench.rows() == [(0, "k", 6, "p", 2), (0, "l", 5, "p", 1)]
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from lakeward.errors import ConfigurationError
-from lakeward.pipelines.evaluate import settings
+from lakeward.pipelines.spark_settings import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

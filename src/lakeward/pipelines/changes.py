@@ -17,9 +17,10 @@ from lakeward.pipelines.cdc import (
 )
 from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.elements import Dataset, Flow
-from lakeward.pipelines.evaluate import Evaluated, settings
+from lakeward.pipelines.evaluate import Evaluated
 from lakeward.pipelines.judging import Judge
 from lakeward.pipelines.outcome import FlowOutcome
+from lakeward.pipelines.spark_settings import settings
 from lakeward.pipelines.waiting import Waiting
 
 if TYPE_CHECKING:

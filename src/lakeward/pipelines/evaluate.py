@@ -8,8 +8,7 @@ part. Views are evaluated anew for every consumer, their expectations counted fo
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from lakeward.pipelines.expectations import Observed
 from lakeward.pipelines.graph import Graph
 from lakeward.pipelines.names import Home, did_you_mean, parts, quoted, without_live
 from lakeward.pipelines.plans import relations_in
+from lakeward.pipelines.spark_settings import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -231,22 +231,6 @@ def missing_table(error: Any) -> str | None:
     if error.getCondition() not in ("TABLE_OR_VIEW_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND.WITHOUT_SUGGESTION"):
         return None
     return (error.getMessageParameters() or {}).get("relationName")
-
-
-@contextmanager
-def settings(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
-    """A block with further Spark settings."""
-    before: dict[str, Any] = {key: spark.conf.get(key, None) for key in conf}
-    try:
-        for key, value in conf.items():
-            spark.conf.set(key, value)
-        yield
-    finally:
-        for key, value in before.items():
-            if value is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, value)
 
 
 def _described(result: object) -> str:

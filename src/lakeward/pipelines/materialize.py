@@ -11,12 +11,13 @@ from lakeward.pipelines import expectations, storing
 from lakeward.pipelines.counts import Metrics
 from lakeward.pipelines.declared import nullable
 from lakeward.pipelines.elements import Dataset
-from lakeward.pipelines.evaluate import Evaluated, settings
+from lakeward.pipelines.evaluate import Evaluated
 from lakeward.pipelines.expectations import Counts, Observed
 from lakeward.pipelines.fingerprint import fingerprint, metadata, read_back
 from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
 from lakeward.pipelines.plans import text_of
 from lakeward.pipelines.policies import govern, policies
+from lakeward.pipelines.spark_settings import settings
 from lakeward.pipelines.tables import look_up
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ from lakeward.pipelines.appending import append_once
 from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.counts import Metrics
 from lakeward.pipelines.elements import Dataset
-from lakeward.pipelines.evaluate import Evaluated, settings
+from lakeward.pipelines.evaluate import Evaluated
 from lakeward.pipelines.expectations import Counts, Observed
 from lakeward.pipelines.names import quoted
 from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
+from lakeward.pipelines.spark_settings import settings
 from lakeward.pipelines.tables import look_up
 
 if TYPE_CHECKING:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from lakeward.pipelines.appending import widen
 from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.elements import Dataset, Replacement
-from lakeward.pipelines.evaluate import Evaluated, settings
+from lakeward.pipelines.evaluate import Evaluated
 from lakeward.pipelines.judging import Judge
 from lakeward.pipelines.micro_batches import in_batches
 from lakeward.pipelines.names import quoted
 from lakeward.pipelines.outcome import FlowOutcome
+from lakeward.pipelines.spark_settings import settings
 from lakeward.pipelines.tables import look_up, stored_rows
 from lakeward.pipelines.waiting import Waiting
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import PipelineError
 from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.elements import Dataset, Flow, Sink
-from lakeward.pipelines.evaluate import Evaluated, settings
+from lakeward.pipelines.evaluate import Evaluated
 from lakeward.pipelines.outcome import FlowOutcome
+from lakeward.pipelines.spark_settings import settings
 from lakeward.pipelines.waiting import Waiting, noting, waited
 from lakeward.session import CONNECTORS
 

@@ -29,9 +29,10 @@ from lakeward.pipelines.changes import feed_into
 from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.declared import merged, nullable
 from lakeward.pipelines.elements import Flow
-from lakeward.pipelines.evaluate import Evaluated, settings
+from lakeward.pipelines.evaluate import Evaluated
 from lakeward.pipelines.in_sql import SqlSnapshots
 from lakeward.pipelines.outcome import FlowOutcome
+from lakeward.pipelines.spark_settings import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

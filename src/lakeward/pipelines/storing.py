@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import PipelineError
 from lakeward.pipelines.checks import OWNER
 from lakeward.pipelines.elements import Dataset
-from lakeward.pipelines.evaluate import settings
 from lakeward.pipelines.names import quoted
 from lakeward.pipelines.policies import noted
+from lakeward.pipelines.spark_settings import settings
 from lakeward.pipelines.tables import StoredTable
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ from lakeward.pipelines import expectations, storing
 from lakeward.pipelines.checkpoints import Checkpoints
 from lakeward.pipelines.counts import Metrics
 from lakeward.pipelines.elements import Dataset
-from lakeward.pipelines.evaluate import Evaluated, settings
+from lakeward.pipelines.evaluate import Evaluated
 from lakeward.pipelines.expectations import Counts, Observed
 from lakeward.pipelines.names import quoted
 from lakeward.pipelines.outcome import FlowOutcome, RuleCounts
 from lakeward.pipelines.policies import govern
+from lakeward.pipelines.spark_settings import settings
 from lakeward.pipelines.tables import StoredTable, look_up
 from lakeward.pipelines.waiting import Waiting, waited
 

@@ -55,7 +55,7 @@ class Feed:
 
     def take(self, batch: DataFrame, number: int) -> None:
         """Apply one batch."""
-        apply = self._second if self.shape.change.scd_type == 2 else self._first
+        apply = self._first if self.shape.change.scd_type == 1 else self._second
         if self.judged is None:
             apply(batch, number)
             return
@@ -89,7 +89,7 @@ class Feed:
             self.state.leave_to(carrier)
         elif noted is not None and carrier != noted:
             rows = carried.standing(batch.sparkSession, self.target, noted, self.schema)
-            self._keep(rows, None, app=f"{self.app}/standing", number=0)
+            self._keep(rows, app=f"{self.app}/standing", number=0)
             self.state.tells_all()
         return carrier if carrier == self.state.carrier else None
 
@@ -111,10 +111,10 @@ class Feed:
         if deletes:
             nothing = F.lit(None).cast(added.schema["__up"].dataType)
             gone = added.where("__down IS NOT NULL").withColumn("__up", nothing)
-            self._keep(gone, None, app=self.app, number=number)
+            self._keep(gone, app=self.app, number=number)
         self._took(written)
 
-    def _keep(self, added: DataFrame, truncates: DataFrame | None, *, app: str, number: int) -> None:
+    def _keep(self, added: DataFrame, *, app: str, number: int, truncates: DataFrame | None = None) -> None:
         from pyspark.sql import functions as F
 
         kept = added.drop("__row").withColumn("__at", F.lit(self.now()))
@@ -123,7 +123,6 @@ class Feed:
         self.state.add(kept, app=app, number=number)
 
     def _compare(self, added: DataFrame, truncates: DataFrame | None, number: int) -> None:
-
         spark, partial = added.sparkSession, self.shape.change.partial
         touched = Touched.of(added)
         if truncates is None and not touched.count:
@@ -141,13 +140,13 @@ class Feed:
             columns = columns.unionByName(gone, allowMissingColumns=True)
         with computed(columns) as columns:
             written = self.target.write(columns, _counts(columns), app=self.app, number=number)
-        self._keep(added, truncates, app=self.app, number=number)
+        self._keep(added, app=self.app, number=number, truncates=truncates)
         self._took(written)
 
     def _second(self, batch: DataFrame, number: int) -> None:
         spark, partial = batch.sparkSession, self.shape.change.partial
         events = self.shape.events(batch, self.schema)
-        with computed(events.dropDuplicates(["__key", "__seq", "__delete", "__tie"])) as added:
+        with computed(scd2.distinct(events)) as added:
             touched = Touched.of(added)
             if not touched.count:
                 return

@@ -15,7 +15,7 @@ from lakeward.pipelines.names import quoted
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["changed_keys", "contribution", "truncated_keys", "united"]
+__all__ = ["changed_keys", "contribution", "stands", "truncated_keys", "united"]
 
 
 def contribution(events: DataFrame, *, partial: bool) -> DataFrame:
@@ -114,7 +114,7 @@ def _row(joined: DataFrame, cells: str, down: str, truncate: str) -> Column:
             values.append(F.lit(None).alias(name))
             continue
         cell = F.col(f"{cells}.{quoted([name])}")
-        values.append(F.when(_there(cell, F.col(down), F.col(truncate)), cell["v"]).alias(name))
+        values.append(F.when(stands(cell, F.col(down), F.col(truncate)), cell["v"]).alias(name))
     return F.struct(*values)
 
 
@@ -123,8 +123,8 @@ def truncated_keys(states: DataFrame, truncates: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     joined = _with_truncates(states, truncates)
-    was = _there(F.col("__up"), F.col("__down"), F.col("__truncate_before"))
-    now = _there(F.col("__up"), F.col("__down"), F.col("__truncate"))
+    was = stands(F.col("__up"), F.col("__down"), F.col("__truncate_before"))
+    now = stands(F.col("__up"), F.col("__down"), F.col("__truncate"))
     return joined.where(was & ~now).select("__key", F.lit("delete").alias("__action"))
 
 
@@ -140,21 +140,23 @@ def _with_truncates(frame: DataFrame, truncates: DataFrame | None) -> DataFrame:
 def _judged(frame: DataFrame, *, differs: Column) -> DataFrame:
     from pyspark.sql import functions as F
 
-    was = _there(F.col("__up_before"), F.col("__down_before"), F.col("__truncate_before"))
-    now = _there(F.col("__up"), F.col("__down"), F.col("__truncate"))
+    was = stands(F.col("__up_before"), F.col("__down_before"), F.col("__truncate_before"))
+    now = stands(F.col("__up"), F.col("__down"), F.col("__truncate"))
     action = (
         F.when(~was & now, "insert").when(was & ~now, "delete").when(was & now & differs, "update")
     ).otherwise("none")
     return frame.withColumn("__action", action)
 
 
-def _there(up: Column, down: Column, truncate: Column) -> Column:
+def stands(up: Column, down: Column, truncate: Column | None = None) -> Column:
     """Whether an upsert stands: after the last delete (which wins a tie), not before the last truncate."""
     from pyspark.sql import functions as F
 
     at = F.struct(up["__seq"].alias("__seq"))
-    after_delete = down.isNull() | (at > down)
-    return F.coalesce(up.isNotNull() & after_delete & (truncate.isNull() | (at >= truncate)), F.lit(False))
+    standing = up.isNotNull() & (down.isNull() | (at > down))
+    if truncate is not None:
+        standing &= truncate.isNull() | (at >= truncate)
+    return F.coalesce(standing, F.lit(False))
 
 
 def _greater(new: str, old: str) -> Column:

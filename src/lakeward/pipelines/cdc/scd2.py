@@ -21,7 +21,12 @@ from lakeward.pipelines.names import quoted
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec
 
-__all__ = ["comparable", "revised"]
+__all__ = ["comparable", "distinct", "revised"]
+
+
+def distinct(events: DataFrame) -> DataFrame:
+    """Each event once, however often it came."""
+    return events.dropDuplicates(["__key", "__seq", "__delete", "__tie"])
 
 
 def revised(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from lakeward.pipelines.appending import append_once
 from lakeward.pipelines.cdc.shape import END, START, Shape
 from lakeward.pipelines.names import quoted
+from lakeward.pipelines.spark_settings import settings
 from lakeward.pipelines.tables import stored_rows
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ __all__ = ["Target", "Written"]
 
 _CHANGES = "lakeward_changes"
 # A source that is computed need not be written down before it is read twice.
-_MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
+_AS_IT_IS = {"spark.databricks.delta.merge.materializeSource": "none"}
 
 
 @dataclass(frozen=True)
@@ -99,12 +100,10 @@ class Target:
             f"INSERT ({', '.join(values)}) VALUES ({', '.join(values.values())})"
         )
         changes.createOrReplaceTempView(_CHANGES)
-        before = str(spark.conf.get(_MATERIALIZE))
-        spark.conf.set(_MATERIALIZE, "none")
         try:
-            done = spark.sql(merge).first()
+            with settings(spark, _AS_IT_IS):
+                done = spark.sql(merge).first()
         finally:
-            spark.conf.set(_MATERIALIZE, before)
             spark.catalog.dropTempView(_CHANGES)
         assert done is not None
         return Written(done["num_updated_rows"] + done["num_inserted_rows"], done["num_deleted_rows"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lakeward.pipelines.cdc import scd1
+from lakeward.pipelines.cdc import scd1, scd2
 from lakeward.pipelines.cdc.change import Change
 
 if TYPE_CHECKING:
@@ -21,13 +21,12 @@ def tidied(rows: DataFrame, change: Change, since: datetime) -> DataFrame:
 
     if change.scd_type == 2:
         # Repeats were never told apart from what other batches had kept.
-        return rows.dropDuplicates(["__key", "__seq", "__delete", "__tie"])
+        return scd2.distinct(rows)
     of_keys = rows.where("__key IS NOT NULL")
     last = of_keys.groupBy("__key").agg(F.max("__at").alias("__at"))
     folded = scd1.united(of_keys, partial=change.partial).join(last, "__key")
-    upserted = F.struct(F.col("__up.__seq").alias("__seq"))
-    stands = F.col("__up").isNotNull() & (F.col("__down").isNull() | (upserted > F.col("__down")))
-    kept = folded.where(F.coalesce(stands, F.lit(False)) | (F.col("__at") >= F.lit(since)))
+    stands = scd1.stands(F.col("__up"), F.col("__down"))
+    kept = folded.where(stands | (F.col("__at") >= F.lit(since)))
     if "__truncate" in rows.columns:
         kept = kept.unionByName(rows.where("__key IS NULL"), allowMissingColumns=True)
     return kept
