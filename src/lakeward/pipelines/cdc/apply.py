@@ -147,15 +147,19 @@ class Feed:
         spark, partial = batch.sparkSession, self.shape.change.partial
         events = self.shape.events(batch, self.schema)
         with computed(scd2.distinct(events)) as added:
-            touched = Touched.of(added)
+            touched = Touched.since(added)
             if not touched.count:
                 return
-            stored = self.state.rows(spark)
-            stored = added.limit(0) if stored is None else touched.rows_of(stored)
-            current = touched.rows_of(self.target.rows(spark))
-            revised = scd2.revised(added, stored, current, self.shape.tracked, partial=partial)
-            with computed(revised) as changes:
-                written = self.target.write(changes, _counts(changes), app=self.app, number=number)
+            rows, stored = self.target.rows(spark), self.state.rows(spark)
+            with computed(scd2.rows_to_revise(rows, touched, partial=partial)) as current:
+                stored = (
+                    added.limit(0)
+                    if stored is None
+                    else scd2.events_to_revise(stored, current, touched, partial=partial)
+                )
+                revised = scd2.revised(added, stored, current, self.shape.tracked, partial=partial)
+                with computed(revised) as changes:
+                    written = self.target.write(changes, _counts(changes), app=self.app, number=number)
             self.state.add(added, app=self.app, number=number)
             self._took(written)
 

@@ -1,14 +1,15 @@
 """SCD type 2 as pure functions of events and rows (spec §3.3, rules a–g).
 
-The side table holds the events themselves. A batch touches the rows of its keys from the last row that
-starts before the key's first new event on: nothing further to the left can change, since that row's start
-is a change that no later event undoes.
+The side table holds the events themselves. A batch touches the rows of its keys from the one that holds
+the key's first new event on: nothing further to the left can change, since that row's start is a change
+that no later event undoes. Where no row holds it, a delete stands before it, or nothing.
 
 Events and rows lie side by side in lines, one for each key and sequence, so that one shuffle and one sort
 do for all windows, where a join of what each step found would sort them anew. The columns of a line:
 
-    __key, __k0, __k1 …   the key, and its parts       __delete, __row   the event, where `__is` is true
-    __seq                 the sequence                 __added           whether the batch brought it
+    __key, __k0, __k1 …   the key, and its parts
+    __seq                 the sequence
+    __delete, __row       the event, where `__is` is true
     __old                 the target's row that starts here (__end, __row), NULL without one
 """
 
@@ -21,7 +22,9 @@ from lakeward.pipelines.names import quoted
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec
 
-__all__ = ["comparable", "distinct", "revised"]
+    from lakeward.pipelines.cdc.touched import Touched
+
+__all__ = ["comparable", "distinct", "events_to_revise", "revised", "rows_to_revise"]
 
 
 def distinct(events: DataFrame) -> DataFrame:
@@ -29,15 +32,29 @@ def distinct(events: DataFrame) -> DataFrame:
     return events.dropDuplicates(["__key", "__seq", "__delete", "__tie"])
 
 
+def rows_to_revise(rows: DataFrame, touched: Touched, *, partial: bool) -> DataFrame:
+    """Of a target's rows (__key, __start, __end, __row) those that a batch may change."""
+    # A column of a partial update may come from further to the left than any row's start.
+    reaches = "true" if partial else "(__end IS NULL OR named_struct('__seq', __end) >= __from)"
+    return touched.rows_of(rows, reaches)
+
+
+def events_to_revise(events: DataFrame, rows: DataFrame, touched: Touched, *, partial: bool) -> DataFrame:
+    """Of the events kept so far those from which `rows`, the ones to revise, and their successors come."""
+    if partial:
+        return touched.rows_of(events)
+    return touched.and_since(rows).rows_of(events, "named_struct('__seq', __seq) >= __from")
+
+
 def revised(
     added: DataFrame, stored: DataFrame, current: DataFrame, tracked: tuple[str, ...], *, partial: bool
 ) -> DataFrame:
     """What must change in the target: __key, __start, __end, __row, __action.
 
-    `added` are a batch's events, `stored` the events kept so far and `current` the target's rows (__key,
-    __start, __end, __row), both at least for the keys of `added`.
+    `added` are a batch's events, `current` the rows and `stored` the events kept so far that `rows_to_revise`
+    and `events_to_revise` give.
     """
-    lines = _single(_to_the_right(_lines(added, stored, current), partial=partial))
+    lines = _single(_lines(added, stored, current))
     return _changes(_runs(_filled(lines) if partial else lines, tracked), current)
 
 
@@ -45,12 +62,12 @@ def _lines(added: DataFrame, stored: DataFrame, current: DataFrame) -> DataFrame
     """A line for each event and each row, those of a key in one partition."""
     from pyspark.sql import functions as F
 
-    events = stored.unionByName(added.withColumn("__added", F.lit(True)), allowMissingColumns=True)
+    events = stored.unionByName(added, allowMissingColumns=True)
     rows = current.select("__key", F.col("__start").alias("__seq"), F.struct("__end", "__row").alias("__old"))
     lines = events.withColumn("__is", F.lit(True)).unionByName(rows, allowMissingColumns=True)
     keys = current.schema["__key"].dataType.fieldNames()  # type: ignore[attr-defined]  # it is a struct
     lines = lines.withColumns({f"__k{n}": F.col("__key")[name] for n, name in enumerate(keys)})
-    lines = lines.withColumns({name: F.coalesce(name, F.lit(False)) for name in ("__is", "__added")})
+    lines = lines.withColumn("__is", F.coalesce("__is", F.lit(False)))
     return lines.repartition(*_parts(lines))
 
 
@@ -69,23 +86,7 @@ def _single(lines: DataFrame) -> DataFrame:
             "__old": F.last("__old", ignorenulls=True).over(everything),
         }
     )
-    return single.where("__nth = 1").drop("__nth", "__tie", "__added")
-
-
-def _to_the_right(lines: DataFrame, *, partial: bool) -> DataFrame:
-    """The lines that may change: of keys with new events, from the last row before the first of these on."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
-    of_key, at = Window.partitionBy(*_parts(lines)), F.struct("__seq")
-    touched = lines.withColumn("__first", F.min(F.when(F.col("__added"), at)).over(of_key))
-    touched = touched.where("__first IS NOT NULL")
-    if partial:
-        # A column may come from an event further to the left than any row's start.
-        return touched.drop("__first")
-    before = F.col("__old").isNotNull() & (at < F.col("__first"))
-    edged = touched.withColumn("__edge", F.max(F.when(before, at)).over(of_key))
-    return edged.where(F.col("__edge").isNull() | (at >= F.col("__edge"))).drop("__first", "__edge")
+    return single.where("__nth = 1").drop("__nth", "__tie")
 
 
 def _runs(lines: DataFrame, tracked: tuple[str, ...]) -> DataFrame:

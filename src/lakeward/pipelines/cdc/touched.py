@@ -16,7 +16,8 @@ _BROADCAST = 500_000
 
 @dataclass(frozen=True)
 class Touched:
-    """The `__key` of every row of a batch, and how many there are."""
+    """Each `__key` of a batch, with `__from`, the struct of its lowest sequence, where that matters, and how
+    many they are at most."""
 
     keys: DataFrame
     count: int
@@ -26,9 +27,33 @@ class Touched:
         """Reads the whole batch, once."""
         return cls(added.select("__key"), added.count())
 
-    def rows_of(self, table: DataFrame) -> DataFrame:
-        """The rows of `table`, which has a column `__key`, with a key of the batch."""
+    @classmethod
+    def since(cls, events: DataFrame) -> Touched:
+        """The same with the lowest sequence `__seq` of each key."""
+        return cls(_lowest(_marks(events, "__seq")), events.count())
+
+    def and_since(self, rows: DataFrame) -> Touched:
+        """The same with the starts `__start` of `rows` among the sequences."""
+        return Touched(_lowest(self.keys.union(_marks(rows, "__start"))), self.count + rows.count())
+
+    def rows_of(self, table: DataFrame, reaches: str = "true") -> DataFrame:
+        """The rows of `table`, which has a column `__key`, with a key of the batch.
+
+        `reaches` is a further condition, which may speak of `__from`.
+        """
         from pyspark.sql import functions as F
 
-        keys = F.broadcast(self.keys) if self.count <= _BROADCAST else self.keys
-        return table.join(keys, "__key", "left_semi")
+        keys = self.keys.withColumnRenamed("__key", "__touched")
+        keys = F.broadcast(keys) if self.count <= _BROADCAST else keys
+        return table.join(keys, F.expr(f"__key = __touched AND {reaches}"), "left_semi")
+
+
+def _marks(frame: DataFrame, sequence: str) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    return frame.select("__key", F.struct(F.col(sequence).alias("__seq")).alias("__from"))
+
+
+def _lowest(marks: DataFrame) -> DataFrame:
+    # One row a key, or a key with a long history would be compared with each of its events.
+    return marks.groupBy("__key").agg({"__from": "min"}).toDF("__key", "__from")
