@@ -16,6 +16,8 @@ _CAUSE = re.compile(r"^\s*Caused by: (.+)$", re.MULTILINE)
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
 # A statement of a file reaches Spark behind as many lines as stand before it there.
 _BLANK = re.compile(r"(== SQL[^\n]*\n)(?:[ \t]*\n)+")
+# What says no more than that something else went wrong.
+_WRAPPER = re.compile(r"\[TASK_WRITE_FAILED\]|Exception thrown in awaitResult")
 _FULL = "No space left on device"
 
 
@@ -43,16 +45,31 @@ def message_of(error: BaseException) -> str:
     if is_lost(error):
         return jvm_lost().message
     java = getattr(error, "java_exception", None)
-    return condensed(_deepest(java) if java is not None else str(error))
+    if java is not None:
+        chain = _chain(java)
+        text = condensed(next((each for each in reversed(chain) if ": [" in each), chain[0]))
+    else:
+        text = condensed(str(error))
+        chain = _chain(getattr(error, "_origin", None)) if _WRAPPER.search(text) else []
+    reason = _gist(chain[-1]) if chain else ""
+    return text if reason in text else f"{text} Cause: {reason}"
 
 
-def _deepest(java: Any) -> str:
-    """The message of the deepest cause that carries a condition, else of the exception itself."""
+def _chain(java: Any) -> list[str]:
+    """What an exception and its causes say, from the outside in."""
     messages: list[str] = []
     while java is not None and len(messages) < 20:
         messages.append(str(java.toString()))
         java = java.getCause()
-    return next((message for message in reversed(messages) if ": [" in message), messages[0])
+    return messages
+
+
+def _gist(message: str) -> str:
+    """The first line; of a Python traceback the last one says it."""
+    lines = [line for line in condensed(message).splitlines() if line.strip()]
+    if not lines:
+        return ""
+    return lines[-1] if "Traceback (most recent call last)" in message else lines[0]
 
 
 def condition_of(error: BaseException) -> str | None:
