@@ -35,7 +35,7 @@ def told(error: BaseException, spark: Any) -> str | None:
         return condensed(message_of(error))
     if not isinstance(error, PySparkException):
         return None
-    text = condensed(str(error))
+    text = condensed(message_of(error))
     name = missing_name(text)
     return f"{text}{suggestion(name, spark)}" if name else text
 
