@@ -28,7 +28,7 @@ from lakeward.pipelines.lock import alone
 from lakeward.pipelines.model import DatasetResult, Progress
 from lakeward.pipelines.names import Home
 from lakeward.pipelines.narrate import Narrator
-from lakeward.pipelines.refresh import Selection, select
+from lakeward.pipelines.refresh import Selection, select, with_rest
 from lakeward.pipelines.resolve import Resolution, resolve
 from lakeward.pipelines.results import not_tried
 from lakeward.pipelines.running import Setting
@@ -41,6 +41,7 @@ from lakeward.standins import running
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from lakeward.pipelines.graph import Graph
 
 __all__ = ["Asked", "OneUpdate"]
 
@@ -131,6 +132,7 @@ class OneUpdate:
                 everything=self.asked.everything,
                 checkpoints=self.asked.checkpoints,
             )
+            self._take_up_resets(graph)
             private = [dataset.key for dataset in graph if dataset.is_table and dataset.options.private]
             with private_tables(self.spark, self.name, private):
                 self._resolve(folders)
@@ -140,6 +142,30 @@ class OneUpdate:
                 if self.dry_run:
                     return "COMPLETED", None
                 return self._execute(folders)
+
+    def _take_up_resets(self, graph: Graph) -> None:
+        """A full refresh that did not end is carried out, whatever was asked for now."""
+        rest = [dataset for dataset in graph if self.checkpoints.interrupted(dataset.key)]
+        if rest:
+            names = ", ".join(dataset.name for dataset in rest)
+            text = f"An earlier full refresh did not end: {names} begin anew"
+            self.narrator.tell(Progress("", "", "PLANNING", message=text))
+            self.selection = with_rest(self.selection, [dataset.key for dataset in rest])
+
+    def _begin_resets(self) -> None:
+        """Write down all that will be emptied before anything is: readers first, then what they read.
+
+        So a reader whose table is emptied is emptied as well, wherever the update ends.
+        """
+        reset = [
+            planned
+            for planned in self.resolution.plans.values()
+            if planned.kind in ("streaming_table", "sink") and planned.dataset.key in self.selection.reset
+        ]
+        if reset:
+            self.narrator.update("RESETTING")
+        for planned in reversed(reset):
+            self.checkpoints.begin_reset(planned.dataset.key, [flow.name for flow in planned.dataset.flows])
 
     def _resolve(self, folders: tuple[Path, ...]) -> None:
         from lakeward.session import planned
@@ -167,6 +193,7 @@ class OneUpdate:
         for catalog, schema in {dataset.key[:2] for dataset in graph if dataset.is_table}:
             ensure_schema(self.spark, catalog, schema)
         pickle_by_value(folders)
+        self._begin_resets()
         self.narrator.update("RUNNING")
         self.narrator.events.begin()
         for planned in self.resolution.plans.values():

@@ -10,7 +10,7 @@ from lakeward.pipelines.elements import Dataset
 from lakeward.pipelines.graph import Graph
 from lakeward.pipelines.names import did_you_mean
 
-__all__ = ["Selection", "not_resettable", "resettable", "select"]
+__all__ = ["Selection", "not_resettable", "resettable", "select", "with_rest"]
 
 _RESET_ALLOWED = "pipelines.reset.allowed"
 Key = tuple[str, ...]
@@ -76,6 +76,15 @@ def _tables_of(
     return Selection(
         frozenset(dataset.key for dataset in named.values()), frozenset(named[name].key for name in full)
     )
+
+
+def with_rest(selection: Selection, interrupted: Iterable[Key]) -> Selection:
+    """The same, and what a full refresh that did not end has left to do.
+
+    A table that was emptied is another one to the streams that read it, so they have to begin anew as well.
+    """
+    keys = frozenset(interrupted)
+    return replace(selection, refresh=selection.refresh | keys, reset=selection.reset | keys)
 
 
 def resettable(dataset: Dataset) -> bool:

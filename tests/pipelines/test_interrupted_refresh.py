@@ -1,0 +1,111 @@
+"""A full refresh that did not end is ended by the next update (invariants 16 and 22)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from lakeward.pipelines import storing
+from lakeward.pipelines.checkpoints import Checkpoints
+from tests.pipelines.conftest import Lab
+
+FILE = """
+from pyspark import pipelines as dp
+from pyspark.sql import functions as F
+
+@dp.table
+def bronze():
+    broken = spark.conf.get("broken", "false")
+    column = F.when(F.expr(broken), F.raise_error(F.lit("not today"))).otherwise(F.col("id"))
+    return spark.readStream.table("SRC.readings").withColumn("id", column)
+
+@dp.table
+def silver():
+    return spark.readStream.table("bronze").where("id > 1")
+
+dp.create_streaming_table("latest")
+dp.create_auto_cdc_flow(target="latest", source="silver", keys=["k"], sequence_by="id")
+
+@dp.materialized_view
+def gold():
+    return spark.read.table("silver").groupBy("k").agg(F.sum("id").alias("total"))
+"""
+TABLES = ("bronze", "silver", "latest", "gold")
+
+
+@pytest.fixture
+def filled(lab: Lab) -> Lab:
+    lab.file("a.py", FILE)
+    lab.seed("readings", "SELECT id, id % 2 AS k FROM range(10)")
+    lab.done()
+    lab.seed("readings", "SELECT id, id % 3 AS k FROM range(10, 20)")
+    return lab
+
+
+def found(lab: Lab) -> dict[str, list[tuple[Any, ...]]]:
+    return {name: lab.rows(name) for name in TABLES}
+
+
+EXPECTED = {
+    "bronze": sorted([(i, i % 2 if i < 10 else i % 3) for i in range(20)], key=repr),
+    "silver": sorted([(i, i % 2 if i < 10 else i % 3) for i in range(2, 20)], key=repr),
+    "latest": sorted([(18, 0), (19, 1), (17, 2)], key=repr),
+    "gold": sorted(
+        [(k, sum(i for i in range(2, 20) if (i % 2 if i < 10 else i % 3) == k)) for k in range(3)],
+        key=repr,
+    ),
+}
+
+
+def interrupted_at(function: Any, calls: int) -> Any:
+    """The function; its call number `calls` is a Ctrl-C."""
+    numbers: Iterator[int] = iter(range(1, 1000))
+
+    def called(*given: Any, **named: Any) -> Any:
+        if next(numbers) == calls:
+            raise KeyboardInterrupt
+        return function(*given, **named)
+
+    return called
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "calls"),
+    [
+        pytest.param(Checkpoints, "begin_reset", 2, id="between two notes"),
+        pytest.param(storing, "create_empty", 1, id="before the first table was emptied"),
+        pytest.param(Checkpoints, "finish_reset", 1, id="after the first table was emptied"),
+        pytest.param(storing, "create_empty", 2, id="before the second table was emptied"),
+    ],
+)
+def test_an_interrupted_full_refresh_is_ended_by_the_next_update(
+    filled: Lab, monkeypatch: pytest.MonkeyPatch, place: Any, name: str, calls: int
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(place, name, interrupted_at(getattr(place, name), calls))
+        assert filled.run(full_refresh_all=True).state == "CANCELED"
+    filled.events.clear()
+    filled.done()
+    assert found(filled) == EXPECTED
+    (said,) = [each.message for each in filled.events if "did not end" in (each.message or "")]
+    assert "latest" in said
+    filled.events.clear()
+    filled.done()
+    assert not any("did not end" in (each.message or "") for each in filled.events)
+
+
+def test_what_a_failed_full_refresh_did_not_reach_begins_anew_as_well(filled: Lab) -> None:
+    broken = filled.run(full_refresh_all=True, configuration={"broken": "true"})
+    assert broken.state == "FAILED" and "not today" in (broken.error or "")
+    # Nothing but the view is asked for: what the full refresh left to do is done all the same.
+    filled.done(refresh=["gold"])
+    filled.done()
+    assert found(filled) == EXPECTED
+
+
+def test_the_log_tells_that_tables_are_emptied(filled: Lab) -> None:
+    filled.done(full_refresh=["silver", "latest"])
+    told = [row["details"] for row in filled.log("event_type = 'update_progress'")]
+    assert sum("RESETTING" in str(details) for details in told) == 1
