@@ -306,6 +306,25 @@ def test_ties_end_the_same_in_any_order_and_null_conditions_delete_nothing(
     assert [row[1] for row in found[0]] == ["stays", "tie"], "a delete wins over an upsert (rule e, assumed)"
 
 
+def test_a_tie_that_comes_later_joins_what_a_row_had_parted(
+    spark: SparkSession, lab: Lab, tmp_path: Path
+) -> None:
+    # Which value wins at 5 is not said; for one of the two keys it is the one that came last.
+    batches = [
+        [(0, "x", 1, False, "p", 1), (0, "y", 1, False, "q", 1)],
+        [(0, "x", 5, False, "q", 1), (0, "y", 5, False, "p", 1)],
+        [(0, "x", 5, False, "p", 1), (0, "y", 5, False, "q", 1)],
+    ]
+    found = []
+    for n, parts in enumerate((batches, [list(itertools.chain(*batches))])):
+        bench = Bench(spark, lab, tmp_path / f"t{n}", KEYED, stored_as_scd_type=2, **OPTIONS)
+        for batch in parts:
+            bench.take(batch)
+        found.append(bench.rows())
+    assert found[0] == found[1]
+    assert sorted(row[4:] for row in found[0]) == sorted([(1, None), (1, 5), (5, None)], key=repr)
+
+
 @pytest.mark.parametrize("scd_type", [1, 2])
 def test_a_batch_that_died_before_either_of_its_commits_ends_the_same(
     spark: SparkSession, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scd_type: int

@@ -31,6 +31,9 @@ between. SIGTERM ends it after the pass that runs, Ctrl-C at once |
 Datasets that do not need each other are brought up to date at the same time, as many as there are cores.
 A flow with settings of its own (`spark_conf`) runs alone.
 
+A full refresh that was stopped or failed is ended by the next update, whatever that one is asked to
+refresh: a stream cannot go on with a table that was emptied and filled again.
+
 An update that meets new columns in files read by Auto Loader starts again, once; its `create_update`
 event has the cause `SCHEMA_CHANGE`.
 
