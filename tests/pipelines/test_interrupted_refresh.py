@@ -105,6 +105,17 @@ def test_what_a_failed_full_refresh_did_not_reach_begins_anew_as_well(filled: La
     assert found(filled) == EXPECTED
 
 
+def test_a_reader_alone_is_not_refreshed_from_a_table_that_has_yet_to_be_emptied(
+    filled: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(storing, "create_empty", interrupted_at(storing.create_empty, 1))
+        assert filled.run(full_refresh_all=True).state == "CANCELED"
+    filled.done(refresh=["silver"])
+    filled.done()
+    assert found(filled) == EXPECTED
+
+
 def test_the_log_tells_that_tables_are_emptied(filled: Lab) -> None:
     filled.done(full_refresh=["silver", "latest"])
     told = [row["details"] for row in filled.log("event_type = 'update_progress'")]
