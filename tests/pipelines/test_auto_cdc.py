@@ -181,6 +181,11 @@ def by_key(batches: Iterable[Iterable[tuple[Any, ...]]]) -> dict[Any, list[tuple
     }
 
 
+def over(given: list[Any], before: list[Any]) -> list[Any]:
+    """A partial update: what is NULL stays as it was."""
+    return [new if new is not None else old for new, old in zip(given, before, strict=True)]
+
+
 def fold_first(batches: Any, *, partial: bool = False) -> list[tuple[Any, ...]]:
     """SCD type 1 in plain Python."""
     rows = []
@@ -192,29 +197,30 @@ def fold_first(batches: Any, *, partial: bool = False) -> list[tuple[Any, ...]]:
             elif row is None or not partial:
                 row = list(given)
             else:
-                row = [new if new is not None else old for new, old in zip(given, row, strict=True)]
+                row = over(given, row)
         if row is not None:
             rows.append((*key, *row))
     return sorted(rows, key=repr)
 
 
-def fold_second(batches: Any, tracked: Sequence[int]) -> list[tuple[Any, ...]]:
+def fold_second(batches: Any, tracked: Sequence[int], *, partial: bool = False) -> list[tuple[Any, ...]]:
     """SCD type 2 in plain Python; `tracked` are positions in (a, b)."""
     rows = []
     for key, events in by_key(batches).items():
         history: list[list[Any]] = []
         is_open = False
         for _, _, seq, gone, *given in events:
+            values = over(given, history[-1][0]) if partial and is_open else given
             if gone:
                 if is_open:
                     history[-1][-1] = seq
                 is_open = False
-            elif is_open and all(history[-1][0][i] == given[i] for i in tracked):
-                history[-1][0] = given
+            elif is_open and all(history[-1][0][i] == values[i] for i in tracked):
+                history[-1][0] = values
             else:
                 if is_open:
                     history[-1][-1] = seq
-                history.append([given, seq, None])
+                history.append([values, seq, None])
                 is_open = True
         rows += [(*key, *given, start, end) for given, start, end in history]
     return sorted(rows, key=repr)
@@ -252,14 +258,34 @@ def test_columns_that_are_not_tracked_are_overwritten_in_place(
     assert bench.rows() == fold_second(batches, [0])
 
 
+@pytest.mark.parametrize("scd_type", [1, 2])
 def test_null_updates_that_are_ignored_keep_the_old_values(
-    spark: SparkSession, lab: Lab, tmp_path: Path
+    spark: SparkSession, lab: Lab, tmp_path: Path, scd_type: int
 ) -> None:
     batches = scenarios(5)[:2]
-    bench = Bench(spark, lab, tmp_path / "t", KEYED, ignore_null_updates=True, **OPTIONS)
+    options = OPTIONS | {"stored_as_scd_type": scd_type, "ignore_null_updates": True}
+    bench = Bench(spark, lab, tmp_path / "t", KEYED, **options)
     for batch in batches:
         bench.take(batch)
-    assert bench.rows() == fold_first(batches, partial=True)
+    wanted = (
+        fold_first(batches, partial=True) if scd_type == 1 else fold_second(batches, [0, 1], partial=True)
+    )
+    assert bench.rows() == wanted
+
+
+def test_a_partial_update_finds_a_value_that_came_before_the_row_it_ends(
+    spark: SparkSession, lab: Lab, tmp_path: Path
+) -> None:
+    options = OPTIONS | {"stored_as_scd_type": 2, "ignore_null_updates": True}
+    bench = Bench(spark, lab, tmp_path / "t", KEYED, **options)
+    batches = [
+        [(0, "k", 1, False, "p", 1), (0, "k", 3, False, None, 2)],
+        [(0, "k", 5, False, None, 3)],
+    ]
+    for batch in batches:
+        bench.take(batch)
+    assert bench.rows() == fold_second(batches, [0, 1], partial=True)
+    assert [row[2] for row in bench.rows()] == ["p", "p", "p"]
 
 
 def test_a_late_event_inside_a_run_splits_it(spark: SparkSession, lab: Lab, tmp_path: Path) -> None:

@@ -152,12 +152,8 @@ class Feed:
                 return
             rows, stored = self.target.rows(spark), self.state.rows(spark)
             with computed(scd2.rows_to_revise(rows, touched, partial=partial)) as current:
-                stored = (
-                    added.limit(0)
-                    if stored is None
-                    else scd2.events_to_revise(stored, current, touched, partial=partial)
-                )
-                revised = scd2.revised(added, stored, current, self.shape.tracked, partial=partial)
+                known = added.limit(0) if stored is None else scd2.events_to_revise(stored, current, touched)
+                revised = scd2.revised(added, known, current, self.shape.tracked, partial=partial)
                 with computed(revised) as changes:
                     written = self.target.write(changes, _counts(changes), app=self.app, number=number)
             self.state.add(added, app=self.app, number=number)

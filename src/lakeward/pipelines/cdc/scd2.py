@@ -39,10 +39,8 @@ def rows_to_revise(rows: DataFrame, touched: Touched, *, partial: bool) -> DataF
     return touched.rows_of(rows, reaches)
 
 
-def events_to_revise(events: DataFrame, rows: DataFrame, touched: Touched, *, partial: bool) -> DataFrame:
+def events_to_revise(events: DataFrame, rows: DataFrame, touched: Touched) -> DataFrame:
     """Of the events kept so far those from which `rows`, the ones to revise, and their successors come."""
-    if partial:
-        return touched.rows_of(events)
     return touched.and_since(rows).rows_of(events, "named_struct('__seq', __seq) >= __from")
 
 
