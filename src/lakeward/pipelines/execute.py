@@ -186,7 +186,7 @@ class Executor:
                 if (planned.dataset.key, flow.name) in self.selection.restart and not reset:
                     self.checkpoints.restart(planned.dataset.key, flow.name)
             if planned.kind == "sink":
-                prepare_sink(planned.dataset, self.checkpoints, reset=reset)
+                prepare_sink(planned.dataset, self.checkpoints)
                 return
             prepare(
                 self.spark,
@@ -194,7 +194,6 @@ class Executor:
                 planned.schema,
                 self.checkpoints,
                 owner=self.setting.owner,
-                reset=reset,
             )
         except Exception as error:  # noqa: BLE001  # one flow's failure, whatever it is, is its own
             errors.append(self._explained(error, planned.dataset))

@@ -61,10 +61,9 @@ def require_format(spark: SparkSession, dataset: Dataset) -> None:
         ) from None
 
 
-def prepare_sink(dataset: Dataset, checkpoints: Checkpoints, *, reset: bool) -> None:
-    """A full refresh reads everything anew; what is there already stays (spec §4)."""
-    if reset or checkpoints.interrupted(dataset.key):
-        checkpoints.begin_reset(dataset.key, [flow.name for flow in dataset.flows])
+def prepare_sink(dataset: Dataset, checkpoints: Checkpoints) -> None:
+    """A full refresh, which the update has noted, reads everything anew; what is there stays (spec §4)."""
+    if checkpoints.interrupted(dataset.key):
         checkpoints.finish_reset(dataset.key)
 
 

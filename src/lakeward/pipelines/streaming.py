@@ -33,7 +33,6 @@ def prepare(
     checkpoints: Checkpoints,
     *,
     owner: str,
-    reset: bool,
 ) -> None:
     """Make the table ready for its flows: created, emptied by a full refresh, or kept up with the files.
 
@@ -43,7 +42,7 @@ def prepare(
     stored = look_up(spark, dataset.key)
     was_other = stored is not None and stored.properties.get(storing.KIND) != "streaming_table"
     vanished = stored is None and checkpoints.begun(dataset.key)
-    if reset or was_other or vanished or checkpoints.interrupted(dataset.key):
+    if was_other or vanished or checkpoints.interrupted(dataset.key):
         checkpoints.begin_reset(dataset.key, [flow.name for flow in dataset.flows])
         storing.create_empty(spark, dataset, schema, owner)
         checkpoints.finish_reset(dataset.key)
