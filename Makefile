@@ -1,21 +1,28 @@
 # Everything from nothing but Python >= 3.10 and make.
 #
 #   make run [DATA=dir] [DAYS=n]   the main job on the target `dev`
-#   make test [WORKERS=n]          style, types, layers, workflows, then the tests with coverage
-#   make test-all                  the same and the long proofs
+#   make test-fast [WORKERS=n]     the tests that start no JVM
+#   make test [WORKERS=n]          style, types, layers, workflows, then all tests but the long proofs
+#                                  COVERAGE=1 measures coverage, too
+#   make test-all                  the same, the long proofs, and the product's own Spark settings
 #   make warm [TESTS='path …']     tests in a JVM of their own and in a resident one: what ends differently
 #   make bench [CASE=glob]         benchmarks
+#   make docs                      writes the generated pages of docs/
 #   make lint | wheels | clean     PYTHON=python3.12 chooses an interpreter
 
 PYTHON ?=
 BIN := .venv/bin
-COVERED := --cov --cov-report=term
+COVERAGE ?=
 # A worker is a process with a JVM of 2 to 3 GB; a file's tests stay in one worker.
 WORKERS ?= 2
-SHARED := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+PYTEST := -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=25 --durations-min=5 \
+	--junitxml=build/tests.xml $(if $(COVERAGE),--cov --cov-report=term)
+
+# Tests start hundreds of Python processes; without byte code each of them compiles the package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := run
-.PHONY: run test test-all warm bench lint wheels clean
+.PHONY: run test-fast test test-all warm bench docs lint wheels clean
 
 # The environment's own Python checks it fastest; PYTHON, or none there yet, asks for another.
 set-up-%:
@@ -46,17 +53,24 @@ run: set-up-runtime
 lint: set-up-dev
 	@$(BIN)/python scripts/lint.py
 
+# The lanes are described in tests/lanes.py.
+test-fast: set-up-dev
+	@LAKEWARD_TEST_LANE=fast $(BIN)/python $(PYTEST) -m "not slow and not process and not spark"
+
 test: lint
-	@$(BIN)/python -m pytest $(COVERED) $(SHARED)
+	@$(BIN)/python $(PYTEST)
 
 test-all: lint
-	@$(BIN)/python -m pytest $(COVERED) $(SHARED) -m ""
+	@LAKEWARD_TEST_LANE=all $(BIN)/python $(PYTEST) -m ""
 
 warm: set-up-dev
 	@$(BIN)/python scripts/warm_and_cold.py -m "not slow and not process" $(TESTS)
 
 bench: set-up-bench
 	@$(BIN)/python -m benchmarks "$(or $(CASE),*)"
+
+docs: set-up-dev
+	@PYTHONPATH=.:scripts $(BIN)/python -m pages
 
 # The runtime's wheel, the one that the bundle deploys, and the one with Delta's jars for closed networks.
 wheels: set-up-dev

@@ -7,7 +7,7 @@ import sys
 from importlib.metadata import requires, version
 from pathlib import Path
 
-from lakeward.session.jars import cache_dir
+from lakeward.session.jvm.jars import cache_dir
 
 __all__ = ["connect_packages"]
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from lakeward.autoloader.state import Entry
-from lakeward.autoloader.state.frames import MAGIC, encode_frame
+from lakeward.autoloader.state import FileEntry
+from lakeward.autoloader.state.state_log import MAGIC, encode_frame
 
 __all__ = ["seed_ours", "seed_peer"]
 
@@ -21,12 +21,12 @@ def seed_ours(checkpoint: Path, source: Path, files: int) -> None:
     log = checkpoint / "sources" / "0" / "files.log"
     with log.open("wb") as stream:
         stream.write(MAGIC)
-        batch: list[Entry] = []
+        batch: list[FileEntry] = []
         first = 1
         for path, size, mtime in _history(source, files):
-            batch.append(Entry(f"file:{path}", size, mtime))
+            batch.append(FileEntry(f"file:{path}", size, mtime))
             if len(batch) == _BATCH:
-                stream.write(encode_frame(first, batch, taken=1, committed=first - 1))
+                stream.write(encode_frame(first, batch, assigned_at=1, committed=first - 1))
                 first, batch = first + len(batch), []
     offsets = checkpoint / "offsets" / "0"
     _forget_checksum(offsets)

@@ -15,8 +15,8 @@ __all__ = ["SetupFailed", "install"]
 _PREPARE = """\
 import sys
 from lakeward.errors import LakewardError
-from lakeward.session.jars import delta_jars
-from lakeward.session.java import find_java
+from lakeward.session.jvm.jars import delta_jars
+from lakeward.session.jvm.java_runtime import find_java
 try:
     find_java()
     delta_jars()

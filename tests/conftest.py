@@ -1,7 +1,9 @@
-"""One Spark session for the whole suite: starting it is the dear part."""
+"""Share one Spark session across the suite; JVM start-up dominates its cost."""
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +14,7 @@ from hypothesis import settings as hypothesis_settings
 
 from lakeward.dbutils import secret_stores
 from lakeward.session import Settings, session
+from tests import lanes
 from tests.disks import full_disk, read_only
 
 if TYPE_CHECKING:
@@ -19,28 +22,36 @@ if TYPE_CHECKING:
 
 __all__ = ["data", "full_disk", "read_only", "spark", "suite_settings"]
 
-# How long an example takes says more of the machine than of the law.
+# No deadlines for Hypothesis: timing depends on the machine.
 hypothesis_settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("suite")
 
 
+def pytest_configure() -> None:
+    # A shell starts background jobs with SIGINT ignored, and the processes that tests interrupt inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that start JVMs first, those without Spark last: the short ones keep all workers busy."""
-    ranks: dict[Path, int] = {}
-    for item in items:
-        ranks[item.path] = min(_rank(item), ranks.get(item.path, 2))
-    items.sort(key=lambda item: ranks[item.path])
+    """Assign tests to lanes before `-m` selects among them."""
+    lanes.mark_spark_tests(items)
+    lanes.order_by_cost(items)
 
 
-def _rank(item: pytest.Item) -> int:
-    if item.get_closest_marker("process"):
-        return 0
-    return 1 if "suite_settings" in getattr(item, "fixturenames", ()) else 2
+@pytest.fixture(scope="session", autouse=True)
+def _fast_lane_starts_no_jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    if os.environ.get(lanes.LANE) != "fast":
+        yield
+        return
+    with lanes.java_refused(tmp_path_factory.mktemp("lane")):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_secret_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The suite's secrets are not encrypted with the user's own key."""
+    """Encrypt the suite's secrets with a key of its own, not the user's."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LAKEWARD_SECRET_KEY_FILE", str(tmp_path_factory.mktemp("key") / "secrets.key"))
         yield
@@ -48,7 +59,7 @@ def _own_secret_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _secrets_are_forgotten() -> Iterator[None]:
-    """What one test was given is not redacted in the texts of the next."""
+    """Forget the secrets that a test read: the next test's texts are not redacted for them."""
     before = set(secret_stores._handed_out)
     yield
     secret_stores._handed_out.intersection_update(before)
@@ -56,25 +67,25 @@ def _secrets_are_forgotten() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def suite_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """The suite's own lakehouse, in a temporary folder."""
-    # Thousands of short queries: the second compiler would take more than half of the processor time.
-    # Without it Java keeps room for 48 MB of code only. To empty it, full collections (Java 21) or endless
-    # sweeps (Java 17) took a quarter of the suite's time.
+    """Return settings of the suite's own lakehouse, in a temporary folder."""
+    # C1 only: with thousands of short queries the C2 compiler takes more than half of the processor time.
+    # Without C2 the JVM reserves 48 MB for compiled code. Flushing that took a quarter of the suite's time
+    # (full collections on Java 21, endless sweeps on Java 17), so reserve more and sweep rarely.
     options = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:SweeperThreshold=20"
-    conf = {"spark.driver.extraJavaOptions": options}
+    conf = {"spark.driver.extraJavaOptions": options, **lanes.session_conf()}
     return Settings.here(tmp_path_factory.mktemp("suite"), environ={}, conf=conf)
 
 
 @pytest.fixture
 def spark(suite_settings: Settings) -> SparkSession:
-    """The shared session, on the suite's lakehouse, in main.default."""
+    """Return the shared session on the suite's lakehouse, in main.default."""
     return session(suite_settings)
 
 
 @pytest.fixture
 def data() -> Path:
-    """The folder with real data beside the checkout; a test that needs it is skipped where it is absent."""
+    """Return the folder with real data next to the checkout; skip the test where it is absent."""
     folder = Path(__file__).resolve().parents[2] / "shared" / "data"
     if not folder.is_dir():
-        pytest.skip("the real data is not beside this checkout")
+        pytest.skip("the real data is not next to this checkout")
     return folder

@@ -52,6 +52,6 @@ def _mount(command: list[str], folder: Path, undone: ExitStack) -> None:
         pytest.skip("this needs to mount a file system, and there is no `mount` on PATH")
     done = outcome(command)
     if done.returncode:
-        pytest.skip(f"this needs the right to mount, and there is none: {done.stderr.strip()}")
+        pytest.skip(f"this test needs permission to mount: {done.stderr.strip()}")
     # Lazily: a JVM may still hold a file of a folder that is gone already.
     undone.callback(subprocess.run, ["umount", "-l", str(folder)], check=True)

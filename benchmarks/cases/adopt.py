@@ -26,8 +26,8 @@ SUITE = "def test_arithmetic():\n    assert 1 + 1 == 2\n"
 
 def sides(folder: Path, *options: str, cache: Path | None) -> Sides:
     """`lakeward sql -e "select 1"` and the same in plain PySpark, each a process from start to end."""
-    from lakeward.session.jars import delta_jars
-    from lakeward.session.java import find_java
+    from lakeward.session.jvm.jars import delta_jars
+    from lakeward.session.jvm.java_runtime import find_java
 
     script = folder / "bare.py"
     jars = ",".join(map(str, delta_jars()))

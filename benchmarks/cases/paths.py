@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.registry import Sides, case
-from lakeward.session import patches, python_paths
+from lakeward.patching import original
+from lakeward.session import path_redirection
 from lakeward.session.paths import PathMap
 
 CALLS = 100_000
@@ -20,7 +21,7 @@ def unmapped_stat(folder: Path) -> Iterator[Sides]:
     """100,000 × `os.stat` of a path outside of every mapped prefix, with the mapping and without."""
     file = str(folder / "file")
     Path(file).touch()
-    plain = patches.original(os, "stat")
+    plain = original(os, "stat")
 
     def ours() -> None:
         stat = os.stat
@@ -31,10 +32,10 @@ def unmapped_stat(folder: Path) -> Iterator[Sides]:
         for _ in range(CALLS):
             plain(file)
 
-    python_paths.install(
+    path_redirection.install(
         PathMap((("/Volumes", str(folder)), ("/dbfs", str(folder)), ("/Workspace", str(folder))))
     )
     try:
         yield Sides(ours, peer)
     finally:
-        python_paths.uninstall()
+        path_redirection.uninstall()

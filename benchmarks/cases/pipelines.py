@@ -113,7 +113,7 @@ def peer_command(place: Path) -> list[str]:
 
 def peer_conf(place: Path) -> dict[str, str]:
     """What the peer needs for Delta, and the settings for small machines that lakeward has too."""
-    from lakeward.session.jars import delta_jars
+    from lakeward.session.jvm.jars import delta_jars
 
     return {
         "spark.driver.memory": "2g",
@@ -132,7 +132,7 @@ def peer_environment(packages: Path, place: Path) -> dict[str, str]:
     """The same Java and Python, and the packages that Spark Connect needs on top."""
     import pyspark
 
-    from lakeward.session.java import find_java
+    from lakeward.session.jvm.java_runtime import find_java
 
     return {
         **os.environ,

@@ -210,11 +210,13 @@ class _Lanes:
 
         update = pipelines.run(
             [self._file],
+            pipelines.UpdateOptions(
+                name=self._ours,
+                schema=self._ours,
+                storage=self._folder / "storage" / self._ours,
+                configuration={"bench.feed": feed},
+            ),
             session=self._spark,
-            name=self._ours,
-            schema=self._ours,
-            storage=self._folder / "storage" / self._ours,
-            configuration={"bench.feed": feed},
         )
         if update.state != "COMPLETED":
             raise RuntimeError(update.error)

@@ -93,11 +93,10 @@ def expectations(folder: Path) -> Iterator[Sides]:
     def update(side: str) -> str:
         done = pipelines.run(
             [files[side]],
+            pipelines.UpdateOptions(
+                name=side, schema=side, storage=folder / "storage" / side, full_refresh_all=True
+            ),
             session=spark,
-            name=side,
-            schema=side,
-            storage=folder / "storage" / side,
-            full_refresh_all=True,
         )
         if done.state != "COMPLETED":
             raise RuntimeError(done.error)

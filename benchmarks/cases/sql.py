@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.registry import Sides, case
+from lakeward.spark_internals import java_session
 
 CORPUS = Path(__file__).parents[2] / "tests" / "sql" / "corpus"
 
@@ -40,7 +41,7 @@ def front_end(folder: Path) -> Iterator[Sides]:
     import lakeward.session as lw
 
     spark = lw.session(lw.Settings.here(folder / "state", environ={}))
-    session: Any = spark._jsparkSession
+    session: Any = java_session(spark)
     parser = session.sessionState().sqlParser()
     texts = [text for text in statements() if parses(parser.sparks(), text)]
 

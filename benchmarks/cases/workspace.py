@@ -8,8 +8,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -45,8 +46,11 @@ def runs_get(folder: Path) -> Iterator[Sides]:
             assert len(latencies) == CLIENTS * TURNS
 
         def figures() -> dict[str, float]:
+            before = cpu_seconds(process.pid)
             ours, theirs = (asyncio.run(clients(each, token, path, pause=0.25)) for each in (host, peer))
+            cpu = cpu_seconds(process.pid) - before
             return {
+                "cpu_ms_per_request": cpu / (CLIENTS * TURNS) * 1000,
                 "p50_ms": percentile(ours, 50),
                 "p99_ms": percentile(ours, 99),
                 "peer_p99_ms": percentile(theirs, 99),
@@ -93,11 +97,151 @@ def spark_task(folder: Path) -> Iterator[Sides]:
             environ = {**peer_environment(folder, folder), "LAKEWARD_DISABLE": "1"}
             return subprocess.run(command, env=environ, check=True, capture_output=True, text=True).stdout
 
-        def check(told: str) -> None:
-            if told.split() != ["499500"]:
-                raise AssertionError(told[:500])
+        def check(printed: str) -> None:
+            if printed.split() != ["499500"]:
+                raise AssertionError(printed[:500])
 
         yield Sides(ours, peer, check=check)
+
+
+STATEMENTS = "/api/2.0/sql/statements"
+WAREHOUSE = "1a6e3a4d00000001"
+ROWS = 10_000
+QUERY = (
+    "SELECT id, cast(id AS STRING) AS s, id * 1.5D AS d, id % 2 = 0 AS b, "
+    "date_add(DATE'2026-01-01', cast(id % 365 AS INT)) AS t FROM range(10000)"
+)
+WAITING = 45
+# Runs until it is canceled.
+ENDLESS = "SELECT count(*) FROM range(0, 1000000000000, 1, 1)"
+BARE_QUERIES = (
+    BARE
+    + """
+for line in sys.stdin:
+    rows = spark.sql(line).collect()
+    print(len(rows), flush=True)
+"""
+)
+
+
+@case("workspace.statement", goal=1.5, warmups=5)
+@contextmanager
+def statement(folder: Path) -> Iterator[Sides]:
+    """A warm statement of 10,000 rows with five columns, against `collect()` in a session of plain Spark."""
+    with served(folder) as (_, host, token), bare_queries(folder) as peer:
+        execute(host, token, f"CREATE TABLE main.default.numbers AS {QUERY}")
+
+        def check(rows: int) -> None:
+            assert rows == ROWS, rows
+
+        def figures() -> dict[str, float]:
+            taken = []
+            for _ in range(10):
+                began = time.perf_counter()
+                execute(host, token, "SELECT * FROM main.default.numbers")
+                taken.append(time.perf_counter() - began)
+            return {"delta_table_ms": percentile(taken, 50)}
+
+        yield Sides(lambda: execute(host, token, QUERY), lambda: peer(QUERY), check=check, figures=figures)
+
+
+@case("workspace.statements_waiting", goal=5.0)
+@contextmanager
+def statements_waiting(folder: Path) -> Iterator[Sides]:
+    """`jobs/list` from 50 clients, against the same without statements: 45 clients wait for theirs."""
+    path = "/api/2.2/jobs/list"
+    (folder / "quiet").mkdir()
+    with served(folder) as (_, host, token), served(folder / "quiet") as (_, quiet, quiet_token):
+        execute(host, token, "SELECT 1")
+
+        def figures() -> dict[str, float]:
+            return {"p99_ms": percentile(asyncio.run(clients(host, token, path, pause=0.25)), 99)}
+
+        with ThreadPoolExecutor(WAITING) as waiting:
+            body = {"statement": ENDLESS, "warehouse_id": WAREHOUSE, "wait_timeout": "50s"}
+            pending = [waiting.submit(ask, host, token, STATEMENTS, body, 60) for _ in range(WAITING)]
+            time.sleep(2)
+            assert not any(each.done() for each in pending)
+            yield Sides(
+                lambda: asyncio.run(clients(host, token, path)),
+                lambda: asyncio.run(clients(quiet, quiet_token, path)),
+                figures=figures,
+            )
+
+
+@case("workspace.start", goal=8.0)
+@contextmanager
+def start(folder: Path) -> Iterator[Sides]:
+    """Time from the command to the first answer, compared with a bare server on the same libraries."""
+    with ExitStack() as servers:
+
+        def ours() -> None:
+            process, host, _ = servers.enter_context(served(folder))
+            urlopen(f"{host}/.well-known/databricks-config", timeout=30).close()  # noqa: S310  # our own host
+            started.append(cpu_seconds(process.pid))
+
+        def peer() -> None:
+            host = servers.enter_context(bare(b"{}"))
+            urlopen(host, timeout=30).close()  # noqa: S310  # our own host
+
+        def figures() -> dict[str, float]:
+            servers.close()
+            process, host, _ = servers.enter_context(served(folder))
+            urlopen(f"{host}/.well-known/databricks-config", timeout=30).close()  # noqa: S310  # our own host
+            return {"cpu_ms": min(started) * 1000, "idle_memory_mb": resident(process.pid)}
+
+        started: list[float] = []
+        yield Sides(ours, peer, prepare=servers.close, figures=figures)
+
+
+def execute(host: str, token: str, text: str) -> int:
+    """Run a statement and read all chunks of its result; the number of its rows."""
+    body = {"statement": text, "warehouse_id": WAREHOUSE, "wait_timeout": "50s"}
+    found = ask(host, token, STATEMENTS, body, 60)
+    while found["status"]["state"] in ("PENDING", "RUNNING"):
+        time.sleep(0.1)
+        found = ask(host, token, f"{STATEMENTS}/{found['statement_id']}")
+    assert found["status"]["state"] == "SUCCEEDED", found["status"]
+    result = found["result"]
+    rows = len(result["data_array"])
+    while "next_chunk_internal_link" in result:
+        result = ask(host, token, result["next_chunk_internal_link"])
+        rows += len(result["data_array"])
+    return rows
+
+
+@contextmanager
+def bare_queries(folder: Path) -> Iterator[Callable[[str], int]]:
+    """A process of plain PySpark that runs queries."""
+    conf = [f"{name}={value}" for name, value in peer_conf(folder).items()]
+    process = subprocess.Popen(
+        [sys.executable, "-c", BARE_QUERIES, *conf],
+        env={**peer_environment(folder, folder), "LAKEWARD_DISABLE": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    stdin, stdout = process.stdin, process.stdout
+
+    def run(query: str) -> int:
+        stdin.write(f"{query}\n")
+        stdin.flush()
+        return int(stdout.readline())
+
+    try:
+        yield run
+    finally:
+        stdin.close()
+        process.wait(30)
+        stdout.close()
+
+
+def cpu_seconds(process: int) -> float:
+    """Return the processor time that a process has used; unlike a latency it does not depend on the load."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def percentile(seconds: list[float], rank: int) -> float:
@@ -108,7 +252,9 @@ def percentile(seconds: list[float], rank: int) -> float:
 @contextmanager
 def served(folder: Path, **more: str) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
     """The server in a process of its own, with `more` in its environment: process, host, token."""
-    environ = {name: value for name, value in os.environ.items() if name != "LAKEWARD_HOME"} | more
+    # Without byte code, imports would be compiled at each start.
+    left_out = ("LAKEWARD_HOME", "PYTHONDONTWRITEBYTECODE")
+    environ = {name: value for name, value in os.environ.items() if name not in left_out} | more
     process = subprocess.Popen(
         [sys.executable, "-m", "lakeward", "workspace", "--json"],
         cwd=folder,
@@ -118,8 +264,8 @@ def served(folder: Path, **more: str) -> Iterator[tuple[subprocess.Popen[str], s
     )
     try:
         assert process.stdout is not None
-        told = json.loads(process.stdout.readline())
-        yield process, told["host"], json.loads(Path(told["connection"]).read_text())["token"]
+        line = json.loads(process.stdout.readline())
+        yield process, line["host"], json.loads(Path(line["connection"]).read_text())["token"]
     finally:
         process.terminate()
         process.communicate(timeout=30)
@@ -127,7 +273,7 @@ def served(folder: Path, **more: str) -> Iterator[tuple[subprocess.Popen[str], s
 
 @contextmanager
 def bare(answer: bytes) -> Iterator[str]:
-    """A server that says the same to everybody."""
+    """A server with one answer to all requests."""
     import socket
 
     with socket.socket() as free:
@@ -156,12 +302,12 @@ def until_open(port: int) -> None:
     raise TimeoutError(f"nothing listens on {port}")
 
 
-def ask(host: str, token: str, path: str, body: Any = None) -> Any:
+def ask(host: str, token: str, path: str, body: Any = None, seconds: float = 30) -> Any:
     """One request; with a body a POST."""
     data = None if body is None else json.dumps(body).encode()
     headers = {"Authorization": f"Bearer {token}"}
     request = Request(host + path, data, headers)  # noqa: S310  # a host of our own
-    with urlopen(request, timeout=30) as answer:  # noqa: S310  # as above
+    with urlopen(request, timeout=seconds) as answer:  # noqa: S310  # as above
         return json.load(answer)
 
 

@@ -18,7 +18,7 @@ class JarsHook(BuildHookInterface):  # type: ignore[type-arg]
         # Building in isolation, lakeward is not installed: its sources stand beside.
         sys.path.append(str(Path(self.root).parents[1] / "src"))
         from lakeward.errors import LakewardError
-        from lakeward.session.jars import DELTA, delta_jars
+        from lakeward.session.jvm.jars import DELTA, delta_jars
 
         try:
             files = delta_jars()

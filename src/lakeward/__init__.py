@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> ModuleType:
-    # `import lakeward` must cost nothing: rooms are loaded when they are asked for.
+    # `import lakeward` must be cheap: packages are imported on first access.
     if name in ("session", "pipelines", "bundle", "dbutils", "jobs", "testing"):
         return importlib.import_module(f"lakeward.{name}")
     raise AttributeError(f"module 'lakeward' has no attribute '{name}'")

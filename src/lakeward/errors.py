@@ -1,22 +1,23 @@
-"""Everything that lakeward itself refuses, in one tree.
+"""All errors that lakeward raises, in one tree.
 
     LakewardError
     ├── ConfigurationError                 wrong usage, settings or bundle; exit code 2
-    │   ├── UsageError                     a command line that cannot be carried out
+    │   ├── UsageError                     an invalid command line
     │   ├── BundleError                    databricks.yml and resources/: file, line and column
-    │   └── SeedError                      a seed that does not fit its table, or is not there
+    │   └── SeedError                      a seed that is missing or does not match its table
+    ├── InvalidPathError                   an invalid path: a host in dbfs:, a path that leaves its root
     ├── SetupError                         Java, jars, disk or network missing; exit code 2
-    ├── SessionError                       a Spark session that cannot be given as asked
+    ├── SessionError                       a Spark session that cannot be created as requested
     ├── CloudFilesError                    Auto Loader's conditions (CF_…)
-    │   └── UnknownFieldException          new fields met while parsing (UNKNOWN_FIELD_EXCEPTION)
-    ├── SqlError                           a SQL statement that is carried out here, not by Spark
+    │   └── UnknownFieldException          new fields found while parsing (UNKNOWN_FIELD_EXCEPTION)
+    ├── SqlError                           a SQL statement that lakeward runs, not Spark
     ├── PipelineError                      a pipeline's sources or graph
-    │   └── ExpectationViolation           expect_or_fail met a record that breaks it
+    │   └── ExpectationViolation           expect_or_fail found an invalid record
     ├── JobError                           a job's tasks
-    ├── NotebookError                      a cell of a notebook that cannot be carried out
-    └── DbutilsError                       a call of `dbutils` that cannot be carried out
+    ├── NotebookError                      a notebook cell that cannot run
+    └── DbutilsError                       a call of `dbutils` that cannot be served
 
-A message reads: condition, what was asked, what was there, what to do next.
+A message has four parts: the condition, what was requested, what was found, what to do next.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ __all__ = [
     "ConfigurationError",
     "DbutilsError",
     "ExpectationViolation",
+    "InvalidPathError",
     "JobError",
     "LakewardError",
     "NotebookError",
@@ -41,10 +43,12 @@ __all__ = [
 
 
 class LakewardError(Exception):
-    """Base of all errors that users meet; `str()` of it is the whole text that they should read.
+    """Base of all errors for users; `str()` is the whole text to show.
 
-    `condition` is the machine-readable name (the platform's own where it has one), `message` says what
-    was asked and what was there, `next_step` what to do about it.
+    Attributes:
+        condition: The machine-readable name, the platform's own if it has one.
+        message: What was requested and what was found.
+        next_step: What to do about it.
     """
 
     exit_code = 1
@@ -56,15 +60,20 @@ class LakewardError(Exception):
         text = f"[{condition}] {message}"
         super().__init__(f"{text} {next_step}" if next_step else text)
 
+    @property
+    def text(self) -> str:
+        """Message and next step, without the condition."""
+        return f"{self.message} {self.next_step}" if self.next_step else self.message
+
 
 class ConfigurationError(LakewardError):
-    """Wrong usage or configuration: nothing was run."""
+    """Wrong usage or configuration; nothing was run."""
 
     exit_code = 2
 
 
 class UsageError(ConfigurationError):
-    """A command line that cannot be carried out."""
+    """An invalid command line."""
 
 
 class BundleError(ConfigurationError):
@@ -75,6 +84,10 @@ class SeedError(ConfigurationError):
     """A seed that cannot become a table; no table was touched."""
 
 
+class InvalidPathError(LakewardError, ValueError):
+    """An invalid path; nothing was read or written."""
+
+
 class SetupError(LakewardError):
     """The machine lacks what a session needs: Java, jars, disk space, network."""
 
@@ -82,7 +95,7 @@ class SetupError(LakewardError):
 
 
 class SessionError(LakewardError):
-    """A Spark session that cannot be given as asked."""
+    """A Spark session that cannot be created as requested."""
 
 
 class CloudFilesError(LakewardError):
@@ -90,13 +103,13 @@ class CloudFilesError(LakewardError):
 
 
 class UnknownFieldException(CloudFilesError):
-    """New fields met while parsing; a restart continues when the evolution mode allows it."""
+    """New fields found while parsing; a restart continues when the evolution mode allows it."""
 
 
 class SqlError(LakewardError):
-    """A SQL statement of those that are carried out here; `sql_state` is the condition's.
+    """A SQL statement that lakeward runs failed; `sql_state` is the condition's.
 
-    A condition that Spark knows takes `parameters`, and then Spark's own text is shown.
+    For a condition that Spark knows, `parameters` fill Spark's own message.
     """
 
     def __init__(
@@ -114,7 +127,7 @@ class SqlError(LakewardError):
 
 
 class NotebookError(LakewardError):
-    """A cell of a notebook that cannot be carried out here, or one that another notebook asked for."""
+    """A notebook cell, or a notebook that another one calls, cannot run here."""
 
 
 class PipelineError(LakewardError):
@@ -122,7 +135,7 @@ class PipelineError(LakewardError):
 
 
 class ExpectationViolation(PipelineError):
-    """`expect_or_fail` met a record that does not satisfy it; the flow wrote nothing."""
+    """`expect_or_fail` found an invalid record; the flow wrote nothing."""
 
 
 class JobError(LakewardError):
@@ -130,4 +143,4 @@ class JobError(LakewardError):
 
 
 class DbutilsError(LakewardError):
-    """A call of `dbutils` that cannot be carried out; `condition` is the platform's Java class, or ours."""
+    """A call of `dbutils` that cannot be served; `condition` is the Java class or our own name."""

@@ -39,7 +39,7 @@ def checkout(sample: Sample) -> Path:
 
 
 def note(verdict: Verdict) -> None:
-    """Keep a verdict where that is asked for."""
+    """Store a verdict if the environment requests it."""
     if os.environ.get("LAKEWARD_KEEP"):
         keep(verdict)
 
@@ -62,12 +62,14 @@ def test_a_public_pipeline_runs_unchanged(
     folder = write_files(tmp_path / "stand_ins", sample.stand_ins)
     update = pipelines.run(
         [*sorted(folder.glob("*.py")), *(checkout / source for source in sample.sources)],
+        pipelines.UpdateOptions(
+            name=schema,
+            schema=schema,
+            configuration=sample.configuration(place),
+            root=folder if sample.stand_ins else checkout,
+        ),
         session=spark,
         settings=suite_settings,
-        name=schema,
-        schema=schema,
-        configuration=sample.configuration(place),
-        root=folder if sample.stand_ins else checkout,
     )
     failed = "; ".join(
         f"{dataset.name}: {dataset.error}" for dataset in update.datasets if dataset.state == "FAILED"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.session.jars import delta_jars
+from lakeward.session.jvm.jars import delta_jars
 from tests.processes import environ_without, outcome
 from tests.trees import write_files
 
@@ -94,7 +94,6 @@ def environ(repository: Path) -> Iterator[dict[str, str]]:
         "PIP_NO_INDEX": "1",
         "PIP_NO_DEPS": "1",
         "PIP_FIND_LINKS": str(machine / "wheels"),
-        "LAKEWARD_INSTALLER": "pip",
         "LAKEWARD_JARS": os.environ.get("LAKEWARD_JARS") or str(delta_jars()[0].parent),
         "LAKEWARD_RESIDENT_IDLE": "100",
     }
@@ -105,9 +104,9 @@ def environ(repository: Path) -> Iterator[dict[str, str]]:
 
 
 def test_the_page_has_commands_for_every_step() -> None:
-    told = " ".join(commands())
+    documented = " ".join(commands())
     for word in ("uvx lakeward check", "uvx lakeward test", "pip install lakeward", "lakeward run", "seed"):
-        assert word in told
+        assert word in documented
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""A landing folder, and streams from it into Delta tables."""
+"""A landing directory, and streams from it into Delta tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Landing:
-    """Files arrive here; `ingest` takes what is new into a table, one availableNow run at a time."""
+    """Files arrive here; `ingest` loads new ones into a table with one availableNow run."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark = spark
@@ -26,7 +26,7 @@ class Landing:
         self.table = f"main.default.t_{uuid.uuid4().hex[:8]}"
 
     def put(self, name: str, *records: Any, text: str | None = None) -> Path:
-        """A file of JSON lines, or of the given text."""
+        """Write a file of JSON lines, or of a text."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
@@ -34,7 +34,7 @@ class Landing:
         return path
 
     def stream(self, schema: Any = None, path: Path | str | None = None, **options: Any) -> DataFrame:
-        """The source; option names with `cf_` are `cloudFiles.` ones."""
+        """Define the source; option names with `cf_` get the prefix `cloudFiles.`."""
         reader = self.spark.readStream.format("cloudFiles").option(
             "cloudFiles.format", options.pop("format", "json")
         )
@@ -47,7 +47,7 @@ class Landing:
         return reader.load(str(path or self.folder))
 
     def ingest(self, df: DataFrame) -> int:
-        """Run to the end; gives the number of batches that had rows."""
+        """Run to completion and return the number of batches with rows."""
         query = (
             df.writeStream.option("checkpointLocation", str(self.checkpoint))
             .option("mergeSchema", "true")
@@ -58,25 +58,25 @@ class Landing:
         return sum(progress.numInputRows > 0 for progress in query.recentProgress)
 
     def rows(self, *columns: str) -> list[tuple[Any, ...]]:
-        """The table's rows, sorted."""
+        """Return the rows of the table, sorted."""
         df = self.spark.table(self.table)
         chosen = df.select(*columns) if columns else df
         return sorted((tuple(row) for row in chosen.collect()), key=repr)
 
     def schema_versions(self) -> list[str]:
-        """Names of the stored versions."""
+        """Return the names of the stored versions."""
         return sorted(path.name for path in (self.schemas / "_schemas").iterdir())
 
 
 @pytest.fixture
 def landing(spark: SparkSession, tmp_path: Path) -> Landing:
-    """An empty landing folder."""
+    """An empty landing directory."""
     return Landing(spark, tmp_path)
 
 
 @pytest.fixture
 def failing() -> Callable[[Callable[[], Any]], BaseException]:
-    """What a call raises."""
+    """Return the exception of a call."""
 
     def caught(call: Callable[[], Any]) -> BaseException:
         with pytest.raises(Exception) as error:  # noqa: PT011  # the tests look at it

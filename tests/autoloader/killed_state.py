@@ -1,4 +1,4 @@
-"""`python killed_state.py FOLDER POINT` takes files, or stores a schema, and kills itself at the point."""
+"""`python killed_state.py FOLDER POINT` processes files or stores a schema, and kills itself at the point."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lakeward.autoloader.schema.store import SchemaStore
+from lakeward.autoloader.schema.schema_store import SchemaStore
 from tests.autoloader.trackers import Source
 
 
 def dying(before: Callable[..., Any], *, first: bool) -> Callable[..., Any]:
-    """The function, but the process dies before (`first`) or after its work."""
+    """Wrap a function so that the process dies before (`first`) or after the call."""
 
     def call(*arguments: Any, **named: Any) -> None:
         if not first:
@@ -39,7 +39,9 @@ def main(folder: Path, point: str) -> None:
     source = Source(folder, maxFileAge="14 days")
     source.day = 100
     source.at = (
-        source.tracker().initial() if what == "state written" else {**source.tracker().initial(), "seqNum": 2}
+        source.tracker().initial_offset()
+        if what == "state written"
+        else {**source.tracker().initial_offset(), "seqNum": 2}
     )
     source.run("new")
 

@@ -1,4 +1,4 @@
-"""A stream in a process of its own, to be killed: `python killed_stream.py ROOT` prints the table's rows."""
+"""A stream in a separate process, to be killed: `python killed_stream.py ROOT` prints the table's rows."""
 
 from __future__ import annotations
 

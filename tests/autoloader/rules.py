@@ -1,6 +1,8 @@
-"""The rules of the Auto Loader specification, and the tests that carry their numbers.
+"""The rules of Auto Loader and COPY INTO by number, and the tests that prove them.
 
-`python -m tests.autoloader.rules > docs/auto-loader-rules.md` writes the page.
+Code, tests and pages cite a rule as `AL-<number>`, such as `AL-2.2.11`, and a section as `AL-<section>`.
+`tests/docs` checks the citations.
+`make docs` writes the page.
 """
 
 from __future__ import annotations
@@ -10,18 +12,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["RULES", "SPECIFIED", "Rule", "as_markdown", "shown_by"]
-
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
+FOLDERS = (HERE, HERE.parent / "copy_into")
 
 
 @dataclass(frozen=True)
 class Rule:
-    """`assumed` rules are held as far as they are known; `elsewhere` says why no test here can show one."""
+    """One rule.
+
+    Databricks does not document `assumed` rules. `elsewhere` is the reason why no test here can prove a rule.
+    """
 
     number: str
-    says: str
+    text: str
     assumed: bool = False
     elsewhere: str = ""
 
@@ -31,13 +35,13 @@ def _rules() -> Iterator[Rule]:
         if not line.strip() or line.startswith("#"):
             continue
         number, basis, rest = line.split(maxsplit=2)
-        says, _, elsewhere = rest.partition(" || ")
-        yield Rule(number, says, basis == "assumed", elsewhere)
+        text, _, elsewhere = rest.partition(" || ")
+        yield Rule(number, text, basis == "assumed", elsewhere)
 
 
 RULES: tuple[Rule, ...] = tuple(_rules())
 
-# The rules that the specification numbers, by section.
+# The numbered rules of each section.
 _NUMBERED = {
     "1.1": range(1, 10),
     "2.1": range(1, 10),
@@ -54,26 +58,66 @@ _NUMBERED = {
     "6.4": range(1, 6),
     "6.6": range(1, 7),
     "7": range(1, 12),
+    "8": (5, 9, 10, 14, 15, 16),
+    "9": (4,),
 }
-# Sections that are one rule: a table, or a paragraph. 2.2 is a table with rules behind it.
+# Sections that are one rule: a table, or a paragraph. 2.2 is a table followed by rules.
 _WHOLE = ("1.2", "1.3", "1.4", "1.5", "2.2", "3.1", "3.4", "4.2", "4.4", "5.1", "6.2", "6.3", "6.5", "6.7")
 
 SPECIFIED: frozenset[str] = frozenset(_WHOLE) | {
     f"{section}.{number}" for section, numbers in _NUMBERED.items() for number in numbers
 }
-"""The numbers of all rules in the specification's sections 1 to 7."""
+"""The numbers of all rules."""
+
+SECTIONS = {
+    "1.1": "Option keys and values",
+    "1.2": "Common options",
+    "1.3": "Notification and credential options",
+    "1.4": "Generic file options",
+    "1.5": "Format options",
+    "2.1": "Schema inference",
+    "2.2": "Inferred types",
+    "2.3": "Schema hints",
+    "2.4": "Schema location",
+    "3.1": "Schema evolution modes",
+    "3.2": "New columns",
+    "3.3": "The exception for new columns",
+    "3.4": "Type widening",
+    "4.1": "Rescued data",
+    "4.2": "What is rescued",
+    "4.3": "The rescued data column",
+    "4.4": "Case of column names",
+    "4.5": "Malformed records",
+    "5.1": "File metadata",
+    "5.2": "Partition columns",
+    "6.1": "State and exactly-once processing",
+    "6.2": "File identity",
+    "6.3": "Missing files",
+    "6.4": "Triggers and rate limits",
+    "6.5": "Progress",
+    "6.6": "Source cleaning",
+    "6.7": "cloud_files_state",
+    "7": "Patterns",
+    "8": "COPY INTO",
+    "9": "read_files",
+}
 
 
-def shown_by(folder: Path = HERE) -> dict[str, list[str]]:
-    """Rule → the tests whose marker `rule` names it."""
-    found: dict[str, list[str]] = {}
-    for path in sorted(folder.glob("test_*.py")):
+def section_of(number: str) -> str:
+    """Return the section of a rule: the longest one that its number starts with."""
+    return max((each for each in SECTIONS if f"{number}.".startswith(f"{each}.")), key=len)
+
+
+def proofs() -> dict[str, list[str]]:
+    """Return the tests of each rule: those whose marker `rule` has its number."""
+    tests: dict[str, list[str]] = {}
+    for path in (path for folder in FOLDERS for path in sorted(folder.glob("test_*.py"))):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.FunctionDef):
                 continue
             for number in _numbers(node):
-                found.setdefault(number, []).append(f"{path.relative_to(ROOT)}::{node.name}")
-    return found
+                tests.setdefault(number, []).append(f"{path.relative_to(ROOT)}::{node.name}")
+    return tests
 
 
 def _numbers(test: ast.FunctionDef) -> Iterator[str]:
@@ -85,33 +129,32 @@ def _numbers(test: ast.FunctionDef) -> Iterator[str]:
 _HEAD = """\
 # Auto Loader's rules and their tests
 
-Every rule of the specification's sections 1 to 7, and the tests that carry its number. A *fact* is documented
-or was seen on the platform; *assumed* is what is likely and is built so, to be corrected when it is known
-better. The page is generated from `tests/autoloader/rules.py`.
-
-| rule | | what it says | shown by |
-|---|---|---|---|
+The rules of Auto Loader (sections 1 to 7) and those of COPY INTO and `read_files` that the code cites, each
+with the tests that prove it. Code and pages cite a rule by its id, such as `AL-2.2.11`, or a whole section,
+such as `AL-2.2`. A *fact* is documented by Databricks or was observed there; an *assumed* rule is the likely
+behaviour, to be corrected when more is known. The page is generated by `tests/autoloader/rules.py`.
 """
+_TABLE = "| rule | | text | tests |\n|---|---|---|---|\n"
 
 
 def as_markdown() -> str:
-    """The whole page."""
-    tests = shown_by()
-    rows = []
-    for rule in RULES:
-        names = [_link(name) for name in tests.get(rule.number, [])]
-        shown = "<br>".join(names) or rule.elsewhere
-        if names and rule.elsewhere:
-            shown += f"<br>{rule.elsewhere}"
-        says = rule.says.replace("|", "\\|")
-        rows.append(f"| {rule.number} | {'assumed' if rule.assumed else 'fact'} | {says} | {shown} |\n")
-    return _HEAD + "".join(rows)
+    """Return the page of rules, a table per section."""
+    tests = proofs()
+    parts = [_HEAD]
+    for section, title in SECTIONS.items():
+        rules = [rule for rule in RULES if section_of(rule.number) == section]
+        rows = [_row(rule, tests.get(rule.number, [])) for rule in rules]
+        parts += [f"\n## AL-{section} {title}\n\n", _TABLE, *rows]
+    return "".join(parts)
+
+
+def _row(rule: Rule, tests: list[str]) -> str:
+    cells = [*map(_link, tests), *([rule.elsewhere] if rule.elsewhere else [])]
+    text = rule.text.replace("|", "\\|")
+    anchor = f'<a id="AL-{rule.number}"></a>AL-{rule.number}'
+    return f"| {anchor} | {'assumed' if rule.assumed else 'fact'} | {text} | {'<br>'.join(cells)} |\n"
 
 
 def _link(name: str) -> str:
     path, _, test = name.partition("::")
     return f"[{test.removeprefix('test_').replace('_', ' ')}](../{path})"
-
-
-if __name__ == "__main__":
-    print(as_markdown(), end="")

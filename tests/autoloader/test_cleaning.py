@@ -1,4 +1,4 @@
-"""`cleanSource`: what is deleted or moved, when, and everything that must stay (spec §6.6)."""
+"""`cleanSource`: which files are deleted or moved, when, and which must stay (AL-6.6)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.autoloader.checkpoints import states
-from lakeward.autoloader.cleaning import is_due, policy_of
-from lakeward.autoloader.discovery import Lister, storage_of
+from lakeward.autoloader.discovery import FileLister, open_storage
 from lakeward.autoloader.options import Options
-from lakeward.autoloader.state import Entry, StateLog
+from lakeward.autoloader.state import FileEntry, StateLog
+from lakeward.autoloader.streams.checkpoint_state import file_states
+from lakeward.autoloader.streams.source_cleaning import cleaning_policy, is_cleanable
 from lakeward.errors import CloudFilesError
 from tests.autoloader.trackers import NAMES, Source
 
@@ -80,7 +80,7 @@ def test_files_that_this_stream_has_not_read_stay(tmp_path: Path) -> None:
 def test_files_that_were_left_out_as_corrupt_stay(tmp_path: Path) -> None:
     source = Source(tmp_path, **moving(tmp_path))
     source.run("broken", "whole")
-    StateLog(source.state).skips.note(f"file:{source.folder}/broken", "SKIPPED_CORRUPTED")
+    StateLog(source.state).skips.mark(f"file:{source.folder}/broken", "SKIPPED_CORRUPTED")
     source.run("b")
     source.run("c")
     assert source.there() == ["b", "broken", "c"]
@@ -90,7 +90,7 @@ def test_a_file_that_was_changed_since_it_was_read_stays(tmp_path: Path) -> None
     source = Source(tmp_path, **moving(tmp_path))
     source.run("a")
     source.run("b")
-    source.put("a", text="something that nobody has read")
+    source.put("a", text="unread content")
     source.run("c")
     source.run("d")
     assert "a" in source.there()
@@ -113,18 +113,18 @@ def test_folders_below_the_source_are_kept_in_the_move(tmp_path: Path) -> None:
     assert (tmp_path / "archive" / "x" / "y" / "a").exists()
 
 
-def test_what_lies_beside_the_source_or_behind_a_link_is_never_due(tmp_path: Path) -> None:
+def test_files_outside_the_source_or_behind_a_link_are_never_cleaned(tmp_path: Path) -> None:
     inside, outside = tmp_path / "in", tmp_path / "out"
     for folder in (inside, outside, tmp_path / "in2"):
         folder.mkdir()
         (folder / "f").write_text("{}")
     (inside / "link").symlink_to(outside / "f")
     (inside / "folder").symlink_to(outside)
-    lister = Lister(str(inside), storage_of(str(inside)), NAMES)
+    lister = FileLister(str(inside), open_storage(str(inside)), NAMES)
 
     def due(path: Path | str) -> bool:
         status = os.stat(path)
-        return is_due(Entry("k", status.st_size, status.st_mtime_ns // 1000), str(path), lister)
+        return is_cleanable(FileEntry("k", status.st_size, status.st_mtime_ns // 1000), str(path), lister)
 
     assert due(inside / "f")
     for path in (
@@ -135,17 +135,17 @@ def test_what_lies_beside_the_source_or_behind_a_link_is_never_due(tmp_path: Pat
         f"{inside}/../out/f",
     ):
         assert not due(path), path
-    narrow = Lister(f"{inside}/a*", storage_of(str(inside)), NAMES)
+    narrow = FileLister(f"{inside}/a*", open_storage(str(inside)), NAMES)
     status = (inside / "f").stat()
-    assert not is_due(Entry("k", 2, status.st_mtime_ns // 1000), str(inside / "f"), narrow)
-    whole_disk = Lister("/", storage_of("/"), NAMES)
+    assert not is_cleanable(FileEntry("k", 2, status.st_mtime_ns // 1000), str(inside / "f"), narrow)
+    whole_disk = FileLister("/", open_storage("/"), NAMES)
     assert not whole_disk.covers(str(inside / "f"))
 
 
-def test_a_stream_that_goes_on_cleans_as_it_goes(tmp_path: Path) -> None:
+def test_a_continuous_stream_cleans_while_it_runs(tmp_path: Path) -> None:
     source = Source(tmp_path, **moving(tmp_path))
     tracker = source.tracker()
-    at = tracker.initial()
+    at = tracker.initial_offset()
     for number in range(5):
         source.put(str(number))
         at = tracker.latest(at, limited=True)
@@ -171,7 +171,7 @@ def test_a_stream_that_goes_on_cleans_as_it_goes(tmp_path: Path) -> None:
 def test_what_is_refused_at_the_start(options: dict[str, str], expected: str | None) -> None:
     given = {f"cloudFiles.{key}": value for key, value in options.items()}
     try:
-        policy_of(Options.of({"cloudFiles.format": "json", **given}), "/d/in", NAMES)
+        cleaning_policy(Options.of({"cloudFiles.format": "json", **given}), "/d/in", NAMES)
         found = None
     except CloudFilesError as error:
         found = error.condition
@@ -184,7 +184,7 @@ def test_what_was_cleaned_is_in_the_state(tmp_path: Path) -> None:
     source.state = tmp_path / "checkpoint" / "sources" / "0"
     for name in "abc":
         source.run(name)
-    rows = {Path(row.path).name: row for row in states(tmp_path / "checkpoint")}
+    rows = {Path(row.path).name: row for row in file_states(tmp_path / "checkpoint")}
     assert (rows["a"].archive_mode, rows["a"].move_location) == ("MOVE", f"file:{tmp_path}/archive/a")
     assert rows["a"].archive_time is not None
     assert rows["b"].archive_mode is None

@@ -1,4 +1,4 @@
-"""CSV by name, quoting as Spark's parser has it, and nothing lost (spec §1.5, §4.5; invariant 7)."""
+"""CSV: columns by name, quoting as in Spark's parser, no value is lost (AL-1.5, AL-4.5)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakeward.errors import CloudFilesError
-from tests.autoloader.reading import rows_of, schema_of
+from tests.autoloader.reader_harness import rows_of, schema_of
 
 CELLS = st.text(
     st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"], exclude_characters="\x85"), max_size=6

@@ -1,4 +1,4 @@
-"""Globs, listings, names and Hive folders (spec §1.4, §5.2, §7.4)."""
+"""Globs, listings, file names and Hive partitions (AL-1.4, AL-5.2, AL-7.4)."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 
 from lakeward.autoloader.discovery import (
+    FileLister,
+    FileNames,
     FileStatus,
     Globber,
-    Lister,
-    Names,
-    partition_values,
-    storage_of,
-    take,
+    open_storage,
+    parse_partition_values,
 )
 from lakeward.autoloader.discovery.storage import ArrowStorage
+from lakeward.autoloader.streams.file_tracker import select_batch
 from lakeward.errors import CloudFilesError
 from lakeward.session.paths import PathMap
 from tests.trees import write_files
 
-NAMES = Names(PathMap(()))
+NAMES = FileNames(PathMap(()))
 
 
 @pytest.mark.rule("7.4")
@@ -69,7 +69,7 @@ def test_the_table_of_lenient_and_strict_globs(pattern: str, path: str, lenient:
         assert not expected or path.startswith(globber.root)
 
 
-def test_a_glob_that_cannot_be_read_says_what_is_wrong() -> None:
+def test_an_invalid_glob_is_an_error_with_the_reason() -> None:
     with pytest.raises(CloudFilesError, match="bad character range"):
         Globber("/a/[z-a]/*")
 
@@ -84,8 +84,8 @@ def test_a_plain_folder_is_not_a_prefix(tmp_path: Path, name: str) -> None:
 
 
 def listed(source: Path | str, **changes: object) -> list[str]:
-    lister = Lister(str(source), storage_of(str(source)), NAMES, **changes)  # type: ignore[arg-type]
-    return [Path(status.path).name for status in lister.new(lambda _: False)]
+    lister = FileLister(str(source), open_storage(str(source)), NAMES, **changes)  # type: ignore[arg-type]
+    return [Path(status.path).name for status in lister.list_new(lambda _: False)]
 
 
 def test_a_file_a_folder_and_names_that_are_invisible(tmp_path: Path) -> None:
@@ -115,14 +115,14 @@ def test_a_store_behind_arrow_lists_the_same(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("12")
     storage = ArrowStorage(SubTreeFileSystem(str(tmp_path), LocalFileSystem()), "s3://")
-    lister = Lister("s3://d", storage, NAMES)
-    assert [(s.key, s.size) for s in lister.new(lambda _: False)] == [("s3://d/b.json", 2)]
+    lister = FileLister("s3://d", storage, NAMES)
+    assert [(s.key, s.size) for s in lister.list_new(lambda _: False)] == [("s3://d/b.json", 2)]
     assert storage.read("s3://d/b.json") == b"12"
     assert list(storage.walk("s3://", lambda name: name[0] != "_")) == ["s3://a.json", "s3://d/b.json"]
 
 
 def test_names_as_databricks_shows_them() -> None:
-    names = Names(
+    names = FileNames(
         PathMap(
             (
                 ("/Volumes", "/s/volumes"),
@@ -138,19 +138,19 @@ def test_names_as_databricks_shows_them() -> None:
     assert names.key("/else/x") == "file:/else/x"
     for key in ("dbfs:/Volumes/c/x.json", "s3://b/x", "file:/else/x"):
         assert names.key(names.local(key)) == key
-    assert Names.shown("file:/a b/ü#%.json") == "file:/a%20b/ü%23%25.json"
+    assert FileNames.encode("file:/a b/ü#%.json") == "file:/a%20b/ü%23%25.json"
 
 
 def test_partition_values_of_a_path() -> None:
-    assert partition_values("/year=2022/x/k=a%20b/f=1.json") == {"year": "2022", "k": "a b"}
-    assert partition_values("/k=__HIVE_DEFAULT_PARTITION__/f") == {"k": None}
+    assert parse_partition_values("/year=2022/x/k=a%20b/f=1.json") == {"year": "2022", "k": "a b"}
+    assert parse_partition_values("/k=__HIVE_DEFAULT_PARTITION__/f") == {"k": None}
 
 
 @pytest.mark.rule("6.4.4", "6.4.5")
 def test_files_are_a_hard_limit_and_bytes_a_soft_one() -> None:
     files = [FileStatus(str(i), str(i), 3, 0) for i in range(5)]
-    assert len(take(files, max_files=2, max_bytes=None)) == 2
-    assert len(take(files, max_files=None, max_bytes=10)) == 4
-    assert len(take(files, max_files=3, max_bytes=10)) == 3
-    assert len(take(files, max_files=9, max_bytes=6)) == 2
-    assert len(take(files, max_files=9, max_bytes=1)) == 1
+    assert len(select_batch(files, max_files=2, max_bytes=None)) == 2
+    assert len(select_batch(files, max_files=None, max_bytes=10)) == 4
+    assert len(select_batch(files, max_files=3, max_bytes=10)) == 3
+    assert len(select_batch(files, max_files=9, max_bytes=6)) == 2
+    assert len(select_batch(files, max_files=9, max_bytes=1)) == 1

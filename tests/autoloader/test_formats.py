@@ -1,4 +1,4 @@
-"""Every format on real Spark: one query into one table, and against Spark's own batch readers (spec §2.2)."""
+"""Every format on real Spark: one query into one table, and against Spark's own batch readers (AL-2.2)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from pyspark.sql import functions as F
 
 from lakeward.autoloader.discovery import FileStatus
 from lakeward.autoloader.options import Options
-from lakeward.autoloader.schema.sampling import infer_files
-from tests.autoloader.reading import rows_of
+from lakeward.autoloader.schema.file_inference import infer_schema
+from tests.autoloader.reader_harness import rows_of
 
 
 def put_avro(path: Path) -> None:
@@ -121,7 +121,7 @@ def test_xml_is_inferred_and_read_as_spark_reads_it(spark, tmp_path: Path) -> No
         options = Options.of(
             {"cloudFiles.format": "xml", "rowTag": "row", "cloudFiles.inferColumnTypes": "true"}
         )
-        schema = infer_files([FileStatus("k", str(path), 1, 1)], options)
+        schema = infer_schema([FileStatus("k", str(path), 1, 1)], options)
         assert schema.simpleString() == df.schema.simpleString(), text
         expected = [row.asDict(recursive=True) for row in df.collect()]
         assert rows_of([path], schema, cf_format="xml", rowTag="row") == expected, text
@@ -196,7 +196,7 @@ def test_avro_that_javas_own_library_writes_is_read(spark, tmp_path: Path, codec
         text = f'{{"a":{n},"b":{{"string":"é{n}"}},"m":{{"k":[0.5]}},"d":"\\u0004\\u00d2","t":{n}}}'
         writer.append(reader.read(None, avro.io.DecoderFactory.get().jsonDecoder(schema, text)))
     writer.close()
-    inferred = infer_files([FileStatus("k", str(path), 1, 1)], Options.of({"cloudFiles.format": "avro"}))
+    inferred = infer_schema([FileStatus("k", str(path), 1, 1)], Options.of({"cloudFiles.format": "avro"}))
     assert inferred.simpleString() == (
         "struct<a:bigint,b:string,m:map<string,array<double>>,d:decimal(4,2),t:timestamp>"
     )

@@ -1,4 +1,4 @@
-"""A long proof: every format through every mode."""
+"""Every format with every evolution mode."""
 
 from __future__ import annotations
 

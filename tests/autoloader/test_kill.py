@@ -1,4 +1,4 @@
-"""kill -9 while a stream runs: no file is lost and none is read twice (invariants 1 and 22)."""
+"""kill -9 while a stream runs: no file is lost and none is read twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A history of a million files: how long a restart takes, how much memory, and what a batch costs then."""
+"""A history of a million files: duration and memory of a restart, and the cost of a batch."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.autoloader.state import Entry, Registry, StateLog
-from lakeward.autoloader.state.frames import MAGIC, encode_frame
+from lakeward.autoloader.state import FileEntry, FileRegistry, StateLog
+from lakeward.autoloader.state.state_log import MAGIC, encode_frame
 
 FILES, BATCH = 1_000_000, 1_000
 
@@ -28,9 +28,9 @@ print(json.dumps([registry.last, seconds, megabytes]))
 """
 
 
-def entries(first: int, count: int) -> list[Entry]:
+def entries(first: int, count: int) -> list[FileEntry]:
     names = (f"dbfs:/Volumes/main/default/landing/day={n % 28:02}/events-{n:08}.json" for n in range(count))
-    return [Entry(f"{name}-{first}", 1234, 1_760_000_000_000_000 + first) for name in names]
+    return [FileEntry(f"{name}-{first}", 1234, 1_760_000_000_000_000 + first) for name in names]
 
 
 @pytest.mark.slow
@@ -39,7 +39,7 @@ def test_a_restart_is_quick_and_small_and_a_batch_costs_what_it_did_at_first(tmp
     with log.path.open("wb") as stream:
         stream.write(MAGIC)
         for first in range(1, FILES, BATCH):
-            stream.write(encode_frame(first, entries(first, BATCH), taken=1, committed=first - 1))
+            stream.write(encode_frame(first, entries(first, BATCH), assigned_at=1, committed=first - 1))
     command = [sys.executable, "-c", LOADING, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     last, seconds, megabytes = json.loads(done.stdout)
@@ -47,18 +47,18 @@ def test_a_restart_is_quick_and_small_and_a_batch_costs_what_it_did_at_first(tmp
     assert last == FILES
     assert seconds < 5
     assert megabytes < 500
-    long, short = Registry(log), Registry(StateLog(tmp_path / "short"))
+    long, short = FileRegistry(log), FileRegistry(StateLog(tmp_path / "short"))
     assert cost(long) < 3 * cost(short) + 0.05
 
 
-def cost(registry: Registry) -> float:
-    """Seconds of processor time that the quickest of five batches takes."""
+def cost(registry: FileRegistry) -> float:
+    """Return the CPU seconds of the fastest of five batches."""
     best = float("inf")
     for number in range(5):
         new = entries(FILES * 2 + number, BATCH)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
         start = registry.last
-        registry.forget_after(start)
+        registry.drop_after(start)
         registry.between(start, registry.add(new))
         best = min(best, resource.getrusage(resource.RUSAGE_SELF).ru_utime - before)
     return best

@@ -1,32 +1,37 @@
-"""The table of options and what follows from it (spec §1)."""
+"""The option table, validation and warnings (AL-1)."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-from lakeward.autoloader.options import OPTIONS, Options, as_markdown, check, declared, warnings_of
-from lakeward.autoloader.options.declared import FORMATS
-from lakeward.autoloader.options.values import as_bytes, as_interval
+from lakeward.autoloader.options import (
+    OPTIONS,
+    Options,
+    find_option,
+    option_warnings,
+    validate_options,
+)
+from lakeward.autoloader.options.option_table import FORMATS
+from lakeward.autoloader.options.option_values import parse_bytes, parse_interval
 from lakeward.errors import CloudFilesError
 
 JSON = {"cloudFiles.format": "json"}
 
 
-def condition(given_schema: bool = True, **options: str) -> str | None:
+def condition(has_user_schema: bool = True, **options: str) -> str | None:
     try:
-        check(
+        validate_options(
             Options.of({**JSON, **{k.replace("cf_", "cloudFiles."): v for k, v in options.items()}}),
-            given_schema=given_schema,
+            has_user_schema=has_user_schema,
         )
     except CloudFilesError as error:
         return error.condition
     return None
 
 
-# Name, default and verdict of every option that the documentation lists (spec §1.2–§1.5): supported, warns
+# Name, default and verdict of every option that the documentation lists (AL-1.2 to AL-1.5): supported, warns
 # once, refused. A dash is no default. `cleanSource` and what belongs to it are the state room's.
 PREFIXED = """
 format - supported            | schemaLocation - supported        | inferColumnTypes false supported
@@ -82,14 +87,14 @@ def listed(text: str, prefix: str = "") -> list[tuple[str, str | None, str]]:
 def test_every_option_of_the_specification_has_its_default_and_its_verdict(
     key: str, default: str | None, verdict: str
 ) -> None:
-    row = declared(key.upper())
+    row = find_option(key.upper())
     assert row is not None
     assert (row.key, row.default, row.verdict) == (key, default, verdict)
 
 
 def test_options_of_the_state_are_declared_and_no_key_twice() -> None:
-    assert [key for key in STATE.split() if declared(f"cloudFiles.{key}") is None] == []
-    assert declared("CLOUDFILES.RESOURCETAG.team") is declared("cloudFiles.resourceTag")
+    assert [key for key in STATE.split() if find_option(f"cloudFiles.{key}") is None] == []
+    assert find_option("CLOUDFILES.RESOURCETAG.team") is find_option("cloudFiles.resourceTag")
     assert len({option.key.lower() for option in OPTIONS}) == len(OPTIONS)
 
 
@@ -105,10 +110,10 @@ def test_defaults_are_values_of_their_own_kind() -> None:
 )
 def test_unknown_prefixed_keys_are_refused_lower_cased_and_only_with_validation(key: str) -> None:
     with pytest.raises(CloudFilesError, match=re.escape(f"cloudfiles.{key.lower()}")):
-        check(Options.of({**JSON, f"cloudFiles.{key}": "x"}), given_schema=True)
-    check(
+        validate_options(Options.of({**JSON, f"cloudFiles.{key}": "x"}), has_user_schema=True)
+    validate_options(
         Options.of({**JSON, f"cloudFiles.{key}": "x", "cloudFiles.validateOptions": "false"}),
-        given_schema=True,
+        has_user_schema=True,
     )
 
 
@@ -128,9 +133,9 @@ def test_known_keys_do_not_depend_on_the_format(name: str) -> None:
 @pytest.mark.rule("1.1.7")
 def test_two_prefixed_keys_of_the_platforms_own_repositories_are_known() -> None:
     options = Options.of({**JSON, "cloudFiles.rescuedDataColumn": "r", "cloudFiles.inferSchema": "true"})
-    check(options, given_schema=True)
+    validate_options(options, has_user_schema=True)
     assert (options.rescued_column, options.infer_types) == ("r", True)
-    assert not warnings_of(options)
+    assert not option_warnings(options)
 
 
 @pytest.mark.parametrize(
@@ -187,35 +192,35 @@ def test_options_that_are_refused_together(options: dict[str, str], expected: st
 @pytest.mark.rule("1.3")
 def test_the_error_for_credentials_names_the_keys_and_no_value() -> None:
     with pytest.raises(CloudFilesError) as error:
-        check(Options.of({**JSON, "cloudFiles.clientSecret": "hunter2"}), given_schema=True)
+        validate_options(Options.of({**JSON, "cloudFiles.clientSecret": "hunter2"}), has_user_schema=True)
     assert "cloudFiles.clientSecret" in str(error.value)
     assert "hunter2" not in str(error.value)
 
 
 def test_a_format_is_required() -> None:
     with pytest.raises(CloudFilesError, match="CF_FILE_FORMAT_REQUIRED"):
-        check(Options.of({}), given_schema=True)
+        validate_options(Options.of({}), has_user_schema=True)
 
 
 def test_accepted_options_warn_without_their_values() -> None:
     options = Options.of(
         {**JSON, "cloudFiles.clientSecret": "hunter2", "cloudFiles.useNotifications": "true"}
     )
-    texts = warnings_of(options)
+    texts = option_warnings(options)
     assert len(texts) == 2
     assert "hunter2" not in "".join(texts)
 
 
 def test_a_bad_value_of_a_secret_is_not_shown() -> None:
-    row = declared("cloudFiles.awsSecretKey")
+    row = find_option("cloudFiles.awsSecretKey")
     assert row is not None
     assert row.secret
 
 
 def test_sizes_and_intervals() -> None:
-    assert [as_bytes(text) for text in ("10g", "500 MB", "7", "1b")] == [10 << 30, 500 << 20, 7, 1]
-    assert as_interval("interval 1 week 2 days").days == 9
-    for parse, text in ((as_bytes, "10 zb"), (as_interval, "soon"), (as_interval, "3 days x")):
+    assert [parse_bytes(text) for text in ("10g", "500 MB", "7", "1b")] == [10 << 30, 500 << 20, 7, 1]
+    assert parse_interval("interval 1 week 2 days").days == 9
+    for parse, text in ((parse_bytes, "10 zb"), (parse_interval, "soon"), (parse_interval, "3 days x")):
         with pytest.raises(ValueError, match="such as"):
             parse(text)
 
@@ -226,19 +231,11 @@ def test_credentials_do_not_leave_the_process_that_was_given_them() -> None:
     kept = options.without_secrets()
     assert "hunter2" not in str(kept)
     assert kept.max_files == 5
-    assert warnings_of(kept) == warnings_of(options)
-
-
-PAGE = Path(__file__).parents[2] / "docs" / "auto-loader-options.md"
-
-
-def test_the_page_of_options_is_the_table() -> None:
-    """`python -m lakeward.autoloader.options > docs/auto-loader-options.md` writes it."""
-    assert PAGE.read_text(encoding="utf-8") == as_markdown()
+    assert option_warnings(kept) == option_warnings(options)
 
 
 @pytest.mark.rule("3.4")
 @pytest.mark.parametrize(("value", "expected"), [("false", "CF_UNSUPPORTED_OPTION"), ("true", None)])
 def test_types_that_widen_need_exact_numbers(value: str, expected: str | None) -> None:
     mode = {"cf_schemaEvolutionMode": "addNewColumnsWithTypeWidening"}
-    assert condition(given_schema=False, prefersDecimal=value, **mode) == expected
+    assert condition(has_user_schema=False, prefersDecimal=value, **mode) == expected

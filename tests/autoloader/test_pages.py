@@ -1,4 +1,4 @@
-"""The examples of the page are run as they stand."""
+"""The examples of docs/auto-loader.md run unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress reads as on Databricks (spec §6.5)."""
+"""Query progress has Databricks' form (AL-6.5)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-from lakeward.autoloader.progress import as_shown, rewording_java
+from lakeward.autoloader.streams.query_progress import patch_from_java, to_databricks_progress
 
 
 def progress(end: Any, latest: Any) -> dict[str, Any]:
@@ -23,7 +23,7 @@ END = {"seqNum": 3, "lastInputPath": "dbfs:/Volumes/m/d/in"}
 def test_an_auto_loader_source_is_named_and_has_its_backlog_as_text() -> None:
     backlog = {"numFilesOutstanding": 7, "numBytesOutstanding": 70}
     for end, latest in ((END, backlog), (json.dumps(END), json.dumps(backlog))):
-        shown = as_shown(progress(end, latest))
+        shown = to_databricks_progress(progress(end, latest))
         assert shown is not None
         assert shown["sources"][0] == {
             "description": "CloudFilesSource[dbfs:/Volumes/m/d/in]",
@@ -39,8 +39,8 @@ def test_an_auto_loader_source_is_named_and_has_its_backlog_as_text() -> None:
 
 
 def test_progress_without_one_is_left_alone() -> None:
-    assert as_shown({"sources": [{"endOffset": {"seqNum": 1}, "latestOffset": None}]}) is None
-    assert as_shown(progress("no json", None)) is None
+    assert to_databricks_progress({"sources": [{"endOffset": {"seqNum": 1}, "latestOffset": None}]}) is None
+    assert to_databricks_progress(progress("no json", None)) is None
 
 
 class Java:
@@ -72,7 +72,7 @@ def test_a_listener_gets_the_same() -> None:
         observedMetrics={},
         json=json.dumps({"sources": [source]}),
     )
-    made = rewording_java(vars(StreamingQueryProgress)["fromJObject"]).__get__(None, StreamingQueryProgress)(
+    made = patch_from_java(vars(StreamingQueryProgress)["fromJObject"]).__get__(None, StreamingQueryProgress)(
         heard
     )
     assert made.sources[0].description == "CloudFilesSource[dbfs:/Volumes/m/d/in]"

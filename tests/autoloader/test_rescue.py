@@ -1,4 +1,4 @@
-"""What stands in the rescued column, byte for byte (spec §4)."""
+"""The content of the rescued column, byte for byte (AL-4)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lakeward.autoloader.data_sources import read_batch_files
 from lakeward.errors import CloudFilesError, UnknownFieldException
-from tests.autoloader.reading import plan_of, rows_of, schema_of
+from tests.autoloader.reader_harness import plan_of, rows_of, schema_of
 
 
 @pytest.mark.rule("4.1.3", "4.1.4")
@@ -73,19 +74,18 @@ def test_nothing_rescued_is_null_and_a_missing_field_is_not_rescued(tmp_path: Pa
 
 
 @pytest.mark.rule("4.1.2")
-def test_the_path_is_left_out_when_the_setting_says_so(tmp_path: Path) -> None:
+def test_a_setting_omits_the_path(tmp_path: Path) -> None:
     from dataclasses import replace
 
     from pyspark.sql.types import StringType, StructField, StructType
 
     from lakeward.autoloader.discovery import FileStatus
-    from lakeward.autoloader.readers import read
 
     path = tmp_path / "a.json"
     path.write_text('{"a":"x"}\n')
     plan = replace(plan_of(schema_of(a="integer"), rescued="_r"), rescue_path=False)
     full = StructType([*schema_of(a="integer").fields, StructField("_r", StringType())])
-    batch = next(iter(read(plan, full, [FileStatus("k", str(path), 1, 1)], ("", 0, 0))))
+    batch = next(iter(read_batch_files(plan, full, [FileStatus("k", str(path), 1, 1)], ("", 0, 0))))
     assert batch.to_pylist() == [{"a": None, "_r": '{"a":"x"}'}]
 
 
@@ -108,7 +108,7 @@ def test_an_empty_object_where_there_is_no_column_is_rescued(tmp_path: Path) -> 
 
 @pytest.mark.rule("4.4", "4.2")
 @pytest.mark.parametrize("cf_format", ["json", "csv", "parquet", "xml", "avro"])
-def test_another_case_is_another_name_unless_asked_otherwise(tmp_path: Path, cf_format: str) -> None:
+def test_names_are_case_sensitive_by_default(tmp_path: Path, cf_format: str) -> None:
     path = written(tmp_path, cf_format)
     options = {"cf_format": cf_format, "header": True, "rowTag": "row"}
     strict = rows_of([path], schema_of(status="string"), rescued="_r", **options)[0]

@@ -1,4 +1,4 @@
-"""Schemas: merged, hinted, stored, grown (spec §2, §3; invariant 8)."""
+"""Schemas: merging, hints, storage, evolution (AL-2, AL-3)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from lakeward.autoloader.conversion.type_merging import merge_new_fields, merge_types, widen_type
 from lakeward.autoloader.discovery import FileStatus
 from lakeward.autoloader.options import Options
-from lakeward.autoloader.schema.hints import apply_hints, parse_hints
-from lakeward.autoloader.schema.merge import appended, inferred, widened
-from lakeward.autoloader.schema.partitions import partition_schema
-from lakeward.autoloader.schema.sampling import infer_files, sample
-from lakeward.autoloader.schema.store import SchemaStore
+from lakeward.autoloader.options.schema_hints import apply_hints, parse_hints
+from lakeward.autoloader.schema.file_inference import infer_schema, sample_files
+from lakeward.autoloader.schema.schema_resolution import infer_partition_schema
+from lakeward.autoloader.schema.schema_store import SchemaStore
 from lakeward.errors import CloudFilesError
-from tests.autoloader.reading import schema_of
+from tests.autoloader.reader_harness import schema_of
 
 TYPES: dict[str, DataType] = {
     "DATE": DateType(),
@@ -94,18 +94,22 @@ def test_hints_that_cannot_be_used(text: str, condition: str) -> None:
     ],
 )
 def test_the_table_of_type_widening(stored: DataType, found: DataType, expected: DataType | None) -> None:
-    assert widened(stored, found) == expected
+    assert widen_type(stored, found) == expected
 
 
 def test_what_has_nothing_in_common_is_a_string() -> None:
-    assert inferred(LongType(), StringType()) == StringType()
-    assert inferred(LongType(), DoubleType()) == DoubleType()
-    assert inferred(schema_of(b="long"), schema_of(a="string")).simpleString() == "struct<a:string,b:bigint>"
+    assert merge_types(LongType(), StringType()) == StringType()
+    assert merge_types(LongType(), DoubleType()) == DoubleType()
+    assert (
+        merge_types(schema_of(b="long"), schema_of(a="string")).simpleString() == "struct<a:string,b:bigint>"
+    )
 
 
 @pytest.mark.rule("3.2.5")
 def test_new_columns_go_to_the_end_and_old_ones_keep_place_and_type() -> None:
-    grown = appended(schema_of(z="long", a="string"), schema_of(A="long", m="long", z="string"), widen=True)
+    grown = merge_new_fields(
+        schema_of(z="long", a="string"), schema_of(A="long", m="long", z="string"), widen=True
+    )
     assert grown.simpleString() == "struct<z:bigint,a:string,m:bigint>"
 
 
@@ -113,11 +117,11 @@ def infer(folder: Path, text: str, **options: str) -> str:
     path = folder / "f"
     path.write_text(text)
     parsed = Options.of({key.replace("cf_", "cloudFiles."): value for key, value in options.items()})
-    return infer_files([FileStatus("file:/f", str(path), 1, 1)], parsed).simpleString()
+    return infer_schema([FileStatus("file:/f", str(path), 1, 1)], parsed).simpleString()
 
 
 @pytest.mark.rule("2.2", "2.2.11")
-def test_json_types_are_sparks_when_asked(tmp_path: Path) -> None:
+def test_inferred_json_types_are_those_of_spark(tmp_path: Path) -> None:
     text = (
         '{"b":1,"a":1.5,"c":{"y":1,"x":null},"d":[1,2.5],"e":[],"f":null,"g":123456789012345678901,"h":true,"j":{}}\n'
         '{"b":"x","a":2,"c":{"z":true},"d":["s"],"h":1}\n'
@@ -130,7 +134,7 @@ def test_json_types_are_sparks_when_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("2.2")
-def test_csv_types_are_sparks_when_asked(tmp_path: Path) -> None:
+def test_inferred_csv_types_are_those_of_spark(tmp_path: Path) -> None:
     text = (
         "a,b,c,d,e,f,g,h,i\n1,1.5,x,2024-01-01,2024-01-01T10:00:00,true,2147483648,,9223372036854775808\n"
         "2,2,y,2024-01-02,2024-01-01,false,1,,1\n"
@@ -142,7 +146,7 @@ def test_csv_types_are_sparks_when_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("2.1.7")
-def test_a_sample_that_says_nothing_is_an_error(tmp_path: Path) -> None:
+def test_a_sample_without_columns_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CloudFilesError, match="CF_FAILED_TO_INFER_SCHEMA"):
         infer(tmp_path, "no json\n", cf_format="json")
 
@@ -150,8 +154,8 @@ def test_a_sample_that_says_nothing_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.rule("2.1.2")
 def test_the_sample_is_the_newest_files_up_to_both_limits() -> None:
     files = [FileStatus(str(n), str(n), 10, n) for n in range(5)]
-    assert [s.key for s in sample(files, max_files=3, max_bytes=100)] == ["2", "3", "4"]
-    assert [s.key for s in sample(files, max_files=9, max_bytes=20)] == ["3", "4"]
+    assert [s.key for s in sample_files(files, max_files=3, max_bytes=100)] == ["2", "3", "4"]
+    assert [s.key for s in sample_files(files, max_files=9, max_bytes=20)] == ["3", "4"]
 
 
 @pytest.mark.rule("2.4.1", "2.4.3")
@@ -178,13 +182,13 @@ def test_a_damaged_version_is_named(tmp_path: Path) -> None:
 def test_partition_columns_by_layout_by_option_and_not_at_all() -> None:
     paths = ["/y=2024/k=a/f", "/y=2025/k=2/f"]
     json = {"cloudFiles.format": "json"}
-    assert partition_schema(paths, Options.of(json), None).simpleString() == "struct<y:int,k:string>"
-    assert partition_schema([*paths, "/z=1/f"], Options.of(json), None).simpleString() == "struct<>"
+    assert infer_partition_schema(paths, Options.of(json), None).simpleString() == "struct<y:int,k:string>"
+    assert infer_partition_schema([*paths, "/z=1/f"], Options.of(json), None).simpleString() == "struct<>"
     for option, expected in (("y,day", "struct<y:int,day:string>"), ("", "struct<>")):
         options = Options.of({**json, "cloudFiles.partitionColumns": option})
-        assert partition_schema(paths, options, None).simpleString() == expected
+        assert infer_partition_schema(paths, options, None).simpleString() == expected
     assert (
-        partition_schema(paths, Options.of(json), schema_of(a="long", y="string")).simpleString()
+        infer_partition_schema(paths, Options.of(json), schema_of(a="long", y="string")).simpleString()
         == "struct<y:string>"
     )
 

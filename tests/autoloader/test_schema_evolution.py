@@ -1,4 +1,4 @@
-"""The five modes, the sequence of a new column, and what is rescued (spec §2–§4; invariants 7 and 8)."""
+"""The five evolution modes, new columns, and rescued data (AL-2 to AL-4)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_json_columns_are_strings_as_written_in_alphabetical_order(landing) -> N
 
 
 @pytest.mark.rule("2.3.1", "2.3.3", "2.3.5")
-def test_types_are_inferred_when_asked_and_hints_win(landing) -> None:
+def test_hints_override_inferred_types(landing) -> None:
     landing.put("a.json", {"n": 1, "d": "2024-01-02", "u": {"id": 1, "dob": "2024-01-02"}, "p": {"k": "v"}})
     hints = "d DATE, u.dob DATE, p MAP<STRING,STRING>, t TIMESTAMP"
     df = landing.stream(cf_inferColumnTypes="true", cf_schemaHints=hints)
@@ -132,7 +132,7 @@ def test_a_given_schema_drops_unknown_fields_unless_they_are_to_be_rescued(landi
 
 
 @pytest.mark.rule("4.5.3")
-def test_a_broken_line_stands_in_its_column_and_nothing_else(landing) -> None:
+def test_a_malformed_line_is_only_in_its_column(landing) -> None:
     landing.put("a.json", text='{"a":1}\n{"a":\n{"a":"x"}\n')
     schema = "a int, _corrupt_record string"
     landing.ingest(landing.stream(schema, columnNameOfCorruptRecord="_corrupt_record"))
@@ -191,7 +191,7 @@ def test_parquet_keeps_its_types_and_rescues_what_a_hint_contradicts(landing) ->
         ("CF_INVALID_OPTION_VALUE", {"cf_maxFileAge": "soon"}, "a int"),
     ],
 )
-def test_wrong_options_say_so_before_anything_runs(landing, condition, options, schema) -> None:
+def test_invalid_options_fail_before_the_query_starts(landing, condition, options, schema) -> None:
     options = dict(options)
     if options.pop("put", False):
         landing.put("a.json", {"a": 1})
@@ -222,7 +222,7 @@ def test_an_empty_folder_with_a_schema_is_an_empty_stream(landing) -> None:
 
 
 @pytest.mark.rule("2.3.7", "3.4")
-def test_json_types_widen_even_beside_words_and_a_hint_pins_them(landing) -> None:
+def test_json_types_widen_despite_text_values_and_a_hint_pins_them(landing) -> None:
     options = {"cf_inferColumnTypes": True, "cf_schemaEvolutionMode": "addNewColumnsWithTypeWidening"}
     hints = {"cf_schemaHints": "pinned INT, n INT"}
     landing.put("a.json", {"n": 1, "pinned": 1, "wide": 1})
@@ -240,7 +240,7 @@ def test_json_types_widen_even_beside_words_and_a_hint_pins_them(landing) -> Non
 
 @pytest.mark.rule("4.3.2", "4.3.5", "4.5.4", "1.1.9", "5.1")
 def test_columns_of_a_given_schema(landing) -> None:
-    """Nothing is run: what `load` gives."""
+    """The schema of `load`, without running the stream."""
     assert landing.stream("a int", rescuedDataColumn="r").columns == ["a", "r"]
     assert landing.stream("r string, a int", rescuedDataColumn="r").columns == ["r", "a"]
     assert landing.stream("a int, _metadata string").select("_metadata").dtypes == [("_metadata", "string")]
@@ -268,7 +268,7 @@ def test_a_table_grows_only_when_the_writer_merges_schemas(landing) -> None:
 
 
 @pytest.mark.rule("1.3")
-def test_credentials_stand_in_no_plan(landing) -> None:
+def test_credentials_are_in_no_plan(landing) -> None:
     secrets = {"cf_clientSecret": "hunter2", "cf_useNotifications": True, "fs.s3a.secret.key": "hunter2"}
     df = landing.stream("a int", **secrets)
     plan = df._jdf.queryExecution().analyzed()
@@ -277,7 +277,7 @@ def test_credentials_stand_in_no_plan(landing) -> None:
 
 
 @pytest.mark.rule("1.1.4", "1.1.3")
-def test_an_unknown_key_is_told_at_the_start_of_the_stream(landing) -> None:
+def test_an_unknown_key_fails_at_the_start_of_the_stream(landing) -> None:
     df = landing.stream("a int", cf_odd="1")
     with pytest.raises(CloudFilesError, match="CF_UNKNOWN_OPTION_KEYS_ERROR"):
         landing.ingest(df)

@@ -1,4 +1,4 @@
-"""The stream reader, driven call by call as Spark drives it: no JVM."""
+"""The stream reader, called as Spark calls it, without a JVM."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxFiles
 from pyspark.sql.types import StructType
 
-from lakeward.autoloader.binding import Binding, offer
-from lakeward.autoloader.plan import ReadPlan
-from lakeward.autoloader.source import CloudFilesStreamReader
+from lakeward.autoloader.data_sources import CloudFilesStreamReader
+from lakeward.autoloader.read_plan import ReadPlan
+from lakeward.autoloader.streams.checkpoint_handoff import CheckpointOffer, offer_checkpoints
 
 COLUMNS = StructType().add("a", "integer")
 
 
 def reader_of(folder: Path, **options: str) -> CloudFilesStreamReader:
     """A reader of the folder `in` with its checkpoint; each call is a start of the same stream."""
-    rendezvous = folder / "rendezvous"
-    rendezvous.mkdir(exist_ok=True)
+    handoff_dir = folder / "handoff_dir"
+    handoff_dir.mkdir(exist_ok=True)
     source = f"{folder}/in"
     plan = ReadPlan(
         token="t",
-        rendezvous=str(rendezvous),
+        handoff_dir=str(handoff_dir),
         source=source,
-        shown_source=f"file:{source}",
+        source_key=f"file:{source}",
         paths=(),
         format="json",
         columns=COLUMNS.json(),
@@ -33,7 +33,7 @@ def reader_of(folder: Path, **options: str) -> CloudFilesStreamReader:
         parallelism=2,
         options={"cloudfiles.format": "json", **{f"cloudfiles.{k.lower()}": v for k, v in options.items()}},
     )
-    offer(rendezvous, "t", [Binding(str(folder / "checkpoint" / "sources" / "0"))])
+    offer_checkpoints(handoff_dir, "t", [CheckpointOffer(str(folder / "checkpoint" / "sources" / "0"))])
     return CloudFilesStreamReader(plan.as_json(), COLUMNS)
 
 

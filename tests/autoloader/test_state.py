@@ -1,4 +1,4 @@
-"""The state of a stream survives any cut of its log, and is never half (invariants 1, 6)."""
+"""The state of a stream survives any truncation of its log and is never partial."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakeward.autoloader.discovery import FileStatus, Lister, Names, storage_of
+from lakeward.autoloader.discovery import FileLister, FileNames, FileStatus, open_storage
 from lakeward.autoloader.options import Options
-from lakeward.autoloader.state import Entry, Frame, Registry, StateLog
-from lakeward.autoloader.state.frames import MAGIC, encode_frame, read_frames
-from lakeward.autoloader.tracker import Offset, Tracker
+from lakeward.autoloader.state import FileEntry, FileRegistry, Frame, StateLog
+from lakeward.autoloader.state.state_log import MAGIC, encode_frame, read_frames
+from lakeward.autoloader.streams.file_tracker import FileTracker, Offset
 from lakeward.errors import CloudFilesError
 from lakeward.session.paths import PathMap
 
 BATCHES = [
-    [Entry("a", 1, 10), Entry("b\n\\n\\", 2, 20)],
-    [Entry("ü 😀", 3, 30)],
-    [Entry("c", 4, 40), Entry("d", 5, 50)],
+    [FileEntry("a", 1, 10), FileEntry("b\n\\n\\", 2, 20)],
+    [FileEntry("ü 😀", 3, 30)],
+    [FileEntry("c", 4, 40), FileEntry("d", 5, 50)],
 ]
 
 
@@ -29,19 +29,19 @@ def frames(data: bytes) -> list[Frame]:
 
 
 def log_of(folder: Path) -> StateLog:
-    registry = Registry(StateLog(folder))
+    registry = FileRegistry(StateLog(folder))
     for batch in BATCHES:
         registry.add(batch)
     return StateLog(folder)
 
 
 def test_what_was_taken_is_read_again(tmp_path: Path) -> None:
-    registry = Registry(log_of(tmp_path))
+    registry = FileRegistry(log_of(tmp_path))
     assert registry.last == 5
     assert registry.between(0, 5) == [entry for batch in BATCHES for entry in batch]
     assert registry.between(1, 3) == [BATCHES[0][1], BATCHES[1][0]]
-    assert registry.knows("b\n\\n\\")
-    assert not registry.knows("b")
+    assert registry.contains("b\n\\n\\")
+    assert not registry.contains("b")
 
 
 def test_a_log_cut_at_every_byte_gives_whole_batches_and_can_go_on(tmp_path: Path) -> None:
@@ -51,12 +51,12 @@ def test_a_log_cut_at_every_byte_gives_whole_batches_and_can_go_on(tmp_path: Pat
         folder = tmp_path / str(length)
         folder.mkdir()
         (folder / "files.log").write_bytes(whole[:length])
-        registry = Registry(StateLog(folder))
+        registry = FileRegistry(StateLog(folder))
         batches = sum(end <= length for end in ends)
         kept = [entry for batch in BATCHES[:batches] for entry in batch]
         assert registry.between(0, registry.last) == kept
-        registry.add([Entry("next", 9, 9)])
-        assert Registry(StateLog(folder)).between(0, registry.last) == [*kept, Entry("next", 9, 9)]
+        registry.add([FileEntry("next", 9, 9)])
+        assert FileRegistry(StateLog(folder)).between(0, registry.last) == [*kept, FileEntry("next", 9, 9)]
 
 
 def test_a_flipped_bit_never_gives_wrong_files(tmp_path: Path) -> None:
@@ -77,11 +77,11 @@ def test_a_flipped_bit_never_gives_wrong_files(tmp_path: Path) -> None:
 def test_offsets_that_the_log_lost_are_an_error_and_nothing_is_cut(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     before = log.path.read_bytes()
-    registry = Registry(log)
+    registry = FileRegistry(log)
     for call in (
         lambda: registry.between(0, 6),
-        lambda: registry.forget_after(4),
-        lambda: registry.forget_after(9),
+        lambda: registry.drop_after(4),
+        lambda: registry.drop_after(9),
     ):
         with pytest.raises(CloudFilesError, match="CF_STATE_CORRUPTED"):
             call()
@@ -91,15 +91,15 @@ def test_offsets_that_the_log_lost_are_an_error_and_nothing_is_cut(tmp_path: Pat
 def test_a_foreign_file_is_not_taken_for_a_log(tmp_path: Path) -> None:
     (tmp_path / "files.log").write_bytes(b"something else")
     with pytest.raises(CloudFilesError, match="CF_STATE_INCORRECT_VERSION"):
-        Registry(StateLog(tmp_path))
+        FileRegistry(StateLog(tmp_path))
 
 
 def test_files_of_a_batch_that_no_offset_names_are_forgotten_and_taken_again(tmp_path: Path) -> None:
-    registry = Registry(log_of(tmp_path))
-    assert registry.forget_after(3) == BATCHES[2]
-    assert (registry.last, registry.knows("c"), registry.knows("a")) == (3, False, True)
-    registry.add([Entry("e", 6, 60)])
-    assert Registry(StateLog(tmp_path)).between(3, 4) == [Entry("e", 6, 60)]
+    registry = FileRegistry(log_of(tmp_path))
+    assert registry.drop_after(3) == BATCHES[2]
+    assert (registry.last, registry.contains("c"), registry.contains("a")) == (3, False, True)
+    registry.add([FileEntry("e", 6, 60)])
+    assert FileRegistry(StateLog(tmp_path)).between(3, 4) == [FileEntry("e", 6, 60)]
 
 
 @given(
@@ -111,18 +111,18 @@ def test_files_of_a_batch_that_no_offset_names_are_forgotten_and_taken_again(tmp
 def test_any_name_comes_back_as_it_was(names: list[list[str]]) -> None:
     data, first = MAGIC, 1
     for batch in names:
-        data += encode_frame(first, [Entry(name, 1, 2) for name in batch])
+        data += encode_frame(first, [FileEntry(name, 1, 2) for name in batch])
         first += len(batch)
     assert [[e.key for e in frame.entries()] for frame in frames(data)] == names
 
 
-def tracker_of(tmp_path: Path, **options: str) -> Tracker:
+def tracker_of(tmp_path: Path, **options: str) -> FileTracker:
     source = tmp_path / "in"
     source.mkdir(exist_ok=True)
-    lister = Lister(str(source), storage_of(str(source)), Names(PathMap(())))
+    lister = FileLister(str(source), open_storage(str(source)), FileNames(PathMap(())))
     given = {f"cloudFiles.{key}": value for key, value in options.items()}
-    return Tracker(
-        Registry(StateLog(tmp_path / "state")), lister, Options.of({"cloudFiles.format": "json", **given})
+    return FileTracker(
+        FileRegistry(StateLog(tmp_path / "state")), lister, Options.of({"cloudFiles.format": "json", **given})
     )
 
 
@@ -138,19 +138,19 @@ def put(tmp_path: Path, *names: str) -> None:
 def test_a_crash_between_state_and_offset_log_loses_and_repeats_nothing(tmp_path: Path) -> None:
     tracker = tracker_of(tmp_path)
     put(tmp_path, "a", "b")
-    start = tracker.initial()
+    start = tracker.initial_offset()
     tracker.latest(start, limited=True)
     put(tmp_path, "c")
     again = tracker_of(tmp_path)
-    assert names_of(again.files(start, again.latest(again.initial(), limited=True))) == ["a", "b", "c"]
+    assert names_of(again.files(start, again.latest(again.initial_offset(), limited=True))) == ["a", "b", "c"]
 
 
 @pytest.mark.rule("6.4.2")
 def test_a_snapshot_leaves_later_files_out_and_ends(tmp_path: Path) -> None:
     tracker = tracker_of(tmp_path, maxFilesPerTrigger="2")
     put(tmp_path, "a", "b", "c")
-    start = tracker.initial()
-    tracker.freeze()
+    start = tracker.initial_offset()
+    tracker.prepare_available_now()
     put(tmp_path, "d")
     middle = tracker.latest(start, limited=True)
     end = tracker.latest(middle, limited=True)
@@ -161,48 +161,48 @@ def test_a_snapshot_leaves_later_files_out_and_ends(tmp_path: Path) -> None:
 def test_a_snapshot_has_files_whose_batch_was_forgotten(tmp_path: Path) -> None:
     tracker = tracker_of(tmp_path)
     put(tmp_path, "a")
-    start = tracker.initial()
+    start = tracker.initial_offset()
     tracker.latest(start, limited=True)
     again = tracker_of(tmp_path)
-    again.freeze()
+    again.prepare_available_now()
     assert names_of(again.files(start, again.latest(start, limited=True))) == ["a"]
 
 
 def test_existing_files_stay_out_also_when_the_first_start_is_repeated(tmp_path: Path) -> None:
     tracker = tracker_of(tmp_path, includeExistingFiles="false")
     put(tmp_path, "old")
-    first = tracker.initial()
+    first = tracker.initial_offset()
     put(tmp_path, "new")
     again = tracker_of(tmp_path, includeExistingFiles="false")
-    assert again.initial() == first
+    assert again.initial_offset() == first
     assert names_of(again.files(first, again.latest(first, limited=True))) == ["new"]
 
 
 def test_existing_files_are_in_no_snapshot_either(tmp_path: Path) -> None:
     tracker = tracker_of(tmp_path, includeExistingFiles="false")
     put(tmp_path, "old")
-    tracker.freeze()
-    first = tracker.initial()
+    tracker.prepare_available_now()
+    first = tracker.initial_offset()
     assert tracker.latest(first, limited=True) == first
 
 
 def test_a_first_start_without_files_begins_at_the_same_place_when_repeated(tmp_path: Path) -> None:
     tracker = tracker_of(tmp_path, includeExistingFiles="false")
-    first = tracker.initial()
+    first = tracker.initial_offset()
     put(tmp_path, "new")
     end = tracker.latest(first, limited=True)
-    assert tracker.initial() == first
+    assert tracker.initial_offset() == first
     again = tracker_of(tmp_path, includeExistingFiles="false")
-    assert again.initial() == first
+    assert again.initial_offset() == first
     assert names_of(again.files(first, end)) == ["new"]
     assert again.latest(first, limited=True) == end
-    assert again.initial() == first
+    assert again.initial_offset() == first
 
 
 @pytest.mark.rule("6.1.2")
-def test_the_number_in_the_offset_says_which_files(tmp_path: Path) -> None:
+def test_the_number_in_the_offset_identifies_the_files(tmp_path: Path) -> None:
     tracker = tracker_of(tmp_path)
     put(tmp_path, "a")
-    end: Offset = tracker.latest(tracker.initial(), limited=True)
+    end: Offset = tracker.latest(tracker.initial_offset(), limited=True)
     assert end["seqNum"] == 1
     assert tracker.latest(end, limited=True) is end

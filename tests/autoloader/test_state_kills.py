@@ -1,4 +1,4 @@
-"""kill -9 while the state or the schema store is written (invariant 1); the points of a batch: test_kill."""
+"""kill -9 while the state or the schema store is written; the points of a batch: test_kill."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql.types import StructType
 
-from lakeward.autoloader.schema.store import SchemaStore
-from lakeward.autoloader.state import Registry, StateLog
+from lakeward.autoloader.schema.schema_store import SchemaStore
+from lakeward.autoloader.state import FileRegistry, StateLog
 from tests.autoloader.trackers import Source
 from tests.processes import outcome
 
@@ -27,7 +27,7 @@ def killed(folder: Path, point: str) -> None:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_state_that_nobody_refers_to_yet_is_taken_again(tmp_path: Path, when: str) -> None:
+def test_state_without_an_offset_is_assigned_again(tmp_path: Path, when: str) -> None:
     source = Source(tmp_path, maxFileAge="14 days")
     source.put("a")
     killed(tmp_path, f"state written {when}")
@@ -41,7 +41,7 @@ def test_an_expiry_is_done_or_not_done(tmp_path: Path, when: str) -> None:
     source.run("gone", "there")
     (source.folder / "gone").unlink()
     killed(tmp_path, f"state compacted {when}")
-    knows = Registry(StateLog(source.state)).knows
+    knows = FileRegistry(StateLog(source.state)).contains
     assert knows(f"file:{source.folder}/there")
     assert knows(f"file:{source.folder}/gone") is (when == "before")
     source.day = 100

@@ -1,4 +1,4 @@
-"""Auto Loader into Delta on real Spark: exactly once, batching-free, snapshots (invariants 1, 3–6)."""
+"""Auto Loader into Delta on real Spark: exactly once, batching-free, snapshots."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F
 
-from lakeward.autoloader.hidden import looks_at_metadata
+from lakeward.autoloader.metadata_column import references_metadata
 
 
 @pytest.mark.rule("6.1.1")
@@ -104,7 +104,7 @@ def test_without_a_checkpoint_and_with_the_session_setting(landing, tmp_path) ->
     assert (tmp_path / "all" / "named" / "sources" / "0" / "files.log").exists()
 
 
-def test_existing_files_are_left_out_when_asked_and_only_at_the_first_start(landing) -> None:
+def test_existing_files_are_excluded_only_at_the_first_start(landing) -> None:
     landing.put("old.json", {"a": 1})
     landing.ingest(landing.stream("a int", cf_includeExistingFiles=False))
     landing.put("new.json", {"a": 2})
@@ -141,13 +141,13 @@ def test_only_queries_that_look_at_the_metadata_are_given_it(landing) -> None:
     landing.put("a.json", {"a": 1})
     df = landing.stream("a int")
     for blind in (df, df.where("a = 1").groupBy("a").count(), df.union(df), df.withColumn("b", F.lit(1))):
-        assert not looks_at_metadata(blind)
+        assert not references_metadata(blind)
     for seeing in (
         df.select("_metadata"),
         df.where("_metadata.file_size > 1").select("a"),
         df.union(df.select(F.col("_metadata.file_size").cast("int"))),
     ):
-        assert looks_at_metadata(seeing)
+        assert references_metadata(seeing)
 
 
 @pytest.mark.rule("5.1")
@@ -190,7 +190,7 @@ def test_volume_paths_are_shown_as_databricks_shows_them(landing, suite_settings
 
 
 @pytest.mark.rule("6.4.1")
-def test_a_processing_time_stream_goes_on_taking_files(landing) -> None:
+def test_a_processing_time_stream_keeps_processing_files(landing) -> None:
     landing.put("a.json", {"a": 1})
     df = landing.stream("a int")
     query = (

@@ -1,4 +1,4 @@
-"""read_files, STREAM read_files and cloud_files in SQL (auto-loader.md §9)."""
+"""read_files, STREAM read_files and cloud_files in SQL (AL-9)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakeward.autoloader.table_functions import state
+from lakeward.autoloader.table_functions import read_state
 from lakeward.errors import CloudFilesError
 from lakeward.session import condition_of
 from tests.autoloader.conftest import Landing
@@ -24,6 +24,7 @@ def files(landing: Landing) -> Landing:
     return landing
 
 
+@pytest.mark.rule("9.4")
 def test_types_are_inferred_from_all_files_and_the_rest_is_rescued(files: Landing) -> None:
     frame = files.spark.sql(f"SELECT * FROM read_files('{files.folder}')")
     assert frame.schema.simpleString() == "struct<at:struct<x:double>,id:bigint,_rescued_data:string>"
@@ -39,7 +40,7 @@ def test_metadata_is_there_when_it_is_named_also_through_an_alias_and_a_join(fil
 
 
 @pytest.mark.slow
-def test_a_view_reads_the_files_anew_and_a_table_keeps_them(files: Landing) -> None:
+def test_a_view_reads_the_current_files_and_a_table_keeps_its_rows(files: Landing) -> None:
     spark = files.spark
     spark.sql(f"CREATE VIEW {files.table}_v AS SELECT id FROM read_files('{files.folder}')")
     without = f"read_files('{files.folder}', schemaEvolutionMode => 'none')"
@@ -69,7 +70,7 @@ def test_options_are_arguments_by_name(files: Landing) -> None:
         ("cloud_files('{0}')", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
     ],
 )
-def test_what_cannot_be_read_says_why(
+def test_conditions_of_failed_reads(
     files: Landing, failing: Callable[[Callable[[], Any]], BaseException], call: str, condition: str
 ) -> None:
     error = failing(lambda: files.spark.sql(f"SELECT * FROM {call.format(files.folder)}"))
@@ -78,7 +79,7 @@ def test_what_cannot_be_read_says_why(
 
 def test_the_state_of_a_table_is_refused_with_the_way_to_its_checkpoints(spark: Any) -> None:
     with pytest.raises(CloudFilesError, match="CF_STATE_PATH_DOES_NOT_EXIST") as error:
-        state(spark, [{"table": "main.default.t"}], {})
+        read_state(spark, [{"table": "main.default.t"}], {})
     assert "checkpoints/<table>/<flow>/<number>" in str(error.value)
 
 

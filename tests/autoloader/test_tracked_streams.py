@@ -1,4 +1,4 @@
-"""State, progress and clean-up of real streams (spec §6; invariants 1, 2, 6)."""
+"""State, progress and source cleaning of real streams (AL-6)."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def test_read_files_are_moved_and_the_state_tells_of_every_file(landing, tmp_pat
 
 
 @pytest.mark.rule("6.7")
-def test_a_file_that_is_left_out_as_corrupt_is_told_so_until_it_is_read(landing, failing) -> None:
+def test_a_corrupt_file_is_marked_as_skipped_until_it_is_read(landing, failing) -> None:
     landing.put("a.json", {"a": 1})
     landing.put("b.json.gz", text="not packed")
     failing(lambda: landing.ingest(landing.stream("a int")))
     landing.ingest(landing.stream("a int", ignoreCorruptFiles=True))
     assert landing.rows() == [(1,)]
-    told = landing.spark.sql(f"SELECT path, ingestion_state FROM cloud_files_state('{landing.checkpoint}')")
-    assert {Path(row.path).name: row.ingestion_state for row in told.collect()} == {
+    states = landing.spark.sql(f"SELECT path, ingestion_state FROM cloud_files_state('{landing.checkpoint}')")
+    assert {Path(row.path).name: row.ingestion_state for row in states.collect()} == {
         "a.json": "INGESTED",
         "b.json.gz": "SKIPPED_CORRUPTED",
     }
@@ -159,7 +159,7 @@ def test_a_file_that_grows_after_it_was_read_is_not_read_again(landing) -> None:
     assert landing.rows() == [(1,), (3,), (None,)]
 
 
-def test_a_checkpoint_of_a_newer_version_stops_the_stream_and_says_so(landing, failing) -> None:
+def test_a_checkpoint_of_a_newer_version_fails_the_stream(landing, failing) -> None:
     landing.put("a.json", {"a": 1})
     landing.ingest(landing.stream("a int"))
     log = landing.checkpoint / "sources" / "0" / "files.log"

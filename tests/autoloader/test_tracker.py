@@ -1,4 +1,4 @@
-"""Which files make which batch: limits, backlog, names, expiry, versions (spec §6; invariants 1, 2, 5)."""
+"""Assignment of files to batches: limits, backlog, names, expiry, versions (AL-6)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.autoloader.checkpoints import states
 from lakeward.autoloader.options import Options
-from lakeward.autoloader.readers.files import Contents
-from lakeward.autoloader.state import Registry, StateLog
-from lakeward.autoloader.state.frames import MAGIC, encode_frame
+from lakeward.autoloader.readers.file_contents import FileContents
+from lakeward.autoloader.state import FileRegistry, StateLog
+from lakeward.autoloader.state.state_log import MAGIC, encode_frame
+from lakeward.autoloader.streams.checkpoint_state import file_states
 from lakeward.errors import CloudFilesError
 from tests.autoloader.trackers import Source, names_of
 
@@ -22,7 +22,7 @@ def test_the_backlog_is_what_was_found_and_not_taken(tmp_path: Path) -> None:
     source = Source(tmp_path, maxFilesPerTrigger="2")
     source.put(*"abcde", text="123")
     tracker = source.tracker()
-    at = tracker.latest(tracker.initial(), limited=True)
+    at = tracker.latest(tracker.initial_offset(), limited=True)
     assert (len(tracker.backlog), tracker.backlog.bytes) == (3, 9)
     tracker.latest(at, limited=True)
     assert (len(tracker.backlog), tracker.backlog.bytes) == (1, 3)
@@ -33,7 +33,7 @@ def test_a_full_batch_is_taken_from_the_backlog_without_another_listing(tmp_path
     source = Source(tmp_path, maxFilesPerTrigger="2")
     source.put(*"abcde")
     tracker = source.tracker()
-    start = tracker.initial()
+    start = tracker.initial_offset()
     middle = tracker.latest(start, limited=True)
     source.put("0")
     os.utime(source.folder / "0", (1, 1))
@@ -48,7 +48,7 @@ def test_once_takes_everything_whatever_the_limits(tmp_path: Path) -> None:
     source = Source(tmp_path, maxFilesPerTrigger="2", maxBytesPerTrigger="1b")
     source.put(*"abcde")
     tracker = source.tracker()
-    assert tracker.latest(tracker.initial(), limited=False)["seqNum"] == 5
+    assert tracker.latest(tracker.initial_offset(), limited=False)["seqNum"] == 5
 
 
 @pytest.mark.rule("6.1.7")
@@ -107,8 +107,8 @@ def test_old_files_are_forgotten_once_they_are_gone(tmp_path: Path) -> None:
     (source.folder / "young").unlink()
     source.day = 14.5
     assert source.run("next") == ["next"]
-    known = Registry(StateLog(source.state))
-    assert [known.knows(f"file:{source.folder}/{name}") for name in ("gone", "there", "young")] == [
+    known = FileRegistry(StateLog(source.state))
+    assert [known.contains(f"file:{source.folder}/{name}") for name in ("gone", "there", "young")] == [
         False,
         True,
         True,
@@ -119,7 +119,7 @@ def test_old_files_are_forgotten_once_they_are_gone(tmp_path: Path) -> None:
     (source.folder / "there").unlink()
     source.day = 80
     assert source.run("z") == ["z"]
-    assert len(Registry(StateLog(source.state))) == 4
+    assert len(FileRegistry(StateLog(source.state))) == 4
 
 
 def test_nothing_is_forgotten_while_the_source_is_not_mounted(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_damage_in_the_middle_is_an_error_and_nothing_is_cut(tmp_path: Path) -> 
     for data in (bytes(damaged), one_is_missing):
         log.write_bytes(data)
         with pytest.raises(CloudFilesError, match="CF_STATE_CORRUPTED"):
-            Registry(StateLog(source.state))
+            FileRegistry(StateLog(source.state))
         with pytest.raises(CloudFilesError, match="CF_STATE_CORRUPTED"):
             source.run("e")
         assert log.read_bytes() == data
@@ -199,48 +199,52 @@ def test_a_row_a_file_of_a_checkpoint_and_files_left_out_are_not_ingested(tmp_pa
     source.state = tmp_path / "checkpoint" / "sources" / "0"
     source.put("old")
     tracker = source.tracker()
-    source.at = tracker.initial()
+    source.at = tracker.initial_offset()
     source.run("a")
     source.run("b")
     for place in (tmp_path / "checkpoint", source.state):
-        found = {Path(row.path).name: (row.ingestion_state, row.commit_time is None) for row in states(place)}
+        found = {
+            Path(row.path).name: (row.ingestion_state, row.commit_time is None) for row in file_states(place)
+        }
         assert found == {"old": (None, True), "a": ("INGESTED", False), "b": ("PROCESSING", True)}
     with pytest.raises(CloudFilesError, match="CF_STATE_PATH_DOES_NOT_EXIST"):
-        list(states(tmp_path / "nothing"))
+        list(file_states(tmp_path / "nothing"))
 
 
 @pytest.mark.rule("6.3", "6.7")
-def test_files_that_were_left_out_are_told_apart_in_the_state(tmp_path: Path) -> None:
+def test_the_state_distinguishes_missing_and_corrupt_files(tmp_path: Path) -> None:
     source = Source(tmp_path, allowOverwrites="true")
     source.state = tmp_path / "checkpoint" / "sources" / "0"
     source.put("gone", "broken.gz", "line\nbreak.gz", "whole")
     tracker = source.tracker()
-    start = tracker.initial()
+    start = tracker.initial_offset()
     source.at = tracker.latest(start, limited=True)
     files = tracker.files(start, source.at)
     (source.folder / "gone").unlink()
     leniently = {"cloudFiles.format": "json", "ignoreMissingFiles": "true", "ignoreCorruptFiles": "true"}
     skips = StateLog(source.state).skips
-    contents = Contents(Options.of(leniently), skips=skips)
+    contents = FileContents(Options.of(leniently), skips=skips)
     assert [contents.of(status) for status in files].count(None) == 3
     source.put("broken.gz", text="other")
     os.utime(source.folder / "broken.gz", (1, 1))
     source.run()
 
-    def told() -> dict[str, list[str | None]]:
+    def states() -> dict[str, list[str | None]]:
         found: dict[str, list[str | None]] = {}
-        for row in states(tmp_path / "checkpoint"):
+        for row in file_states(tmp_path / "checkpoint"):
             found.setdefault(row.path.rpartition("/")[2], []).append(row.ingestion_state)
         return found
 
-    assert told() == {
+    assert states() == {
         "gone": ["SKIPPED_MISSING"],
         "broken.gz": ["INGESTED", "SKIPPED_CORRUPTED"],
         "line\nbreak.gz": ["SKIPPED_CORRUPTED"],
         "whole": ["INGESTED"],
     }
-    skips.withdraw(status.key for status in files)
-    assert not {"SKIPPED_MISSING", "SKIPPED_CORRUPTED"} & {state for row in told().values() for state in row}
+    skips.unmark(status.key for status in files)
+    assert not {"SKIPPED_MISSING", "SKIPPED_CORRUPTED"} & {
+        state for row in states().values() for state in row
+    }
 
 
 @pytest.mark.rule("6.3")
@@ -249,10 +253,10 @@ def test_a_file_that_is_gone_before_it_is_read_is_an_error_or_skipped(tmp_path: 
     source = Source(tmp_path)
     source.put("a", "b")
     tracker = source.tracker()
-    start = tracker.initial()
+    start = tracker.initial_offset()
     files = tracker.files(start, tracker.latest(start, limited=True))
     (source.folder / "a").unlink()
-    contents = Contents(Options.of({"cloudFiles.format": "json", "ignoreMissingFiles": str(ignored)}))
+    contents = FileContents(Options.of({"cloudFiles.format": "json", "ignoreMissingFiles": str(ignored)}))
     if ignored:
         assert [contents.of(status) for status in files] == [None, b"{}"]
     else:

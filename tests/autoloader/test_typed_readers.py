@@ -1,4 +1,4 @@
-"""Avro, ORC and Parquet: the file's own types, by name, and what does not fit is rescued (spec §2.2, §4)."""
+"""Avro, ORC and Parquet: the types of the file, columns by name, rescued values (AL-2.2, AL-4)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from pyspark.sql.types import ArrayType, StructType
 
 from lakeward.autoloader.discovery import FileStatus
 from lakeward.autoloader.options import Options
-from lakeward.autoloader.schema.sampling import infer_files
+from lakeward.autoloader.schema.file_inference import infer_schema
 from lakeward.errors import CloudFilesError
-from tests.autoloader.reading import rows_of, schema_of
+from tests.autoloader.reader_harness import rows_of, schema_of
 
 
 def avro(path: Path, records: list[dict[str, Any]], codec: str = "null", **fields: Any) -> Path:
@@ -38,7 +38,7 @@ def avro(path: Path, records: list[dict[str, Any]], codec: str = "null", **field
 def inferred(paths: list[Path], **options: str) -> str:
     files = [FileStatus(f"file:{path}", str(path), 1, n) for n, path in enumerate(paths)]
     given = {key.replace("cf_", "cloudFiles."): value for key, value in options.items()}
-    return infer_files(files, Options.of(given)).simpleString()
+    return infer_schema(files, Options.of(given)).simpleString()
 
 
 LOGICAL: dict[str, tuple[Any, str, Any, Any]] = {
@@ -86,7 +86,7 @@ def test_avro_types_and_values_under_every_codec(tmp_path: Path, codec: str) -> 
     path = avro(tmp_path / "a.avro", [record], codec, **{n: dtype for n, (dtype, *_) in LOGICAL.items()})
     expected = ",".join(f"{name}:{dtype}" for name, (_, dtype, _, _) in LOGICAL.items())
     assert inferred([path], cf_format="avro") == f"struct<{expected}>"
-    schema = infer_files([FileStatus("k", str(path), 1, 1)], Options.of({"cloudFiles.format": "avro"}))
+    schema = infer_schema([FileStatus("k", str(path), 1, 1)], Options.of({"cloudFiles.format": "avro"}))
     assert rows_of([path], schema, cf_format="avro") == [{n: found for n, (*_, found) in LOGICAL.items()}]
 
 
@@ -112,7 +112,7 @@ def test_avro_values_inside_of_others_are_converted_too(tmp_path: Path) -> None:
         "n": "n.S",
     }
     path = avro(tmp_path / "a.avro", [record], **types)
-    schema = infer_files([FileStatus("k", str(path), 1, 1)], Options.of({"cloudFiles.format": "avro"}))
+    schema = infer_schema([FileStatus("k", str(path), 1, 1)], Options.of({"cloudFiles.format": "avro"}))
     assert rows_of([path], schema, cf_format="avro") == [
         {"r": {"u": str(one)}, "l": [str(one)], "m": [("k", str(one))], "n": {"u": None}}
     ]
@@ -132,7 +132,7 @@ def test_what_event_hubs_capture_writes(tmp_path: Path) -> None:
     types = {"SequenceNumber": "long", "Offset": "string", "EnqueuedTimeUtc": "string"}
     path = avro(tmp_path / "0.avro", [record], "deflate", **types, SystemProperties=anything,
                 Properties=anything, Body=["bytes", "null"])  # fmt: skip
-    schema = infer_files([FileStatus("k", str(path), 1, 1)], Options.of({"cloudFiles.format": "avro"}))
+    schema = infer_schema([FileStatus("k", str(path), 1, 1)], Options.of({"cloudFiles.format": "avro"}))
     assert schema["Properties"].dataType.simpleString() == (
         "map<string,struct<member0:bigint,member1:double,member2:string,member3:binary>>"
     )
@@ -142,7 +142,7 @@ def test_what_event_hubs_capture_writes(tmp_path: Path) -> None:
     assert json.loads(body["_rescue"])["Properties"]["ratio"] == {"member1": 0.5}
 
 
-def test_an_avro_type_that_contains_itself_is_told(tmp_path: Path) -> None:
+def test_a_recursive_avro_type_is_an_error(tmp_path: Path) -> None:
     node = {"type": "record", "name": "N", "fields": [{"name": "next", "type": ["null", "n.N"]}]}
     path = avro(tmp_path / "a.avro", [{"r": {"next": None}}], r=node)
     with pytest.raises(CloudFilesError, match=r"CF_CORRUPT_FILE.*n\.N contains itself"):

@@ -1,4 +1,4 @@
-"""XML: records by their tag, types, and nothing lost (spec §1.5, §2.2, §4; invariant 7)."""
+"""XML: records by row tag, types, no value is lost (AL-1.5, AL-2.2, AL-4)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pyspark.sql.types import ArrayType, MapType, StringType, StructType
 
 from lakeward.autoloader.discovery import FileStatus
 from lakeward.autoloader.options import Options
-from lakeward.autoloader.schema.sampling import infer_files
+from lakeward.autoloader.schema.file_inference import infer_schema
 from lakeward.errors import CloudFilesError
-from tests.autoloader.reading import rows_of, schema_of
+from tests.autoloader.reader_harness import rows_of, schema_of
 
 XML = {"cf_format": "xml", "rowTag": "row"}
 
@@ -30,7 +30,7 @@ def written(folder: Path, body: str) -> Path:
 def inferred(path: Path, **options: Any) -> str:
     given = {"cloudFiles.format": "xml", "rowTag": "row"}
     given |= {key.replace("cf_", "cloudFiles."): str(value).lower() for key, value in options.items()}
-    return infer_files([FileStatus("k", str(path), 1, 1)], Options.of(given)).simpleString()
+    return infer_schema([FileStatus("k", str(path), 1, 1)], Options.of(given)).simpleString()
 
 
 @pytest.mark.rule("2.2")
@@ -152,7 +152,7 @@ def test_records_that_an_xsd_forbids_are_malformed(tmp_path: Path) -> None:
         (None, "<row><a>1</a><n:b/></row>"),
         (None, "<row><b/></row>"),
     ]
-    with pytest.raises(CloudFilesError, match=r"MALFORMED_RECORD_IN_PARSING.*the XSD forbids it"):
+    with pytest.raises(CloudFilesError, match=r"MALFORMED_RECORD_IN_PARSING.*XSD"):
         rows_of([path], schema, mode="FAILFAST", **options)
     with pytest.raises(CloudFilesError, match=r"CF_INVALID_OPTION_VALUE.*none\.xsd"):
         rows_of([path], schema, **{**options, "rowValidationXSDPath": tmp_path / "none.xsd"})
@@ -199,7 +199,7 @@ def test_a_value_of_another_type_is_malformed_only_where_nothing_rescues_it(tmp_
         "<rows><!-- <row> --><row><a>1</a></row><x><row><a><![CDATA[2]]></a></row></x></rows>",
     ],
 )
-def test_records_are_found_wherever_they_stand(tmp_path: Path, text: str) -> None:
+def test_records_are_found_at_any_depth(tmp_path: Path, text: str) -> None:
     path = tmp_path / "f.xml"
     path.write_text(text, encoding="utf-8")
     assert [row["a"] for row in rows_of([path], schema_of(a="integer"), **XML)] == [1, 2]

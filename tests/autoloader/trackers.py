@@ -1,23 +1,23 @@
-"""Trackers of a source in a temporary folder, without Spark."""
+"""File trackers of a source in a temporary directory, without Spark."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from lakeward.autoloader.cleaning import Cleaner, policy_of
-from lakeward.autoloader.discovery import FileStatus, Lister, Names, storage_of
+from lakeward.autoloader.discovery import FileLister, FileNames, FileStatus, open_storage
 from lakeward.autoloader.options import Options
-from lakeward.autoloader.state import Registry, StateLog
-from lakeward.autoloader.tracker import Offset, Tracker
+from lakeward.autoloader.state import FileRegistry, StateLog
+from lakeward.autoloader.streams.file_tracker import FileTracker, Offset
+from lakeward.autoloader.streams.source_cleaning import SourceCleaner, cleaning_policy
 from lakeward.session.paths import PathMap
 
-NAMES = Names(PathMap(()))
+NAMES = FileNames(PathMap(()))
 DAY = 86_400.0
 
 
 class Source:
-    """The folder `in` and the state of a stream from it; every `run` is a process of its own."""
+    """The directory `in` and the state of a stream; every `run` is a restart."""
 
     def __init__(self, folder: Path, **options: str) -> None:
         self.folder = folder / "in"
@@ -33,21 +33,23 @@ class Source:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
 
-    def tracker(self) -> Tracker:
+    def tracker(self) -> FileTracker:
         given = {f"cloudFiles.{key}": value for key, value in self.options.items()}
         options = Options.of({"cloudFiles.format": "json", **given})
-        lister = Lister(str(self.folder), storage_of(str(self.folder)), NAMES)
-        registry = Registry(StateLog(self.state), versions=options.flag("cloudFiles.allowOverwrites"))
-        policy = policy_of(options, str(self.folder), NAMES)
-        cleaner = Cleaner(policy) if policy is not None else None
-        return Tracker(registry, lister, options, cleaner=cleaner, clock=lambda: (20_000 + self.day) * DAY)
+        lister = FileLister(str(self.folder), open_storage(str(self.folder)), NAMES)
+        registry = FileRegistry(StateLog(self.state), versions=options.flag("cloudFiles.allowOverwrites"))
+        policy = cleaning_policy(options, str(self.folder), NAMES)
+        cleaner = SourceCleaner(policy) if policy is not None else None
+        return FileTracker(
+            registry, lister, options, cleaner=cleaner, clock=lambda: (20_000 + self.day) * DAY
+        )
 
     def run(self, *arriving: str) -> list[str]:
-        """An availableNow run after these files have arrived; gives the names of the files that it took."""
+        """Run availableNow after these files have arrived; return the names of processed files."""
         self.put(*arriving)
         tracker = self.tracker()
-        start = self.at or tracker.initial()
-        tracker.freeze()
+        start = self.at or tracker.initial_offset()
+        tracker.prepare_available_now()
         names: list[str] = []
         while (end := tracker.latest(start, limited=True)) != start:
             names += names_of(tracker.files(start, end))

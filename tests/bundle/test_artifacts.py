@@ -55,7 +55,7 @@ def test_the_command_runs_in_the_artifacts_folder_and_its_files_are_found(
 
 
 @pytest.mark.parametrize(
-    ("artifact", "condition", "told"),
+    ("artifact", "condition", "message"),
     [
         ("{type: whl, build: 'echo no compiler; exit 3'}", "ARTIFACT_BUILD_FAILED", "no compiler"),
         ("{type: whl, build: 'true'}", "ARTIFACT_EMPTY", "dist/*.whl"),
@@ -63,13 +63,13 @@ def test_the_command_runs_in_the_artifacts_folder_and_its_files_are_found(
     ],
 )
 def test_a_build_that_gives_nothing_says_why(
-    bundle_of: Callable[..., Bundle], artifact: str, condition: str, told: str
+    bundle_of: Callable[..., Bundle], artifact: str, condition: str, message: str
 ) -> None:
     (found,) = artifacts_of(one(bundle_of, artifact))
     with pytest.raises(BundleError) as caught:
         build(found, environ=os.environ)
     assert caught.value.condition == condition
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_the_preset_gives_every_artifact_a_dynamic_version(bundle_of: Callable[..., Bundle]) -> None:

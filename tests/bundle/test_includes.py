@@ -100,14 +100,16 @@ def test_the_root_is_found_from_any_folder_below(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("section", "meant"), [("resorces", "resources"), ("target", "targets")])
-def test_a_mistyped_section_is_refused_with_what_was_meant(
-    refusal_of: Callable[..., BundleError], section: str, meant: str
+def test_a_mistyped_section_is_a_warning_with_what_was_meant(
+    bundle_of: Callable[..., Bundle], section: str, meant: str
 ) -> None:
-    error = refusal_of(f"bundle: {{name: b}}\n{section}: {{a: {{}}}}\n")
-    assert error.condition == "KEY_UNKNOWN"
-    assert f"Did you mean `{meant}`" in str(error)
+    (notice,) = bundle_of(f"bundle: {{name: b}}\n{section}: {{a: {{}}}}\n").notices
+    assert (notice.rule, notice.severity) == ("unknown-field", "warning")
+    assert str(notice).startswith(f"warning: databricks.yml:2:1: Unknown field: {section}.")
+    assert f"Did you mean `{meant}`" in str(notice)
 
 
 def test_a_section_that_only_holds_anchors_is_ignored(bundle_of: Callable[..., Bundle]) -> None:
     bundle = bundle_of("definitions: {x: &x {name: J}}\nbundle: {name: b}\nresources: {jobs: {j: *x}}\n")
     assert bundle.jobs["j"]["name"] == "J"
+    assert not bundle.notices

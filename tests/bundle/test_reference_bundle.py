@@ -1,4 +1,4 @@
-"""The bundle of this repository: both targets are complete, typed, and share nothing (spec bundle.md §4)."""
+"""The bundle of this repository: both targets are complete, typed, and share nothing (BN-4)."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_no_reference_is_left(bundle: Bundle) -> None:
 
 
 def test_each_file_holds_one_resource_and_none_names_a_host() -> None:
-    from lakeward.bundle.yaml_reader import parse
+    from lakeward.bundle.configuration.yaml_reader import parse
 
     files = sorted((ROOT / "resources").glob("*.yml"))
     assert len(files) >= 5

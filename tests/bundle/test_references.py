@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakeward.bundle import Bundle
-from lakeward.bundle.node import Node, Position, lift, plain
-from lakeward.bundle.references import resolve
+from lakeward.bundle.configuration.node import Node, Position, lift, plain
+from lakeward.bundle.configuration.references import resolve_references
 from lakeward.errors import BundleError
 
 HERE = Position("f.yml", 1, 1)
@@ -24,7 +24,7 @@ def variables(values: dict[str, object]) -> Node:
 
 def test_a_chain_of_references_is_followed_to_its_end() -> None:
     tree = variables({"a": "${var.b}/a", "b": "${var.c}/b", "c": "c"})
-    assert plain(resolve(tree, ["var"]))["variables"]["a"]["value"] == "c/b/a"
+    assert plain(resolve_references(tree, ["var"]))["variables"]["a"]["value"] == "c/b/a"
 
 
 @given(
@@ -50,7 +50,9 @@ def test_the_result_does_not_depend_on_the_order_of_the_keys(
         expected.append(text + "".join(expected[other] for other in refers))
     names = list(values)
     shuffler.shuffle(names)
-    resolved = plain(resolve(variables({name: values[name] for name in names}), ["var"]))["variables"]
+    resolved = plain(resolve_references(variables({name: values[name] for name in names}), ["var"]))[
+        "variables"
+    ]
     assert [resolved[f"v{index}"]["value"] for index in range(len(texts))] == expected
 
 
@@ -59,33 +61,36 @@ def test_a_circle_of_any_length_is_named_and_never_followed_for_ever(length: int
     ring = {f"r{i}": f"x${{var.r{(i + 1) % length}}}" for i in range(length)}
     lead = {f"t{i}": f"${{var.t{i + 1}}}" if i + 1 < tail else "${var.r0}" for i in range(tail)}
     with pytest.raises(BundleError) as caught:
-        resolve(variables({**lead, **ring}), ["var"])
+        resolve_references(variables({**lead, **ring}), ["var"])
     assert caught.value.condition == "REFERENCE_CYCLE"
     assert caught.value.message.count("var.r") == length + 1
 
 
 def test_a_whole_reference_keeps_its_type_and_part_of_a_text_becomes_text() -> None:
     tree = variables({"n": 5, "t": True, "list": [1, 2], "whole": "${var.list}", "text": "${var.n}-${var.t}"})
-    found = plain(resolve(tree, ["var"]))["variables"]
+    found = plain(resolve_references(tree, ["var"]))["variables"]
     assert found["whole"]["value"] == [1, 2]
     assert found["text"]["value"] == "5-true"
 
 
 def test_a_step_may_lead_through_another_reference() -> None:
     tree = variables({"base": {"size": "big"}, "alias": "${var.base}", "x": "${var.alias.size}"})
-    assert plain(resolve(tree, ["var"]))["variables"]["x"]["value"] == "big"
+    assert plain(resolve_references(tree, ["var"]))["variables"]["x"]["value"] == "big"
 
 
 @pytest.mark.parametrize("text", ["${var." + "a" * 20_000, "${a}" * 2_000, "${var.a-" * 2_000])
 def test_long_texts_that_are_no_reference_take_no_time(text: str) -> None:
     begin = time.monotonic()
-    assert plain(resolve(variables({"a": text}), ["var"]))["variables"]["a"]["value"] == text
+    assert plain(resolve_references(variables({"a": text}), ["var"]))["variables"]["a"]["value"] == text
     assert time.monotonic() - begin < 1
 
 
 def test_what_is_not_asked_for_stays() -> None:
     tree = variables({"a": "${workspace.root_path} ${HOME} $x"})
-    assert plain(resolve(tree, ["var"]))["variables"]["a"]["value"] == "${workspace.root_path} ${HOME} $x"
+    assert (
+        plain(resolve_references(tree, ["var"]))["variables"]["a"]["value"]
+        == "${workspace.root_path} ${HOME} $x"
+    )
 
 
 JOB = "bundle: {name: b}\nvariables: {catalog: {default: c}}\nresources:\n  jobs:\n    j:\n      name: %s\n"

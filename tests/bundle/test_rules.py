@@ -69,7 +69,7 @@ def test_a_bundle_that_is_right_breaks_no_rule(bundle_of: Make) -> None:
 
 # The rule, and what is changed in the job that is right: old text, new text.
 IN_JOB = [
-    ("task-key", "- task_key: l", "- task_key: p"),
+    ("task-key", "- task_key: l", "- description: l"),
     ("task-kind", "notebook_task: {notebook_path: n.py}", "email: x"),
     ("depends-on", "{task_key: w}]\n    run_if", "{task_key: v}]\n    run_if"),
     ("cycle", "task_key: w, env", "task_key: w, depends_on: [{task_key: s}], env"),
@@ -88,6 +88,7 @@ IN_JOB = [
     ("entry-point", "entry_point: show", "entry_point: shwo"),
     ("notebook-missing", "notebook_path: n.py", "notebook_path: m.py"),
     ("notebook-marker", "notebook_path: n.py", "notebook_path: a.py"),
+    ("workspace-path", "notebook_path: n.py", "notebook_path: /Workspace/Users/ann/shop/m"),
     ("file-missing", "path: q.sql", "path: r.sql"),
     ("file-missing", "python_file: a.py", "python_file: b.py"),
     ("permission-level", "CAN_MANAGE_RUN", "CAN_RUN"),
@@ -119,7 +120,7 @@ def test_a_rule_about_jobs_finds_what_breaks_it(bundle_of: Make, rule: str, old:
 
 
 LIBRARIES = "libraries: [{glob: {include: src/t/**}}]"
-BESIDE = [
+OUTSIDE_JOBS = [
     (
         "serverless-pipeline",
         {"pipeline": PIPELINE.replace("catalog", "clusters: [{label: default}], catalog")},
@@ -132,6 +133,10 @@ BESIDE = [
         "scope-shared",
         {"rest": "targets: {dev: {mode: development, resources: {secret_scopes: {s: {name: shared}}}}}\n"},
     ),
+    ("unknown-field", {"rest": "resorces: {jobs: {}}\n"}),
+    ("not-deployed", {"rest": "targets: {dev: {resources: {alerts: {a: {display_name: a}}}}}\n"}),
+    ("not-built", {"rest": "targets: {dev: {artifacts: {jar: {build: make, files: [{source: a.jar}]}}}}\n"}),
+    ("not-executed", {"rest": "experimental: {scripts: {postdeploy: echo}}\n"}),
     (
         "scope-opened",
         {
@@ -142,7 +147,7 @@ BESIDE = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "parts"), BESIDE)
+@pytest.mark.parametrize(("rule", "parts"), OUTSIDE_JOBS)
 def test_a_rule_about_the_rest_finds_what_breaks_it(
     bundle_of: Make, rule: str, parts: dict[str, str]
 ) -> None:
@@ -150,7 +155,7 @@ def test_a_rule_about_the_rest_finds_what_breaks_it(
 
 
 def test_every_rule_has_its_test() -> None:
-    tested = {rule for rule, *_ in IN_JOB} | {rule for rule, _ in BESIDE}
+    tested = {rule for rule, *_ in IN_JOB} | {rule for rule, _ in OUTSIDE_JOBS} | {"python"}
     assert tested == {rule.name for rule in RULES}
 
 

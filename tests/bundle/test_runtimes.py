@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lakeward.bundle import load, runtime_of
+import pytest
+
+from lakeward.bundle import load, runtime_here, runtime_of
 
 BUNDLE = """
 bundle: {name: b}
@@ -53,3 +55,40 @@ def test_without_pipelines_the_first_job_decides(tmp_path: Path) -> None:
 def test_a_bundle_may_say_nothing(tmp_path: Path) -> None:
     (tmp_path / "databricks.yml").write_text("bundle: {name: b}\n")
     assert runtime_of(load(tmp_path, None, {})) is None
+
+
+CLUSTER = """
+        - {{task_key: a, new_cluster: {{spark_version: "{version}"}}, notebook_task: {{notebook_path: /a}}}}
+"""
+TARGETS = {
+    "one default": "targets: {dev: {default: true}, prod: {}}",
+    "two defaults": "targets: {dev: {default: true}, prod: {default: true}}",
+    "no default": "targets: {dev: {}, prod: {}}",
+    "none": "",
+}
+VERSIONS = {
+    "in the job": ("16.4.x-scala2.12", "", "16.4"),
+    "in a variable": ("${var.v}", "variables: {v: {default: 15.4.x-scala2.12}}", "15.4"),
+    "next to a variable without value": ("16.4.x-scala2.12", "variables: {other: {}}", "16.4"),
+    "in a variable without value": ("${var.v}", "variables: {v: {}}", None),
+}
+
+
+@pytest.mark.parametrize("targets", TARGETS)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_tests_find_the_runtime_of_a_bundle_with_any_targets(
+    tmp_path: Path, targets: str, version: str
+) -> None:
+    named, variables, found = VERSIONS[version]
+    jobs = "resources:\n  jobs:\n    j:\n      tasks:" + CLUSTER.format(version=named)
+    text = f"bundle: {{name: b}}\n{variables}\n{TARGETS[targets]}\n{jobs}"
+    (tmp_path / "databricks.yml").write_text(text)
+    assert runtime_here(tmp_path) == found
+
+
+def test_the_first_target_that_names_a_runtime_decides_without_a_default(tmp_path: Path) -> None:
+    job = "{resources: {jobs: {j: {tasks: [{task_key: a, notebook_task: {notebook_path: /a}, new_cluster: "
+    two = job + "{spark_version: 14.3.x-scala2.12}}]}}}}"
+    text = f"bundle: {{name: b}}\ntargets:\n  one: {{}}\n  two: {two}\n"
+    (tmp_path / "databricks.yml").write_text(text)
+    assert runtime_here(tmp_path) == "14.3"

@@ -99,10 +99,10 @@ def test_several_targets_need_exactly_one_default(
     assert refusal_of(f"bundle: {{name: b}}\ntargets: {targets}\n").condition == "TARGET_AMBIGUOUS"
 
 
-def test_a_mistyped_setting_of_a_target_is_refused(refusal_of: Callable[..., BundleError]) -> None:
-    error = refusal_of("bundle: {name: b}\ntargets:\n  dev:\n    resource: {jobs: {}}\n")
-    assert "databricks.yml:4:5" in error.message
-    assert "`resources`" in str(error)
+def test_a_mistyped_setting_of_a_target_is_a_warning(bundle_of: Callable[..., Bundle]) -> None:
+    (notice,) = bundle_of("bundle: {name: b}\ntargets:\n  dev:\n    resource: {jobs: {}}\n").notices
+    assert "databricks.yml:4:5: Unknown field: resource." in str(notice)
+    assert "`resources`" in str(notice)
 
 
 def test_a_resource_may_exist_in_one_target_only(bundle_of: Callable[..., Bundle]) -> None:

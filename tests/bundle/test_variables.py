@@ -12,7 +12,7 @@ from lakeward.bundle import Bundle
 from lakeward.errors import BundleError
 
 OVERRIDES = ".databricks/bundle/dev/variable-overrides.json"
-# From strong to weak (spec bundle.md §4).
+# From strong to weak (BN-4.4).
 SOURCES = ("var", "environment", "overrides", "target", "default")
 
 
@@ -104,9 +104,50 @@ def test_overrides_may_be_complex_but_the_environment_may_not(
     assert bundle.jobs["j"]["tags"] == {"q": "r"}
 
 
-def test_a_mapping_as_value_needs_the_declaration_complex(refusal_of: Callable[..., BundleError]) -> None:
-    error = refusal_of("bundle: {name: b}\nvariables: {x: {default: {a: 1}}}\n")
-    assert "type: complex" in str(error)
+@pytest.mark.parametrize("declared", ["", "type: complex, "], ids=["undeclared", "declared"])
+@pytest.mark.parametrize("value", ["{a: 1}", "[1, 2]"], ids=["mapping", "list"])
+@pytest.mark.parametrize("place", ["default", "target", "target-default"])
+def test_a_default_may_be_a_mapping_or_list_without_a_type(
+    bundle_of: Callable[..., Bundle], declared: str, value: str, place: str
+) -> None:
+    over = {"default": "{}", "target": f"{{x: {value}}}", "target-default": f"{{x: {{default: {value}}}}}"}
+    text = f"""
+    bundle: {{name: b}}
+    variables: {{x: {{{declared}default: {value if place == "default" else "old"}}}}}
+    resources: {{jobs: {{j: {{tags: "${{var.x}}"}}}}}}
+    targets: {{dev: {{variables: {over[place]}}}}}
+    """
+    assert bundle_of(text).jobs["j"]["tags"] == ({"a": 1} if value == "{a: 1}" else [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("declared", "value"), [("", '{"a": 1}'), ("", "[1]"), ("type: complex, ", '"text"')]
+)
+def test_a_value_of_the_overrides_file_has_the_declared_type(
+    refusal_of: Callable[..., BundleError], declared: str, value: str
+) -> None:
+    text = f"bundle: {{name: b}}\nvariables: {{x: {{{declared}default: d}}}}\ntargets: {{dev: {{}}}}\n"
+    assert refusal_of(text, files={OVERRIDES: f'{{"x": {value}}}'}).condition == "VARIABLE_INVALID"
+
+
+@pytest.mark.parametrize(
+    ("declared", "override", "expected"),
+    [
+        ("lookup: {warehouse: w}", "{default: d}", "d"),
+        ("lookup: {warehouse: w}", "d", "d"),
+        ("default: d", "{lookup: {warehouse: w}}", "warehouse:w"),
+    ],
+)
+def test_a_targets_default_and_lookup_replace_each_other(
+    bundle_of: Callable[..., Bundle], declared: str, override: str, expected: str
+) -> None:
+    text = f"""
+    bundle: {{name: b}}
+    variables: {{x: {{{declared}}}}}
+    resources: {{jobs: {{j: {{name: "${{var.x}}"}}}}}}
+    targets: {{dev: {{variables: {{x: {override}}}}}}}
+    """
+    assert bundle_of(text).jobs["j"]["name"] == expected
 
 
 def test_a_value_for_an_undeclared_variable_names_near_misses(refusal_of: Callable[..., BundleError]) -> None:

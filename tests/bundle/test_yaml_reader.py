@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lakeward.bundle.node import Node, plain
-from lakeward.bundle.yaml_reader import parse
+from lakeward.bundle.configuration.node import Node, plain
+from lakeward.bundle.configuration.yaml_reader import parse
 from lakeward.errors import BundleError
 
 

@@ -73,7 +73,7 @@ def test_files_of_a_bundle_are_judged_once(look: Look) -> None:
 
 
 def test_a_bundle_that_cannot_be_read_is_told_with_its_place(look: Look) -> None:
-    found = look({"databricks.yml": "bundle:\n  name: x\nresurces: {}\n"})
+    found = look({"databricks.yml": "bundle:\n  name: x\nresources: {jobs: {j: }}\n"})
     (unread,) = found.report.unread
     assert "databricks.yml:3" in unread.reason
 
@@ -164,3 +164,80 @@ def test_what_lakeward_test_leaves_out_is_told_in_its_own_words(look: Look) -> N
 def test_poetrys_own_operators_are_understood(look: Look, version: str, fits: bool) -> None:
     found = look({"pyproject.toml": f'[tool.poetry.dependencies]\npyspark = "{version}"\n'})
     assert (found.report.findings == ()) is fits
+
+
+TARGETS = """\
+bundle: {name: shop}
+resources: {jobs: {both: {tasks: [{task_key: t, email: x}]}}}
+targets:
+  dev: {DEV}
+  prod: {PROD resources: {jobs: {only: {tasks: [{task_key: t, email: x}]}}}}
+"""
+
+
+def with_targets(dev: str = "{}", prod: str = "") -> str:
+    return TARGETS.replace("{DEV}", dev).replace("PROD ", prod)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [{}, {"dev": "{default: true}", "prod": "default: true, "}],
+    ids=["no default", "two defaults"],
+)
+def test_without_a_default_every_target_is_read_and_each_finding_names_its_targets_once(
+    look: Look, flags: dict[str, str]
+) -> None:
+    report = look({"databricks.yml": with_targets(**flags)}).report
+    named = {str(each.place): each.targets for each in report.findings}
+    assert not report.unread
+    assert sorted(named.values()) == [("dev", "prod"), ("prod",)]
+
+
+@pytest.mark.parametrize("how", ["option", "environment"])
+@pytest.mark.parametrize("target", ["dev", "prod"])
+def test_a_named_target_alone_is_read(tmp_path: Path, target: str, how: str) -> None:
+    (tmp_path / "databricks.yml").write_text(with_targets())
+    option = target if how == "option" else None
+    environ = {"DATABRICKS_BUNDLE_TARGET": target} if how == "environment" else {}
+    report = check(tmp_path, target=option, environ=environ)
+    assert [each.targets for each in report.findings] == [()] * (2 if target == "prod" else 1)
+
+
+def test_the_default_target_alone_is_read(look: Look) -> None:
+    report = look({"databricks.yml": with_targets("{default: true}")}).report
+    assert [each.targets for each in report.findings] == [()]
+
+
+def test_a_failure_of_one_target_names_it_and_the_others_are_read(look: Look) -> None:
+    text = with_targets(prod="run_as: {}, ")
+    report = look({"databricks.yml": text}).report
+    (unread,) = report.unread
+    assert unread.reason.startswith("target prod: ") and "RUN_AS_INVALID" in unread.reason
+    assert [each.targets for each in report.findings] == [("dev",)]
+
+
+def test_a_target_that_is_not_there_is_named(tmp_path: Path) -> None:
+    (tmp_path / "databricks.yml").write_text(with_targets())
+    (unread,) = check(tmp_path, target="prd").unread
+    assert "TARGET_UNKNOWN" in unread.reason and "`prod`" in unread.reason
+
+
+def test_a_key_that_is_ignored_is_named(look: Look) -> None:
+    (unread,) = look({"databricks.yml": "bundle: {name: b}\nresorces: {jobs: {}}\n"}).report.unread
+    assert (unread.place.line, "Did you mean `resources`" in unread.reason) == (2, True)
+
+
+@pytest.mark.parametrize(("target", "profile"), [("dev", "16.4"), ("prod", "15.4")])
+def test_a_part_of_a_bundle_is_meant_for_the_compute_of_the_named_target(
+    tmp_path: Path, target: str, profile: str
+) -> None:
+    cluster = (
+        "{resources: {jobs: {j: {job_clusters: [{job_cluster_key: c, new_cluster: {spark_version: V}}]}}}}"
+    )
+    targets = "".join(
+        f"  {name}: {cluster.replace('V', version)}\n"
+        for name, version in (("dev", "16.4.x-scala2.12"), ("prod", "15.4.x-scala2.12"))
+    )
+    (tmp_path / "databricks.yml").write_text(f"bundle: {{name: b}}\ntargets:\n{targets}")
+    (tmp_path / "src").mkdir()
+    assert check(tmp_path / "src", target=target, environ={}).profile.startswith(profile)

@@ -47,14 +47,16 @@ def test_plain_text_groups_by_verdict_the_worst_first(folder: Path) -> None:
 
 def test_json_is_one_object_and_nothing_else(folder: Path) -> None:
     ran = lakeward(folder, "--json")
-    told = json.loads(ran.stdout)
+    document = json.loads(ran.stdout)
     assert ran.stdout.count("\n") == 1 and ran.stderr == ""
-    assert told["constructs"]["refused"] == 1 and told["constructs"]["needs_seed"] == 1
-    assert {"verdict", "construct", "file", "cell", "line", "column", "cure"} == set(told["findings"][0])
-    assert [each for each in told["findings"] if each["verdict"] == "refused"] == [
+    assert document["constructs"]["refused"] == 1 and document["constructs"]["needs_seed"] == 1
+    assert {"verdict", "construct", "file", "cell", "line", "column", "cure", "targets"} == set(
+        document["findings"][0]
+    )
+    assert [each for each in document["findings"] if each["verdict"] == "refused"] == [
         {
             "verdict": "refused", "construct": "pipelines no_such_flow", "file": "a.py", "cell": None,
-            "line": 2, "column": 5, "cure": told["findings"][1]["cure"],
+            "line": 2, "column": 5, "cure": document["findings"][1]["cure"], "targets": [],
         }
     ]  # fmt: skip
 
@@ -94,8 +96,8 @@ def test_control_characters_do_not_reach_the_terminal(folder: Path) -> None:
 
 def test_patches_are_listed_with_their_reasons_and_without_a_jvm(folder: Path) -> None:
     ran = lakeward(folder, "--patches", "--json", spark=True)
-    told = json.loads(ran.stdout)["patches"]
-    changed = {f"{each['owner']}.{each['attribute']}" for each in told}
+    document = json.loads(ran.stdout)["patches"]
+    changed = {f"{each['owner']}.{each['attribute']}" for each in document}
     assert {
         "pyspark.sql.session.SparkSession.Builder.getOrCreate",
         "pyspark.sql.streaming.readwriter.DataStreamReader.format",
@@ -104,5 +106,30 @@ def test_patches_are_listed_with_their_reasons_and_without_a_jvm(folder: Path) -
         "delta.tables.DeltaTable.forName",
         "sys.meta_path",
     } <= changed
-    assert all(each["why"] for each in told)
+    assert all(each["why"] for each in document)
     assert "changes to other people's classes" in lakeward(folder, "--patches", spark=True).stdout
+
+
+def test_a_report_of_many_findings_has_at_most_60_lines_and_all_of_them_on_demand(tmp_path: Path) -> None:
+    for number in range(300):
+        code = f"dbutils.wrong{number}()\nspark.table('main.raw.t{number}')\n"
+        code += f"dbutils.fs.cp('s3://b{number}/x', 'y')\n"
+        (tmp_path / f"a{number:03}.py").write_text(code)
+    ran = lakeward(tmp_path)
+    printed = ran.stdout.splitlines()
+    assert len(printed) <= 60
+    titles = [line for line in printed[3:] if line and not line.startswith(" ")]
+    assert titles == ["refused", "needs a seed", "runs with lakeward"]
+    advice = [line for line in printed if line.startswith("    → ")]
+    assert len(set(advice)) == len(advice)
+    everything = lakeward(tmp_path, "--all").stdout
+    for number in range(300):
+        assert f"dbutils.wrong{number}" in everything
+        assert f"s3://b{number}" in everything
+
+
+def test_each_error_is_printed_once_with_its_files(tmp_path: Path) -> None:
+    for name in "abcde":
+        (tmp_path / f"{name}.sql").write_bytes(b"\xff\xfe\xff")
+    lines = [line for line in lakeward(tmp_path).stdout.splitlines() if "a.sql" in line]
+    assert len(lines) == 1 and "and 2 more" in lines[0]

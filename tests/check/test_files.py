@@ -82,12 +82,12 @@ def test_what_cannot_be_read_is_told_and_stops_nothing(look: Look, tmp_path: Pat
     found = look(files)
     (tmp_path / "dead.py").symlink_to("/nowhere")
     os.mkfifo(tmp_path / "pipe.py")
-    told = reasons(tmp_path)
+    document = reasons(tmp_path)
     assert [finding.place.file for finding in found.report.findings] == ["good.py"]
-    names = {place.partition(":")[0] for place in told}
+    names = {place.partition(":")[0] for place in document}
     assert names == {*files, "dead.py", "pipe.py"} - {"good.py"}
-    assert "data rather than source" in told["huge.sql"]
-    assert "syntax.py:1:7" in told and "invalid syntax" in told["syntax.py:1:7"]
+    assert "data rather than source" in document["huge.sql"]
+    assert "syntax.py:1:7" in document and "invalid syntax" in document["syntax.py:1:7"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

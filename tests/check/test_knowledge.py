@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from lakeward.autoloader import OPTIONS, Option
-from lakeward.check.knowledge import judged
 from lakeward.check.model import Kind, Place, Use, Verdict
+from lakeward.check.verdicts import judged
+from lakeward.databricks_shims import NAMES, SERVED
 from lakeward.dbutils import FUNCTIONS as DBUTILS
 from lakeward.environments import STAND_INS
 from lakeward.jobs import COMPOSITES, KINDS
 from lakeward.pipelines import FUNCTIONS, MODULES, Function
 from lakeward.session import CONNECT_MODULES, SERVERLESS_LIMITS, SERVERLESS_NAMES, refused_statement
-from lakeward.sql import CONSTRUCTS, PHRASES, Construct, Phrase
-from lakeward.standins import NAMES, SERVED
+from lakeward.sql import CONSTRUCTS, PASSTHROUGH_STATEMENTS, Construct, PassthroughStatement
 from tests.check.conftest import Look
 
 
@@ -159,15 +159,15 @@ def test_a_path_is_mapped_or_needs_a_folder(path: str, expected: Verdict | None)
 
 @pytest.mark.parametrize("row", CONSTRUCTS, ids=lambda row: row.name)
 def test_a_construct_of_the_sql_front_end_has_the_verdict_of_its_row(row: Construct, look: Look) -> None:
-    expected = {"as is": "runs_as_is", "refused": "refused"}.get(row.verdict, "runs_with_lakeward")
+    expected = {"supported": "runs_as_is", "unsupported": "refused"}.get(row.verdict, "runs_with_lakeward")
     assert verdict("sql", row.name) == expected
     found = look({"q.sql": row.example}).verdicts()
-    if row.verdict == "refused" or row.statement is not None or row.edits is not None:
+    if row.verdict == "unsupported" or row.statement is not None or row.edits is not None:
         assert found[f"SQL {row.name}"] == expected
-    assert "refused" not in found.values() or row.verdict == "refused"
+    assert "refused" not in found.values() or row.verdict == "unsupported"
 
 
-@pytest.mark.parametrize("phrase", PHRASES, ids=lambda phrase: phrase.name)
-def test_a_phrase_is_found_in_its_example(phrase: Phrase, look: Look) -> None:
-    expected = {"refused": "refused", "added": "runs_with_lakeward"}.get(phrase.verdict, "runs_as_is")
+@pytest.mark.parametrize("phrase", PASSTHROUGH_STATEMENTS, ids=lambda phrase: phrase.name)
+def test_a_phrase_is_found_in_its_example(phrase: PassthroughStatement, look: Look) -> None:
+    expected = {"unsupported": "refused", "emulated": "runs_with_lakeward"}.get(phrase.verdict, "runs_as_is")
     assert look({"q.sql": f"-- one\n{phrase.example};"}).verdicts()[f"SQL {phrase.name}"] == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakeward.standins import DEFAULTS
+from lakeward.databricks_shims import DEFAULTS
 from tests.check.conftest import Look
 
 PIPELINE = """\

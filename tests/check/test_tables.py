@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lakeward.databricks_shims import provided
 from lakeward.seeds import ways
 from lakeward.session import INFORMATION_SCHEMA
-from lakeward.standins import provided
 from tests.check.conftest import Look
 
 READS = 'spark.table("main.sales.orders")\n'

@@ -21,7 +21,7 @@ class Ran:
     stderr: str
 
     @property
-    def told(self) -> Any:
+    def document(self) -> Any:
         """The object that `--json` printed."""
         return json.loads(self.stdout)
 

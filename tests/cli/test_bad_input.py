@@ -81,7 +81,7 @@ def test_a_faulty_pipeline_file_fails_the_run_with_its_place_and_writes_nothing(
 ) -> None:
     inside.write(shop=fault.source)
     ran = inside("pipeline", "shop.py", "--json")
-    assert (ran.returncode, ran.told["state"]) == (1, "FAILED"), ran.stderr
+    assert (ran.returncode, ran.document["state"]) == (1, "FAILED"), ran.stderr
     said = ran.stdout.replace("\\n", "\n")
     for words in fault.says:
         assert words in said, said
@@ -113,12 +113,12 @@ def rows(inside: Inside, table: str) -> int:
 def test_a_landing_folder_that_is_missing_then_empty_then_filled(inside: Inside) -> None:
     inside.write(shop=LOADER)
     ran = inside("pipeline", "shop.py", "--json")
-    assert (ran.returncode, ran.told["state"]) == (1, "FAILED")
+    assert (ran.returncode, ran.document["state"]) == (1, "FAILED")
     assert "landing" in ran.stdout
     assert "Project" not in ran.stdout
     folder = landing(inside.folder)
     ran = inside("pipeline", "shop.py", "--json")
-    assert (ran.returncode, ran.told["state"]) == (1, "FAILED")
+    assert (ran.returncode, ran.document["state"]) == (1, "FAILED")
     assert "CF_EMPTY_DIR_FOR_SCHEMA_INFERENCE" in ran.stdout
     assert tables(inside.folder) == set()
     (folder / "a.json").write_text('{"id": 1}\n')
@@ -134,7 +134,7 @@ def test_a_truncated_archive_fails_the_run_and_is_read_whole_once_it_is_whole(in
     whole = gzip.compress(b"".join(b'{"id": "%d"}\n' % (n * 7919) for n in range(5000)))
     (folder / "b.json.gz").write_bytes(whole[: len(whole) // 2])
     ran = inside("pipeline", "shop.py", "--json")
-    assert (ran.returncode, ran.told["state"]) == (1, "FAILED")
+    assert (ran.returncode, ran.document["state"]) == (1, "FAILED")
     assert "b.json.gz" in ran.stdout
     assert rows(inside, "landed") == 1
     (folder / "b.json.gz").write_bytes(whole)
@@ -160,8 +160,8 @@ def test_a_full_disk_ends_the_run_with_one_sentence_leaves_the_table_whole_and_t
     assert inside("pipeline", "shop.py").returncode == 0
     inside.write(shop=big.replace("SIZE", "300000"))
     ran = inside("pipeline", "shop.py", "--json")
-    assert (ran.returncode, ran.told["state"]) == (1, "FAILED")
-    base = next(each for each in ran.told["datasets"] if each["name"].endswith("base"))
+    assert (ran.returncode, ran.document["state"]) == (1, "FAILED")
+    base = next(each for each in ran.document["datasets"] if each["name"].endswith("base"))
     assert "DISK_FULL" in base["error"]
     assert "LAKEWARD_HOME" in base["error"]
     assert len(base["error"].splitlines()) <= 3

@@ -40,10 +40,10 @@ def test_what_is_wrong_is_said_with_its_place_and_exit_code_2(
 ) -> None:
     (folder / "n.py").unlink()
     assert main(["bundle", "validate"]) == 2
-    told = capsys.readouterr()
-    assert told.out.endswith("Found 1 error.\n")
-    assert told.err.startswith("error: databricks.yml:9:")
-    assert "notebook-missing" in told.err
+    document = capsys.readouterr()
+    assert document.out.endswith("Found 1 error.\n")
+    assert document.err.startswith("error: databricks.yml:9:")
+    assert "notebook-missing" in document.err
 
 
 def test_json_is_the_resolved_configuration_with_the_findings(
@@ -51,9 +51,9 @@ def test_json_is_the_resolved_configuration_with_the_findings(
 ) -> None:
     (folder / "n.py").unlink()
     assert main(["bundle", "validate", "-o", "json", "--var", "who=me"]) == 2
-    told = json.loads(capsys.readouterr().out)
-    assert told["resources"]["jobs"]["j"]["name"] == "hello me"
-    assert [each["rule"] for each in told["findings"]] == ["notebook-missing"]
+    document = json.loads(capsys.readouterr().out)
+    assert document["resources"]["jobs"]["j"]["name"] == "hello me"
+    assert [each["rule"] for each in document["findings"]] == ["notebook-missing"]
 
 
 def test_warnings_fail_only_when_asked_to(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,9 +86,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.process
 def test_json_is_the_only_thing_on_stdout_and_prints_go_to_stderr(folder: Path) -> None:
     ran = lakeward(folder, "pipeline", "good.py", "--json")
-    told = json.loads(ran.stdout)
-    assert (ran.returncode, told["state"]) == (0, "COMPLETED")
-    numbers = next(each for each in told["datasets"] if each["name"].endswith("numbers"))
+    document = json.loads(ran.stdout)
+    assert (ran.returncode, document["state"]) == (0, "COMPLETED")
+    numbers = next(each for each in document["datasets"] if each["name"].endswith("numbers"))
     assert numbers["rows_written"] == 10
     assert numbers["expectations"] == [{"name": "small", "passed": 8, "failed": 2}]
     lines = [line.split("  ")[-1] for line in ran.stderr.splitlines()]
@@ -106,7 +106,7 @@ def test_a_pipeline_shows_progress_its_result_and_what_to_do_next(folder: Path, 
     assert "numbers" in ran.stdout
     events = inside("events", "good", "--json")
     assert events.returncode == 0, events.stderr
-    assert "update_progress" in {event["event_type"] for event in events.told}
+    assert "update_progress" in {event["event_type"] for event in events.document}
 
 
 def test_a_failed_expectation_fails_the_run_and_names_itself_and_the_record(
@@ -115,11 +115,11 @@ def test_a_failed_expectation_fails_the_run_and_names_itself_and_the_record(
     inside = inside.at(folder)
     (folder / "bad.py").write_text(BAD)
     ran = inside("pipeline", "bad.py", "--json", "--schema", "strict", "--conf", "a=b")
-    told = ran.told
-    assert (ran.returncode, told["state"]) == (1, "FAILED")
-    states = {each["name"].split(".")[-1]: each["state"] for each in told["datasets"]}
+    document = ran.document
+    assert (ran.returncode, document["state"]) == (1, "FAILED")
+    states = {each["name"].split(".")[-1]: each["state"] for each in document["datasets"]}
     assert states == {"numbers": "FAILED", "total": "SKIPPED"}
-    error = next(each["error"] for each in told["datasets"] if each["state"] == "FAILED")
+    error = next(each["error"] for each in document["datasets"] if each["state"] == "FAILED")
     assert "small" in error
 
 

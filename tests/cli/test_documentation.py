@@ -13,7 +13,7 @@ import pytest
 from lakeward.cli.main import lakeward
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 IN_TEXT = re.compile(r"`(lakeward [^`]+)`")
 IN_A_BLOCK = re.compile(r"^\s*(?:\$ |- run: |uvx |pipx run |try next  +|[\w~/.-]+/bin/)*(lakeward [a-z-].*)$")
 VARIABLE = re.compile(r"LAKEWARD_[A-Z_]*[A-Z]")
@@ -64,7 +64,8 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
 
 def test_every_page_is_in_the_index() -> None:
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    assert [page.name for page in PAGES[1:] if f"({page.name})" not in index] == ["index.md"]
+    names = [page.relative_to(ROOT / "docs").as_posix() for page in PAGES[1:]]
+    assert [name for name in names if f"({name})" not in index] == ["index.md"]
 
 
 @pytest.fixture(scope="module")

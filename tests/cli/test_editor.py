@@ -6,9 +6,9 @@ import ast
 import importlib
 from typing import Any
 
-from lakeward.cli.editor import editor_files
+from lakeward.cli.type_stubs import editor_files
+from lakeward.databricks_shims import NAMES
 from lakeward.pipelines import FUNCTIONS
-from lakeward.standins import NAMES
 
 
 def declared(text: str) -> dict[str, ast.stmt]:

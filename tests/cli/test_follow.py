@@ -6,7 +6,7 @@ import json
 import threading
 from pathlib import Path
 
-from lakeward.pipelines.live import Live
+from lakeward.pipelines.events.event_log import EventFileWriter
 from tests.cli.test_usage import lakeward
 
 
@@ -21,7 +21,7 @@ def event(state: str) -> dict[str, object]:
 
 
 def test_events_appear_while_the_update_runs_and_end_with_it(tmp_path: Path) -> None:
-    live = Live(tmp_path / ".lakeward" / "local" / "pipelines" / "demo")
+    live = EventFileWriter(tmp_path / ".lakeward" / "local" / "pipelines" / "demo")
     live.write(event("RUNNING"))
     end = threading.Timer(1.0, live.write, [event("COMPLETED")])
     end.start()

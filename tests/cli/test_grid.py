@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from lakeward.cli.grid import Column, render
+from lakeward.cli.table_format import Column, render
 
 COLUMNS = [Column("id", number=True), Column("name")]
 

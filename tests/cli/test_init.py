@@ -9,8 +9,10 @@ import pytest
 from scripts.actionlint import find_actionlint
 
 from lakeward.cli import main
-from lakeward.cli.starter import name_from, starter
+from lakeward.cli.project_template import name_from, starter
 from tests.processes import outcome
+
+pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parents[2]
 

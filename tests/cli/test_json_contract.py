@@ -11,6 +11,7 @@ import pytest
 from lakeward.cli.execution import execute, exit_code
 from lakeward.jobs import JobRun
 from lakeward.pipelines import Update
+from lakeward.session import Settings
 
 DATASET = {"name", "kind", "state", "rows_written", "dropped", "expectations", "error"}
 TASK = {"task_key", "state", "seconds", "error"}
@@ -24,7 +25,9 @@ def emitted(result: Any, capfd: pytest.CaptureFixture[str]) -> tuple[int, dict[s
         os.write(2, b"to stderr\n")
         return result
 
-    code = execute("orders", work, as_json=True, next_commands=lambda _: [])
+    code = execute(
+        "orders", work, settings=Settings.here(environ={}), as_json=True, next_commands=lambda _: []
+    )
     out, err = capfd.readouterr()
     return code, json.loads(out), err
 
@@ -33,19 +36,19 @@ def test_stdout_is_exactly_one_object_and_everything_else_is_on_stderr(
     done: Update,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    code, told, err = emitted(done, capfd)
+    code, document, err = emitted(done, capfd)
     assert code == 0
-    assert told["state"] == "COMPLETED"
+    assert document["state"] == "COMPLETED"
     assert "to stdout" in err
     assert "to stderr" in err
 
 
 def test_an_update_has_the_fields_of_the_contract(broken: Update, capfd: pytest.CaptureFixture[str]) -> None:
-    code, told, _ = emitted(broken, capfd)
+    code, document, _ = emitted(broken, capfd)
     assert code == 1
-    assert set(told) - {"error"} == {"state", "update_id", "datasets", "tasks", "seconds"}
-    assert all(set(dataset) == DATASET for dataset in told["datasets"])
-    by_name = {dataset["name"]: dataset for dataset in told["datasets"]}
+    assert set(document) - {"error"} == {"state", "update_id", "datasets", "tasks", "seconds"}
+    assert all(set(dataset) == DATASET for dataset in document["datasets"])
+    by_name = {dataset["name"]: dataset for dataset in document["datasets"]}
     assert by_name["workout_bpm"]["state"] == "SKIPPED"
     assert by_name["workouts"]["rows_written"] is None
 
@@ -53,16 +56,16 @@ def test_an_update_has_the_fields_of_the_contract(broken: Update, capfd: pytest.
 def test_a_job_run_has_tasks_and_the_datasets_of_its_pipelines(
     job: JobRun, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    code, told, _ = emitted(job, capfd)
+    code, document, _ = emitted(job, capfd)
     assert code == 1
-    assert set(told) == {"state", "run_id", "datasets", "tasks", "seconds"}
-    assert all(set(task) == TASK for task in told["tasks"])
-    assert [dataset["name"] for dataset in told["datasets"]] == ["bronze", "workouts", "workout_bpm"]
+    assert set(document) == {"state", "run_id", "datasets", "tasks", "seconds"}
+    assert all(set(task) == TASK for task in document["tasks"])
+    assert [dataset["name"] for dataset in document["datasets"]] == ["bronze", "workouts", "workout_bpm"]
 
 
 def test_expectations_are_counted_by_name(done: Update, capfd: pytest.CaptureFixture[str]) -> None:
-    _, told, _ = emitted(done, capfd)
-    assert told["datasets"][1]["expectations"] == [
+    _, document, _ = emitted(done, capfd)
+    assert document["datasets"][1]["expectations"] == [
         {"name": "positive", "passed": 1000, "failed": 12},
         {"name": "recent", "passed": 1012, "failed": 0},
     ]

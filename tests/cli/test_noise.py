@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from lakeward.cli.noise import Chatter
+from lakeward.cli.log_filter import SparkLogLines
 
 SPARKS = [
     "26/11/21 07:10:03 WARN NativeCodeLoader: Unable to load native-hadoop library",
@@ -32,12 +32,12 @@ USERS = [
 
 @pytest.mark.parametrize("line", SPARKS)
 def test_a_line_of_sparks_log_is_chatter(line: str) -> None:
-    assert line in Chatter()
+    assert line in SparkLogLines()
 
 
 @pytest.mark.parametrize("line", USERS)
 def test_a_line_of_the_users_is_not(line: str) -> None:
-    assert line not in Chatter()
+    assert line not in SparkLogLines()
 
 
 def test_a_stack_trace_belongs_to_the_log_line_above_it_and_to_nothing_else() -> None:
@@ -47,16 +47,16 @@ def test_a_stack_trace_belongs_to_the_log_line_above_it_and_to_nothing_else() ->
         "Caused by: java.io.IOException",
         "\t... 12 more",
     ]
-    chatter = Chatter()
+    chatter = SparkLogLines()
     assert [line in chatter for line in [SPARKS[1], *trace, "done", *trace]] == [True] * 5 + [False] * 5
 
 
-def guarded(body: str, *, verbose: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run `body` in a process whose streams are guarded, the real ones being `streams`."""
+def redirect_output(body: str, *, verbose: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run `body` in a process whose streams are redirect_output, the real ones being `streams`."""
     program = f"""
         import os, subprocess, sys
-        from lakeward.cli.streams import guarded
-        with guarded(verbose={verbose}) as streams:
+        from lakeward.cli.output_streams import redirect_output
+        with redirect_output(verbose={verbose}) as streams:
             {body}
         print("after")
     """
@@ -71,7 +71,7 @@ def guarded(body: str, *, verbose: bool = False) -> subprocess.CompletedProcess[
 
 
 def test_prints_of_python_and_of_child_processes_go_to_stderr_and_the_result_to_stdout() -> None:
-    ran = guarded(
+    ran = redirect_output(
         'print("from python"); subprocess.run(["sh", "-c", "echo from a child"]); '
         'streams.out.write("result\\n")'
     )
@@ -81,8 +81,8 @@ def test_prints_of_python_and_of_child_processes_go_to_stderr_and_the_result_to_
 
 def test_chatter_is_dropped_unless_asked_for() -> None:
     body = f"os.write(2, {(SPARKS[0] + chr(10)).encode()!r}); print('mine', flush=True)"
-    assert guarded(body).stderr == "mine\n"
-    assert guarded(body, verbose=True).stderr == f"{SPARKS[0]}\nmine\n"
+    assert redirect_output(body).stderr == "mine\n"
+    assert redirect_output(body, verbose=True).stderr == f"{SPARKS[0]}\nmine\n"
 
 
 def test_a_log_of_py4js_is_dropped_and_the_users_own_is_kept() -> None:
@@ -91,19 +91,19 @@ def test_a_log_of_py4js_is_dropped_and_the_users_own_is_kept() -> None:
         'record = logging.LogRecord("root", 40, "/x/py4j/clientserver.py", 1, "x", (), None); '
         "logging.getLogger().handle(record)"
     )
-    assert guarded(body).stderr == "WARNING:root:mine\n"
-    assert guarded(body, verbose=True).stderr == "WARNING:root:mine\nERROR:root:x\n"
+    assert redirect_output(body).stderr == "WARNING:root:mine\n"
+    assert redirect_output(body, verbose=True).stderr == "WARNING:root:mine\nERROR:root:x\n"
 
 
 def test_an_unfinished_line_is_not_lost() -> None:
-    assert guarded('print("no newline", end="")').stderr == "no newline"
+    assert redirect_output('print("no newline", end="")').stderr == "no newline"
 
 
 def test_a_burst_larger_than_the_pipe_comes_out_whole() -> None:
-    ran = guarded('print("\\n".join(f"line {number}" for number in range(50_000)))')
+    ran = redirect_output('print("\\n".join(f"line {number}" for number in range(50_000)))')
     assert ran.stderr.splitlines() == [f"line {number}" for number in range(50_000)]
 
 
 def test_a_child_that_outlives_the_command_does_not_hold_it_up() -> None:
-    ran = guarded('subprocess.Popen(["sleep", "30"], stdin=subprocess.DEVNULL); print("started")')
+    ran = redirect_output('subprocess.Popen(["sleep", "30"], stdin=subprocess.DEVNULL); print("started")')
     assert ran.stderr == "started\n"

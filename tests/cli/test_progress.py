@@ -6,9 +6,9 @@ import io
 
 from rich.console import Console
 
-from lakeward.cli.board import Board
-from lakeward.cli.progress import Living, Plain
-from lakeward.cli.streams import Streams
+from lakeward.cli.output_streams import Streams
+from lakeward.cli.progress_display import Living, Plain
+from lakeward.cli.run_progress import Board
 from lakeward.jobs import TaskProgress
 from lakeward.pipelines import Progress
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakeward.cli import results, spark_errors
+from lakeward.dbutils import remember
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,13 +85,49 @@ def test_errors_of_spark_are_told_without_plan_and_stack_and_with_near_misses(sp
     spark.sql("create table if not exists heart_rates (id bigint)")
     with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND") as failure:
         spark.sql("select * from heart_rate")
-    told = spark_errors.told(failure.value, spark) or ""
-    assert told.startswith("[TABLE_OR_VIEW_NOT_FOUND]")
-    assert "Did you mean heart_rates?" in told
-    assert "'Project" not in told
+    message = spark_errors.error_message(failure.value, spark) or ""
+    assert message.startswith("[TABLE_OR_VIEW_NOT_FOUND]")
+    assert "Did you mean heart_rates?" in message
+    assert "'Project" not in message
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO") as failure:
         spark.sql("select 1 / 0").collect()
-    told = spark_errors.told(failure.value, spark) or ""
-    assert told.startswith("[DIVIDE_BY_ZERO]")
-    assert "\tat " not in told
-    assert spark_errors.told(ValueError("mine"), spark) is None
+    message = spark_errors.error_message(failure.value, spark) or ""
+    assert message.startswith("[DIVIDE_BY_ZERO]")
+    assert "\tat " not in message
+    assert spark_errors.error_message(ValueError("mine"), spark) is None
+
+
+SECRET = 'Aq7a & < > " \' \\ \t ,;ü\nsecond "line" Zq9z'
+WITH_SECRET = (
+    "select :s as s, array(:s) as a, named_struct('k', map(:s, 1)) as r, 1 as n, cast(null as string) as z"
+)
+
+
+@pytest.mark.parametrize("form", ["table", "narrow", "json", "csv"])
+def test_no_format_shows_a_secret(spark: SparkSession, form: str) -> None:
+    remember(SECRET.encode())
+    frame = spark.sql(WITH_SECRET, args={"s": SECRET})
+    out = io.StringIO()
+    if form in ("table", "narrow"):
+        width = 30 if form == "narrow" else None
+        results.as_table(frame, out, width=width, clock=lambda: 1.5, began=1.0)
+    else:
+        (results.as_json if form == "json" else results.as_csv)(frame, out)
+    text = out.getvalue()
+    assert not [mark for mark in ("Aq7a", "Zq9z", "second") if mark in text], text
+    assert "[REDAC" in text
+    if form == "json":
+        shown = "[REDACTED]"
+        assert json.loads(text) == [{"s": shown, "a": [shown], "r": {"k": {shown: 1}}, "n": 1, "z": None}]
+    if form == "csv":
+        assert next(csv.DictReader(io.StringIO(text, newline="")))["s"] == "[REDACTED]"
+
+
+def test_a_secret_in_a_column_s_name_is_not_shown(spark: SparkSession) -> None:
+    remember(b"Aq7a'Zq9z")
+    frame = spark.sql("select 1 as `Aq7a'Zq9z`")
+    for form in (results.as_json, results.as_csv):
+        out = io.StringIO()
+        form(frame, out)
+        assert "Aq7a" not in out.getvalue()
+    assert "Aq7a" not in table(spark, "select 1 as `Aq7a'Zq9z`")[0]

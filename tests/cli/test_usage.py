@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -151,10 +150,10 @@ def test_outside_a_bundle_the_folder_is_named(arguments: tuple[str, ...], tmp_pa
 
 def test_with_json_a_mistake_is_one_object_too(shop: Path) -> None:
     ran = lakeward("run", "nightli", "--json", cwd=shop)
-    told = json.loads(ran.stdout)
+    document = json.loads(ran.stdout)
     assert ran.returncode == 2
-    assert (told["state"], told["datasets"], told["tasks"]) == ("FAILED", [], [])
-    assert "nightli" in told["error"]
+    assert (document["state"], document["datasets"], document["tasks"]) == ("FAILED", [], [])
+    assert "nightli" in document["error"]
 
 
 def test_an_internal_error_names_the_file_with_its_traceback(shop: Path) -> None:
@@ -176,10 +175,8 @@ def broken(folder: Path) -> Path:
     return folder / "broken"
 
 
-def test_help_needs_neither_spark_nor_rich_and_is_there_at_once(tmp_path: Path) -> None:
-    began = time.monotonic()
+def test_help_imports_neither_spark_nor_rich(tmp_path: Path) -> None:
     ran = lakeward("--help", cwd=tmp_path)
-    seconds = time.monotonic() - began
     assert ran.returncode == 0
     for command in ("run", "pipeline", "sql", "events"):
         assert command in ran.stdout
@@ -189,8 +186,6 @@ def test_help_needs_neither_spark_nor_rich_and_is_there_at_once(tmp_path: Path) 
     ).stderr  # fmt: skip
     modules = {line.rsplit("|", 1)[-1].strip().split(".")[0] for line in loaded.splitlines()}
     assert not modules & {"pyspark", "py4j", "rich", "sqlglot", "pandas", "pyarrow", "prompt_toolkit"}
-    # 0.08 s on a quiet machine; the bound is for a busy one.
-    assert seconds < 1
 
 
 @pytest.mark.parametrize("command", ["run", "pipeline", "sql", "events"])

@@ -1,4 +1,4 @@
-"""A landing folder and tables that are loaded from it by COPY INTO."""
+"""A landing directory, and tables loaded from it by COPY INTO."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Loads:
-    """Files arrive in `folder`; `copy` loads them into a table of its own."""
+    """Files arrive in `folder`; `copy` loads them into a table."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark = spark
@@ -22,11 +22,11 @@ class Loads:
         self.table = f"main.default.copied_{uuid.uuid4().hex[:8]}"
 
     def create(self, columns: str = "id BIGINT, s STRING", rest: str = "") -> None:
-        """The table; without columns when they are empty."""
+        """Create the table, without columns if they are empty."""
         self.spark.sql(f"CREATE TABLE {self.table} {f'({columns})' if columns else ''} {rest}")
 
     def put(self, name: str, *records: Any, text: str | None = None) -> Path:
-        """A file of JSON lines, or of the given text."""
+        """Write a file of JSON lines, or of a text."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(json.dumps(r) + "\n" for r in records) if text is None else text)
@@ -41,7 +41,7 @@ class Loads:
         into: str = "",
         **options: str,
     ) -> list[Any]:
-        """The result's row, or the preview; `options` are COPY_OPTIONS."""
+        """Return the counts or the preview; `options` are COPY_OPTIONS."""
         copied = (
             f"COPY_OPTIONS ({', '.join(f'{k!r} = {v!r}' for k, v in options.items())})" if options else ""
         )
@@ -52,17 +52,17 @@ class Loads:
         return [tuple(row) for row in rows]
 
     def rows(self, query: str = "*") -> list[tuple[Any, ...]]:
-        """The table's rows, sorted."""
+        """Return the rows of the table, sorted."""
         return sorted((tuple(r) for r in self.spark.table(self.table).selectExpr(query).collect()), key=repr)
 
     def history(self) -> list[Any]:
-        """The table's history, newest first."""
+        """Return the history of the table, newest first."""
         return list(self.spark.sql(f"DESCRIBE HISTORY {self.table}").collect())
 
 
 @pytest.fixture
 def loads(spark: SparkSession, tmp_path: Path) -> Loads:
-    """An empty landing folder and a name for a table."""
+    """An empty landing directory and a table name."""
     folder = tmp_path / "landing"
     folder.mkdir()
     return Loads(spark, folder)

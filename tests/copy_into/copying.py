@@ -1,4 +1,4 @@
-"""COPY INTO in a process of its own: `python copying.py ROOT TABLE SOURCE [POINT]` is killed at the point."""
+"""COPY INTO in a separate process: `python copying.py ROOT TABLE SOURCE [POINT]` is killed at the point."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import signal
 import sys
 from pathlib import Path
 
-from lakeward.copy_into import points
 from lakeward.session import Settings, session
+from tests.copy_into.fault_injection import Step, after_each_step
 
 
 def main(root: str, table: str, source: str, deadly: str = "") -> None:
-    def reached(point: points.Point) -> None:
-        if point == deadly:
+    def kill_at(step: Step) -> None:
+        if step == deadly:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    points.reached = reached
+    after_each_step(kill_at)
     spark = session(Settings.here(Path(root), environ={}))
     spark.range(1).count()
     print("READY", flush=True)

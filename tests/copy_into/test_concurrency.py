@@ -1,4 +1,4 @@
-"""Several loads of one table at the same time (invariant 9)."""
+"""Concurrent loads of one table."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from pyspark.errors import PySparkException
 
-from lakeward.copy_into import points
 from lakeward.session import condition_of
 from tests.copy_into.conftest import Loads
+from tests.copy_into.fault_injection import Step, after_each_step
 
 
 @pytest.fixture
 def together(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The first writes of two loads wait for each other: both have begun on the same version."""
+    """Two loads wait for each other after writing, so that both start on the same version."""
     both, met = threading.Barrier(2), threading.Event()
 
-    def reached(point: points.Point) -> None:
-        if point == "rows written" and not met.is_set():
+    def meet(step: Step) -> None:
+        if step == "rows written" and not met.is_set():
             both.wait(60)
             met.set()
 
-    monkeypatch.setattr(points, "reached", reached)
+    after_each_step(meet, monkeypatch.setattr)
     return iter(())
 
 
 def run_both(loads: Loads, *clauses: str) -> list[object]:
-    """What each load gave: its rows, or the condition that it failed with."""
+    """Return the row count or the error condition of each load."""
 
     def load(clause: str) -> object:
         try:
@@ -53,6 +53,7 @@ def test_loads_of_different_files_both_succeed(loads: Loads) -> None:
 
 
 @pytest.mark.usefixtures("together")
+@pytest.mark.rule("8.14")
 def test_of_two_loads_of_the_same_file_one_is_refused_and_each_row_is_there_once(loads: Loads) -> None:
     loads.create()
     loads.put("a.json", {"id": 1})

@@ -1,4 +1,4 @@
-"""COPY INTO: each file once a table, in one commit with the load history (auto-loader.md §8)."""
+"""COPY INTO: loads each file once, in one commit with the load history (AL-8)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.copy_into.conftest import Loads
 
 
 def failed(call: Callable[[], Any]) -> str | None:
-    """The condition that a call fails with."""
+    """Return the error condition of a call."""
     with pytest.raises(PySparkException) as error:
         call()
     return condition_of(error.value)
@@ -50,6 +50,7 @@ def test_history_shows_one_commit_a_load_with_its_metrics(loads: Loads) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.rule("8.16")
 def test_two_tables_have_histories_of_their_own_which_survive_a_rename_but_no_shallow_clone(
     loads: Loads,
 ) -> None:
@@ -63,6 +64,7 @@ def test_two_tables_have_histories_of_their_own_which_survive_a_rename_but_no_sh
     assert loads.copy(into=renamed) == [(0, 0, 0)]
 
 
+@pytest.mark.rule("8.5")
 def test_columns_that_the_table_lacks_are_refused_or_added(loads: Loads) -> None:
     loads.create()
     loads.put("a.json", {"id": 1, "extra": 1.5})
@@ -90,6 +92,7 @@ def test_a_query_over_the_files_sees_their_metadata(loads: Loads) -> None:
     assert loads.rows() == [(1, "a.json", 2), (2, "b.json", 2)]
 
 
+@pytest.mark.rule("8.5")
 def test_csv_values_are_strings_unless_inferred_and_files_with_names_are_matched_by_name(
     loads: Loads,
 ) -> None:
@@ -103,7 +106,7 @@ def test_csv_values_are_strings_unless_inferred_and_files_with_names_are_matched
 
 
 @pytest.mark.slow
-def test_merging_the_schemas_of_files_is_asked_for_in_the_format_options(loads: Loads) -> None:
+def test_a_format_option_merges_the_schemas_of_files(loads: Loads) -> None:
     loads.create("a STRING, b STRING")
     first = loads.put("1.csv", text="a\nx\n")
     loads.put("2.csv", text="a,b\ny,z\n")
@@ -115,6 +118,7 @@ def test_merging_the_schemas_of_files_is_asked_for_in_the_format_options(loads: 
 
 
 @pytest.mark.slow
+@pytest.mark.rule("8.9")
 def test_files_without_a_header_by_position_and_by_a_list(loads: Loads) -> None:
     loads.create("a STRING, k BIGINT GENERATED ALWAYS AS IDENTITY, b INT")
     loads.put("1.csv", text="x,1\ny,2\n")
@@ -133,6 +137,7 @@ def test_files_without_a_header_by_position_and_by_a_list(loads: Loads) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.rule("8.10")
 def test_validate_shows_rows_and_writes_nothing(loads: Loads) -> None:
     loads.create("id BIGINT NOT NULL, s STRING")
     loads.spark.sql(f"ALTER TABLE {loads.table} ADD CONSTRAINT small CHECK (id < 10)")
@@ -160,7 +165,7 @@ def test_a_corrupt_file_fails_the_load_or_is_left_out_counted_and_tried_again(lo
     assert loads.copy(lenient) == [(1, 1, 0)]
 
 
-def test_what_cannot_be_loaded_says_why(loads: Loads) -> None:
+def test_conditions_of_failed_loads(loads: Loads) -> None:
     loads.create()
     spark, folder = loads.spark, loads.folder
     loads.put("a.json", {"id": 1})

@@ -1,4 +1,4 @@
-"""kill -9 at every named point of a load, and loads by several processes (invariants 9 and 22)."""
+"""kill -9 after every step of a load, and loads by several processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 
 def started(root: Path, loads: Loads, *point: str) -> subprocess.Popen[str]:
-    """A process that waits for a line before it loads."""
+    """Start a process that waits for a line before it loads."""
     script = Path(__file__).with_name("copying.py")
     root.mkdir()
     return subprocess.Popen(
@@ -29,7 +29,7 @@ def started(root: Path, loads: Loads, *point: str) -> subprocess.Popen[str]:
 
 
 def let_go(*processes: subprocess.Popen[str]) -> list[str]:
-    """What the processes say once all of them are there and told to load."""
+    """Start the load in all processes at once and return their output."""
     for process in processes:
         assert process.stdout is not None
         while "READY" not in process.stdout.readline():

@@ -1,4 +1,4 @@
-"""The grammar of COPY INTO, without Spark (auto-loader.md §8)."""
+"""The grammar of COPY INTO, without Spark (AL-8)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from lakeward.sql import Command, Refusal, rewrite
+from lakeward.copy_into.request import CopyIntoRequest
+from lakeward.errors import SqlError
+from lakeward.sql import CopyInto, Refusal, rewrite
 
 
 def parsed(text: str) -> dict[str, Any]:
     outcome = rewrite(text)
-    assert isinstance(outcome, Command), outcome
-    assert outcome.name == "copy_into"
-    return dict(outcome.arguments)
+    assert isinstance(outcome, CopyInto), outcome
+    return vars(outcome)
 
 
 def refused(text: str) -> Refusal:
@@ -53,17 +54,17 @@ def test_every_clause_in_one_statement() -> None:
         ("SELECT (SELECT max(x) FROM u) m FROM 's3://b/x'", "SELECT (SELECT max(x) FROM u) m FROM", ""),
     ],
 )
-def test_a_query_is_what_stands_around_the_path(query: str, before: str, behind: str) -> None:
+def test_a_query_is_the_text_around_the_path(query: str, before: str, behind: str) -> None:
     found = parsed(f"COPY INTO delta.`/t` FROM ({query}) FILEFORMAT = JSON PATTERN = '*.json'")
     assert (found["source"], found["select"]) == ("s3://b/x", [before, behind])
     assert (found["target"], found["pattern"]) == (["delta", "/t"], "*.json")
 
 
 @pytest.mark.parametrize(
-    ("clause", "asked"), [("VALIDATE", "all"), ("VALIDATE ALL", "all"), ("VALIDATE 3 ROWS", 3), ("", None)]
+    ("clause", "expected"), [("VALIDATE", "all"), ("VALIDATE ALL", "all"), ("VALIDATE 3 ROWS", 3), ("", None)]
 )
-def test_what_is_to_be_validated(clause: str, asked: object) -> None:
-    assert parsed(f"COPY INTO t FROM '/x' FILEFORMAT = JSON {clause}")["validate"] == asked
+def test_what_is_to_be_validated(clause: str, expected: object) -> None:
+    assert parsed(f"COPY INTO t FROM '/x' FILEFORMAT = JSON {clause}")["validate"] == expected
 
 
 @pytest.mark.parametrize("rows", ["0", "-1"])
@@ -95,3 +96,31 @@ def test_at_most_a_thousand_files_and_not_with_a_pattern() -> None:
     many = refused(f"COPY INTO t FROM '/x' FILEFORMAT = CSV FILES = ({names})")
     both = refused("COPY INTO t FROM '/x' FILEFORMAT = CSV FILES = ('a') PATTERN = '*'")
     assert (many.condition, both.condition) == ("COPY_INTO_SYNTAX_ERROR", "COPY_INTO_SYNTAX_ERROR")
+
+
+@pytest.mark.rule("8.15")
+@pytest.mark.parametrize(
+    ("file_format", "option", "is_supported"),
+    [
+        ("JSON", "rescuedDataColumn", False),
+        ("CSV", "RESCUEDDATACOLUMN", False),
+        ("CSV", "columnNameOfCorruptRecord", False),
+        ("JSON", "columnNameOfCorruptRecord", True),
+    ],
+)
+def test_columns_for_rescued_and_malformed_data(file_format: str, option: str, is_supported: bool) -> None:
+    command = CopyInto(
+        target=["t"],
+        by_position=False,
+        columns=None,
+        source="/x",
+        select=None,
+        file_format=file_format,
+        format_options={option: "_other"},
+    )
+    if is_supported:
+        assert CopyIntoRequest.of(command).options == {option.lower(): "_other"}
+        return
+    with pytest.raises(SqlError) as caught:
+        CopyIntoRequest.of(command)
+    assert caught.value.condition == "COPY_INTO_UNSUPPORTED_FEATURE"

@@ -1,4 +1,4 @@
-"""COPY INTO against Auto Loader on the same real files: the same table."""
+"""COPY INTO and Auto Loader load the same table from the same real files."""
 
 from __future__ import annotations
 

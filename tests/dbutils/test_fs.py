@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.dbutils import DBUtils, Environment, ExecutionError
-from lakeward.dbutils.removable import is_removable
+from lakeward.dbutils.files import is_removable
 from lakeward.session import Settings
 
 

@@ -11,10 +11,18 @@ from pathlib import Path
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from lakeward.dbutils import DBUtils, FileSecrets, known_secrets, redacted, redacting, with_secrets
-from lakeward.dbutils.secret_key import secret_key
+from lakeward.dbutils import (
+    DBUtils,
+    FileSecrets,
+    known_secrets,
+    redacted,
+    redacting,
+    spark_conf_with_secrets,
+    with_secrets,
+)
+from lakeward.dbutils.secret_encryption import secret_key
 from lakeward.errors import ConfigurationError
-from lakeward.jobs.failures import described
+from lakeward.jobs.in_process import describe_error
 from lakeward.session import Settings
 
 
@@ -188,11 +196,29 @@ def test_a_reference_to_a_secret_stands_for_a_whole_value(dbutils: DBUtils, file
         with_secrets({"a": "{{secrets/warehouse/nope}}"}, store)
 
 
+def test_spark_redacts_the_settings_that_are_secrets(dbutils: DBUtils, files: FileSecrets) -> None:
+    store = dbutils.secrets._environment().secrets
+    reference = "{{secrets/warehouse/api.token}}"
+    conf = spark_conf_with_secrets(
+        {"spark.my.pin": reference, "spark.hadoop.fs.k": reference, "a": "b"}, store
+    )
+    regex = "(?i)secret|password|token|access[.]?key|" + r"fs\.k|spark\.my\.pin"
+    assert conf == {
+        "spark.my.pin": "from a file",
+        "spark.hadoop.fs.k": "from a file",
+        "a": "b",
+        "spark.redaction.regex": regex,
+    }
+    own = spark_conf_with_secrets({"spark.redaction.regex": "mine", "spark.pin": reference}, store)
+    assert own["spark.redaction.regex"] == r"mine|spark\.pin"
+    assert spark_conf_with_secrets({"a": "b"}, store) == {"a": "b"}
+
+
 def test_an_error_that_shows_a_secret_shows_none(
     dbutils: DBUtils, files: FileSecrets, tmp_path: Path
 ) -> None:
     token = dbutils.secrets.get("warehouse", "api.token")
-    assert described(RuntimeError(f"login with {token} refused"), tmp_path).startswith(
+    assert describe_error(RuntimeError(f"login with {token} refused"), tmp_path).startswith(
         "RuntimeError: login with [REDACTED] refused"
     )
 

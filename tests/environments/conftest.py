@@ -51,10 +51,9 @@ def repository(tmp_path: Path) -> Callable[..., Path]:
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine without a network: a cache, a folder of wheels, and one of the two installers."""
+    """A machine without a network: a cache, and a folder of wheels."""
 
     folder: Path
-    installer: str
 
     @property
     def wheels(self) -> Path:
@@ -68,11 +67,14 @@ class Machine:
         astray = ("PIP_", "UV_", "LAKEWARD_", "PYTEST_", "COV_", "COVERAGE_")
         usual = environ_without(*astray)
         self.wheels.mkdir(exist_ok=True, parents=True)
+        # What databricks-connect brings is installed in its place.
+        for name in ("grpcio", "grpcio_status", "googleapis_common_protos", "zstandard"):
+            if not (self.wheels / f"{name}-1.80.0-py3-none-any.whl").exists():
+                make_wheel(self.wheels, name, "1.80.0")
         return {
             **usual,
             "HOME": str(self.folder / "home"),
             "LAKEWARD_CACHE": str(self.folder / "cache"),
-            "LAKEWARD_INSTALLER": self.installer,
             "PIP_NO_INDEX": "1",
             "PIP_FIND_LINKS": str(self.wheels),
             **changes,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -13,17 +14,17 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from lakeward.environments.failures import explained, is_about_versions
+from lakeward.environments.build_plan import plan
 from lakeward.environments.indexes import for_uv, index_is_refused
+from lakeward.environments.install_errors import install_error, is_about_versions
+from lakeward.environments.installation import own
 from lakeward.environments.interpreters import Interpreter, choose
 from lakeward.environments.model import Found, LeftOut, Lock, PythonWanted, Role, Wanted
-from lakeward.environments.own import own
-from lakeward.environments.plan import plan
+from lakeward.environments.pin_overrides import compatible, reconcile, unlocked
 from lakeward.environments.plugins import missing_plugins
-from lakeward.environments.relax import compatible, reconcile, unlocked
+from lakeward.environments.provided_packages import STAND_INS
 from lakeward.environments.repository import has_tests, is_package, root_of
 from lakeward.environments.runtime import pinned_runtime
-from lakeward.environments.stand_ins import STAND_INS
 from lakeward.errors import ConfigurationError, SetupError
 from lakeward.session import Settings
 
@@ -48,7 +49,7 @@ def test_the_extras_of_spark_and_the_sdk_of_databricks_connect_come_all_the_same
     done = reconcile(asked("pyspark[connect,sql]>=3.5 ; python_version > '3.8'", "databricks-connect"), OWN)
     assert [each.text for each in done.wanted] == [
         'pyspark[connect,sql]==4.2.0 ; python_version > "3.8"',
-        "databricks-sdk",
+        *("databricks-sdk", "grpcio", "grpcio-status", "googleapis-common-protos", "zstandard"),
     ]
 
 
@@ -107,7 +108,9 @@ def python(text: str) -> list[PythonWanted]:
     return [PythonWanted(SpecifierSet(text), "pyproject.toml requires-python")]
 
 
-@pytest.mark.parametrize("text", [">=3.8", "", "==3.11.4", ">=3.11.9,<4", "==3.11.*"])
+@pytest.mark.parametrize(
+    "text", [">=3.8", "", "==3.11.4", ">=3.11.9,<4", "==3.11.*", "==3.11", "<=3.11", "===3.11"]
+)
 def test_the_running_python_is_used_where_it_will_do(text: str) -> None:
     assert choose(python(text), BOUND, uv=None, environ={"PATH": ""}, here=HERE) is HERE
 
@@ -139,12 +142,16 @@ def test_everything_is_tried_first_then_without_the_lock_then_without_other_extr
         lock=Lock("uv.lock", {"a": "1"}),
     )
     attempts = plan(found, tmp_path, own(), HERE).attempts
+    against = "what packages ask of each other against the direct requirements"
     assert [(each.requirements[-3:], each.constraints, each.without) for each in attempts] == [
         (("a", "b", "c"), ("a==1",), ""),
         (("a", "b", "c"), (), "the versions of uv.lock"),
+        (("a", "b", "c"), (), f"{against} and the versions of uv.lock"),
         (("pytest", "a", "b"), ("a==1",), "extra c"),
         (("pytest", "a", "b"), (), "the versions of uv.lock and extra c"),
+        (("pytest", "a", "b"), (), f"{against} and the versions of uv.lock and extra c"),
     ]
+    assert [bool(each.overrides) for each in attempts] == [False, False, True] * 2
     assert all(each.requirements[0] == "--extra-index-url https://inner" for each in attempts)
     assert f"lakeward=={own().version}" in attempts[0].requirements
 
@@ -229,15 +236,6 @@ def test_the_repository_begins_at_the_nearest_project_file(repository: Repositor
     assert root_of(root / "two") == root
 
 
-PIP_CONFLICT = """
-ERROR: Cannot install thing and lakeward because these package versions have conflicting dependencies.
-
-The conflict is caused by:
-    thing 1.0 depends on rich<1
-    lakeward 0.1.0 depends on rich>=13.9
-
-To fix this you could try to:
-"""
 UV_CONFLICT = """
   × No solution found when resolving dependencies:
   ╰─▶ Because thing==1.0 depends on rich<1 and you require
@@ -248,11 +246,6 @@ UV_CONFLICT = """
 @pytest.mark.parametrize(
     ("output", "condition", "says"),
     [
-        (
-            PIP_CONFLICT,
-            "DEPENDENCIES_CONFLICT",
-            "thing 1.0 depends on rich<1; lakeward 0.1.0 depends on rich>=13.9",
-        ),
         (UV_CONFLICT, "DEPENDENCIES_CONFLICT", "thing==1.0 depends on rich<1 and you require rich>=13.9"),
         ("OSError: [Errno 28] No space left on device", "CACHE_NO_SPACE", "LAKEWARD_CACHE"),
         ("failed to copy file: No space left on device (os error 28)", "CACHE_NO_SPACE", "LAKEWARD_CACHE"),
@@ -275,12 +268,85 @@ UV_CONFLICT = """
         ("Something else\nERROR: it rains", "INSTALL_FAILED", "it rains"),
     ],
 )
-def test_what_an_installer_prints_becomes_one_sentence(output: str, condition: str, says: str) -> None:
-    error = explained(output, Path("/cache/x"))
+def test_what_uv_prints_becomes_one_sentence(output: str, condition: str, says: str) -> None:
+    error = install_error(output, Path("/cache/x"))
     assert error.condition == condition
     assert says in str(error)
     assert "\n" not in str(error)
     assert is_about_versions(error) == condition.startswith("DEPENDENC")
+
+
+HIDDEN = "hidden @ git+https://host/x/hidden.git@v1"
+FETCH = (
+    "process didn't exit successfully: `/usr/bin/git fetch --force 'https://host/x/h.git' 'v1'` (exit: 128)"
+)
+GIT_FAILURES = {
+    "connection": [
+        "failed to clone into: /c/git-v2/db/1",
+        f"{FETCH}\n--- stderr\nfatal: unable to access 'https://host/x/': Failed to connect to host port 9",
+    ],
+    "access": [
+        f"failed to fetch tag `v1`\n{FETCH}\n--- stderr\nfatal: could not read Username for 'https://host'"
+    ],
+    "branch": [f"failed to fetch tag `v1`\n{FETCH}\n--- stderr\nfatal: couldn't find remote ref v1"],
+    "offline": ["Remote Git fetches are not allowed because network connectivity is disabled"],
+    "program": ["Git executable not found. Ensure that Git is installed and available."],
+}
+GIT_REASONS = {
+    "connection": "Failed to connect to host",
+    "access": "could not read Username",
+    "branch": "couldn't find remote ref v1",
+    "offline": "network connectivity is disabled",
+    "program": "Git executable not found",
+}
+
+
+def framed(errors: list[str], width: int) -> str:
+    """Return a chain of errors as uv before 0.13 prints it: in a frame, wrapped at `width`."""
+    lines = []
+    for number, error in enumerate(errors):
+        marks = "  × " if not number else "  ╰─▶ " if number == len(errors) - 1 else "  ├─▶ "
+        margin = "  │ " if number < len(errors) - 1 else "      "
+        for text in error.split("\n"):
+            lines += textwrap.wrap(
+                text, width, initial_indent=marks, subsequent_indent=margin, break_long_words=False
+            )
+            marks = margin
+    return "\n".join(lines)
+
+
+def indented(errors: list[str], _: int) -> str:
+    """Return a chain of errors as uv 0.13 prints it."""
+    first, *causes = errors
+    return "\n".join(
+        [f"error: {first}", *(f"  cause: {cause}".replace("\n", "\n         ") for cause in causes)]
+    )
+
+
+@pytest.mark.parametrize("package", [True, False], ids=["named", "anonymous"])
+@pytest.mark.parametrize("width", [40, 80, 1000])
+@pytest.mark.parametrize("form", [framed, indented])
+@pytest.mark.parametrize("failure", GIT_FAILURES)
+def test_a_failure_of_git_is_one_in_every_form_of_uv(
+    failure: str, form: Callable[[list[str], int], str], width: int, package: bool
+) -> None:
+    chain = ["Git operation failed", *GIT_FAILURES[failure]]
+    if package:
+        chain.insert(0, f"Failed to download and build `{HIDDEN}`")
+    error = install_error(form(chain, width), Path("/cache/x"))
+    assert error.condition == ("GIT_NOT_FOUND" if failure == "program" else "GIT_NOT_REACHABLE")
+    assert GIT_REASONS[failure] in str(error)
+    assert (HIDDEN in str(error)) == package
+
+
+@pytest.mark.parametrize("width", [40, 80, 1000])
+@pytest.mark.parametrize("form", [framed, indented])
+def test_a_failed_build_from_a_git_repository_is_no_failure_of_git(
+    form: Callable[[list[str], int], str], width: int
+) -> None:
+    chain = [f"Failed to build `{HIDDEN}`", "The build backend returned an error", "Call to `x` failed"]
+    error = install_error(form(chain, width), Path("/cache/x"))
+    assert (error.condition, HIDDEN in str(error)) == ("DEPENDENCY_NOT_BUILT", True)
 
 
 def test_uv_is_told_what_pip_is_told(tmp_path: Path) -> None:
@@ -293,8 +359,8 @@ def test_uv_is_told_what_pip_is_told(tmp_path: Path) -> None:
         "PIP_CONFIG_FILE": str(tmp_path / "pip.conf"),
         "PIP_FIND_LINKS": "/a /b",
     }
-    told = for_uv(environ)
-    assert {key: told.get(key) for key in ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_FIND_LINKS")} == {
+    document = for_uv(environ)
+    assert {key: document.get(key) for key in ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_FIND_LINKS")} == {
         "UV_DEFAULT_INDEX": "https://mirror/simple",
         "UV_INDEX": "https://a https://b",
         "UV_FIND_LINKS": "/a,/b",
@@ -321,7 +387,20 @@ def test_nothing_of_it_loads_spark() -> None:
         (["pyspark>=3.4"], {"pyspark": "3.5.5"}, "16.4"),
         ([], {"pyspark": "3.5.5"}, "16.4"),
         (["pyspark>=3.4"], {}, None),
-        (["pyspark==2.4.8"], {}, None),
+        (["pyspark==2.4.8"], {}, "13.3"),
+        (["pyspark==3.3.2"], {}, "13.3"),
+        (["pyspark~=3.2.0"], {}, "13.3"),
+        (["pyspark>=3,<3.3"], {}, "13.3"),
+        ([], {"pyspark": "3.3.2"}, "13.3"),
+        (["pyspark==3.3.2", "pyspark==3.2.1"], {}, "13.3"),
+        (["databricks-connect==9.1.55"], {}, "13.3"),
+        (["databricks-connect==15.1.0"], {}, "15.4"),
+        (["databricks-connect==16.1.*"], {}, "16.4"),
+        (["databricks-connect==17.0.1"], {}, "17.3"),
+        (["databricks-connect==18.4.0"], {}, None),
+        (["databricks-connect==99.1"], {}, None),
+        (["pyspark==9.0"], {}, None),
+        (["pyspark>=9"], {}, None),
         (["pyspark==3.5.1", "pyspark==4.0.0"], {}, None),
         (["requests<2"], {"requests": "1"}, None),
     ],

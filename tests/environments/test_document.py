@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.environments import as_markdown
 from tests.environments.conftest import Machine
 from tests.processes import outcome
 from tests.trees import write_files
+
+pytestmark = pytest.mark.process
 
 PAGE = Path(__file__).parents[2] / "docs" / "your-repository.md"
 # They fetch lakeward from an index, which is not there in a test.
@@ -52,7 +53,7 @@ def commands() -> list[str]:
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     """A machine whose uvx runs this lakeward, with the repository in `sales`."""
-    machine = Machine(tmp_path_factory.mktemp("machine"), "pip")
+    machine = Machine(tmp_path_factory.mktemp("machine"))
     write_files(machine.folder / "sales", REPOSITORY)
     (machine.folder / "bin").mkdir()
     for name, first in (("uvx", "shift\n"), ("lakeward", "")):
@@ -72,10 +73,6 @@ def test_a_command_runs_as_it_is_written(machine: Machine, command: str) -> None
     environ["PATH"] = f"{machine.folder / 'bin'}:{environ['PATH']}"
     ran = outcome(["/bin/sh", "-c", command], cwd=machine.folder / "sales", env=environ, timeout=120)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-
-
-def test_the_table_is_the_one_that_decides() -> None:
-    assert as_markdown() in PAGE.read_text(encoding="utf-8")
 
 
 def test_what_it_shows_is_what_is_said(machine: Machine) -> None:

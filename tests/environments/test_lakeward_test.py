@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,12 +15,7 @@ import pytest
 from tests.environments.conftest import Machine, make_wheel
 from tests.trees import write_files
 
-INSTALLERS = [
-    "pip",
-    pytest.param(
-        "uv", marks=pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not on this machine")
-    ),
-]
+pytestmark = pytest.mark.process
 
 # A build backend that stands in the repository: building needs no network then.
 BACKEND = """\
@@ -86,18 +80,10 @@ REPOSITORY = {
 }
 
 
-@pytest.fixture(scope="module", params=INSTALLERS)
-def machine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    machine = Machine(tmp_path_factory.mktemp("machine"), request.param)
-    make_wheel(machine.wheels, "tiny", "1.0")
-    make_wheel(machine.wheels, "tiny", "1.1")
-    return machine
-
-
 @pytest.fixture(scope="module")
-def quick(tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    """The installer that is faster, for what does not depend on it."""
-    machine = Machine(tmp_path_factory.mktemp("quick"), "uv" if shutil.which("uv") else "pip")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    machine = Machine(tmp_path_factory.mktemp("machine"))
+    make_wheel(machine.wheels, "tiny", "1.0")
     make_wheel(machine.wheels, "tiny", "1.1")
     return machine
 
@@ -161,9 +147,9 @@ def test_a_conftest_that_raises_is_told_by_pytest(
     assert "lakeward" not in ran.stderr.replace(str(root), "").partition("\n")[2]
 
 
-def test_a_repository_without_tests_builds_nothing(quick: Machine, tmp_path: Path) -> None:
+def test_a_repository_without_tests_builds_nothing(machine: Machine, tmp_path: Path) -> None:
     write_files(tmp_path, {"pyproject.toml": "", "main.py": ""})
-    other = Machine(tmp_path / "m", quick.installer)
+    other = Machine(tmp_path / "m")
     ran = other.lakeward(tmp_path)
     assert ran.returncode == 5
     assert "[NO_TESTS]" in ran.stderr
@@ -185,29 +171,23 @@ def refused(machine: Machine, root: Path, condition: str, *says: str) -> None:
 def test_a_pin_that_truly_conflicts_names_both_sides_and_leaves_nothing(
     machine: Machine, tmp_path: Path
 ) -> None:
-    make_wheel(machine.wheels, "stubborn", "1.0", requires=("rich<1",))
-    write_files(tmp_path, {"requirements.txt": "stubborn", "test_a.py": ""})
-    refused(machine, tmp_path, "DEPENDENCIES_CONFLICT", "stubborn", "rich<1", "rich>=13.9")
+    texts = {"requirements.txt": "tiny==1.0", "requirements-dev.txt": "tiny==1.1", "test_a.py": ""}
+    refused(machine, write_files(tmp_path, texts), "DEPENDENCIES_CONFLICT", "tiny==1.0", "tiny==1.1")
 
 
-def test_what_a_package_of_a_package_asks_of_spark_is_passed_over_by_uv_and_told_by_pip(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_what_a_package_of_a_package_asks_of_spark_is_passed_over(machine: Machine, tmp_path: Path) -> None:
     make_wheel(machine.wheels, "oldspark", "1.0", requires=("pyspark<4", "py4j==0.10.9.7"))
     code = "import oldspark\ndef test_a(): pass"
     write_files(tmp_path, {"requirements.txt": "oldspark", "test_a.py": code})
-    if machine.installer == "pip":
-        refused(machine, tmp_path, "DEPENDENCIES_CONFLICT", "oldspark", "pyspark<4", "pyspark==4.2.0")
-        return
     ran = machine.lakeward(tmp_path, "-q")
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def test_a_repository_for_an_older_python_names_both_sides(quick: Machine, tmp_path: Path) -> None:
+def test_a_repository_for_an_older_python_names_both_sides(machine: Machine, tmp_path: Path) -> None:
     project = "[project]\nname = 'a'\nrequires-python = '>=3.8,<3.10'\n"
     write_files(tmp_path, {"pyproject.toml": project, "test_a.py": ""})
     refused(
-        quick, tmp_path, "PYTHON_CONFLICT", "<3.10,>=3.8 (pyproject.toml requires-python)", "needs >=3.10"
+        machine, tmp_path, "PYTHON_CONFLICT", "<3.10,>=3.8 (pyproject.toml requires-python)", "needs >=3.10"
     )
 
 
@@ -219,11 +199,11 @@ def test_a_package_that_no_index_has_is_named(machine: Machine, tmp_path: Path) 
     assert "PIP_INDEX_URL" in ran.stderr
 
 
-def test_a_lock_whose_versions_cannot_be_had_gives_way(quick: Machine, tmp_path: Path) -> None:
+def test_a_lock_whose_versions_cannot_be_had_gives_way(machine: Machine, tmp_path: Path) -> None:
     lock = '[[package]]\nname = "tiny"\nversion = "0.9"\n'
     code = "import tiny\ndef test_a(): assert tiny.__version__ == '1.1'"
     write_files(tmp_path, {"requirements.txt": "tiny", "poetry.lock": lock, "test_a.py": code})
-    ran = quick.lakeward(tmp_path, "-q")
+    ran = machine.lakeward(tmp_path, "-q")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "lakeward test: again, without the versions of poetry.lock" in ran.stderr
 
@@ -251,7 +231,7 @@ def test_what_packages_of_packages_bring_of_databricks_connect_is_taken_out(
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def test_a_repository_whose_build_fails_is_put_on_the_path(quick: Machine, tmp_path: Path) -> None:
+def test_a_repository_whose_build_fails_is_put_on_the_path(machine: Machine, tmp_path: Path) -> None:
     project = "[project]\nname='p'\nversion='1'\n"
     project += "[build-system]\nrequires=[]\nbuild-backend='gone'\nbackend-path=['.']\n"
     files = {
@@ -259,56 +239,115 @@ def test_a_repository_whose_build_fails_is_put_on_the_path(quick: Machine, tmp_p
         "src/p/__init__.py": "",
         "tests/test_p.py": "import p\ndef test_p(): pass",
     }
-    ran = quick.lakeward(write_files(tmp_path, files), "-q")
+    ran = machine.lakeward(write_files(tmp_path, files), "-q")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "could not be installed, so its folders are on the path" in ran.stderr
 
 
 def test_a_build_that_is_stopped_leaves_nothing_that_is_taken_for_whole(
-    quick: Machine, tmp_path: Path
+    machine: Machine, tmp_path: Path
 ) -> None:
-    write_files(tmp_path, {"requirements.txt": "tiny", "test_a.py": "def test_a(): pass"})
-    other = Machine(tmp_path / "m", quick.installer)
-    environ = other.environ(PIP_FIND_LINKS=str(quick.wheels))
+    reached = tmp_path / "reached"
+    project = "[project]\nname='p'\nversion='1'\n"
+    project += "[build-system]\nrequires=[]\nbuild-backend='endless'\nbackend-path=['.']\n"
+    endless = f"import pathlib, time\npathlib.Path({str(reached)!r}).touch()\ntime.sleep(600)\n"
+    repository = tmp_path / "r"
+    files = {"pyproject.toml": project, "endless.py": endless, "tests/test_a.py": "def test_a(): pass"}
+    write_files(repository, files)
+    other = Machine(tmp_path / "m")
     running = subprocess.Popen(
         [sys.executable, "-m", "lakeward", "test"],
-        cwd=tmp_path, env=environ, stderr=subprocess.PIPE, text=True,
+        cwd=repository, env=other.environ(PIP_FIND_LINKS=str(machine.wheels)),
+        stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
-    deadline = time.monotonic() + 60
-    while not list(other.environments.glob("*-*/bin")) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=60)
+    deadline = time.monotonic() + 120
+    while not reached.exists() and running.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    # Ctrl-C reaches the whole foreground process group.
+    os.killpg(running.pid, signal.SIGINT)
+    _, printed = running.communicate(timeout=60)
+    assert reached.exists(), printed
     assert running.returncode == 130
-    assert "canceled" in said
-    assert "Traceback" not in said
+    assert "canceled" in printed
+    assert "Traceback" not in printed
     assert [each for each in other.environments.iterdir() if each.is_dir() or each.suffix == ".json"] == []
 
 
 def test_a_full_disk_is_said_with_the_setting_and_leaves_nothing(
-    quick: Machine, tmp_path: Path, full_disk: Callable[[int], Path]
+    machine: Machine, tmp_path: Path, full_disk: Callable[[int], Path]
 ) -> None:
     write_files(tmp_path / "r", {"requirements.txt": "", "test_a.py": ""})
     disk = full_disk(2 * 1024 * 1024)
-    ran = quick.lakeward(tmp_path / "r", LAKEWARD_CACHE=str(disk / "cache"))
+    ran = machine.lakeward(tmp_path / "r", LAKEWARD_CACHE=str(disk / "cache"))
     assert ran.returncode == 2, ran.stdout + ran.stderr
     assert "[CACHE_NO_SPACE]" in ran.stderr
     assert "LAKEWARD_CACHE" in ran.stderr
     assert [each for each in (disk / "cache" / "environments").iterdir() if each.is_dir()] == []
 
 
-def test_without_a_network_the_settings_that_help_are_named(quick: Machine, tmp_path: Path) -> None:
+def test_without_a_network_the_settings_that_help_are_named(machine: Machine, tmp_path: Path) -> None:
     write_files(tmp_path, {"requirements.txt": "no-such-package-here", "test_a.py": ""})
     nobody = {"PIP_NO_INDEX": "", "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "UV_HTTP_RETRIES": "0"}
-    ran = quick.lakeward(tmp_path, **nobody, PIP_RETRIES="1", no_proxy="127.0.0.1")
+    ran = machine.lakeward(tmp_path, **nobody, PIP_RETRIES="1", no_proxy="127.0.0.1")
     assert ran.returncode == 2
     assert "[INDEX_NOT_REACHABLE]" in ran.stderr, ran.stderr
     assert "PIP_INDEX_URL" in ran.stderr
     assert "HTTPS_PROXY" in ran.stderr
 
 
-def test_help_tells_the_command_apart_from_pytest(quick: Machine, tmp_path: Path) -> None:
-    ran = quick.lakeward(tmp_path, "--help")
+def test_help_tells_the_command_apart_from_pytest(machine: Machine, tmp_path: Path) -> None:
+    ran = machine.lakeward(tmp_path, "--help")
     assert ran.returncode == 0
     assert "PYTEST ARGUMENTS" in ran.stdout
     assert os.listdir(tmp_path) == []
+
+
+def test_a_git_dependency_that_cannot_be_reached_is_named_and_can_be_left_out(
+    machine: Machine, tmp_path: Path
+) -> None:
+    project = "[project]\nname = 'a'\nversion = '1'\n"
+    project += "dependencies = ['tiny', 'hidden @ git+https://127.0.0.1:9/x/hidden.git']\n"
+    write_files(tmp_path, {"pyproject.toml": project, "test_a.py": "import tiny\ndef test_a(): pass"})
+    refused(machine, tmp_path, "GIT_NOT_REACHABLE", "hidden @ git+https")
+    ran = machine.lakeward(tmp_path, "--without", "Hidden", "-q")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "left out hidden@ git+https" in ran.stderr.replace("hidden @", "hidden@")
+
+
+def test_packages_are_added_and_left_out_by_option_for_others_too(machine: Machine, tmp_path: Path) -> None:
+    make_wheel(machine.wheels, "wrapper", "1.0", requires=("nowhere-to-be-had",))
+    code = "import wrapper, tiny\ndef test_a(): assert tiny.__version__ == '1.0'"
+    write_files(tmp_path, {"requirements.txt": "wrapper", "test_a.py": code})
+    ran = machine.lakeward(tmp_path, "--with", "tiny==1.0", "--without", "nowhere_to_be_had", "-q")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_direct_requirements_win_over_what_packages_ask_of_each_other(
+    machine: Machine, tmp_path: Path
+) -> None:
+    make_wheel(machine.wheels, "narrow", "1.0", requires=("tiny<1.1",))
+    files = {
+        "setup.py": "from setuptools import setup\n"
+        "EXTRAS: dict = {'pipelines': ['narrow']}\n"
+        "setup(name='p', install_requires=['tiny==1.1'], extras_require=EXTRAS)\n",
+        "test_a.py": "import narrow, tiny\ndef test_a(): assert tiny.__version__ == '1.1'",
+    }
+    ran = machine.lakeward(write_files(tmp_path, files), "-q")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "without what packages ask of each other against the direct requirements" in ran.stderr
+
+
+def test_packages_that_cannot_be_imported_together_are_named(machine: Machine, tmp_path: Path) -> None:
+    broken = {"numpy/__init__.py": "raise ImportError('no cpu')\n"}
+    make_wheel(machine.wheels, "numpy", "1.26.4", files=broken)
+    make_wheel(machine.wheels, "pyarrow", "23.0.0", files={"pyarrow/__init__.py": ""})
+    write_files(tmp_path, {"requirements.txt": "numpy==1.26.4", "test_a.py": ""})
+    refused(machine, tmp_path, "ENVIRONMENT_BROKEN", "numpy==1.26.4", "pyarrow==23.0.0", "no cpu")
+
+
+def test_a_conda_environment_is_read(machine: Machine, tmp_path: Path) -> None:
+    text = "name: a\nchannels: [conda-forge]\ndependencies:\n"
+    text += "  - python=3\n  - openjdk\n  - conda-forge::tiny=1.0\n  - pip\n  - pip:\n    - rich\n"
+    code = "import tiny, rich\ndef test_a(): assert tiny.__version__ == '1.0'"
+    ran = machine.lakeward(write_files(tmp_path, {"environment.yml": text, "test_a.py": code}), "-q")
+    assert ran.returncode == 0, ran.stdout + ran.stderr

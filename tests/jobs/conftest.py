@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any
@@ -10,7 +11,7 @@ from tests.trees import write_files
 
 from lakeward import jobs
 from lakeward.bundle import Bundle, load
-from lakeward.jobs import JobRun
+from lakeward.jobs import JobRun, PipelineSelection, RunListeners, RunOptions
 from lakeward.session import Settings
 
 PYPROJECT = """
@@ -22,7 +23,7 @@ show = "tool.show:main"
 """
 
 
-def no_surroundings(bundle: Bundle, settings: Settings) -> None:
+def provision_nothing(bundle: Bundle, settings: Settings) -> None:
     """Plain Python tasks need neither schemas nor a Spark session."""
 
 
@@ -51,7 +52,16 @@ def run_job(job_of: Callable[..., Bundle], settings: Settings) -> Callable[..., 
     """Run job `j` of such a bundle without Spark."""
 
     def run(job: str, files: Mapping[str, str] = {}, **options: Any) -> JobRun:
-        options = {"surroundings": no_surroundings, **options}
-        return jobs.run(job_of(job, files), "j", settings=settings, **options)
+        options = {"provision": provision_nothing, **options}
+        names = {field.name for field in fields(RunListeners)}
+        listeners = {name: options.pop(name) for name in names & options.keys()}
+        selection = PipelineSelection(dry_run=options.pop("dry_run", False))
+        return jobs.run(
+            job_of(job, files),
+            "j",
+            settings=settings,
+            options=RunOptions(selection=selection, **options),
+            listeners=RunListeners(**listeners),
+        )
 
     return run

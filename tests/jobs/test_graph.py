@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakeward.errors import ConfigurationError
-from lakeward.jobs.definition import Task, tasks_of
-from lakeward.jobs.graph import ordered, selected
+from lakeward.jobs.definition import Task, select_tasks, sort_tasks, tasks_of
 
 
 def tasks(**edges: str) -> list[Task]:
@@ -24,14 +23,14 @@ def test_every_task_comes_after_its_upstream_whatever_the_order_of_listing(
         for index, upstream in enumerate(edges)
     ]
     shuffler.shuffle(graph)  # type: ignore[attr-defined]
-    result = [task.key for task in ordered("j", graph)]
+    result = [task.key for task in sort_tasks("j", graph)]
     assert sorted(result) == sorted(task.key for task in graph)
     for task in graph:
         assert all(result.index(upstream) < result.index(task.key) for upstream in task.depends_on)
 
 
 def test_independent_tasks_keep_the_order_of_listing() -> None:
-    assert [task.key for task in ordered("j", tasks(c="", a="", b=""))] == ["c", "a", "b"]
+    assert [task.key for task in sort_tasks("j", tasks(c="", a="", b=""))] == ["c", "a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -44,14 +43,14 @@ def test_independent_tasks_keep_the_order_of_listing() -> None:
 )
 def test_a_cycle_is_refused_and_shown(graph: dict[str, str], ring: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        ordered("j", tasks(**graph))
+        sort_tasks("j", tasks(**graph))
     assert caught.value.condition == "TASK_CYCLE"
     assert f"circle: {ring}." in caught.value.message
 
 
 def test_an_unknown_dependency_names_near_misses() -> None:
     with pytest.raises(ConfigurationError, match="Did you mean `land`") as caught:
-        ordered("j", tasks(land="", refresh="lnad"))
+        sort_tasks("j", tasks(land="", refresh="lnad"))
     assert caught.value.exit_code == 2
 
 
@@ -69,12 +68,12 @@ def test_an_unknown_dependency_names_near_misses() -> None:
 )
 def test_only_takes_tasks_and_what_is_up_or_downstream_of_them(only: list[str], expected: str) -> None:
     graph = tasks(a="", b="a", c="b", d="c")
-    assert "".join(sorted(selected("j", graph, only))) == expected
+    assert "".join(sorted(select_tasks("j", graph, only))) == expected
 
 
 def test_only_with_an_unknown_task_names_near_misses() -> None:
     with pytest.raises(ConfigurationError, match="Did you mean `land`"):
-        selected("j", tasks(land=""), ["lnd"])
+        select_tasks("j", tasks(land=""), ["lnd"])
 
 
 @pytest.mark.parametrize(

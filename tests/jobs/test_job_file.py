@@ -71,7 +71,8 @@ def settings_with(**changes: object) -> str:
 
 def run(bundle: Bundle, key: str, folder: Path, **parameters: str) -> JobRun:
     settings = Settings.here(folder, environ={})
-    return jobs.run(bundle, key, settings=settings, parameters=parameters, surroundings=lambda *_: None)
+    options = jobs.RunOptions(parameters=parameters, provision=lambda *_: None)
+    return jobs.run(bundle, key, settings=settings, options=options)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ def test_an_exported_file_runs_the_job_that_is_named(
         ("a.yml", "", "it has nothing, and neither `tasks` nor"),
         ("a.yml", "name: x\ntask: []\n", "it has name, task, and neither `tasks` nor"),
         ("a.yml", "name: x\ntasks: load\n", "a.yml:2:8: `tasks` has to be a list"),
-        ("a.yml", "resources: {pipelines: {p: {}}}\n", "no `jobs` below `resources`"),
+        ("a.yml", "resources: {pipelines: {p: {}}}\n", "`resources` has no `jobs`"),
         ("a.yml", "resources: {jobs: {p: }}\n", "jobs.p is nothing"),
         ("a.yml", "name: x\nnotebook_task: {notebook_path: a}\n", "version 2.0 of the Jobs API"),
         ("a.yml", "tasks: [{task_key: a, spark_python_task: {python_file: '${var.x}'}}]", "a.yml:1:"),

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import JobError
-from lakeward.jobs.locks import sole_run
+from lakeward.jobs.concurrency import exclusive_lock
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from lakeward.jobs.locks import sole_run
-with sole_run(Path(sys.argv[1]), "x"):
+from lakeward.jobs.concurrency import exclusive_lock
+with exclusive_lock(Path(sys.argv[1]), "x"):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -33,7 +33,7 @@ def holder(file: Path) -> subprocess.Popen[str]:
 def test_a_second_run_is_refused_and_told_who_runs(tmp_path: Path) -> None:
     file = tmp_path / "jobs" / "j.lock"
     with holder(file) as process:
-        with pytest.raises(JobError) as caught, sole_run(file, "The job j"):
+        with pytest.raises(JobError) as caught, exclusive_lock(file, "The job j"):
             pass
         assert caught.value.condition == "RUN_ACTIVE"
         assert f"The job j is already being run, by process {process.pid}." in str(caught.value)
@@ -46,19 +46,19 @@ def test_a_killed_owner_leaves_nothing_in_the_way(tmp_path: Path) -> None:
     with holder(file) as process:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-    with sole_run(file, "x"):
+    with exclusive_lock(file, "x"):
         assert file.read_text().strip() == str(os.getpid())
 
 
 def test_the_lock_is_free_after_the_body_even_when_it_raises(tmp_path: Path) -> None:
     file = tmp_path / "j.lock"
-    with pytest.raises(ValueError, match="boom"), sole_run(file, "x"):
+    with pytest.raises(ValueError, match="boom"), exclusive_lock(file, "x"):
         raise ValueError("boom")
-    with sole_run(file, "x"):
+    with exclusive_lock(file, "x"):
         pass
 
 
 def test_it_also_excludes_within_one_process(tmp_path: Path) -> None:
     file = tmp_path / "j.lock"
-    with sole_run(file, "x"), pytest.raises(JobError), sole_run(file, "x"):
+    with exclusive_lock(file, "x"), pytest.raises(JobError), exclusive_lock(file, "x"):
         pass

@@ -67,11 +67,16 @@ def shop(tmp_path: Path) -> tuple[Bundle, Settings]:
 def test_a_pipeline_task_updates_the_datasets_and_reports_them(shop: tuple[Bundle, Settings]) -> None:
     bundle, settings = shop
     events: list[Any] = []
-    dry = jobs.run(bundle, "daily", settings=settings, dry_run=True)
+    dry = jobs.run(
+        bundle,
+        "daily",
+        settings=settings,
+        options=jobs.RunOptions(selection=jobs.PipelineSelection(dry_run=True)),
+    )
     assert (dry.state, [task.state for task in dry.tasks]) == ("COMPLETED", ["SUCCESS", "EXCLUDED"])
     assert not session(settings).catalog.tableExists("dev.dev_ann_lake.numbers")
 
-    run = jobs.run(bundle, "daily", settings=settings, on_event=events.append)
+    run = jobs.run(bundle, "daily", settings=settings, listeners=jobs.RunListeners(on_event=events.append))
     assert [(task.state, task.error) for task in run.tasks] == [("SUCCESS", None)] * 2
     assert {dataset.name.split(".")[-1]: dataset.rows_written for dataset in run.datasets} == {
         "numbers": 5,
@@ -81,7 +86,9 @@ def test_a_pipeline_task_updates_the_datasets_and_reports_them(shop: tuple[Bundl
     assert {type(event) for event in events} == {TaskProgress, Progress}
     assert [dataset["state"] for dataset in run.as_json()["datasets"]] == ["COMPLETED"] * 2
 
-    only = jobs.run_pipeline(bundle, "shop", settings=settings, full_refresh=["evens"])
+    only = jobs.run_pipeline(
+        bundle, "shop", settings=settings, selection=jobs.PipelineSelection(full_refresh=("evens",))
+    )
     states = {dataset.name.split(".")[-1]: dataset.state for dataset in only.datasets}
     assert states["evens"] == "COMPLETED"
     assert states.get("numbers", "EXCLUDED") == "EXCLUDED"
@@ -97,10 +104,11 @@ def test_a_failing_pipeline_fails_its_task_with_the_reason(shop: tuple[Bundle, S
 
 
 def test_an_update_in_another_process_refuses_this_one(shop: tuple[Bundle, Settings]) -> None:
-    from lakeward.pipelines.lock import alone
+
+    from lakeward.pipelines.execution.update_context import update_lock
 
     bundle, settings = shop
-    with alone(settings.pipelines / "shop", "shop"):
+    with update_lock(settings.pipelines / "shop", "shop"):
         update = jobs.run_pipeline(bundle, "shop", settings=settings)
     assert update.state == "FAILED"
     assert "is being updated" in str(update.error)

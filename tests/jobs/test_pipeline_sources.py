@@ -9,7 +9,7 @@ import pytest
 from tests.trees import write_files
 
 from lakeward.errors import ConfigurationError
-from lakeward.jobs.pipelines import sources
+from lakeward.jobs.pipeline_sources import sources
 
 
 @pytest.fixture

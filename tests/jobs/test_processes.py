@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 import sys
 import time
@@ -15,10 +16,11 @@ import pytest
 
 from lakeward import jobs
 from lakeward.bundle import Bundle, load
-from lakeward.dbutils import remember
+from lakeward.dbutils import redacted, remember, secret_stores
 from lakeward.jobs import JobRun
-from lakeward.jobs.logs import TaskLog
-from lakeward.jobs.memory import PER_TASK, limit
+from lakeward.jobs.concurrency import PER_TASK, max_parallel_tasks
+from lakeward.jobs.run_history import PreviousRun, load_previous_run, save_run
+from lakeward.jobs.task_process import TaskLog
 from lakeward.session import Settings
 
 Run = Callable[..., JobRun]
@@ -27,7 +29,7 @@ Run = Callable[..., JobRun]
 @pytest.fixture
 def run_apart(run_job: Run) -> Run:
     """Run the job with its tasks in processes."""
-    return lambda job, files, **options: run_job(job, files, apart=True, **options)
+    return lambda job, files, **options: run_job(job, files, isolated=True, **options)
 
 
 def tasks(*lines: str) -> str:
@@ -116,7 +118,8 @@ def test_when_the_run_itself_is_killed_its_tasks_end_too(
         "from lakeward.session import Settings\nroot = pathlib.Path.cwd()\n"
         "settings = Settings.here(root, environ={}, target='dev')\n"
         "bundle = load(root, user='ann', environ={})\n"
-        "jobs.run(bundle, 'j', settings=settings, apart=True, surroundings=lambda *_: None)\n"
+        "options = jobs.RunOptions(isolated=True, provision=lambda *_: None)\n"
+        "jobs.run(bundle, 'j', settings=settings, options=options)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path) as run:
         _until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
@@ -241,7 +244,9 @@ def test_a_job_runs_another_with_parameters(tmp_path: Path, settings: Settings) 
     (tmp_path / "databricks.yml").write_text(OTHER)
     (tmp_path / "say.py").write_text("import sys\nassert sys.argv[1] == '7', sys.argv")
     bundle = load(tmp_path, user="ann", environ={})
-    run = jobs.run(bundle, "j", settings=settings, apart=True, surroundings=lambda *_: None)
+    run = jobs.run(
+        bundle, "j", settings=settings, options=jobs.RunOptions(isolated=True, provision=lambda *_: None)
+    )
     assert [(task.state, task.error) for task in run.tasks] == [("SUCCESS", None)]
 
 
@@ -257,7 +262,12 @@ def test_a_wheel_is_built_and_run_from_its_archive(job_of: Callable[..., Bundle]
     """
     show = "def main():\n    print(__file__)\n"
     files = {"pyproject.toml": project + build, "src/tool/__init__.py": "", "src/tool/show.py": show}
-    run = jobs.run(job_of(job, files), "j", settings=settings, apart=True, surroundings=lambda *_: None)
+    run = jobs.run(
+        job_of(job, files),
+        "j",
+        settings=settings,
+        options=jobs.RunOptions(isolated=True, provision=lambda *_: None),
+    )
     assert run.state == "COMPLETED", run.tasks
     assert f"{run.run_id}/wheels/tool/tool/show.py" in log_of(settings, run, "a").decode()
 
@@ -282,10 +292,32 @@ def test_a_log_has_no_secret_whoever_prints_it_and_keeps_other_bytes(tmp_path: P
     remember(b"open sesame")
     for piece in (b"\xff open se", b"same\n\x80 se", b"same\nthe end: open sesame"):
         log.write(piece)
-    assert log.last_lines.splitlines()[-1] == "\ufffd sesame"
+    assert log.last_lines.splitlines()[-1] == "the end: [REDACTED]"
+    log.write(b" \xc3")
+    log.write(b"\xa9 open ses")
     log.close()
-    wanted = b"before \xff [REDACTED]\n\x80 sesame\nthe end: [REDACTED]"
+    wanted = b"before \xff [REDACTED]\n\x80 sesame\nthe end: [REDACTED] \xc3\xa9 open ses"
     assert (tmp_path / "a.log").read_bytes() == wanted
+    assert stat.S_IMODE((tmp_path / "a.log").stat().st_mode) == 0o600
+
+
+def test_a_task_value_with_a_secret_is_kept_encrypted_for_a_repair(tmp_path: Path) -> None:
+    secret = 'Aq7a"Zq9z'
+    remember(secret.encode())
+    values = {
+        ("a", "k"): json.dumps(secret),
+        ("a", "d"): json.dumps({"u": [f"x {secret}"]}),
+        ("b", "n"): '"plain"',
+    }
+    save_run(tmp_path, "j", JobRun("7", "COMPLETED", (), 1.0), PreviousRun("7", {}, values))
+    file = tmp_path / "j" / "runs" / "7" / "run.json"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert [type(value) for _, _, value in json.loads(file.read_text())["values"]] == [dict, dict, str]
+    assert not [mark for mark in ("Aq7a", "Zq9z") if mark in file.read_text()]
+    secret_stores._handed_out.clear()
+    assert load_previous_run(tmp_path, "j", "last").values == values
+    # The run that repairs it may print the value without having read the secret.
+    assert redacted(f"log: {secret}") == "log: [REDACTED]"
 
 
 @pytest.mark.parametrize(
@@ -297,7 +329,7 @@ def test_as_many_tasks_run_as_cores_and_memory_allow(
 ) -> None:
     meminfo = tmp_path / "meminfo"
     meminfo.write_text(f"MemTotal: 1 kB\nMemAvailable: {free // 1024} kB\n")
-    assert limit(environ=environ, meminfo=meminfo) == expected
+    assert max_parallel_tasks(environ=environ, meminfo=meminfo) == expected
 
 
 def test_what_a_run_leaves_can_be_read_as_json(run_apart: Run, settings: Settings) -> None:

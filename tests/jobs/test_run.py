@@ -16,7 +16,7 @@ from lakeward import jobs
 from lakeward.bundle import Bundle
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs import REFUSED, JobRun, TaskProgress
-from lakeward.jobs.locks import sole_run
+from lakeward.jobs.concurrency import exclusive_lock
 from lakeward.session import Settings
 
 Run = Callable[..., JobRun]
@@ -112,7 +112,7 @@ def test_positional_parameters_arrive_as_they_are(run_job: Run, calls: Callable[
 
 
 def test_a_script_sees_the_wheel_only_through_its_environment(run_job: Run) -> None:
-    files = {**TOOL, "main.py": "import tool.show\n"}
+    files = {**TOOL, "main.py": "import tool.show\n", "requirements.txt": "numpy\n"}
     environment = "environments: [{environment_key: e, spec: {dependencies: [dist/*.whl]}}]\n"
     without = "tasks: [{task_key: a, spark_python_task: {python_file: main.py}}]\n"
     assert run_job(
@@ -308,13 +308,18 @@ def test_two_runs_of_one_job_in_one_target_exclude_each_other(
     job_of: Callable[..., Bundle], settings: Settings
 ) -> None:
     bundle = job_of("tasks:\n" + script("a", "main.py"), {"main.py": "pass"})
-    with sole_run(settings.jobs / "j.lock", "other"):
+    with exclusive_lock(settings.jobs / "j.lock", "other"):
         with pytest.raises(
             JobError, match=f"job j of target dev is already being run, by process {os.getpid()}"
         ):
-            jobs.run(bundle, "j", settings=settings, surroundings=lambda *_: None)
+            jobs.run(bundle, "j", settings=settings, options=jobs.RunOptions(provision=lambda *_: None))
         elsewhere = settings.with_(target="prod")
-        assert jobs.run(bundle, "j", settings=elsewhere, surroundings=lambda *_: None).state == "COMPLETED"
+        assert (
+            jobs.run(
+                bundle, "j", settings=elsewhere, options=jobs.RunOptions(provision=lambda *_: None)
+            ).state
+            == "COMPLETED"
+        )
 
 
 def test_an_unknown_job_names_near_misses(job_of: Callable[..., Bundle], settings: Settings) -> None:

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakeward.jobs.definition import Task
-from lakeward.jobs.run_if import RUN_IF, Fate, Upstream, fate
-from lakeward.jobs.schedule import End, Schedule
+from lakeward.jobs.run_if import RUN_IF, RunDecision, Upstream, evaluate_run_if
+from lakeward.jobs.task_state import AttemptResult, TaskGraphState
 
-SUCCESS, FAILED = End("SUCCESS"), End("FAILED", "no bread")
+SUCCESS, FAILED = AttemptResult("SUCCESS"), AttemptResult("FAILED", "no bread")
 
 
 def task(key: str, after: str = "", **settings: object) -> Task:
@@ -21,23 +21,23 @@ def task(key: str, after: str = "", **settings: object) -> Task:
 
 
 def played(
-    schedule: Schedule, ends: Callable[[str, int], End], seconds: float = 1.0
-) -> tuple[Schedule, list[str]]:
+    schedule: TaskGraphState, ends: Callable[[str, int], AttemptResult], seconds: float = 1.0
+) -> tuple[TaskGraphState, list[str]]:
     """Run a schedule to its end in which each attempt takes `seconds`; also the order of starts."""
     now, order = 0.0, []
-    while not (schedule := schedule.settled()).over:
+    while not (schedule := schedule.with_skipped()).is_done:
         for each in schedule.ready(now):
             schedule = schedule.started(each.key, now)
             order.append(each.key)
-        running = [key for key, record in schedule.records.items() if record.running]
+        running = [key for key, record in schedule.tasks_by_key.items() if record.running]
         now += seconds
         for key in running:
-            schedule = schedule.ended(key, ends(key, schedule.records[key].attempt), now)
+            schedule = schedule.ended(key, ends(key, schedule.tasks_by_key[key].attempt), now)
     return schedule, order
 
 
-def states(schedule: Schedule) -> dict[str, str]:
-    return {key: record.end.state for key, record in schedule.records.items() if record.end}
+def states(schedule: TaskGraphState) -> dict[str, str]:
+    return {key: record.end.state for key, record in schedule.tasks_by_key.items() if record.end}
 
 
 @st.composite
@@ -62,7 +62,7 @@ def test_every_run_ends_with_each_task_in_its_place(
     tasks: list[Task], good: dict[int, bool], limit: int
 ) -> None:
     schedule, order = played(
-        Schedule.of(tasks, limit=limit), lambda key, _: SUCCESS if good.get(int(key), True) else FAILED
+        TaskGraphState.of(tasks, limit=limit), lambda key, _: SUCCESS if good.get(int(key), True) else FAILED
     )
     ended = states(schedule)
     assert ended.keys() == {each.key for each in tasks}
@@ -75,7 +75,7 @@ def test_every_run_ends_with_each_task_in_its_place(
             else "succeeded"
             for key in each.depends_on
         ]
-        decided = fate(each.run_if, upstream)
+        decided = evaluate_run_if(each.run_if, upstream)
         if decided == "RUN":
             tries = 1 if good.get(int(each.key), True) else 1 + each.retries
             assert order.count(each.key) == tries
@@ -90,27 +90,27 @@ def test_every_run_ends_with_each_task_in_its_place(
 
 @given(graphs(), st.integers(1, 3))
 def test_never_more_run_at_once_than_may(tasks: list[Task], limit: int) -> None:
-    schedule = Schedule.of(tasks, limit=limit)
-    while not (schedule := schedule.settled()).over:
+    schedule = TaskGraphState.of(tasks, limit=limit)
+    while not (schedule := schedule.with_skipped()).is_done:
         for each in schedule.ready(0.0):
             schedule = schedule.started(each.key, 0.0)
-        running = [key for key, record in schedule.records.items() if record.running]
+        running = [key for key, record in schedule.tasks_by_key.items() if record.running]
         assert 1 <= len(running) <= limit
         schedule = schedule.ended(running[0], SUCCESS, 1.0)
 
 
 @given(graphs(), st.integers(0, 5))
 def test_a_cancel_ends_everything_and_changes_no_end(tasks: list[Task], steps: int) -> None:
-    schedule = Schedule.of(tasks, limit=2).settled()
+    schedule = TaskGraphState.of(tasks, limit=2).with_skipped()
     for _ in range(steps):
         for each in schedule.ready(0.0):
             schedule = schedule.started(each.key, 0.0)
-        running = [key for key, record in schedule.records.items() if record.running]
+        running = [key for key, record in schedule.tasks_by_key.items() if record.running]
         if running:
-            schedule = schedule.ended(running[0], SUCCESS, 1.0).settled()
+            schedule = schedule.ended(running[0], SUCCESS, 1.0).with_skipped()
     before = states(schedule)
     canceled = schedule.canceled("Ctrl-C", 2.0)
-    assert canceled.over
+    assert canceled.is_done
     assert before.items() <= states(canceled).items()
     assert {state for key, state in states(canceled).items() if key not in before} <= {"CANCELED"}
 
@@ -135,9 +135,9 @@ def test_a_cancel_ends_everything_and_changes_no_end(tasks: list[Task], steps: i
         ("AT_LEAST_ONE_FAILED", "ss", "EXCLUDED"),
     ],
 )
-def test_each_condition_decides_as_documented(run_if: str, upstream: str, expected: Fate) -> None:
+def test_each_condition_decides_as_documented(run_if: str, upstream: str, expected: RunDecision) -> None:
     words: dict[str, Upstream] = {"s": "succeeded", "f": "failed", "u": "untaken"}
-    assert fate(run_if, [words[letter] for letter in upstream]) == expected
+    assert evaluate_run_if(run_if, [words[letter] for letter in upstream]) == expected
 
 
 def test_a_condition_takes_one_branch_and_the_join_runs() -> None:
@@ -149,40 +149,43 @@ def test_a_condition_takes_one_branch_and_the_join_runs() -> None:
         task("join", "yes later", run_if="NONE_FAILED"),
     ]
     schedule, order = played(
-        Schedule.of(tasks), lambda key, _: End("SUCCESS", outcome="true") if key == "if" else SUCCESS
+        TaskGraphState.of(tasks),
+        lambda key, _: AttemptResult("SUCCESS", outcome="true") if key == "if" else SUCCESS,
     )
     assert order == ["if", "yes", "join"]
     assert states(schedule)["later"] == "UNTAKEN"
-    assert schedule.state == "COMPLETED"
+    assert schedule.result == "COMPLETED"
 
 
 def test_a_retry_waits_its_time_and_a_later_success_counts() -> None:
-    schedule = Schedule.of([task("a", retries=2, retry_after=10.0)])
+    schedule = TaskGraphState.of([task("a", retries=2, retry_after=10.0)])
     schedule = schedule.started("a", 0.0).ended("a", FAILED, 1.0)
     assert schedule.ready(10.9) == ()
     (again,) = schedule.ready(11.0)
     schedule = schedule.started(again.key, 11.0).ended("a", SUCCESS, 12.0)
-    assert (schedule.state, schedule.records["a"].attempt, schedule.records["a"].seconds) == (
+    assert (schedule.result, schedule.tasks_by_key["a"].attempt, schedule.tasks_by_key["a"].seconds) == (
         "COMPLETED",
         2,
         2.0,
     )
 
 
-@pytest.mark.parametrize(("retry", "over"), [(False, True), (True, False)])
-def test_a_time_that_is_over_is_tried_again_only_when_asked_for(retry: bool, over: bool) -> None:
-    schedule = Schedule.of([task("a", timeout=5.0, retries=1, retry_on_timeout=retry)]).started("a", 0.0)
+@pytest.mark.parametrize(("retry", "is_done"), [(False, True), (True, False)])
+def test_a_time_that_is_over_is_tried_again_only_when_asked_for(retry: bool, is_done: bool) -> None:
+    schedule = TaskGraphState.of([task("a", timeout=5.0, retries=1, retry_on_timeout=retry)]).started(
+        "a", 0.0
+    )
     assert (schedule.overdue(4.9), schedule.overdue(5.0)) == ((), ("a",))
-    assert schedule.ended("a", End("TIMEDOUT"), 5.0).over is over
+    assert schedule.ended("a", AttemptResult("TIMEDOUT"), 5.0).is_done is is_done
 
 
 def test_the_time_of_the_run_counts_for_all_of_its_tasks() -> None:
-    schedule = Schedule.of([task("a"), task("b")], limit=2, timeout=10.0).started("a", 0.0)
+    schedule = TaskGraphState.of([task("a"), task("b")], limit=2, timeout=10.0).started("a", 0.0)
     assert (schedule.overdue(9.0), schedule.overdue(10.0)) == ((), ("a",))
 
 
 def test_a_failure_that_a_later_task_handles_does_not_fail_the_run() -> None:
     tasks = [task("work"), task("tidy", "work", run_if="ALL_DONE")]
-    schedule, _ = played(Schedule.of(tasks), lambda key, _: FAILED if key == "work" else SUCCESS)
-    assert schedule.state == "COMPLETED"
-    assert played(Schedule.of(tasks[:1]), lambda *_: FAILED)[0].state == "FAILED"
+    schedule, _ = played(TaskGraphState.of(tasks), lambda key, _: FAILED if key == "work" else SUCCESS)
+    assert schedule.result == "COMPLETED"
+    assert played(TaskGraphState.of(tasks[:1]), lambda *_: FAILED)[0].result == "FAILED"

@@ -80,7 +80,7 @@ def test_tasks_share_tables_and_volumes_of_their_target_and_of_no_other(
     assert session(settings).table("dev.dev_ann_lake.sales").count() == 3
 
     bundle, settings = shop("prod")
-    run = jobs.run(bundle, "load", settings=settings, only=["read"])
+    run = jobs.run(bundle, "load", settings=settings, options=jobs.RunOptions(only=["read"]))
     assert [task.state for task in run.tasks] == ["EXCLUDED", "FAILED"]
     assert "TABLE_OR_VIEW_NOT_FOUND" in str(run.tasks[1].error)
     assert "(read.py:5)" in str(run.tasks[1].error)
@@ -145,6 +145,6 @@ def test_tasks_in_processes_of_their_own_have_the_run_s_spark(
     shop: Callable[[str], tuple[Bundle, Settings]],
 ) -> None:
     bundle, settings = shop("dev")
-    run = jobs.run(bundle, "load", settings=settings, apart=True)
+    run = jobs.run(bundle, "load", settings=settings, options=jobs.RunOptions(isolated=True))
     assert [(task.state, task.error) for task in run.tasks] == [("SUCCESS", None)] * 2
     assert session(settings).table("dev.dev_ann_lake.sales").count() == 3

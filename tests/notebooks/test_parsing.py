@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakeward.errors import NotebookError
-from lakeward.notebooks import Compiler, check_installed, inclusion, line_magics, parse
-from lakeward.notebooks.including import notebook_at
+from lakeward.errors import ConfigurationError
+from lakeward.notebooks import Compiler, inclusion, line_magics, parse
+from lakeward.notebooks.loader import find_notebook, load_notebook
+from lakeward.notebooks.packages import requirement_lines
 
 PYTHON = textwrap.dedent(
     """\
@@ -120,19 +121,27 @@ def test_run_names_a_notebook_with_arguments_with_or_without_its_extension(tmp_p
     assert inclusion('"./set up/a" $mode="x y"').arguments == {"mode": "x y"}
     assert asked.arguments["n"] == "1"
     (tmp_path / "b.py").write_text("")
-    assert notebook_at("./b", tmp_path) == (tmp_path / "b.py").resolve()
-    assert notebook_at("/Workspace/b", Path("/"), tmp_path) == (tmp_path / "b.py").resolve()
-    assert notebook_at("./c", tmp_path) is None
+    assert find_notebook("./b", tmp_path) == (tmp_path / "b.py").resolve()
+    assert find_notebook("/Workspace/b", Path("/"), tmp_path) == (tmp_path / "b.py").resolve()
+    assert find_notebook("./c", tmp_path) is None
 
 
-def test_pip_is_compared_with_what_is_installed(tmp_path: Path) -> None:
-    (tmp_path / "r.txt").write_text("pandas  # here\n")
-    assert check_installed("install -q -r r.txt 'pytest>=7' $wheel --index-url x ./a.whl", tmp_path) == (
-        "$wheel",
-        "./a.whl",
-    )
-    with pytest.raises(NotebookError, match=r"no-such-thing.*pip install no-such-thing"):
-        check_installed("install pandas no-such-thing", tmp_path)
+@pytest.mark.parametrize(
+    ("line", "lines"),
+    [
+        ("install -q -U tiny 'pandas>=2'  # why", ["tiny", "pandas>=2"]),
+        ("install -r r.txt --requirement=./s.txt", ["-r r.txt", "-r ./s.txt"]),
+        ("install -e . --no-deps --target /x -c c.txt", ["-e .", "-c c.txt"]),
+        ("install --index-url=https://i/ -f ./w", ["--index-url https://i/", "--find-links ./w"]),
+        ("install $wheel {wheel} ${wheel} $other", ["./a.whl", "./a.whl", "./a.whl", "$other"]),
+        ("install", []),
+        ("", []),
+        ("list", None),
+        ("install 'open", None),
+    ],
+)
+def test_pip_lines_are_lines_of_a_requirements_file(line: str, lines: list[str] | None) -> None:
+    assert requirement_lines(line, {"wheel": "./a.whl"}) == lines
 
 
 @given(st.text(alphabet="# -MAGICOND\n%x'\"=", max_size=200))
@@ -141,5 +150,17 @@ def test_every_text_is_a_notebook_and_no_line_of_code_is_lost(text: str) -> None
     assert notebook is not None
     kept = "\n".join(cell.source for cell in notebook.cells)
     for line in text.split("\n"):
-        if line.strip() and not line.lstrip().startswith("#"):
+        # The name of a magic becomes the cell's language.
+        if line.strip() and not line.lstrip().startswith(("#", "%")):
             assert line.rstrip() in kept
+
+
+@pytest.mark.parametrize(("suffix", "language"), [(".scala", "Scala"), (".r", "R")])
+@pytest.mark.parametrize("named", [True, False])
+def test_notebooks_in_other_languages_are_refused_by_name(
+    tmp_path: Path, suffix: str, language: str, named: bool
+) -> None:
+    (tmp_path / f"n{suffix}").write_text("// Databricks notebook source\nval x = 1\n")
+    with pytest.raises(ConfigurationError, match=f"a notebook in {language}") as refused:
+        load_notebook(tmp_path / (f"n{suffix}" if named else "n"))
+    assert refused.value.condition == "NOTEBOOK_INVALID"

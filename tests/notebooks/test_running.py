@@ -124,7 +124,7 @@ IN_SQL = "\n# COMMAND ----------\n\n# MAGIC %sql\n# MAGIC SELECT 1;\n# MAGIC SEL
         ("# MAGIC %sh ls\n", 2, "SHELL_NOT_ALLOWED"),
         ("# MAGIC %scala\n# MAGIC val x = 1\n", 2, "MAGIC_NOT_SUPPORTED"),
         ("# MAGIC %run ./none\n", 2, "NOTEBOOK_NOT_FOUND"),
-        ("# MAGIC %pip install no-such-thing\n", 2, "PACKAGE_NOT_INSTALLED"),
+        ("# MAGIC %pip install ./no-such-thing.whl\n", 2, "PACKAGE_FILE_NOT_FOUND"),
     ],
 )
 def test_an_error_names_the_cell_and_the_users_line(

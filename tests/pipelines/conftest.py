@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakeward import pipelines
-from lakeward.pipelines import DatasetResult, Progress, Update, modules
-from lakeward.pipelines.collect import Collected, collect
-from lakeward.pipelines.graph import Graph
-from lakeward.pipelines.loading import user_modules
-from lakeward.pipelines.names import Home
+from lakeward.pipelines import DatasetResult, Progress, Update, UpdateOptions
+from lakeward.pipelines.api.modules import serve_modules, serve_tests, stop_serving_tests
+from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
+from lakeward.pipelines.graph.names import DefaultSchema
+from lakeward.pipelines.sources.collection import CollectedGraph, collect
+from lakeward.pipelines.sources.python_source import user_modules
 from lakeward.session import Settings, ensure_schema
 
 if TYPE_CHECKING:
@@ -50,13 +51,15 @@ class Lab:
     def run(self, **options: Any) -> Update:
         return pipelines.run(
             [self.files],
+            UpdateOptions(
+                name=self.schema,
+                schema=self.schema,
+                storage=self.storage,
+                on_event=self.events.append,
+                **options,
+            ),
             session=self.spark,
             settings=self.settings,
-            name=self.schema,
-            schema=self.schema,
-            storage=self.storage,
-            on_event=self.events.append,
-            **options,
         )
 
     def done(self, **options: Any) -> Update:
@@ -93,19 +96,19 @@ def lab(spark: SparkSession, suite_settings: Settings, tmp_path: Path) -> Lab:
     return Lab(spark, suite_settings, tmp_path)
 
 
-HOME = Home("main", "default")
-Declare = Callable[..., Collected]
+HOME = DefaultSchema("main", "default")
+Declare = Callable[..., CollectedGraph]
 
 
 @pytest.fixture
 def declare(tmp_path: Path) -> Declare:
-    def read(*texts: str) -> Collected:
+    def read(*texts: str) -> CollectedGraph:
         files = []
         for i, text in enumerate(texts):
             suffix = "sql" if text.startswith("CREATE") else "py"
             files.append(tmp_path / f"file{i}.{suffix}")
             files[-1].write_text(text)
-        with modules.serving(), user_modules([tmp_path]):
+        with serve_modules(), user_modules([tmp_path]):
             spark: Any = SimpleNamespace(named="the session")
             return collect(spark, files, HOME, folders=(tmp_path,))
 
@@ -115,11 +118,11 @@ def declare(tmp_path: Path) -> Declare:
 @pytest.fixture
 def without_the_plugin() -> Iterator[None]:
     """`pyspark.pipelines` as it is where no tests run."""
-    modules.stop_serving_tests()
+    stop_serving_tests()
     yield
-    modules.serve_tests()
+    serve_tests()
 
 
-def graph(collected: Collected) -> Graph:
+def graph(collected: CollectedGraph) -> DataflowGraph:
     assert not collected.errors, [str(error) for error in collected.errors]
     return collected.graph

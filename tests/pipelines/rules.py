@@ -1,6 +1,6 @@
-"""The rules of the specification of pipelines, and the tests that show them.
+"""The rules of pipelines and the tests that prove them.
 
-`python -m tests.pipelines.rules > docs/pipelines-compatibility.md` writes the page.
+`make docs` writes the page.
 """
 
 from __future__ import annotations
@@ -38,31 +38,29 @@ RULES: tuple[Rule, ...] = tuple(
 )
 
 _HEAD = """\
-# Pipelines: what is held, and what shows it
+# Pipelines: rules and the tests that prove them
 
-A *fact* is documented or was seen on the platform; *assumed* is what is likely and is built so, to be
-corrected when it is known better; *differs* says what is not as there. The parameters of each function stand
-in [Declarative pipelines](pipelines.md), the statements in [Sources of pipelines](pipeline-sources.md). The
-page is generated from `tests/pipelines/rules.txt` and `tests/acceptance`.
+A *fact* is documented or was observed on the platform. *Assumed* marks the most likely behaviour where
+nothing is documented. *Differs* marks behaviour that is not that of the platform. The parameters of each
+function are in [Declarative pipelines](pipelines.md), the statements in [Sources of
+pipelines](pipeline-sources.md). The page is generated from `tests/pipelines/rules.txt` and
+`tests/acceptance`.
 
-| rule | | what it says | shown by |
+| rule | | behaviour | proved by |
 |---|---|---|---|
 """
 
 
 def as_markdown() -> str:
-    """The whole page."""
-    rows = [
-        f"| {rule.number} | {rule.basis} | {rule.says} | {'<br>'.join(map(_link, rule.tests))} |\n"
-        for rule in RULES
-    ]
-    return _HEAD + "".join(rows) + "\n" + samples_as_markdown()
+    """Return the page."""
+    return _HEAD + "".join(map(_row, RULES)) + "\n" + samples_as_markdown()
+
+
+def _row(rule: Rule) -> str:
+    number = f"[SDP-{rule.number}](spec/pipelines.md#SDP-{rule.number})"
+    return f"| {number} | {rule.basis} | {rule.says} | {'<br>'.join(map(_link, rule.tests))} |\n"
 
 
 def _link(test: str) -> str:
     module, _, name = test.partition("::")
     return f"[{name.removeprefix('test_').replace('_', ' ')}](../tests/pipelines/test_{module}.py)"
-
-
-if __name__ == "__main__":
-    print(as_markdown(), end="")

@@ -13,12 +13,14 @@ def main(folder: Path, full: bool) -> int:
     settings = Settings.here(folder, environ={})
     update = pipelines.run(
         [folder / "files"],
+        pipelines.UpdateOptions(
+            name="story",
+            storage=folder / "storage",
+            full_refresh_all=full,
+            on_event=lambda progress: print(progress.dataset, progress.state, flush=True),
+        ),
         session=session(settings),
         settings=settings,
-        name="story",
-        storage=folder / "storage",
-        full_refresh_all=full,
-        on_event=lambda progress: print(progress.dataset, progress.state, flush=True),
     )
     print("ENDED", update.state, update.error or "", flush=True)
     return {"COMPLETED": 0, "FAILED": 1, "CANCELED": 130}[update.state]

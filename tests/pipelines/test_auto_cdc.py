@@ -1,4 +1,4 @@
-"""AUTO CDC (spec §3, invariant 14): a fold by highest sequence, whatever the order and the batches."""
+"""AUTO CDC is a fold by highest sequence, for any order of events and any batches (INV-14, SDP-3)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakeward.errors import PipelineError
-from lakeward.pipelines.cdc import Feed, Shape, State, Target, change_of
-from lakeward.pipelines.parameters import function
+from lakeward.pipelines.api.flows import parse_change_args
+from lakeward.pipelines.api.parameters import function
+from lakeward.pipelines.autocdc.auxiliary_table import AuxiliaryTable
+from lakeward.pipelines.autocdc.cdc_schema import CdcSchema
+from lakeward.pipelines.autocdc.foreach_batch_handler import ForeachBatchHandler
+from lakeward.pipelines.autocdc.target_table import TargetTable
 from tests.pipelines.conftest import Lab
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# (key, sequence, operation, name, city); the example of the platform's documentation (spec §3.3.8).
+# (key, sequence, operation, name, city); the example of the platform's documentation.
 CANONICAL = [
     (124, 1, "INSERT", "Raul", "Oaxaca"),
     (123, 1, "INSERT", "Isabel", "Monterrey"),
@@ -95,19 +99,21 @@ class Bench:
 
     def __init__(self, spark: SparkSession, lab: Lab, folder: Path, schema: str, **options: Any) -> None:
         self.spark = spark
-        change = change_of(DEFAULTS | options)
+        change = parse_change_args(DEFAULTS | options)
         self.schema = schema
         empty = spark.createDataFrame([], schema)
-        shape = Shape.of(empty, change)
+        shape = CdcSchema.of(empty, change)
         self.key = ("main", lab.schema, "t" + folder.name)
         output = shape.output(empty)
         output.write.saveAsTable(".".join(self.key))
-        self.feed = Feed(shape, Target(self.key, shape), State(folder), f"app {folder.name}", output.schema)
+        self.feed = ForeachBatchHandler(
+            shape, TargetTable(self.key, shape), AuxiliaryTable(folder), f"app {folder.name}", output.schema
+        )
         self.numbers = itertools.count()
 
     def take(self, events: list[tuple[Any, ...]], number: int | None = None) -> None:
         frame = self.spark.createDataFrame(events, self.schema).coalesce(2)
-        self.feed.take(frame, next(self.numbers) if number is None else number)
+        self.feed.handle_batch(frame, next(self.numbers) if number is None else number)
 
     def take_dying(
         self,
@@ -124,10 +130,12 @@ class Bench:
                     self.take(events, number)
         self.take(events, number)
 
-    def is_declared_anew(self, **options: Any) -> None:
+    def redeclare(self, **options: Any) -> None:
         """From now on the flow says this, on the same tables."""
-        shape = Shape.of(self.spark.createDataFrame([], self.schema), change_of(DEFAULTS | options))
-        self.feed = dataclasses.replace(self.feed, shape=shape, target=Target(self.key, shape))
+        shape = CdcSchema.of(
+            self.spark.createDataFrame([], self.schema), parse_change_args(DEFAULTS | options)
+        )
+        self.feed = dataclasses.replace(self.feed, cdc_schema=shape, target=TargetTable(self.key, shape))
 
     def rows(self) -> list[tuple[Any, ...]]:
         return sorted(map(tuple, self.spark.table(".".join(self.key)).collect()), key=repr)
@@ -143,7 +151,7 @@ OPTIONS: dict[str, Any] = {
 
 
 def scenarios(seed: int, examples: int = 60) -> list[list[tuple[Any, ...]]]:
-    """Many small feeds at once, told apart by their first column, cut into the same three batches.
+    """Many small feeds at once, distinguished by their first column, cut into the same three batches.
 
     Sequences are distinct within a key: between equal ones any may win.
     """
@@ -289,7 +297,7 @@ def test_a_partial_update_finds_a_value_that_came_before_the_row_it_ends(
 
 
 def test_a_late_event_inside_a_run_splits_it(spark: SparkSession, lab: Lab, tmp_path: Path) -> None:
-    # The vector of spec §3.3: values of a run are those of its last event, on both sides of the split.
+    # Values of a run are those of its last event, on both sides of the split.
     bench = Bench(
         spark,
         lab,
@@ -359,13 +367,13 @@ def test_a_batch_that_died_before_either_of_its_commits_ends_the_same(
     batches = scenarios(6, examples=20)[:2]
     bench = Bench(spark, lab, tmp_path / "t", KEYED, stored_as_scd_type=scd_type, **OPTIONS)
     for number, batch in enumerate(batches):
-        bench.take_dying(batch, number, [(Target, "write"), (State, "add")], monkeypatch)
+        bench.take_dying(batch, number, [(TargetTable, "write"), (AuxiliaryTable, "add")], monkeypatch)
     wanted = fold_first(batches) if scd_type == 1 else fold_second(batches, [0, 1])
     assert bench.rows() == wanted
 
 
 def test_rules_of_the_target_are_counted_on_the_feed_and_new_columns_arrive(lab: Lab) -> None:
-    lab.seed("feed", values([*CANONICAL, (130, 1, None, "Nobody", "Nowhere")]))
+    lab.seed("feed", values([*CANONICAL, (130, 1, None, "None", "Nowhere")]))
     lab.file("cdc.py", PIPELINE)
     update = lab.done(refresh=["one"])
     one = next(each for each in update.datasets if each.name == "one")
@@ -381,7 +389,8 @@ def test_rules_of_the_target_are_counted_on_the_feed_and_new_columns_arrive(lab:
     ("wrong", "condition"),
     [
         ({"keys": []}, "AUTOCDC_EMPTY_KEYS"),
-        ({"stored_as_scd_type": "bitemporal"}, "NOT_SUPPORTED"),
+        ({"stored_as_scd_type": "bitemporal"}, "INVALID_AUTO_CDC_ARGUMENTS"),
+        ({"stored_as_scd_type": 2, "system_sequence_by": "seq"}, "INVALID_AUTO_CDC_ARGUMENTS"),
         ({"stored_as_scd_type": 3}, "INVALID_SCD_TYPE"),
         (
             {"column_list": ["a"], "except_column_list": ["b"]},
@@ -393,5 +402,5 @@ def test_rules_of_the_target_are_counted_on_the_feed_and_new_columns_arrive(lab:
 )
 def test_arguments_that_contradict_are_refused(wrong: dict[str, Any], condition: str) -> None:
     with pytest.raises(PipelineError) as raised:
-        change_of(DEFAULTS | {"keys": ["id"], "sequence_by": "seq"} | wrong)
+        parse_change_args(DEFAULTS | {"keys": ["id"], "sequence_by": "seq"} | wrong)
     assert raised.value.condition == condition

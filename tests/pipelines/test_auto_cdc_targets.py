@@ -1,4 +1,4 @@
-"""What AUTO CDC remembers of deleted keys, and what its targets and events tell (spec §3.2, §3.4)."""
+"""AUTO CDC: tombstones of deleted keys, change data feed and events of targets (SDP-3.2, SDP-3.4)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakeward.pipelines.cdc import State
+from lakeward.pipelines.autocdc.auxiliary_table import AuxiliaryTable
 from tests.pipelines.conftest import Lab
 from tests.pipelines.test_auto_cdc import CANONICAL, KEYED, OPTIONS, Bench, values
 
@@ -33,7 +33,7 @@ for name, scd_type in (("one", 1), ("two", 2)):
 def test_a_deleted_key_is_remembered_for_two_days(
     spark: SparkSession, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(State, "is_scattered", lambda *_: True)
+    monkeypatch.setattr(AuxiliaryTable, "is_scattered", lambda *_: True)
     bench = Bench(spark, lab, tmp_path / "t", KEYED, **OPTIONS)
     late = [(0, "k", 18, False, "late", 1), (0, "stays", 1, False, "old", 1)]
     bench.feed.now = lambda: START
@@ -41,13 +41,13 @@ def test_a_deleted_key_is_remembered_for_two_days(
     bench.take([(0, "k", 20, True, None, None)])
     for days, rows in ((1, []), (4, [(0, "k", "late", 1)])):
         bench.feed.now = lambda days=days: START + timedelta(days=days)
-        bench.feed.tidy(spark)
+        bench.feed.compact(spark)
         bench.take(late)
         assert bench.rows() == [*rows, (0, "stays", "new", 1)]
 
 
 @pytest.mark.slow
-def test_a_target_tells_its_changes_as_rows_and_as_numbers(lab: Lab) -> None:
+def test_a_target_reports_its_changes_as_rows_and_as_numbers(lab: Lab) -> None:
     lab.seed("feed", values(CANONICAL[:4]))
     lab.file("cdc.py", TARGETS)
     lab.done()
@@ -70,8 +70,8 @@ def test_a_target_tells_its_changes_as_rows_and_as_numbers(lab: Lab) -> None:
         feed = lab.spark.read.option("readChangeFeed", "true").option("startingVersion", before[name] + 1)
         rows = feed.table(f"main.{lab.schema}.{name}").select("id", "_change_type").collect()
         assert {tuple(row) for row in rows} == changes
-    told = lab.log(f"event_type = 'flow_progress' AND origin.update_id = '{update.update_id}'")
-    metrics = [json.loads(row["details"])["flow_progress"].get("metrics") for row in told]
+    events = lab.log(f"event_type = 'flow_progress' AND origin.update_id = '{update.update_id}'")
+    metrics = [json.loads(row["details"])["flow_progress"].get("metrics") for row in events]
     found = [each for each in metrics if each and each.get("num_upserted_rows") is not None]
     assert {"num_upserted_rows": 1, "num_deleted_rows": 1} in found, "type 1: one updated, one deleted"
     assert not any("num_output_rows" in each for each in found)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import PipelineError
-from lakeward.pipelines.checkpoints import Checkpoints
-from lakeward.pipelines.lock import alone
+from lakeward.pipelines.execution.update_context import update_lock
+from lakeward.pipelines.storage.checkpoints import Checkpoints
 
 TABLE = ("main", "default", "t")
 
@@ -21,7 +21,7 @@ class Story:
         self.rows = 0
 
     def update(self) -> None:
-        if self.checkpoints.interrupted(TABLE):
+        if self.checkpoints.is_resetting(TABLE):
             self.reset(steps=3)
         offset = self.checkpoints.current(TABLE, "t") / "offset"
         if not offset.exists():
@@ -44,12 +44,12 @@ def test_a_reset_cut_off_after_any_step_ends_well(tmp_path: Path, steps: int, ag
     story = Story(tmp_path)
     story.update()
     story.reset(steps)
-    if story.checkpoints.interrupted(TABLE):
+    if story.checkpoints.is_resetting(TABLE):
         story.reset(again)
     story.update()
     assert story.rows == 3
     story.update()
-    assert story.rows == 3 and not story.checkpoints.interrupted(TABLE)
+    assert story.rows == 3 and not story.checkpoints.is_resetting(TABLE)
 
 
 def test_a_reset_numbers_the_checkpoints_of_flows_that_are_gone_too(tmp_path: Path) -> None:
@@ -70,8 +70,8 @@ def test_names_become_single_folders(tmp_path: Path) -> None:
 
 
 def test_a_second_update_of_one_pipeline_is_refused(tmp_path: Path) -> None:
-    with alone(tmp_path, "p"), pytest.raises(PipelineError, match="`p` is being updated by process"):  # noqa: SIM117
-        with alone(tmp_path, "p"):
+    with update_lock(tmp_path, "p"), pytest.raises(PipelineError, match="`p` is being updated by process"):  # noqa: SIM117
+        with update_lock(tmp_path, "p"):
             pass
-    with alone(tmp_path, "p"):
+    with update_lock(tmp_path, "p"):
         pass

@@ -1,4 +1,4 @@
-"""What files may declare, and how (spec pipelines.md §1): no Spark session is needed to find out."""
+"""Declarations in Python files; no Spark session is needed (SDP-1)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_expectations_stand_above_or_below_r3(declare: Declare, above: bool) -> 
     lines = ["@dp.expect('one', 'a > 0')", "@dp.expect_all_or_drop({'two': 'b > 0', 'three': 'c > 0'})"]
     ordered = [*lines, "@dp.table"] if above else ["@dp.table", *lines]
     found = graph(declare("\n".join(["import dlt as dp", *ordered, "def t(): pass"])))
-    rules = [(rule.name, rule.constraint, rule.action) for rule in found.datasets[0].rules]
+    rules = [(rule.name, rule.constraint, rule.action) for rule in found.datasets[0].expectations]
     assert rules == [("one", "a > 0", "warn"), ("two", "b > 0", "drop"), ("three", "c > 0", "drop")]
 
 
@@ -44,7 +44,7 @@ import dlt
 @dlt.table
 def t(): pass
 """
-    rules = graph(declare(text)).datasets[0].rules
+    rules = graph(declare(text)).datasets[0].expectations
     assert [(rule.name, rule.action) for rule in rules] == [
         ("a", "warn"), ("b", "drop"), ("c", "fail"), ("d", "warn"), ("e", "drop"), ("f", "fail")
     ]  # fmt: skip
@@ -60,7 +60,7 @@ dlt.append_flow(target="three", name="g")(f)
 dlt.create_streaming_table("three", expect_all=None, expect_all_or_fail={"z": "c"}, cluster_by=None)
 """
     found = graph(declare(text))
-    assert {dataset.name: [rule.name for rule in dataset.rules] for dataset in found} == {
+    assert {dataset.name: [rule.name for rule in dataset.expectations] for dataset in found} == {
         "one": ["x"], "two": ["y"], "three": ["z"]
     }  # fmt: skip
 
@@ -128,12 +128,12 @@ def test_a_parameter_without_meaning_here_warns_once(
 def test_deprecated_names_declare_streaming_tables(declare: Declare, name: str) -> None:
     text = f"import dlt\ndlt.{name}(name='t')\n@dlt.append_flow(target='t')\ndef f(): pass\n"
     (dataset,) = graph(declare(text))
-    assert (dataset.name, dataset.declared, dataset.flows[0].name) == ("t", "streaming_table", "f")
+    assert (dataset.name, dataset.dataset_type, dataset.flows[0].name) == ("t", "streaming_table", "f")
 
 
 def test_create_table_still_works_as_a_decorator(declare: Declare) -> None:
     found = graph(declare("import dlt\n@dlt.create_table(comment='c')\ndef t(): pass\n"))
-    assert [(dataset.name, dataset.declared) for dataset in found] == [("t", "table")]
+    assert [(dataset.name, dataset.dataset_type) for dataset in found] == [("t", "table")]
 
 
 def test_names_have_up_to_three_parts_and_no_case_r8(declare: Declare) -> None:

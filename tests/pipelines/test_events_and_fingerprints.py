@@ -1,4 +1,4 @@
-"""What is remembered: the event log (spec §5), and whether a view has to be written again."""
+"""The event log, and whether a materialized view has to be written again (SDP-5)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.pipelines import event_log
+from lakeward.pipelines.events import event_log
 from tests.pipelines.conftest import Lab, result
 
 
-def test_the_event_log_tells_the_update(lab: Lab) -> None:
+def test_the_event_log_describes_the_update(lab: Lab) -> None:
     lab.seed("raw", "SELECT id FROM range(4)")
     lab.file("a.py", """
         import dlt
@@ -108,7 +108,7 @@ CHANGES = {
     "code that is imported": lambda lab: lab.file("helper/__init__.py", "Y = 1\n"),
     "an expectation": lambda lab: lab.file("b.py", "x = 1\n"),
     "a property": lambda lab: lab.file("a.py", view("spark.table('SRC.raw')", "table_properties={'a': 'b'}")),
-    "somebody else's commit": lambda lab: lab.spark.sql(f"DELETE FROM main.{lab.schema}.t WHERE id = 1"),
+    "a foreign commit": lambda lab: lab.spark.sql(f"DELETE FROM main.{lab.schema}.t WHERE id = 1"),
     "a full refresh": lambda lab: None,
     "the configuration": lambda lab: None,
 }

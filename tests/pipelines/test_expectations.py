@@ -1,4 +1,4 @@
-"""Expectations: what is kept, dropped, refused, and that the counts are exact (spec §2, invariant 11)."""
+"""Expectations: rows kept, dropped and refused, with exact counts (INV-11, SDP-2)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def declaration(rules: list[tuple[str, str]], read: str) -> str:
 def test_the_partition_law(
     lab: Lab, read: str, values: list[int | None], rules: list[tuple[str, str]]
 ) -> None:
-    """Invariant 11: passed + failed = input for every rule, written + dropped = input; NULL violates."""
+    """INV-11: passed + failed = input for every rule, written + dropped = input; NULL violates."""
     lab = _fresh(lab)
     lab.spark.createDataFrame([(x,) for x in values], "x int").write.saveAsTable(f"main.{lab.source}.raw")
     lab.file("a.py", declaration(rules, read))
@@ -127,7 +127,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("options", ["", "partition_cols=['x']", "cluster_by=['x']"])
 def test_counts_of_views_are_exact_whatever_the_plan(lab: Lab, options: str) -> None:
-    """Spark's metrics are doubled under a sort, absent for some empty results; what is told is neither."""
+    """Spark doubles metrics under a sort and omits some of empty results; reported counts are exact."""
     lab.seed("raw", "SELECT id x FROM range(10)")
     text = ["import dlt"]
     for i, query in enumerate(SHAPES.values()):
@@ -152,7 +152,7 @@ def test_counts_of_views_are_exact_whatever_the_plan(lab: Lab, options: str) -> 
 
 
 def test_a_views_expectations_are_counted_for_each_consumer(lab: Lab) -> None:
-    """§2.1.9; rows that a view drops are absent downstream."""
+    """Rows that a view drops are absent downstream."""
     lab.seed("raw", "SELECT id x FROM range(10)")
     lab.file("a.py", """
         import dlt
@@ -186,7 +186,7 @@ def test_a_views_expectations_are_counted_for_each_consumer(lab: Lab) -> None:
 
 
 def test_the_quarantine_pattern_with_its_inverse_rule(lab: Lab) -> None:
-    """§2.3: rows with a NULL rule are in neither table, as three-valued logic has it."""
+    """Rows whose rule is NULL are in neither table, by three-valued logic."""
     lab.seed("raw", "SELECT * FROM VALUES (1), (-1), (NULL) AS v(x)")
     lab.file("a.py", """
         import dlt

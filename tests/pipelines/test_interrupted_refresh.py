@@ -1,4 +1,4 @@
-"""A full refresh that did not end is ended by the next update (invariants 16 and 22)."""
+"""The next update completes an interrupted full refresh (INV-16, INV-22)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lakeward.pipelines import storing
-from lakeward.pipelines.checkpoints import Checkpoints
+from lakeward.pipelines.storage import dataset_manager
+from lakeward.pipelines.storage.checkpoints import Checkpoints
 from tests.pipelines.conftest import Lab
 
 FILE = """
@@ -75,12 +75,12 @@ def interrupted_at(function: Any, calls: int) -> Any:
     ("place", "name", "calls"),
     [
         pytest.param(Checkpoints, "begin_reset", 2, id="between two notes"),
-        pytest.param(storing, "create_empty", 1, id="before the first table was emptied"),
+        pytest.param(dataset_manager, "create_empty_table", 1, id="before the first table was emptied"),
         pytest.param(Checkpoints, "finish_reset", 1, id="after the first table was emptied"),
-        pytest.param(storing, "create_empty", 2, id="before the second table was emptied"),
+        pytest.param(dataset_manager, "create_empty_table", 2, id="before the second table was emptied"),
     ],
 )
-def test_an_interrupted_full_refresh_is_ended_by_the_next_update(
+def test_the_next_update_completes_an_interrupted_full_refresh(
     filled: Lab, monkeypatch: pytest.MonkeyPatch, place: Any, name: str, calls: int
 ) -> None:
     with monkeypatch.context() as patch:
@@ -89,17 +89,19 @@ def test_an_interrupted_full_refresh_is_ended_by_the_next_update(
     filled.events.clear()
     filled.done()
     assert found(filled) == EXPECTED
-    (said,) = [each.message for each in filled.events if "did not end" in (each.message or "")]
-    assert "latest" in said
+    (message,) = [
+        each.message for each in filled.events if "interrupted full refresh" in (each.message or "")
+    ]
+    assert "latest" in message
     filled.events.clear()
     filled.done()
-    assert not any("did not end" in (each.message or "") for each in filled.events)
+    assert not any("interrupted full refresh" in (each.message or "") for each in filled.events)
 
 
-def test_what_a_failed_full_refresh_did_not_reach_begins_anew_as_well(filled: Lab) -> None:
+def test_what_a_failed_full_refresh_did_not_reach_is_reset_as_well(filled: Lab) -> None:
     broken = filled.run(full_refresh_all=True, configuration={"broken": "true"})
     assert broken.state == "FAILED" and "not today" in (broken.error or "")
-    # Nothing but the view is asked for: what the full refresh left to do is done all the same.
+    # Only the view is requested: the rest of the full refresh is completed nevertheless.
     filled.done(refresh=["gold"])
     filled.done()
     assert found(filled) == EXPECTED
@@ -109,14 +111,16 @@ def test_a_reader_alone_is_not_refreshed_from_a_table_that_has_yet_to_be_emptied
     filled: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(storing, "create_empty", interrupted_at(storing.create_empty, 1))
+        patch.setattr(
+            dataset_manager, "create_empty_table", interrupted_at(dataset_manager.create_empty_table, 1)
+        )
         assert filled.run(full_refresh_all=True).state == "CANCELED"
     filled.done(refresh=["silver"])
     filled.done()
     assert found(filled) == EXPECTED
 
 
-def test_the_log_tells_that_tables_are_emptied(filled: Lab) -> None:
+def test_the_log_reports_truncated_tables(filled: Lab) -> None:
     filled.done(full_refresh=["silver", "latest"])
-    told = [row["details"] for row in filled.log("event_type = 'update_progress'")]
-    assert sum("RESETTING" in str(details) for details in told) == 1
+    details = [row["details"] for row in filled.log("event_type = 'update_progress'")]
+    assert sum("RESETTING" in str(each) for each in details) == 1

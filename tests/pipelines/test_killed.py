@@ -1,4 +1,4 @@
-"""Processes that are stopped in the middle: the next update puts everything right (invariants 22 and 23)."""
+"""Processes that are killed in the middle: the next update completes or repeats their work."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def expected(files: range) -> dict[str, list[tuple[object, ...]]]:
 
 @pytest.fixture
 def landing(tmp_path: Path) -> Path:
-    """The folder that the pipeline reads; its files are beside it."""
+    """The folder that the pipeline reads; its files are next to it."""
     folder = tmp_path / "landing"
     folder.mkdir()
     write_files(tmp_path / "files", {"a.py": FILES.format(landing=folder)})

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import inspect
 import logging
-from pathlib import Path
 
 import pytest
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines import FUNCTIONS, Function, Parameter, function
-from lakeward.pipelines.document import as_markdown
-from lakeward.pipelines.modules import API
-from lakeward.pipelines.names import Home
-from lakeward.pipelines.registry import Registry, collecting
+from lakeward.pipelines.api.modules import API
+from lakeward.pipelines.api.registry import GraphRegistry, register_into
+from lakeward.pipelines.graph.names import DefaultSchema
 
 # Takes what its two meanings take, and hands it on to the one that is meant.
 BOUND = [row for row in FUNCTIONS if row.name not in ("create_table", "read", "read_stream")]
@@ -28,17 +26,17 @@ def rows(verdict: str) -> list[tuple[Function, Parameter]]:
     ]
 
 
-def call(row: Function, parameter: Parameter, value: object) -> Registry:
-    registry = Registry(Home("main", "default"))
+def call(row: Function, parameter: Parameter, value: object) -> GraphRegistry:
+    registry = GraphRegistry(DefaultSchema("main", "default"))
     needed = {each.name: "t" for each in row.parameters if each.required}
-    with collecting(registry):
+    with register_into(registry):
         API[row.name](**{**needed, parameter.name: value})
     return registry
 
 
 def test_the_modules_serve_every_declared_name_and_no_other() -> None:
     assert sorted(API) == sorted(name for row in FUNCTIONS for name in row.names)
-    assert function("apply_changes") is function("create_auto_cdc_flow") and function("nobody") is None
+    assert function("apply_changes") is function("create_auto_cdc_flow") and function("unknown") is None
 
 
 @pytest.mark.parametrize("row", BOUND, ids=lambda row: row.name)
@@ -72,8 +70,3 @@ def test_what_is_refused_is_refused_by_name(row: Function, parameter: Parameter)
 def test_a_format_is_delta_in_any_case() -> None:
     parameter = function("table").parameter("format")  # type: ignore[union-attr]
     assert not parameter.is_given("DELTA") and parameter.is_given("parquet")
-
-
-def test_the_page_in_the_documentation_is_that_of_the_table() -> None:
-    page = Path(__file__).parents[2] / "docs" / "pipelines.md"
-    assert page.read_text() == as_markdown()

@@ -1,4 +1,4 @@
-"""Phase 1: all mistakes at once, any order of files, nothing written (invariant 10, spec §7.4)."""
+"""The analysis: all errors together, in any order of files, without writing anything (INV-10, SDP-7.4)."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_a_batch_read_of_a_streaming_view_is_refused(lab: Lab) -> None:
     assert "INCOMPATIBLE_VIEW_CHECK" in str(lab.run(dry_run=True).error)
 
 
-def test_a_table_that_somebody_else_made_is_never_replaced(lab: Lab) -> None:
+def test_a_table_of_another_owner_is_never_replaced(lab: Lab) -> None:
     lab.spark.sql(f"CREATE TABLE main.{lab.schema}.mine AS SELECT 'precious' x")
     lab.file("a.py", "import dlt\n@dlt.table\ndef mine(): return spark.range(1)\n")
     assert "TABLE_ALREADY_MANAGED" in str(lab.run().error)

@@ -58,7 +58,7 @@ def test_a_row_filter_holds_for_reads_by_name_and_for_no_writer(filtering: Lab) 
     assert _whole(lab, "versions") == 5
 
 
-def test_what_the_files_say_no_more_is_gone(filtering: Lab) -> None:
+def test_policies_that_are_no_longer_declared_are_dropped(filtering: Lab) -> None:
     lab = filtering
     _people(lab, (1, "EU", 1), (2, "US", 1))
     lab.spark.sql(f"CREATE OR REPLACE FUNCTION main.{lab.source}.hide(s INT) RETURNS INT RETURN -s")
@@ -77,10 +77,10 @@ def test_what_the_files_say_no_more_is_gone(filtering: Lab) -> None:
     assert [lab.rows(name, "id") for name in ("s", "m")] == [[(1,), (2,)]] * 2
     lab.spark.sql(f"ALTER TABLE main.{lab.schema}.s SET ROW FILTER main.{lab.source}.keep ON (region)")
     lab.done()
-    assert len(lab.rows("s")) == 1, "a filter that somebody else set stays"
+    assert len(lab.rows("s")) == 1, "a filter set outside of the pipeline is kept"
 
 
-def test_a_filter_that_cannot_be_set_lets_nobody_see_a_row(filtering: Lab) -> None:
+def test_a_filter_that_cannot_be_set_shows_no_row(filtering: Lab) -> None:
     lab = filtering
     _people(lab, (1, "EU", 1))
     text = "CREATE MATERIALIZED VIEW m ROW FILTER SRC.keep ON (nope) AS SELECT * FROM SRC.people"

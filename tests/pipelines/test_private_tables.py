@@ -1,4 +1,4 @@
-"""Private tables: their pipeline reads them by name in every way, and nobody else finds them (spec §4)."""
+"""Private tables can be read by name in their own pipeline only (SDP-1.1.2)."""
 
 from __future__ import annotations
 
@@ -55,10 +55,9 @@ def test_a_private_name_is_free_for_others(lab: Lab, tmp_path: Path) -> None:
     other = tmp_path / "other.py"
     text = PRIVATE.replace("copied", "copied_too").replace("shown", "shown_too").replace("% 2", "% 3")
     other.write_text(textwrap.dedent(text).replace("SRC", f"main.{lab.source}"))
-    update = pipelines.run(
-        [other], session=lab.spark, settings=lab.settings, name="other", schema=lab.schema,
-        storage=tmp_path / "storage of the other",
-    )  # fmt: skip
+    storage = tmp_path / "storage of the other"
+    options = pipelines.UpdateOptions(name="other", schema=lab.schema, storage=storage)
+    update = pipelines.run([other], options, session=lab.spark, settings=lab.settings)
     assert update.state == "COMPLETED", update.error
     assert lab.rows("copied_too") == [(0,), (3,), (6,)] and lab.rows("raw") == [("mine",)]
     lab.seed("numbers", "SELECT 10 AS id")

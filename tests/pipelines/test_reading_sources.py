@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import PipelineError
-from lakeward.pipelines import modules
+from lakeward.pipelines.api.modules import serve_modules
 from tests.pipelines.conftest import Declare, graph
 
 
@@ -77,7 +77,7 @@ def test_afterwards_pyspark_has_its_own_functions_again(without_the_plugin: None
 
 
 def test_decorators_outside_of_a_pipeline_say_how_to_run_one(without_the_plugin: None) -> None:
-    with modules.serving():
+    with serve_modules():
         import dlt  # type: ignore[import-not-found]
 
         with pytest.raises(PipelineError, match="lakeward pipeline"):
@@ -98,8 +98,8 @@ def test_a_file_that_a_unit_test_has_imported_is_read_all_the_same(
     monkeypatch.syspath_prepend(str(tmp_path))
     text = "from pyspark import pipelines as dp\n@dp.table\ndef t(): return 1\n"
     (tmp_path / "file0.py").write_text(text)
-    monkeypatch.setattr("lakeward.pipelines.outside._allowed", True)
-    with modules.serving():
+    monkeypatch.setattr("lakeward.pipelines.api.signatures._unit_tests_enabled", True)
+    with serve_modules():
         module = importlib.import_module("file0")
     try:
         assert module.t() == 1

@@ -1,16 +1,16 @@
-"""Which datasets and flows a run's flags mean (spec §4). No Spark is needed to find out."""
+"""The selection of datasets and flows by the options of an update; no Spark is needed (SDP-4.7)."""
 
 from __future__ import annotations
 
 import pytest
 
 from lakeward.errors import ConfigurationError
-from lakeward.pipelines.elements import Dataset, Flow, Place, TableOptions
-from lakeward.pipelines.graph import Graph
-from lakeward.pipelines.names import Home
-from lakeward.pipelines.refresh import not_resettable, select
+from lakeward.pipelines.analysis.refresh_selection import select_datasets, validate_resettable_inputs
+from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
+from lakeward.pipelines.graph.elements import Dataset, Flow, SourceCodeLocation, TableOptions
+from lakeward.pipelines.graph.names import DefaultSchema
 
-HERE = Place("a.py", 3)
+HERE = SourceCodeLocation("a.py", 3)
 
 
 def table(name: str, *flows: str, kept: bool = False) -> Dataset:
@@ -20,24 +20,26 @@ def table(name: str, *flows: str, kept: bool = False) -> Dataset:
     return Dataset(name, key, "streaming_table", options, (), made, HERE)
 
 
-GRAPH = Graph(Home("main", "default"), (table("orders", "east", "west"), table("users")))
+GRAPH = DataflowGraph(DefaultSchema("main", "default"), (table("orders", "east", "west"), table("users")))
 
 
 @pytest.mark.parametrize("name", ["west", "WEST", "main.default.west"])
-def test_a_flow_whose_checkpoint_begins_anew_is_named_alone_or_in_full(name: str) -> None:
-    found = select(GRAPH, refresh=(), full_refresh=(), everything=False, checkpoints=[name])
+def test_a_flow_whose_checkpoint_is_reset_is_named_alone_or_in_full(name: str) -> None:
+    found = select_datasets(GRAPH, refresh=(), full_refresh=(), everything=False, checkpoints=[name])
     assert found.restart == {(("main", "default", "orders"), "west")}
     assert len(found.refresh) == 2 and not found.reset
 
 
 def test_an_unknown_flow_is_told_with_the_near_miss() -> None:
     with pytest.raises(ConfigurationError, match="FLOW_NOT_FOUND") as caught:
-        select(GRAPH, refresh=(), full_refresh=(), everything=False, checkpoints=["wst"])
+        select_datasets(GRAPH, refresh=(), full_refresh=(), everything=False, checkpoints=["wst"])
     assert "west" in str(caught.value)
 
 
 def test_a_table_that_keeps_its_rows_streams_from_such_tables_alone() -> None:
-    (error,) = not_resettable(table("gold", kept=True), [table("bronze"), table("raw", kept=True)])
+    (error,) = validate_resettable_inputs(
+        table("gold", kept=True), [table("bronze"), table("raw", kept=True)]
+    )
     assert error.condition == "INVALID_RESETTABLE_DEPENDENCY"
     assert "a.py:3" in str(error) and "`bronze`" in str(error) and "`raw`" not in str(error)
-    assert not not_resettable(table("gold"), [table("bronze")])
+    assert not validate_resettable_inputs(table("gold"), [table("bronze")])

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.pipelines.rules import HERE, RULES, as_markdown
+from tests.pipelines.rules import HERE, RULES
 
 
 @pytest.mark.parametrize("module", sorted({test.split("::")[0] for rule in RULES for test in rule.tests}))
@@ -19,9 +19,3 @@ def test_every_test_that_a_rule_names_is_there(module: str) -> None:
 
 def test_every_rule_has_a_basis_and_a_test() -> None:
     assert all(rule.tests and rule.basis in ("fact", "assumed", "differs") for rule in RULES)
-
-
-def test_the_page_is_that_of_the_table() -> None:
-    """`python -m tests.pipelines.rules > docs/pipelines-compatibility.md` writes it."""
-    page = HERE.parents[1] / "docs" / "pipelines-compatibility.md"
-    assert page.read_text(encoding="utf-8") == as_markdown()

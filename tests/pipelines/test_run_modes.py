@@ -1,4 +1,4 @@
-"""Retries, continuous mode and an update that starts again (spec §4): what needs no session."""
+"""Retries, continuous mode and restarts; no session is needed (SDP-4.10, SDP-4.11)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from lakeward.errors import ConfigurationError
-from lakeward.pipelines.continuous import seconds_between
-from lakeward.pipelines.elements import Hook
-from lakeward.pipelines.hooks import Hooks
-from lakeward.pipelines.live import Live, follow
-from lakeward.pipelines.transient import flow_attempts, is_transient, with_retries
-from lakeward.pipelines.waiting import Waiting, to_the_end
+from lakeward.pipelines.events.event_log import EventFileWriter, tail_events
+from lakeward.pipelines.events.progress_reporter import EventHooks
+from lakeward.pipelines.execution.flow_execution import is_transient, max_retries, with_retries
+from lakeward.pipelines.execution.update_context import stop_on_sigterm, trigger_interval
+from lakeward.pipelines.graph.elements import EventHook
+from lakeward.pipelines.storage.streaming_query_task import QueryTask, run_to_completion
 
 
 class Faster(Exception):
@@ -30,14 +30,16 @@ def tries(*errors: Exception) -> tuple[list[float], list[int], Any]:
     noted: list[int] = []
     left = list(errors)
 
-    def work() -> Waiting[str]:
+    def work() -> QueryTask[str]:
         if left:
             raise left.pop(0)
         yield from ()
         return "done"
 
     def go(retries: int) -> str:
-        return to_the_end(with_retries(work, retries, note=lambda _, n: noted.append(n), pause=pauses.append))
+        return run_to_completion(
+            with_retries(work, retries, note=lambda _, n: noted.append(n), pause=pauses.append)
+        )
 
     return pauses, noted, go
 
@@ -72,10 +74,10 @@ def test_a_cause_in_the_jvm_counts_too() -> None:
 
 
 def test_development_never_tries_again_and_settings_say_how_often() -> None:
-    assert flow_attempts({}, production=False) == 0
-    assert flow_attempts({}, production=True) == 2
-    assert flow_attempts({"pipelines.maxFlowRetryAttempts": "7"}, production=True) == 7
-    assert flow_attempts({"spark.sql.pipelines.maxFlowRetryAttempts": "0"}, production=True) == 0
+    assert max_retries({}, production=False) == 0
+    assert max_retries({}, production=True) == 2
+    assert max_retries({"pipelines.maxFlowRetryAttempts": "7"}, production=True) == 7
+    assert max_retries({"spark.sql.pipelines.maxFlowRetryAttempts": "0"}, production=True) == 0
 
 
 @pytest.mark.parametrize(
@@ -89,17 +91,17 @@ def test_development_never_tries_again_and_settings_say_how_often() -> None:
     ],
 )
 def test_intervals_are_read_as_they_are_written(text: str, seconds: float) -> None:
-    assert seconds_between({"Pipelines.Trigger.Interval": text}) == seconds
+    assert trigger_interval({"Pipelines.Trigger.Interval": text}) == seconds
 
 
 def test_there_is_an_interval_when_none_is_given() -> None:
-    assert seconds_between({}) == 5
+    assert trigger_interval({}) == 5
 
 
 @pytest.mark.parametrize("text", ["soon", "10", "10 fortnights", "1 minute or so", ""])
 def test_what_is_no_interval_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError, match="INVALID_TRIGGER_INTERVAL"):
-        seconds_between({"pipelines.trigger.interval": text})
+        trigger_interval({"pipelines.trigger.interval": text})
 
 
 def event(state: str) -> dict[str, Any]:
@@ -107,10 +109,10 @@ def event(state: str) -> dict[str, Any]:
 
 
 def test_events_are_followed_while_they_are_written(tmp_path: Path) -> None:
-    live, turns = Live(tmp_path), iter(["RUNNING", "STOPPING", "COMPLETED", "never read"])
+    live, turns = EventFileWriter(tmp_path), iter(["RUNNING", "STOPPING", "COMPLETED", "never read"])
     seen = [
         each["details"]["update_progress"]["state"]
-        for each in follow(tmp_path, lambda: live.write(event(next(turns))))
+        for each in tail_events(tmp_path, lambda: live.write(event(next(turns))))
     ]
     assert seen == ["RUNNING", "STOPPING", "COMPLETED"]
 
@@ -123,12 +125,12 @@ def test_half_a_line_waits_for_its_other_half(tmp_path: Path) -> None:
         with (tmp_path / "events.jsonl").open("a") as file:
             file.write(text[20:])
 
-    assert list(follow(tmp_path, wait)) == [event("FAILED")]
+    assert list(tail_events(tmp_path, wait)) == [event("FAILED")]
 
 
 def test_an_update_that_cannot_write_its_events_goes_on(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").mkdir()
-    live = Live(tmp_path)
+    live = EventFileWriter(tmp_path)
     live.write(event("RUNNING"))
     live.write(event("COMPLETED"))
 
@@ -137,33 +139,33 @@ def test_a_hook_is_disabled_after_more_failures_in_a_row_than_it_may_have() -> N
     noted: list[str] = []
     heard: list[int] = []
 
-    def flaky(told: dict[str, Any]) -> None:
-        heard.append(told["n"])
-        if told["n"] not in (2,):
+    def flaky(event: dict[str, Any]) -> None:
+        heard.append(event["n"])
+        if event["n"] not in (2,):
             raise ValueError
 
-    hooks = Hooks(lambda hook, status, error: noted.append(f"{hook.name} {status} {error}"))
-    hooks.tell({"n": 0})
-    hooks.set([Hook("flaky", flaky, 1)])
+    hooks = EventHooks(lambda hook, status, error: noted.append(f"{hook.name} {status} {error}"))
+    hooks.emit({"n": 0})
+    hooks.set([EventHook("flaky", flaky, 1)])
     for n in range(1, 7):
-        hooks.tell({"n": n})
+        hooks.emit({"n": n})
     # 0 and 1 would disable it; it hears of what came before it was known.
     assert heard == [0, 1]
     assert noted == ["flaky FAILED ValueError: ", "flaky DISABLED ValueError: "]
 
 
-def test_a_success_in_between_begins_the_count_anew_and_no_limit_means_none() -> None:
+def test_a_success_in_between_resets_the_count_and_no_limit_means_none() -> None:
     heard: list[int] = []
 
-    def flaky(told: dict[str, Any]) -> None:
-        heard.append(told["n"])
-        if told["n"] % 2:
+    def flaky(event: dict[str, Any]) -> None:
+        heard.append(event["n"])
+        if event["n"] % 2:
             raise ValueError
 
-    hooks = Hooks(lambda *_: None)
-    hooks.set([Hook("limited", flaky, 1), Hook("endless", flaky)])
+    hooks = EventHooks(lambda *_: None)
+    hooks.set([EventHook("limited", flaky, 1), EventHook("endless", flaky)])
     for n in range(6):
-        hooks.tell({"n": n})
+        hooks.emit({"n": n})
     assert heard == [n for n in range(6) for _ in range(2)]
 
 
@@ -171,17 +173,15 @@ def test_sigterm_is_asked_for_in_the_main_thread_alone() -> None:
     import os
     import signal
 
-    from lakeward.pipelines.continuous import stopping
-
     before = signal.getsignal(signal.SIGTERM)
-    with stopping() as asked:
+    with stop_on_sigterm() as stop:
         os.kill(os.getpid(), signal.SIGTERM)
-        assert asked.wait(5)
+        assert stop.wait(5)
     assert signal.getsignal(signal.SIGTERM) is before
     in_thread: list[bool] = []
 
     def elsewhere() -> None:
-        with stopping() as never:
+        with stop_on_sigterm() as never:
             in_thread.append(never.is_set())
 
     thread = threading.Thread(target=elsewhere)

@@ -1,4 +1,4 @@
-"""Sinks, update flows and event hooks (spec §4, §5.5)."""
+"""Sinks, update flows and event hooks (SDP-4.4, SDP-5.5)."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def counted():
 @dp.on_event_hook(max_allowable_consecutive_failures=1)
 def noted(event):
     with (FOLDER / "events.jsonl").open("a") as file:
-        told = [event["event_type"], sorted(event["details"]), event["origin"]["update_id"]]
-        file.write(json.dumps(told) + "\\n")
+        row = [event["event_type"], sorted(event["details"]), event["origin"]["update_id"]]
+        file.write(json.dumps(row) + "\\n")
 
 @dp.on_event_hook(max_allowable_consecutive_failures=2)
 def broken(event):

@@ -1,4 +1,4 @@
-"""AUTO CDC from snapshots (spec §3.5): what differs between them, as a history."""
+"""AUTO CDC from snapshots: the differences between them as a history (SDP-3.5)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ import pytest
 from pyspark.sql import Row
 
 from lakeward.errors import PipelineError
-from lakeward.pipelines import snapshots
-from lakeward.pipelines.cdc import Feed, Snapshots, check_version
-from lakeward.pipelines.cdc.versions import from_json, to_json
-from lakeward.pipelines.elements import Flow, Place
+from lakeward.pipelines.autocdc.foreach_batch_handler import ForeachBatchHandler
+from lakeward.pipelines.autocdc.snapshots import (
+    SnapshotStore,
+    check_version,
+    version_from_json,
+    version_to_json,
+)
+from lakeward.pipelines.graph.elements import Flow, SourceCodeLocation
+from lakeward.pipelines.writers.auto_cdc import _next_snapshot
 from tests.pipelines.conftest import Lab, result
 
 if TYPE_CHECKING:
@@ -129,16 +134,16 @@ def replace(lab: Lab, rows: str) -> None:
 
 def test_a_table_is_one_snapshot_an_update_with_the_time_for_its_version(lab: Lab) -> None:
     lab.file("cdc.py", PERIODIC)
-    replace(lab, "(1, 'Ann'), (2, 'Bob'), (NULL, 'Nobody')")
+    replace(lab, "(1, 'Ann'), (2, 'Bob'), (NULL, 'Unnamed')")
     update = lab.done()
     assert result(update, "now").rows_written == 3
     version = lab.version("now")
     assert result(lab.done(), "now").rows_written == 0 and lab.version("now") == version
-    replace(lab, "(1, 'Anna'), (NULL, 'Nobody'), (3, 'Cy')")
+    replace(lab, "(1, 'Anna'), (NULL, 'Unnamed'), (3, 'Cy')")
     lab.done()
     rows = lab.rows("now", "id, name, __START_AT, __END_AT")
     is_open = {row[:2] for row in rows if row[3] is None}
-    assert is_open == {(1, "Anna"), (None, "Nobody"), (3, "Cy")}
+    assert is_open == {(1, "Anna"), (None, "Unnamed"), (3, "Cy")}
     assert {row[:2] for row in rows if row[3] is not None} == {(1, "Ann"), (2, "Bob")}
     assert len({row[3] for row in rows if row[3] is not None}) == 1
     lab.done(full_refresh_all=True)
@@ -157,7 +162,7 @@ def test_a_kill_while_a_snapshot_is_applied_loses_nothing(
     replace(lab, "(1, 'Ann'), (2, 'Bob')")
     lab.done()
     replace(lab, "(1, 'Ann'), (3, 'Cy')")
-    owner = Feed if dies_in == "take" else Snapshots
+    owner = ForeachBatchHandler if dies_in == "take" else SnapshotStore
     with monkeypatch.context() as patch:
         patch.setattr(owner, dies_in, killed)
         assert "killed" in str(lab.run().error)
@@ -221,17 +226,23 @@ VERSIONS = [
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: type(version).__name__)
 def test_a_version_keeps_its_type(version: Any) -> None:
-    kept = from_json(to_json(version))
+    kept = version_from_json(version_to_json(version))
     assert kept == version and type(kept) is type(version)
 
 
 def flow(source: Any) -> Flow:
-    return Flow("history", ("main", "default", "t"), lambda: None, Place("f.py", 1), snapshots=source)
+    return Flow(
+        "history",
+        ("main", "default", "t"),
+        lambda: None,
+        SourceCodeLocation("f.py", 1),
+        snapshot_source=source,
+    )
 
 
 def condition(given: Any, last: Any = None, *, as_pair: bool = False) -> str:
     with pytest.raises(PipelineError) as raised:
-        snapshots._next(flow(given if as_pair else lambda _: given), last)
+        _next_snapshot(flow(given if as_pair else lambda _: given), last)
     return raised.value.condition.removeprefix("APPLY_CHANGES_FROM_SNAPSHOT_ERROR.")
 
 
@@ -248,7 +259,7 @@ def test_every_wrong_answer_has_its_condition(spark: SparkSession) -> None:
     assert condition((frame, [1])) == condition((frame, True)) == "INVALID_SNAPSHOT_VERSION_TYPE"
     assert condition((frame, "b"), 1) == condition((frame, float("nan"))) == "SNAPSHOT_VERSION_NOT_SORTABLE"
     assert condition((frame, 1), 2) == condition((frame, 2), 2) == "OUT_OF_ORDER_SNAPSHOT_VERSION"
-    assert snapshots._next(flow(lambda last: None), 3) is None
+    assert _next_snapshot(flow(lambda last: None), 3) is None
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: type(version).__name__)
@@ -284,7 +295,7 @@ def test_sql_selects_the_next_version_by_the_last_one(lab: Lab) -> None:
     assert lab.rows("people", columns) == [(1, "Ann", 1, 2), (1, "Anna", 2, None), (2, "Bob", 1, 2)]
 
 
-def test_snapshots_share_their_target_with_nobody(lab: Lab) -> None:
+def test_snapshots_do_not_share_their_target(lab: Lab) -> None:
     lab.seed("people", "SELECT 1 id, 'Ann' name")
     lab.file("cdc.py", """
         import dlt

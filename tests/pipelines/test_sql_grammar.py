@@ -8,10 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakeward.pipelines.in_sql.columns import as_ddl
-from lakeward.pipelines.in_sql.grammar import Misread, read
-from lakeward.pipelines.in_sql.statement import DatasetStatement, FlowStatement, Setting, Use
-from lakeward.pipelines.in_sql.text import blank_live, pieces_of
+from lakeward.pipelines.graph.column_ddl import format_ddl
+from lakeward.pipelines.sql.grammar import SqlSyntaxError, parse_statement
+from lakeward.pipelines.sql.statements import (
+    DatasetStatement,
+    FlowStatement,
+    SetStatement,
+    UseStatement,
+    blank_live,
+    split_source,
+)
 
 KINDS = {
     "CREATE OR REFRESH STREAMING TABLE t": "streaming_table",
@@ -26,7 +32,7 @@ KINDS = {
 
 
 def dataset(text: str) -> DatasetStatement:
-    found = read(text)
+    found = parse_statement(text)
     assert isinstance(found, DatasetStatement)
     return found
 
@@ -54,13 +60,14 @@ def test_columns_types_and_expectations_are_told_apart() -> None:
             CONSTRAINT `a (b), c` EXPECT(id < 5 AND f(id, 1)) ON VIOLATION DROP ROW,
             CONSTRAINT u EXPECT (k <> ',') ON VIOLATION FAIL UPDATE, CONSTRAINT w EXPECT (true))"""
     )
-    assert as_ddl(found.columns) == (
+    assert format_ddl(found.columns) == (
         "`id` INT NOT NULL COMMENT 'it\\'s', `s` STRUCT<a: INT, b: MAP<STRING, ARRAY<DECIMAL(10, 2)>>>, "
-        "`odd name` STRING MASK f USING COLUMNS (id), `d` DATE, `k` STRING"
+        "`odd name` STRING MASK f USING COLUMNS (id), `d` DATE GENERATED ALWAYS AS (CAST(ts AS DATE)), "
+        "`k` STRING"
     )
     assert found.columns[3].generated == "CAST(ts AS DATE)" and not found.warnings
     assert dataset("CREATE MATERIALIZED VIEW m (a MASK f) AS SELECT 1 AS a").warnings == ("MASK",)
-    assert [(rule.name, rule.constraint, rule.action) for rule in found.rules] == [
+    assert [(rule.name, rule.constraint, rule.action) for rule in found.expectations] == [
         ("a (b), c", "id < 5 AND f(id, 1)", "drop"),
         ("u", "k <> ','", "fail"),
         ("w", "true", "warn"),
@@ -119,26 +126,44 @@ def test_clauses_come_in_any_order() -> None:
                 "columns_to_update": "changed",
             },
         ),
+        (
+            (
+                "APPLY CHANGES INTO live.t FROM STREAM(live.s) KEYS (id) WHERE day >= '2024' AND (a OR b)"
+                " IGNORE NULL UPDATES SEQUENCE BY ts"
+            ),
+            {
+                "keys": ["id"],
+                "where": "day >= '2024' AND (a OR b)",
+                "ignore_null_updates": True,
+                "sequence_by": "ts",
+            },
+        ),
     ],
 )
 def test_auto_cdc_takes_its_clauses_in_any_order(text: str, arguments: dict[str, Any]) -> None:
-    found = read(text)
+    found = parse_statement(text)
     assert isinstance(found, FlowStatement) and found.changes is not None
     assert (found.changes.target, found.changes.source) == ("t", "s")
     assert found.changes.arguments == arguments
 
 
 def test_a_change_feed_that_is_more_than_a_name_stays_as_it_is_written() -> None:
-    found = read("CREATE FLOW f AS AUTO CDC INTO t FROM STREAM read_files('x') KEYS (id) SEQUENCE BY ts")
+    found = parse_statement(
+        "CREATE FLOW f AS AUTO CDC INTO t FROM STREAM read_files('x') KEYS (id) SEQUENCE BY ts"
+    )
     assert isinstance(found, FlowStatement) and found.changes is not None
     assert (found.changes.source, found.changes.source_is_name) == ("STREAM read_files('x')", False)
 
 
 def test_settings_and_use() -> None:
-    assert read("SET a.b = 5 + x") == Setting("a.b", "5 + x")
-    assert read("SET a.b='y'") == Setting("a.b", "y") and read("SET a.b") == Setting("a.b", None)
-    assert read("USE CATALOG `a-b`") == Use("a-b") and read("USE a.b") == Use("a", "b")
-    assert read("USE SCHEMA IDENTIFIER('x')") == Use(schema="x")
+    assert parse_statement("SET a.b = 5 + x") == SetStatement("a.b", "5 + x")
+    assert parse_statement("SET a.b='y'") == SetStatement("a.b", "y") and parse_statement(
+        "SET a.b"
+    ) == SetStatement("a.b", None)
+    assert parse_statement("USE CATALOG `a-b`") == UseStatement("a-b") and parse_statement(
+        "USE a.b"
+    ) == UseStatement("a", "b")
+    assert parse_statement("USE SCHEMA IDENTIFIER('x')") == UseStatement(schema="x")
 
 
 @pytest.mark.parametrize(
@@ -156,10 +181,10 @@ def test_settings_and_use() -> None:
 )
 def test_a_mistake_is_told_by_where_it_stands(text: str, found: str | None, is_other: bool) -> None:
     if found is None:
-        assert read(text)
+        assert parse_statement(text)
         return
-    with pytest.raises(Misread) as raised:
-        read(text)
+    with pytest.raises(SqlSyntaxError) as raised:
+        parse_statement(text)
     assert (raised.value.found, raised.value.is_other) == (found, is_other)
     assert found == "end of statement" or text[raised.value.offset :].startswith(found)
 
@@ -167,10 +192,10 @@ def test_a_mistake_is_told_by_where_it_stands(text: str, found: str | None, is_o
 def test_parameters_are_filled_in_and_places_stay() -> None:
     values = {"s": "raw", "n": "it's"}
     text = "-- one\nSET x = 1;\n  CREATE LIVE VIEW ${s}_v AS\nSELECT :n, ':n', ${other}, a:n FROM t"
-    first, second = pieces_of(text, "f.sql", 10, values.get)
+    first, second = split_source(text, "f.sql", 10, values.get)
     assert (first.line, first.column, second.line, second.column) == (11, 1, 12, 3)
     assert second.text.endswith("SELECT 'it\\'s', ':n', ${other}, a:n FROM t")
-    assert second.place(second.text.index("SELECT")) == (13, 1)
+    assert second.position(second.text.index("SELECT")) == (13, 1)
 
 
 @given(st.text(alphabet="LIVE.live xSELECT'\"`-\n;(),", max_size=120))
@@ -244,6 +269,6 @@ WORDS = st.sampled_from(
 def test_whatever_is_written_is_read_or_misread(words: list[str]) -> None:
     text = " ".join(words)
     try:
-        read(text)
-    except Misread as error:
+        parse_statement(text)
+    except SqlSyntaxError as error:
         assert 0 <= error.offset <= len(text)

@@ -1,11 +1,13 @@
-"""Pipelines in SQL: every spelling declares what the Python API declares (spec §6.5)."""
+"""Pipelines in SQL: every spelling declares the same as the Python API (SDP-6.5)."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from tests.environments.index import use_folder_index
 from tests.pipelines.conftest import Lab, result
 
 CHANGES = """
@@ -196,7 +198,7 @@ def test_notebooks_of_every_form_declare_in_their_own_language(lab: Lab) -> None
         ("\nCREATE LIVE TABLE t AS SELECT 1 AS a; CREATE LIVE TABLE T AS SELECT 2", "DUPLICATE", ":2"),
         (
             "-- Databricks notebook source\n-- MAGIC %pip install no-such-package>=3",
-            "PACKAGE_NOT_INSTALLED",
+            "DEPENDENCY_NOT_FOUND",
             ":2",
         ),
         (
@@ -207,8 +209,9 @@ def test_notebooks_of_every_form_declare_in_their_own_language(lab: Lab) -> None
     ],
 )
 def test_a_mistake_is_told_with_its_place_in_the_users_file(
-    lab: Lab, text: str, condition: str, place: str
+    lab: Lab, text: str, condition: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    use_folder_index(monkeypatch, tmp_path / "machine", {("other", "1"): ()})
     file = lab.file("wrong.sql", text)
     update = lab.run(dry_run=True)
     assert update.state == "FAILED" and update.error is not None

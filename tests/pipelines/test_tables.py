@@ -1,4 +1,4 @@
-"""Phase 2: what ends up in the tables, and what happens when something fails (spec §4)."""
+"""The execution: contents of tables, and the effects of failures (SDP-4)."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_streaming_aggregation_without_watermark_is_replaced_as_a_whole(lab: Lab
 
 
 def test_columns_that_come_and_go(lab: Lab) -> None:
-    """§7.5.2: a new column widens a streaming table, one that goes stays with NULL; a view is replaced."""
+    """A new column is added to a streaming table, a removed one stays as NULL; a view is replaced."""
     lab.seed("raw", "SELECT 1 id")
     text = """
         import dlt
@@ -184,7 +184,7 @@ def test_only_what_is_named_is_refreshed(lab: Lab) -> None:
 
 
 def test_a_full_refresh_equals_the_incremental_table(lab: Lab) -> None:
-    """Invariant 16, on every table at once and on one alone."""
+    """INV-16, on every table at once and on one alone."""
     lab.file("a.py", MEDALLION)
     for start in (0, 5, 10):
         lab.seed("raw", f"SELECT id FROM range({start}, {start + 5})")
@@ -209,7 +209,7 @@ def test_reset_allowed_false_survives_a_full_refresh(lab: Lab) -> None:
         lab.run(full_refresh=["kept"])
 
 
-def test_a_dropped_table_is_built_anew(lab: Lab) -> None:
+def test_a_dropped_table_is_rebuilt(lab: Lab) -> None:
     lab.file("a.py", MEDALLION)
     lab.seed("raw", "SELECT id FROM range(4)")
     lab.done()

@@ -1,4 +1,4 @@
-"""Updates that start again, try again, go on, and are read about in SQL (spec §4, §5)."""
+"""Updates that restart, retry or run continuously, and their event logs in SQL (SDP-4, SDP-5)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import time
 
 import pytest
 
-from lakeward.pipelines import transient
+from lakeward.pipelines.execution import flow_execution
 from tests.pipelines.conftest import Lab, result
 
 
-def test_new_columns_in_the_files_start_the_update_again_once(lab: Lab) -> None:
+def test_new_columns_in_the_files_restart_the_update_once(lab: Lab) -> None:
     landing = lab.folder / "landing"
     landing.mkdir()
     (landing / "a.json").write_text('{"id": 1}\n')
@@ -59,10 +59,10 @@ def flaky():
         pytest.param(False, "ValueError('wrong')", "FAILED", 2, marks=pytest.mark.slow),
     ],
 )
-def test_production_tries_again_what_may_pass(
+def test_production_retries_transient_failures(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, development: bool, error: str, state: str, calls: int
 ) -> None:
-    monkeypatch.setattr(transient, "_FIRST_PAUSE", 0.0)
+    monkeypatch.setattr(flow_execution, "_FIRST_BACKOFF", 0.0)
     # The first call is that of phase 1.
     text = FLAKY.replace("HERE", str(lab.folder / "calls")).replace("FAILS", "(2, 3)").replace("ERROR", error)
     lab.file("a.py", text)
@@ -128,9 +128,9 @@ def test_sql_reads_the_event_log(lab: Lab) -> None:
     for source in (f"event_log('{lab.schema}')", f"event_log(TABLE(main.{lab.schema}.t))"):
         assert [tuple(row) for row in lab.spark.sql(query.format(source)).collect()] == [("some", 1, 1)]
     with pytest.raises(Exception, match="EVENT_LOG_UNAVAILABLE"):
-        lab.spark.sql("SELECT * FROM event_log('nobody')")
+        lab.spark.sql("SELECT * FROM event_log('unknown')")
     lab.spark.sql(f"CREATE TABLE main.{lab.source}.mine (id INT)")
-    with pytest.raises(Exception, match=r"EVENT_LOG_UNAVAILABLE.*no pipeline"):
+    with pytest.raises(Exception, match=r"EVENT_LOG_UNAVAILABLE.*not managed by a pipeline"):
         lab.spark.sql(f"SELECT * FROM event_log(TABLE(main.{lab.source}.mine))")
 
 
@@ -154,7 +154,7 @@ def test_changes_in_a_source_fail_its_stream_unless_they_are_skipped(lab: Lab) -
 
 
 @pytest.mark.slow
-def test_a_flow_begins_anew_into_a_table_that_keeps_its_rows(lab: Lab) -> None:
+def test_a_flow_with_a_reset_checkpoint_keeps_its_table(lab: Lab) -> None:
     lab.seed("raw", "SELECT 1 id")
     lab.file("a.py", """
         import dlt

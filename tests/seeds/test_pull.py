@@ -27,7 +27,7 @@ NAME = TableName("prod", "crm", "people")
 
 
 class Workspace(ThreadingHTTPServer):
-    """What it was asked, and how it answers."""
+    """Records requests and answers them."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Answering)
@@ -49,8 +49,8 @@ class Answering(BaseHTTPRequestHandler):
     server: Workspace
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.statements.append(asked)
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.statements.append(request)
         self.answer({"statement_id": "s-1", "status": {"state": "PENDING"}})
 
     def do_GET(self) -> None:
@@ -91,7 +91,7 @@ class Answering(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: the test reads what was asked."""
+        """Nothing: the test reads the requests."""
 
 
 @pytest.fixture
@@ -116,10 +116,10 @@ def test_the_rows_of_all_chunks_are_one_file_with_the_workspaces_types(
     file = tmp_path / "seeds/people.parquet"
     assert pull(client(workspace), NAME, limit=3, to=file, sleep=slept.append) == 3
     assert pq.read_table(file).equals(pa.concat_tables(ROWS))
-    (asked,) = workspace.statements
-    assert asked["statement"] == "SELECT * FROM `prod`.`crm`.`people` LIMIT 3"
-    assert asked["warehouse_id"] == "on", "a running warehouse comes before a stopped one"
-    assert slept, "a statement that still runs is asked for again"
+    (request,) = workspace.statements
+    assert request["statement"] == "SELECT * FROM `prod`.`crm`.`people` LIMIT 3"
+    assert request["warehouse_id"] == "on", "a running warehouse comes before a stopped one"
+    assert slept, "a statement that still runs is polled"
     assert all("Authorization" not in headers for headers in workspace.fetched)
     assert list(file.parent.iterdir()) == [file]
 

@@ -93,11 +93,11 @@ def test_the_help_for_a_missing_table_names_every_way_with_the_table_filled_in()
     text = "[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b c` cannot be found. Verify …"
     assert missing_table(text) == "a.b c"
     assert missing_table("[OTHER] The table or view `a` cannot be found") is None
-    told = ways("c.s.t")
+    advice = ways("c.s.t")
     for way in (
         "lakeward seed c.s.t --from FILE",
         '"c.s.t" = "FILE"` under [tool.lakeward.seeds]',
         'lakehouse.seed("c.s.t", rows)',
         "lakeward pull c.s.t --limit 1000",
     ):
-        assert way in told
+        assert way in advice

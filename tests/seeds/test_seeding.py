@@ -91,19 +91,21 @@ def test_a_declared_seed_takes_the_place_of_a_table_that_is_missing_when_it_is_r
     assert home.readStream.table("bare").isStreaming
     home.sql("DELETE FROM prod.crm.a")
     assert home.table("prod.crm.a").count() == 0, "what is there is left as it is"
-    assert not home.catalog.tableExists("prod.crm.nobody")
+    assert not home.catalog.tableExists("prod.crm.absent")
     with pytest.raises(SeedError, match=r"gone\.csv does not exist"):
         home.table("prod.crm.broken")
 
 
 def test_the_error_about_another_missing_table_says_what_helps(home: SparkSession) -> None:
-    def told(read: Any) -> str:
+    def error(read: Any) -> str:
         with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND") as caught:
             read()
         return "\n".join(getattr(caught.value, "__notes__", [str(caught.value)]))
 
-    assert "`lakeward seed prod.crm.people --from FILE`" in told(lambda: home.table("prod.crm.people"))
-    assert "`lakeward seed main.default.people --from FILE`" in told(lambda: home.sql("SELECT * FROM people"))
+    assert "`lakeward seed prod.crm.people --from FILE`" in error(lambda: home.table("prod.crm.people"))
+    assert "`lakeward seed main.default.people --from FILE`" in error(
+        lambda: home.sql("SELECT * FROM people")
+    )
 
 
 def test_a_test_seeds_rows_or_learns_what_is_wrong_with_them(home: SparkSession, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from os import listdir, stat
 sys.path.insert(0, sys.argv[1])
 BASE = sys.argv[2]
 
-from lakeward.session import python_paths  # noqa: E402
+from lakeward.session import path_redirection  # noqa: E402
 from lakeward.session.paths import PathMap  # noqa: E402
 
 for folder in ("volumes", "workspace", "dbfs"):
@@ -29,7 +29,7 @@ for folder in ("volumes", "workspace", "dbfs"):
 plain = {name: getattr(os, name) for name in ("stat", "listdir", "scandir", "open", "getcwd")}
 sys.path.append("/Workspace/lib")
 assert importlib.util.find_spec("package") is None
-python_paths.install(
+path_redirection.install(
     PathMap(tuple((f"/{n}", f"{BASE}/{n.lower()}") for n in ("Volumes", "Workspace", "dbfs")))
 )
 
@@ -139,7 +139,7 @@ with tarfile.open("/Volumes/c/z.tar", "w") as tar:
     tar.add("/Volumes/c/z.gz", "z.gz")
 shutil.unpack_archive("/Volumes/c/z.zip", "/Volumes/c/out")
 assert os.listdir("/Volumes/c/out") == ["z.gz"]
-# Imported only now: a library is patched whenever somebody imports it.
+# Imported only now: a library is patched whenever it is imported.
 database = importlib.import_module("sqlite3").connect("/Volumes/c/db.sqlite")
 database.execute("create table t (a int)")
 database.close()
@@ -157,11 +157,11 @@ assert runpy.run_path("/Workspace/script.py")["answer"] == 42
 assert subprocess.run(["ls"], cwd="/Workspace", capture_output=True, check=True).stdout == b"lib\nscript.py\n"
 
 # another map in the same process, then everything given back
-python_paths.install(PathMap((("/Volumes", f"{BASE}/other"),)))
+path_redirection.install(PathMap((("/Volumes", f"{BASE}/other"),)))
 assert not os.path.exists("/Volumes/c") and not os.path.exists("/Workspace/lib")
-python_paths.install(PathMap((("/Volumes", f"{BASE}/volumes"),)))
+path_redirection.install(PathMap((("/Volumes", f"{BASE}/volumes"),)))
 kept = os.listdir
-python_paths.uninstall()
+path_redirection.uninstall()
 for name, function in plain.items():
     assert getattr(os, name) is function, name
 assert listdir is plain["listdir"] and stat is plain["stat"]

@@ -85,14 +85,14 @@ def functions(spark: Any) -> dict[str, Any]:
 
     total = spark.sparkContext.accumulator(0)
     spark.sparkContext.parallelize(range(5)).foreach(total.add)
-    word = spark.sparkContext.broadcast("told")
-    told = F.udf(lambda: word.value, "string")
+    word = spark.sparkContext.broadcast("read_word")
+    read_word = F.udf(lambda: word.value, "string")
     return {
         "udf": spark.range(1).select(seen()).first()[0],
         "gone": spark.range(1).select(gone()).first()[0],
         "pandas": spark.range(3).mapInPandas(doubled, "id long").agg(F.sum("id")).first()[0],
         "accumulator": total.value,
-        "broadcast": spark.range(1).select(told()).first()[0],
+        "broadcast": spark.range(1).select(read_word()).first()[0],
     }
 
 

@@ -105,10 +105,11 @@ from pyspark.sql import SparkSession
 before = {owner: dict(vars(owner)) for owner in (SparkSession, SparkSession.Builder, SparkContext)}
 import sys
 path = list(sys.meta_path)
-from lakeward.session import install_builder_hook, install_connect_hook, patches
+from lakeward import patching
+from lakeward.session import install_builder_hook, install_connect_hook
 install_builder_hook(); install_connect_hook()
 assert all(dict(vars(owner)) == entries for owner, entries in before.items())
-assert sys.meta_path == path and patches.installed() == []
+assert sys.meta_path == path and patching.installed() == []
 try:
     importlib.util.find_spec("databricks.connect")
 except ModuleNotFoundError:

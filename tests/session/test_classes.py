@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.session.classes import class_options
+from lakeward.session.jvm.class_data_sharing import class_options
 
 
 @pytest.fixture
@@ -90,10 +90,10 @@ def test_a_runtime_without_an_archive_of_its_own_gets_one_to_build_on(cut_down: 
 
 
 def test_a_runtime_that_cannot_have_an_archive_is_asked_once(cut_down: Path) -> None:
-    cut_down.write_text(f"#!/bin/sh\necho >>{cut_down}.asked\nexit 1\n")
+    cut_down.write_text(f"#!/bin/sh\necho >>{cut_down}.calls\nexit 1\n")
     assert class_options(cut_down, "", "4.2.0") == []
     assert class_options(cut_down, "", "4.2.0") == []
-    assert Path(f"{cut_down}.asked").read_text() == "\n"
+    assert Path(f"{cut_down}.calls").read_text() == "\n"
 
 
 def test_switched_off_nothing_is_asked_for(java: Path) -> None:

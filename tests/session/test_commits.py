@@ -1,4 +1,4 @@
-"""Commits on a local disk: put-if-absent, whichever process comes first (invariant 23)."""
+"""Commits on a local disk: put-if-absent, whichever process comes first (INV-23)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WRITER = """
 import json, sys, time
 from pathlib import Path
 from lakeward.session import Settings
-from lakeward.session.launch import start_jvm
+from lakeward.session.spark_context import start_jvm
 folder, me, store = sys.argv[1:4]
 rounds, step = int(sys.argv[4]), float(sys.argv[5])
 jvm = start_jvm(Settings.here(Path(folder), environ={})).jvm
@@ -42,7 +42,7 @@ while i < rounds:
     except Exception as error:
         if "FileAlreadyExistsException" not in str(error):
             raise
-    # Whoever was held up meets the other one again in the round that is on now.
+    # A delayed writer meets the other one again in the round that is on now.
     i = max(i + 1, int((time.time() - start) / step) + 1)
 print(json.dumps([tried, won]))
 """

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lakeward.errors import ConfigurationError
 from lakeward.session import Settings, profile
-from lakeward.session.conf import base_conf, merged
+from lakeward.session.configuration.session_conf import base_conf, merged
 
 
 def conf(tmp_path: Path, **changes: object) -> dict[str, str]:

@@ -11,7 +11,8 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from lakeward.session import connect_finder, on_databricks
+from lakeward.session import on_databricks
+from lakeward.session.patches import connect_finder
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def test_it_is_gone_when_taken_back() -> None:
 
 @pytest.mark.usefixtures("served")
 def test_every_way_to_name_compute_is_taken() -> None:
-    from lakeward.session.connect import DatabricksSession
+    from lakeward.session.entry_points.databricks_connect import DatabricksSession
 
     config = type("Config", (), {"serverless_compute_id": None, "cluster_id": "1-2-3"})()
     builder = DatabricksSession.builder.serverless()

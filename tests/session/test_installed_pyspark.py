@@ -1,4 +1,4 @@
-"""Python workers take the compiled PySpark of the installation, and the archive where there is none."""
+"""Python workers take the compiled PySpark of the installation, or else the archive."""
 
 from __future__ import annotations
 

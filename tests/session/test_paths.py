@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakeward.errors import InvalidPathError
 from lakeward.session.paths import PathMap
 
 
@@ -24,6 +25,7 @@ def settings(root: str = "/w", mounts: tuple[tuple[str, str], ...] = ()) -> Any:
             dbfs=state / "dbfs",
             workspace=state / "workspace",
             mounts=mounts,
+            warehouse_dir=None,
         ),
     )
 
@@ -156,6 +158,19 @@ def test_what_no_prefix_covers_is_unchanged(path: str) -> None:
 )
 def test_dots_are_resolved_in_the_users_name_before_the_prefix_is_looked_up(path: str, local: str) -> None:
     assert MAP.local(path) == local
+
+
+@pytest.mark.parametrize("host", ["..", "x", "Volumes", "..%2f..", "x:1", "u@h"])
+@pytest.mark.parametrize("rest", ["", "/", "/x", "/../x"])
+def test_dbfs_takes_no_host(host: str, rest: str) -> None:
+    with pytest.raises(InvalidPathError, match="Hostname not allowed in dbfs uri"):
+        MAP.local(f"dbfs://{host}{rest}")
+
+
+def test_what_is_left_of_a_way_out_is_refused() -> None:
+    # A mount without a bucket: the part that is a bucket elsewhere is a name below the folder here.
+    with pytest.raises(InvalidPathError, match="leads out of its root"):
+        PathMap((("s3://", "/data/s3"),)).local("s3://../x")
 
 
 def test_the_longest_prefix_wins_whatever_the_order_of_the_mounts() -> None:

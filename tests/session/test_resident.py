@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from lakeward.session.cache import cache_dir
-from lakeward.session.resident.processes import is_running
-from lakeward.session.resident.records import Record, load
+from lakeward.session.resident.registry import Record, is_running, load
 from tests.processes import environ_without, outcome
 
 STORY = Path(__file__).with_name("resident_story.py")

@@ -9,9 +9,17 @@ from pathlib import Path
 import pytest
 
 from lakeward.session.resident import is_wanted
-from lakeward.session.resident.identity import absolute, jvm_environment, key
-from lakeward.session.resident.processes import is_running
-from lakeward.session.resident.records import Record, folder, forget, keep, load, place, starting_one
+from lakeward.session.resident.acquisition import absolute, jvm_environment, key
+from lakeward.session.resident.registry import (
+    Record,
+    folder,
+    forget,
+    is_running,
+    keep,
+    load,
+    place,
+    starting_one,
+)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from pyspark.errors import AnalysisException, PySparkAttributeError, PySparkNotI
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakeward.session import SERVERLESS_LIMITS, Settings, refusals, refused_statement, session
+from lakeward.session import SERVERLESS_LIMITS, Settings, refused_statement, session
+from lakeward.session.patches import serverless_enforcement
 
 
 @pytest.fixture
@@ -144,4 +145,4 @@ def test_the_check_costs_next_to_nothing(serverless: SparkSession) -> None:
 def test_a_name_that_only_begins_like_pysparks_is_the_users(serverless: SparkSession) -> None:
     asking = eval("lambda spark: spark._jvm", {"__name__": "pyspark_helpers.mine"})
     assert refused(lambda: asking(serverless)).getCondition() == "JVM_ATTRIBUTE_NOT_SUPPORTED"
-    assert refusals._on
+    assert serverless_enforcement._on

@@ -1,4 +1,4 @@
-"""One session a process, on the lakehouse that is asked for."""
+"""One session a process, on the requested lakehouse."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pyspark.sql.types import StructType
 from lakeward.session import (
     Settings,
     install_builder_hook,
-    planned,
+    schema_only_tables,
     session,
     uninstall_builder_hook,
 )
-from lakeward.session.spark_version import switch
+from lakeward.session.patches.spark_version import use_profile
 
 
 def test_the_same_settings_give_the_same_session(spark: SparkSession, suite_settings: Settings) -> None:
@@ -45,16 +45,19 @@ def test_the_builder_gives_lakewards_session_with_the_users_settings(spark: Spar
 
 @pytest.mark.usefixtures("spark")
 def test_the_hook_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    hooked = SparkSession.Builder.getOrCreate
+    def is_hooked() -> bool:
+        return SparkSession.Builder.getOrCreate.__qualname__.startswith("_get_or_create")
+
+    assert is_hooked()
     uninstall_builder_hook()
     try:
         with monkeypatch.context() as patch:
             patch.setenv("LAKEWARD_DISABLE", "1")
             install_builder_hook()
-            assert SparkSession.Builder.getOrCreate is not hooked
+            assert not is_hooked()
     finally:
         install_builder_hook()
-    assert SparkSession.Builder.getOrCreate is hooked
+    assert is_hooked()
 
 
 def test_session_follows_the_runtime_profile(spark: SparkSession) -> None:
@@ -66,10 +69,10 @@ def test_the_version_of_spark_is_the_runtimes(spark: SparkSession) -> None:
     own = spark.version
     try:
         for runtime, version in (("16.4", "3.5.2"), ("17.3.x-scala2.13", "4.0.0"), ("serverless", own)):
-            switch(runtime)
+            use_profile(runtime)
             assert spark.version == version
     finally:
-        switch("19.3")
+        use_profile("19.3")
     assert spark.version == own
 
 
@@ -92,7 +95,7 @@ def test_volumes_dbfs_and_files_are_one_disk_under_the_users_names(
 
 
 def test_planned_datasets_read_as_empty_tables_until_the_block_ends(spark: SparkSession) -> None:
-    with planned(spark) as planning:
+    with schema_only_tables(spark) as planning:
         planning.add("dev.nowhere.raw", StructType.fromDDL("id BIGINT, at TIMESTAMP"))
         assert spark.table("dev.nowhere.RAW").columns == ["id", "at"]
         assert spark.readStream.table("dev.nowhere.raw").isStreaming

@@ -135,6 +135,9 @@ def test_global_temporary_views_are_listed_from_within_every_catalog(
     name = f"g_{uuid.uuid4().hex[:8]}"
     spark.range(2).createGlobalTempView(name)
     spark.catalog.setCurrentCatalog(catalog)
+    # Interpreted expressions (see tests/lanes.py) cannot build the rows of `listTables`.
+    mode = spark.conf.get("spark.sql.codegen.factoryMode", "FALLBACK")
+    spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
     try:
         shown = [row for row in spark.sql("SHOW TABLES IN global_temp").collect() if row.tableName == name]
         assert [(row.namespace, row.isTemporary) for row in shown] == [("global_temp", True)]
@@ -144,5 +147,53 @@ def test_global_temporary_views_are_listed_from_within_every_catalog(
         spark.catalog.dropGlobalTempView(name)
         assert name not in [row.tableName for row in spark.sql("SHOW TABLES IN global_temp").collect()]
     finally:
+        spark.conf.set("spark.sql.codegen.factoryMode", str(mode))
         spark.catalog.setCurrentCatalog("main")
         spark.catalog.dropGlobalTempView(name)
+
+
+@pytest.mark.parametrize("catalog", ["main", "dev"])
+def test_tables_of_a_schema_of_one_part_are_those_of_the_current_catalog(
+    spark: SparkSession, catalog: str
+) -> None:
+    ensure_catalog(spark, "dev")
+    spark.sql("CREATE SCHEMA IF NOT EXISTS dev.default")
+    table, view, schema = (f"{each}_{uuid.uuid4().hex[:8]}" for each in "tvs")
+    mode = spark.conf.get("spark.sql.codegen.factoryMode", "FALLBACK")
+    spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
+    spark.catalog.setCurrentCatalog(catalog)
+    try:
+        spark.sql(f"CREATE SCHEMA {schema}")
+        for name in (f"default.{table}", f"{schema}.{table}"):
+            spark.sql(f"CREATE TABLE {name} AS SELECT 1 AS a")
+        spark.range(1).createOrReplaceTempView(view)
+        for listed in (
+            spark.catalog.listTables("default"),
+            spark.catalog.listTables(schema),
+            spark.catalog.listTables(f"{catalog}.default"),
+            spark.catalog.listTables("default", f"{table}*"),
+        ):
+            found = [(each.catalog, each.isTemporary) for each in listed if each.name == table]
+            assert found == [(catalog, False)]
+        spark.sql("USE SCHEMA default")
+        names = [each.name for each in spark.catalog.listTables()]
+        assert table in names and names.count(view) == 1
+        with pytest.raises(AnalysisException, match="SCHEMA_NOT_FOUND"):
+            spark.catalog.listTables("absent")
+        for name in ("default", schema):
+            for spelling in (name, name.upper(), f"`{name}`", f"{catalog}.{name}", f"`{catalog}`.`{name}`"):
+                assert spark.catalog.databaseExists(spelling)
+                database = spark.catalog.getDatabase(spelling)
+                assert (database.catalog, database.name.lower()) == (catalog, name), spelling
+                for find in (f"{spelling}.{table}", f"{spelling}.`{table}`"):
+                    assert spark.catalog.tableExists(find), find
+                    assert spark.catalog.getTable(find).catalog == catalog, find
+                    assert [each.name for each in spark.catalog.listColumns(find)] == ["a"], find
+                listed = [each.catalog for each in spark.catalog.listTables(spelling) if each.name == table]
+                assert listed == [catalog], spelling
+    finally:
+        spark.conf.set("spark.sql.codegen.factoryMode", str(mode))
+        spark.catalog.dropTempView(view)
+        spark.sql(f"DROP TABLE IF EXISTS default.{table}")
+        spark.sql(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+        spark.sql("USE main.default")

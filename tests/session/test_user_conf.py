@@ -6,10 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.session import DEFAULT_PROFILE, Settings, current
-from lakeward.session.builders import settings_for, wants_connect
-from lakeward.session.conf import merged
-from lakeward.session.user_conf import contradictions, from_submit_args, kept, local_folder, warning
+from lakeward.session import DEFAULT_PROFILE, Settings, active_session
+from lakeward.session.configuration.session_conf import merged
+from lakeward.session.configuration.user_conf import (
+    contradictions,
+    from_submit_args,
+    kept,
+    local_folder,
+    warning,
+)
+from lakeward.session.entry_points.session_builder_patch import settings_for, wants_connect
 
 
 @pytest.mark.parametrize(
@@ -113,21 +119,21 @@ def test_spark_connect_is_pysparks_own_business(monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture
 def nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("LAKEWARD_PROFILE", raising=False)
-    monkeypatch.setattr(current, "_settings", None)
+    monkeypatch.setattr(active_session, "_settings", None)
     monkeypatch.setattr(
-        current, "_default", lambda: Settings.here(tmp_path, environ={}, profile="serverless")
+        active_session, "_default", lambda: Settings.here(tmp_path, environ={}, profile="serverless")
     )
-    monkeypatch.setattr(current, "is_running", lambda: False)
+    monkeypatch.setattr(active_session, "is_running", lambda: False)
 
 
 @pytest.mark.usefixtures("nothing_runs")
 def test_a_builder_decides_where_tables_are_and_which_runtime_it_is(tmp_path: Path) -> None:
     def made(options: dict[str, str], profile: str | None = None) -> Settings:
-        return settings_for(options, profile) or current.default_settings()
+        return settings_for(options, profile) or active_session.default_settings()
 
     assert made({}).profile == "serverless"
     assert made({"spark.master": "local[2]"}).profile == DEFAULT_PROFILE, "serverless compute has no master"
-    assert made({"spark.master": "local[2]"}, "serverless").profile == "serverless", "it was asked for"
+    assert made({"spark.master": "local[2]"}, "serverless").profile == "serverless", "it was requested"
     assert made({"spark.sql.warehouse.dir": f"file:{tmp_path}/w"}).warehouse == tmp_path / "w"
     assert made({"spark.sql.warehouse.dir": "s3a://b/w"}).warehouse_dir is None
     assert made({"spark.sql.defaultCatalog": "dev"}).catalog == "dev"
@@ -141,11 +147,11 @@ def test_a_runtime_that_was_set_on_purpose_stays(monkeypatch: pytest.MonkeyPatch
 
 
 def test_modules_of_spark_and_hadoop_come_as_this_spark_has_them() -> None:
-    asked = (
+    packages = (
         "org.apache.spark:spark-protobuf_2.12:3.5.4, org.apache.hadoop:hadoop-azure:3.3.2,"
         "org.apache.hadoop:hadoop-common:3.3.2,io.delta:delta-spark_2.12:3.1.0,org.xerial:sqlite-jdbc:3.50.3.0"
     )
-    assert kept({"spark.jars.packages": asked})["spark.jars.packages"].split(",") == [
+    assert kept({"spark.jars.packages": packages})["spark.jars.packages"].split(",") == [
         "org.apache.spark:spark-protobuf_2.13:4.2.0",
         "org.apache.hadoop:hadoop-azure:3.5.0",
         "org.xerial:sqlite-jdbc:3.50.3.0",

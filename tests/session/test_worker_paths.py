@@ -34,7 +34,7 @@ def test_udfs_and_data_sources_open_files_of_a_volume_in_every_kind_of_worker(tm
         "stream": "offset one, read one",
         "another map": "two",
     }
-    # Asked of another program: in this process the name may be mapped by now.
+    # Read by another program: in this process the name may be mapped by now.
     assert subprocess.run(["test", "-e", "/Volumes"], check=False).returncode == 1
 
 

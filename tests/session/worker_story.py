@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
-from lakeward.session.java import find_java
+from lakeward.session.jvm.java_runtime import find_java
 from lakeward.session.paths import PathMap
 from lakeward.session.worker_paths import point_workers
 
@@ -98,9 +98,9 @@ def main() -> None:
     frame = spark.read.format("story").load()
     said["schema"] = frame.columns[0]
     said["source"] = only(frame)
-    stream = spark.readStream.format("story").load().writeStream.format("memory").queryName("told")
+    stream = spark.readStream.format("story").load().writeStream.format("memory").queryName("rows_seen")
     stream.trigger(availableNow=True).start().awaitTermination()
-    said["stream"] = only(spark.table("told"))
+    said["stream"] = only(spark.table("rows_seen"))
     point_workers(spark.sparkContext, PathMap((("/Volumes", f"{FOLDER}/two"),)))
     said["another map"] = udf_reads(spark)
     print(json.dumps(said))

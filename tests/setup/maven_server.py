@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import final
 
-from lakeward.session.jars import Jar
+from lakeward.session.jvm.jars import Jar
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _handler(server: MavenServer) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             server.requests.append((self.path, dict(self.headers)))
             fault = server.faults.pop(0) if server.faults else server.always
-            # A proxy is asked for whole addresses.
+            # A proxy gets requests with absolute URLs.
             path = "/" + self.path.split("/", 3)[3] if "://" in self.path else self.path
             content = server.files.get(path)
             if isinstance(fault, Instead):

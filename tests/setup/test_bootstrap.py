@@ -18,6 +18,8 @@ import environment
 import failures
 from tests.setup.conftest import ROOT, Project, copy_project
 
+pytestmark = pytest.mark.process
+
 # Runs bootstrap.py inside a Python that was changed first, and reports on stdout what it started.
 INSIDE = """
 import os, runpy, sys

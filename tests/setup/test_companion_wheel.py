@@ -1,4 +1,4 @@
-"""The wheel `lakeward-jars`: built from the jars that are there, found beside lakeward, without a network."""
+"""The wheel `lakeward-jars`: built from local jars, found next to lakeward, offline."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import SetupError
-from lakeward.session.jars import DELTA, delta_jars, located
+from lakeward.session.jvm.jars import DELTA, delta_jars, located
 from tests.processes import outcome
 from tests.setup.conftest import ROOT
 from tests.setup.maven_server import MavenServer
+
+pytestmark = pytest.mark.process
 
 
 def build(folder: Path, out: Path, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -99,8 +101,8 @@ def test_it_is_not_built_of_anything_but_deltas_own_jars(tmp_path: Path) -> None
 
 
 def test_lakeward_test_takes_it_along(wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lakeward.environments.carry import carry
-    from lakeward.environments.own import own
+    from lakeward.environments.installation import own
+    from lakeward.environments.offline_copy import carry
 
     subprocess.run(
         [

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import SetupError
-from lakeward.session.jars import DELTA, Jar, cache_dir, delta_jars, located
+from lakeward.session.jvm.jars import DELTA, Jar, cache_dir, delta_jars, located
 from tests.setup.maven_server import Cut, Hang, Instead, MavenServer, Status
 
 CONTENT = bytes(range(256)) * 2000
@@ -36,7 +36,7 @@ def environ(tmp_path: Path, maven: MavenServer) -> dict[str, str]:
 @pytest.fixture(autouse=True)
 def without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "lakeward.session.jar_download.download.__kwdefaults__",
+        "lakeward.session.jvm.jar_download.download.__kwdefaults__",
         {
             "on_bytes": lambda _: None,
             "sleep": lambda _: None,
@@ -56,9 +56,9 @@ def test_a_jar_is_fetched_once_and_then_taken_from_the_cache(
     assert located([jar], environ)[0].read_bytes() == CONTENT
     assert len(maven.requests) == 1
     assert left_in(tmp_path / "cache" / "jars") == {"thing-1.0.jar"}
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err == f"Fetching the jars of Delta Lake (0.5 MB) from {maven.url}\n"
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err == f"Fetching the jars of Delta Lake (0.5 MB) from {maven.url}\n"
 
 
 def test_a_jar_that_was_cut_in_the_cache_is_fetched_again(
@@ -209,7 +209,7 @@ def test_a_certificate_that_is_not_trusted_names_the_setting_which_then_helps(
 
 
 def self_signed(folder: Path) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.1 that nobody vouches for, and its key."""
+    """A self-signed certificate for 127.0.0.1, and its key."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -253,7 +253,7 @@ def test_a_killed_download_is_continued_by_the_next_process(
     jar = maven.jar(CONTENT)
     go = threading.Event()
     maven.faults = [Hang(100_000, go)]
-    code = f"from lakeward.session.jars import Jar, located; located([Jar(*{astuple(jar)!r})])"
+    code = f"from lakeward.session.jvm.jars import Jar, located; located([Jar(*{astuple(jar)!r})])"
     process = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, **environ})
     part = tmp_path / "cache" / "jars" / "thing-1.0.jar.part"
     try:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import SetupError
-from lakeward.session.jars import delta_jars
-from lakeward.session.java import find_java, packaged_home
+from lakeward.session.jvm.jars import delta_jars
+from lakeward.session.jvm.java_runtime import find_java, packaged_home
 from tests.processes import outcome
 
 FULL = "java.base java.sql jdk.incubator.vector"
@@ -81,8 +81,8 @@ def shim(tmp_path: Path) -> dict[str, str]:
     """An environment in which `java` is a script that starts the Java in `real`."""
     script = tmp_path / "shims" / "java"
     script.parent.mkdir()
-    told = f"    java.home = {tmp_path}/real\n    java.version = 17.0.9\n"
-    script.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{told}END\n")
+    output = f"    java.home = {tmp_path}/real\n    java.version = 17.0.9\n"
+    script.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{output}END\n")
     script.chmod(0o755)
     return {"PATH": f"{script.parent}:{os.defpath}", "LAKEWARD_CACHE": str(tmp_path / "cache")}
 
@@ -154,8 +154,8 @@ def test_the_packaged_java_starts_with_the_words_of_spark(tmp_path: Path) -> Non
     assert packaged_home() is not None
     java = find_java({"PATH": "", "LAKEWARD_CACHE": str(tmp_path)})
     words = ["-XX:+IgnoreUnrecognizedVMOptions", "--add-modules=jdk.incubator.vector", "-version"]
-    told = subprocess.run([java, *words], capture_output=True, text=True, check=True).stderr
-    assert 'version "21' in told
+    output = subprocess.run([java, *words], capture_output=True, text=True, check=True).stderr
+    assert 'version "21' in output
 
 
 @pytest.mark.process

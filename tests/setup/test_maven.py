@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import SetupError
-from lakeward.session.maven import CENTRAL, is_mirror_of_central, repository
+from lakeward.session.jvm.maven import CENTRAL, is_mirror_of_central, repository
 
 SETTINGS = """<?xml version="1.0"?>
 <settings xmlns="http://maven.apache.org/SETTINGS/1.2.0">

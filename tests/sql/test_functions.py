@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from lakeward.errors import SqlError
 from lakeward.session import condition_of
-from lakeward.sql import serve
+from lakeward.sql import register_function
 from lakeward.sql.platform_functions import ADDED, MISSING
 
 
@@ -36,7 +36,7 @@ def test_a_function_is_served_by_whoever_knows_it(spark: SparkSession) -> None:
 
     with pytest.raises(AnalysisException, match=r"EVENT_LOG_UNAVAILABLE.*`t`"):
         spark.sql("SELECT * FROM event_log('t')")
-    with serve("function.try_secret", secret):
+    with register_function("try_secret", secret):
         assert spark.sql("SELECT try_secret('s', concat('k', 1)) AS v").collect() == [("s/k1/{}",)]
 
 
@@ -47,7 +47,7 @@ def test_a_conflict_of_deltas_keeps_its_condition_and_state(spark: SparkSession)
         text = "[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] Files were added. SQLSTATE: 2D521"
         raise ConcurrentAppendException(text, "", None)
 
-    with serve("function.try_secret", conflict), pytest.raises(AnalysisException) as caught:
+    with register_function("try_secret", conflict), pytest.raises(AnalysisException) as caught:
         spark.sql("SELECT try_secret('s', 'k')")
     assert (condition_of(caught.value), caught.value.getSqlState()) == (
         "DELTA_CONCURRENT_APPEND.WITHOUT_HINT",
@@ -60,21 +60,21 @@ def test_a_condition_of_sparks_without_its_parameters_keeps_its_text(spark: Spar
     def refuse(_: SparkSession, **__: Any) -> dict[str, Any]:
         raise SqlError("CONSTRAINT_DOES_NOT_EXIST", "There is no such key.")
 
-    with serve("function.try_secret", refuse), pytest.raises(AnalysisException) as caught:
+    with register_function("try_secret", refuse), pytest.raises(AnalysisException) as caught:
         spark.sql("SELECT try_secret('s', 'k')")
     assert "[CONSTRAINT_DOES_NOT_EXIST] There is no such key." in str(caught.value)
 
 
 def test_a_relation_is_served_by_whoever_knows_it(spark: SparkSession) -> None:
-    asked: list[Any] = []
+    calls: list[Any] = []
 
     def relation(session: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> Any:
-        asked.append((positional, named))
+        calls.append((positional, named))
         return session.range(3).selectExpr("id", "id * 2 AS twice")._jdf
 
-    with serve("function.event_log", relation):
+    with register_function("event_log", relation):
         rows = spark.sql(
             "SELECT e.twice FROM event_log('t', n => 1 + 1, m => map('a', 'b')) AS e WHERE e.id = 2"
         ).collect()
     assert rows == [(4,)]
-    assert asked[-1] == (["t"], {"n": "2", "m": {"a": "b"}})
+    assert calls[-1] == (["t"], {"n": "2", "m": {"a": "b"}})

@@ -26,7 +26,7 @@ MADE = [
         "CREATE TABLE orders (n BIGINT GENERATED ALWAYS AS IDENTITY, customer INT, day DATE, "
         "price DECIMAL(8, 2), CONSTRAINT of FOREIGN KEY (customer) REFERENCES customers) PARTITIONED BY (day)"
     ),
-    "ALTER TABLE orders ADD CONSTRAINT dear CHECK (price > 0)",
+    "ALTER TABLE orders ADD CONSTRAINT positive_price CHECK (price > 0)",
     "CREATE OR REPLACE VIEW all_orders AS SELECT * FROM orders",
     "CREATE OR REPLACE FUNCTION twice(x INT COMMENT 'a number') RETURNS INT COMMENT 'x, x' RETURN x + x",
     "CREATE OR REPLACE FUNCTION several(n INT) RETURNS TABLE (id BIGINT) RETURN SELECT bigint(n) AS id",
@@ -135,10 +135,10 @@ def test_constraints_are_told_and_can_be_dropped(spark: SparkSession, ask: Ask) 
     columns = "table_name, constraint_name, constraint_type"
     assert ask(columns, "table_constraints") == [
         ("customers", "customers_pk", "PRIMARY KEY"),
-        ("orders", "dear", "CHECK"),
+        ("orders", "positive_price", "CHECK"),
         ("orders", "of", "FOREIGN KEY"),
     ]
-    assert ask("constraint_name, check_clause", "check_constraints") == [("dear", "price > 0")]
+    assert ask("constraint_name, check_clause", "check_constraints") == [("positive_price", "price > 0")]
     assert ask("constraint_name, unique_constraint_name", "referential_constraints") == [
         ("of", "customers_pk")
     ]
@@ -152,13 +152,13 @@ def test_constraints_are_told_and_can_be_dropped(spark: SparkSession, ask: Ask) 
     ]
     orders = "ALTER TABLE informed.shop.orders"
     spark.sql(f"{orders} DROP CONSTRAINT of")
-    spark.sql(f"{orders} DROP CONSTRAINT dear")
+    spark.sql(f"{orders} DROP CONSTRAINT positive_price")
     spark.sql(f"{orders} ADD FOREIGN KEY (customer) REFERENCES informed.shop.customers (id)")
     assert ask(columns, "table_constraints", "table_name = 'orders'") == [
         ("orders", "orders_customers_fk", "FOREIGN KEY")
     ]
     spark.sql(f"{orders} DROP FOREIGN KEY (customer)")
-    spark.sql(f"{orders} ADD CONSTRAINT dear CHECK (price > 0)")
+    spark.sql(f"{orders} ADD CONSTRAINT positive_price CHECK (price > 0)")
     spark.sql(f"{orders} ADD CONSTRAINT of FOREIGN KEY (customer) REFERENCES informed.shop.customers")
 
 

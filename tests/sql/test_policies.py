@@ -8,7 +8,8 @@ import pytest
 from pyspark.errors import PySparkException
 
 from lakeward.session import condition_of
-from lakeward.sql import Command, rewrite
+from lakeward.sql import rewrite
+from lakeward.sql.constructs.create_table import CreateTable
 from tests.sql.governed import Governed
 
 if TYPE_CHECKING:
@@ -219,6 +220,6 @@ def test_masks_are_found_among_what_else_a_column_says(
     if masks is None:
         assert outcome is None
         return
-    assert isinstance(outcome, Command)
-    assert {name: mask["function"] for name, mask in outcome.arguments["masks"].items()} == masks
-    assert outcome.arguments["text"] == without
+    assert isinstance(outcome, CreateTable)
+    assert {name: mask.name for name, mask in outcome.masks.items()} == masks
+    assert outcome.text == without

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 from pyspark.errors import StreamingQueryException
 
-from lakeward.session import everything_said, profile
+from lakeward.session import full_text, profile
 from tests.streaming.conftest import Streams
 
 NOW = {"availableNow": True}
@@ -77,5 +77,5 @@ def test_a_foreach_batch_may_leave_stateful_rows_unread_before_runtime_18(
             query.awaitTermination()
     finally:
         conf.set(name, str(before))
-    told = everything_said(query.exception())
-    assert condition in told if condition else not told
+    text = full_text(query.exception())
+    assert condition in text if condition else not text

@@ -1,8 +1,7 @@
-"""The cells of the page on streaming are carried out: each runs, or Spark refuses it with that condition."""
+"""Every cell of the page about streaming is executed: it runs, or fails with the listed condition."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,22 +9,16 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
 from lakeward.session import condition_of
-from lakeward.streaming import OPERATIONS, TRIGGERS, as_markdown
-from lakeward.streaming.matrix import MODES, RUNS, Mode, Operation, Trigger
+from lakeward.streaming import OPERATIONS, TRIGGERS
+from lakeward.streaming.query_support import MODES, RUNS, Mode, Operation, Trigger
 from tests.streaming.conftest import Streams
 
-PAGE = Path(__file__).parents[2] / "docs" / "streaming.md"
 CELLS = [(operation, mode) for operation in OPERATIONS for mode in MODES]
 PARTS = 8
 
 
-def test_the_page_is_the_table() -> None:
-    """`python -c "from lakeward.streaming import as_markdown as m; print(m(), end='')"` writes it."""
-    assert PAGE.read_text(encoding="utf-8") == as_markdown()
-
-
 def outcome(streams: Streams, operation: Operation, mode: str) -> str:
-    """RUNS, or the condition of the refusal."""
+    """Return RUNS, or the condition of the error."""
     stream = streams.stream()
     names = {"s": stream, "w": stream.withWatermark("at", "1 hour"), "t": streams.spark.table(streams.table)}
     try:

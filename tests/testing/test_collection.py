@@ -6,9 +6,12 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
 from tests.processes import environ_without, outcome
 
-from lakeward.session.profiles import DEFAULT_PROFILE
+from lakeward.session.runtimes.profiles import DEFAULT_PROFILE
+
+pytestmark = pytest.mark.process
 
 CONFTEST = """\
 import sys
@@ -65,7 +68,7 @@ def test_running_a_test_without_spark_imports_no_pyspark(tmp_path: Path) -> None
 
 
 def test_a_builder_of_the_users_own_gives_lakewards_session(tmp_path: Path) -> None:
-    assert "maker: lakeward.session.hooks" in pytest_in(project(tmp_path, HOOK))
+    assert "maker: lakeward.session.entry_points.session_builder_patch" in pytest_in(project(tmp_path, HOOK))
 
 
 def test_the_runtimes_version_is_set_for_a_suite_that_asks_for_it(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.testing.on_import import OnImport
+from lakeward.testing.import_watch import OnImport
 
 
 @pytest.fixture

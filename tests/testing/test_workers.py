@@ -11,7 +11,9 @@ import pytest
 from tests.processes import environ_without, outcome
 
 from lakeward.testing.tracebacks import hide_ours
-from lakeward.testing.workers import Budget, Worker, budget, machine_memory, take_turn, worker
+from lakeward.testing.workers import Budget, Worker, acquire_jvm_slot, budget, machine_memory, worker
+
+pytestmark = pytest.mark.process
 
 SUITE = """\
 import os
@@ -42,8 +44,8 @@ def test_the_machine_has_memory_and_a_container_no_more_than_that() -> None:
 
 def test_a_turn_is_waited_for_until_a_process_with_one_has_ended(tmp_path: Path) -> None:
     code = (
-        "import sys, pathlib; from lakeward.testing.workers import take_turn; "
-        "take = take_turn(pathlib.Path(sys.argv[1]), 1); print('has it', flush=True); sys.stdin.read()"
+        "import sys, pathlib; from lakeward.testing.workers import acquire_jvm_slot; "
+        "take = acquire_jvm_slot(pathlib.Path(sys.argv[1]), 1); print('has it', flush=True); sys.stdin.read()"
     )
     other = subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -59,7 +61,7 @@ def test_a_turn_is_waited_for_until_a_process_with_one_has_ended(tmp_path: Path)
             other.kill()
             other.wait()
 
-    with other.stdin, other.stdout, take_turn(tmp_path, 1, sleep=sleep):
+    with other.stdin, other.stdout, acquire_jvm_slot(tmp_path, 1, sleep=sleep):
         assert len(waited) == 3
 
 

@@ -31,7 +31,9 @@ class Company:
     def run(self, source: Path, **parameters: str) -> JobRun:
         """One run of the job, which must succeed."""
         given = {"source": str(source), **parameters}
-        run = jobs.run(self.bundle, "daily", settings=self.settings, parameters=given)
+        run = jobs.run(
+            self.bundle, "daily", settings=self.settings, options=jobs.RunOptions(parameters=given)
+        )
         assert [(task.task_key, task.state, task.error) for task in run.tasks] == [
             ("land", "SUCCESS", None),
             ("refresh", "SUCCESS", None),

@@ -27,7 +27,7 @@ _YEAR_2010 = 1_262_304_000_000_000
 
 @dataclass(frozen=True)
 class Lakehouse:
-    """Every dataset as a multiset of rows; columns as named beside each."""
+    """Every dataset as a multiset of rows; the columns are named next to each."""
 
     bronze: Counter[
         Row

@@ -1,4 +1,4 @@
-"""kill -9 at random moments, then a run: the tables of an undisturbed lakehouse (invariants 1 and 22)."""
+"""kill -9 at random moments, then a run: the tables of an undisturbed lakehouse (INV-1 and INV-22)."""
 
 from __future__ import annotations
 

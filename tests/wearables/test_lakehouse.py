@@ -1,4 +1,4 @@
-"""The job `daily` of the bundle, end to end: land, pipeline, checks (spec domain.md §2–§4, §7).
+"""The job `daily` of the bundle, end to end: land, pipeline, checks (DM-2 to DM-4, DM-7).
 
 However the files arrive, the tables are those that the oracle computes from all of them.
 """

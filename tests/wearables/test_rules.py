@@ -1,4 +1,4 @@
-"""Rules and transforms on a handful of records, where the answer can be read off (spec domain.md §7)."""
+"""Rules and transforms on a handful of records, where the answer can be read off (DM-7)."""
 
 from __future__ import annotations
 

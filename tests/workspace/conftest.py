@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.workspace.asked import declared
+from tests.workspace.client_routes import declared, update
 from tests.workspace.server import Server, running
 
 # How clients tell of themselves.
@@ -32,7 +33,7 @@ def client(server: Server) -> Any:
 
 @pytest.fixture(scope="module", autouse=True)
 def _asks_for_what_is_declared(request: pytest.FixtureRequest) -> Iterator[None]:
-    """A suite that stands for a client asks for every route that the table says it does."""
+    """A suite that represents a client asks for every route that the table says it does."""
     client = getattr(request.module, "CLIENT", None)
     options = request.config.option
     whole = not (options.keyword or any("::" in argument for argument in request.config.args))
@@ -41,15 +42,18 @@ def _asks_for_what_is_declared(request: pytest.FixtureRequest) -> Iterator[None]
         return
     served: Server = request.getfixturevalue("server")
     yield
-    asked = {
+    requested = {
         line["route"]
         for line in served.requests()
-        if line.get("route") and line["status"] == 200 and _AGENTS[client] in line["agent"]
+        if line.get("route") and line["status"] == 200 and _AGENTS[client.partition("/")[0]] in line["agent"]
     }
-    told = declared().get(client, set())
-    hint = f"write these to tests/workspace/asked.json: {sorted(asked)}"
+    if os.environ.get("UPDATE_CLIENT_ROUTES"):
+        update(client, requested)
+    expected = declared().get(client, set())
+    difference = sorted(requested ^ expected)
+    hint = f"run this suite with UPDATE_CLIENT_ROUTES=1 to declare the routes it requests: {difference}"
     # Without the long proofs, or with nothing but them, a suite asks for less.
-    assert asked <= told if options.markexpr else asked == told, hint
+    assert requested <= expected if options.markexpr else requested == expected, hint
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ class Server:
 
 
 def until(look: Callable[[], Any], seconds: float = 30) -> Any:
-    """What `look` finds, asked again until it finds something."""
+    """Call `look` until it returns a true value, and return that."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = look()

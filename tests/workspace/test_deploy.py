@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -12,6 +13,9 @@ from pathlib import Path
 import pytest
 import requests
 
+from lakeward.bundle import RESOURCE_KINDS
+from tests.environments.conftest import make_wheel
+from tests.environments.index import use_folder_index
 from tests.processes import outcome
 from tests.trees import write_files
 
@@ -29,7 +33,7 @@ resources:
     j:
       name: story
       permissions: [{level: CAN_VIEW, group_name: team}]
-      parameters: [{name: who, default: nobody}]
+      parameters: [{name: who, default: other}]
       environments: [{environment_key: e, spec: {dependencies: [dist/*.whl]}}]
       tasks:
         - task_key: file
@@ -98,9 +102,9 @@ def test_deploy_run_deploy_destroy(folder: Path) -> None:
             assert ran.returncode == 0, ran.stdout + ran.stderr
             assert ran.stdout.count("SUCCESS") == 3
             one = bundle(folder, "run", "j", "--only", "wheel", "-o", "json")
-            told = json.loads(one.stdout)
-            assert (one.returncode, told["state"]) == (0, "COMPLETED"), one.stderr
-            states = {task["task_key"]: task["state"] for task in told["tasks"]}
+            output = json.loads(one.stdout)
+            assert (one.returncode, output["state"]) == (0, "COMPLETED"), one.stderr
+            states = {task["task_key"]: task["state"] for task in output["tasks"]}
             assert states == {"file": "EXCLUDED", "wheel": "SUCCESS"}
             wrong = bundle(folder, "run", "j")
             assert wrong.returncode == 1
@@ -124,7 +128,7 @@ def test_deploy_run_deploy_destroy(folder: Path) -> None:
             assert len(gone["deleted"]) == 5
             again = bundle(folder, "destroy", "--auto-approve")
             assert "0 resources" in again.stdout
-            assert not (folder / ".lakeward/dev/workspace/Users/nobody").exists()
+            assert not (folder / ".lakeward/dev/workspace/Users/other").exists()
         finally:
             server.terminate()
 
@@ -158,9 +162,9 @@ def test_a_command_whose_workspace_is_killed_says_so(tmp_path: Path) -> None:
         assert run.stderr is not None
         assert "RUNNING" in run.stderr.readline()
         server.kill()
-        _, told = run.communicate(timeout=60)
+        _, output = run.communicate(timeout=60)
     assert run.returncode == 1
-    assert "[WORKSPACE_GONE]" in told and "lakeward workspace" in told and "Traceback" not in told
+    assert "[WORKSPACE_GONE]" in output and "lakeward workspace" in output and "Traceback" not in output
 
 
 def test_another_host_is_refused_and_the_cli_named(folder: Path) -> None:
@@ -169,6 +173,49 @@ def test_another_host_is_refused_and_the_cli_named(folder: Path) -> None:
     assert refused.returncode == 2
     assert "HOST_NOT_LOCAL" in refused.stderr
     assert "databricks bundle deploy" in refused.stderr
+    assert "lakeward bundle deploy -t dev --local" in refused.stderr
+
+
+@pytest.mark.slow
+def test_local_overrides_the_host_and_names_what_is_left_out(tmp_path: Path) -> None:
+    """Every kind that a local deployment does not create, in one bundle for another host."""
+    others = [kind.name for kind in RESOURCE_KINDS.values() if not kind.deployed]
+    text = "bundle: {name: all}\nworkspace: {host: https://adb-1.azuredatabricks.net}\nresources:\n"
+    text += "  catalogs: {mine: {name: mine, comment: c}}\n"
+    text += "".join(f"  {kind}: {{{kind}_key: {{name: n}}}}\n" for kind in others)
+    text += "  jobs: {j: {name: j, tasks: [{task_key: t, spark_python_task: {python_file: t.py}}],\n"
+    text += "    description: '${resources.genie_spaces.genie_spaces_key.space_id}'}}\n"
+    text = text.replace("python_file: t.py}", "python_file: t.py}, existing_cluster_id: c")
+    write_files(tmp_path, {"databricks.yml": text, "t.py": "print(1)\n", ".gitignore": ".lakeward/\n"})
+    with subprocess.Popen(
+        [sys.executable, "-m", "lakeward", "workspace", "--json"],
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        try:
+            assert server.stdout is not None
+            host = json.loads(server.stdout.readline())["host"]
+            deployed = bundle(tmp_path, "deploy", "--local")
+            assert deployed.returncode == 0, deployed.stderr
+            for kind in others:
+                assert f"the resource {kind}.{kind}_key is not deployed".capitalize() in deployed.stderr, kind
+            assert "lakeward bundle run j -t default --local" in deployed.stdout
+            assert "created catalogs.mine" in deployed.stdout
+            again = json.loads(bundle(tmp_path, "deploy", "--local", "-o", "json").stdout)
+            assert (again["created"], again["updated"]) == ([], [])
+            assert len(again["findings"]) == len(others)
+            summary = json.loads(bundle(tmp_path, "summary", "--local", "-o", "json").stdout)
+            assert summary["host"] == host
+            assert summary["resources"]["jobs"]["j"]["deployed_id"].isdecimal()
+            assert bundle(tmp_path, "run", "j", "--local").returncode == 0
+            for command in (["run", "j"], ["destroy", "--auto-approve"]):
+                assert "HOST_NOT_LOCAL" in bundle(tmp_path, *command).stderr
+            destroyed = bundle(tmp_path, "destroy", "--auto-approve", "--local")
+            assert "deleted jobs.j" in destroyed.stdout and "deleted catalogs.mine" in destroyed.stdout
+        finally:
+            server.terminate()
 
 
 def test_what_a_deployment_would_refuse_is_not_sent(folder: Path) -> None:
@@ -176,3 +223,58 @@ def test_what_a_deployment_would_refuse_is_not_sent(folder: Path) -> None:
     refused = bundle(folder, "deploy")
     assert (refused.returncode, "file-missing" in refused.stderr) == (2, True)
     assert not (folder / ".lakeward/dev/server").exists()
+
+
+PACKAGES = """\
+bundle: {name: packages}
+targets: {dev: {}}
+resources:
+  jobs:
+    j:
+      name: j
+      environments:
+        - {environment_key: e, spec: {client: "2", dependencies: ["-r ./needs.txt", "./libs/*.whl"]}}
+      tasks:
+        - {task_key: a, environment_key: e, spark_python_task: {python_file: main.py}}
+        - task_key: b
+          existing_cluster_id: c
+          libraries: [{requirements: ./needs.txt}, {whl: libs/extra-2-py3-none-any.whl}]
+          spark_python_task: {python_file: main.py}
+"""
+
+
+@pytest.mark.slow
+def test_packages_are_resolved_at_deployment_and_installed_for_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_folder_index(monkeypatch, tmp_path / "machine", {("tiny", "1.0"): ()})
+    code = "import extra, tiny\nassert (extra.__version__, tiny.__version__) == ('2', '1.0')\n"
+    root = write_files(
+        tmp_path / "bundle", {"databricks.yml": PACKAGES, "main.py": code, "needs.txt": "absent==9\n"}
+    )
+    make_wheel(root / "libs", "extra", "2")
+    refused = bundle(root, "deploy")
+    assert refused.returncode == 2, refused.stdout
+    assert "[DEPENDENCY_NOT_FOUND] The task `a` (environment `e`) requests" in refused.stderr
+    assert "absent==9" in refused.stderr
+    assert not (root / ".lakeward").exists()
+    (root / "needs.txt").write_text("tiny==1.0\n")
+    with subprocess.Popen(
+        [sys.executable, "-m", "lakeward", "workspace", "--json"],
+        cwd=root, env=environment(), stdout=subprocess.PIPE, text=True,
+    ) as server:  # fmt: skip
+        try:
+            assert server.stdout is not None
+            server.stdout.readline()
+            deployed = bundle(root, "deploy")
+            assert deployed.returncode == 0, deployed.stderr
+            ran = bundle(root, "run", "j")
+            assert ran.returncode == 0, ran.stdout + ran.stderr
+            (root / "needs.txt").unlink()
+            shutil.rmtree(tmp_path / "machine" / "cache" / "layers")
+            shutil.rmtree(tmp_path / "machine" / "wheels")
+            lost = bundle(root, "run", "j")
+            assert lost.returncode == 1
+            assert "tiny==1.0" in lost.stdout + lost.stderr
+        finally:
+            server.terminate()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import socket
@@ -15,9 +16,9 @@ import pytest
 
 from lakeward.bundle import Bundle
 from lakeward.bundle.sync import synced_files
-from lakeward.workspace.log import Log, read_log
-from lakeward.workspace.retention import forget_old
-from lakeward.workspace.store import Store
+from lakeward.workspace.runs.run_log import Log, read_log
+from lakeward.workspace.state.retention import remove_expired
+from lakeward.workspace.state.store import Store
 from tests.workspace.server import Server, command, running, started, until
 
 
@@ -204,19 +205,27 @@ def test_what_ended_long_ago_is_forgotten_with_its_logs(tmp_path: Path) -> None:
     days = 24 * 3600
     runs, jobs = tmp_path / "runs", tmp_path / "jobs"
     kept = {}
+    # What records of all these kinds need to be read.
+    bodies = {
+        "run": {"run_id": 1, "job_id": 1, "run_name": "r", "settings": {}, "state": {}, "tasks": []},
+        "task_run": {},
+        "update": {"update_id": "u", "pipeline_id": "p", "state": "FAILED"},
+        "statement": {"statement_id": "s", "status": {}},
+    }
+    job = {"job_id": 1, "settings": {}, "creator_user_name": "u", "run_as_user_name": "u"}
     for age in (61, 59):
         store = Store(tmp_path / "store.db", clock=lambda age=age: 100 * days - age * days)
-        for kind in ("run", "task_run", "update", "statement"):
+        for kind, body in bodies.items():
             kept[kind, age] = store.number()
-            store.put(kind, kept[kind, age], {})
-        store.put("job", f"job {age}", {})
-        store.put("run", f"active {age}", {}, active=True)
+            store.put(kind, kept[kind, age], body)
+        store.put("job", f"job {age}", job)
+        store.put("run", f"active {age}", bodies["run"], active=True)
         (runs / str(kept["run", age])).mkdir(parents=True)
         (jobs / f"daily-{kept['run', age]}").mkdir(parents=True)
         (jobs / f"daily-{kept['run', age]}.lock").touch()
         store.close()
     store = Store(tmp_path / "store.db")
-    forget_old(store, runs, jobs, 100 * days * 1000)
+    remove_expired(store, runs, jobs, 100 * days * 1000)
     young = kept["run", 59]
     assert [store.get("run", kept["run", age]) is None for age in (59, 61)] == [False, True]
     assert [store.get("update", kept["update", age]) is None for age in (59, 61)] == [False, True]
@@ -225,6 +234,21 @@ def test_what_ended_long_ago_is_forgotten_with_its_logs(tmp_path: Path) -> None:
     assert [folder.name for folder in runs.iterdir()] == [str(young)]
     assert {place.name for place in jobs.iterdir()} == {f"daily-{young}", f"daily-{young}.lock"}
     store.close()
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [(2**16 - 3,), (2**16 + 3,), (70_000, 70_004, 140_000), tuple(range(4096, 240_000, 4096))],
+    ids=["before 64 KB", "after 64 KB", "large parts", "parts of 4 KB"],
+)
+def test_a_secret_in_a_line_of_any_length_is_redacted(tmp_path: Path, parts: tuple[int, ...]) -> None:
+    secret = "s3cret"
+    text = "".join("x" * 4093 + secret for _ in range(60))
+    log = Log(tmp_path, lambda text: text.replace(secret, "[REDACTED]"), longest=lambda: 2 * len(secret))
+    for begin, end in itertools.pairwise((0, *parts, len(text))):
+        log.take(text[begin:end])
+    log.finish()
+    assert read_log(tmp_path, "")[0] == text.replace(secret, "[REDACTED]")
 
 
 def test_a_log_is_cut_where_it_has_no_end_and_takes_any_bytes(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.process]
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What somebody has who cloned the repository, and a folder of devices' files beside it."""
+    """A clone of the repository, and a folder of devices' files."""
     folder = tmp_path_factory.mktemp("clone")
     for name in ("databricks.yml", "resources", "src/wearables", "packaging/wearables", "fixtures"):
         place, source = folder / name, ROOT / name

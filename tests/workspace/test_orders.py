@@ -1,4 +1,4 @@
-"""What a run's process is told: the pipelines that its tasks may update, under the names of their state."""
+"""Specifications of runs: the pipelines that their tasks may update, under the names of their state."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 
 from lakeward import jobs
 from lakeward.session import Settings
-from lakeward.workspace.carrying_out import bundle_of
-from lakeward.workspace.orders import job_order, pipeline_order
-from lakeward.workspace.run_states import new_run
-from lakeward.workspace.store import Store
+from lakeward.workspace.runs.run_executor import bundle_of
+from lakeward.workspace.runs.run_spec import build_job_run_spec, build_pipeline_update_spec
+from lakeward.workspace.runs.run_state import new_run
+from lakeward.workspace.state.store import Store
 
 BUNDLE = """
 bundle: {name: story}
@@ -46,7 +46,7 @@ def run_of(job: dict[str, Any], **facts: Any) -> dict[str, Any]:
 
 def pipelines(store: Store, settings: Settings, *tasks: dict[str, Any]) -> dict[str, str]:
     """The ids of an order's pipelines, by their names."""
-    order = job_order(store, settings, run_of({"name": "a", "tasks": list(tasks)}))
+    order = build_job_run_spec(store, settings, run_of({"name": "a", "tasks": list(tasks)}))
     assert set(order["pipelines"]) == set(order["ids"]["pipelines"])
     return dict(order["ids"]["pipelines"])
 
@@ -79,7 +79,7 @@ def test_the_bundle_is_read_once_for_all_pipelines_and_not_for_none(
 def test_a_pipeline_of_this_folder_s_bundle_keeps_its_state(store: Store, settings: Settings) -> None:
     pipeline = store.get("pipeline", "id-1")
     assert pipeline is not None
-    order = pipeline_order(settings, pipeline, {})
+    order = build_pipeline_update_spec(settings, pipeline, {})
     assert list(order["pipelines"]) == ["own"]
     library = order["pipelines"]["own"]["libraries"][0]["file"]["path"]
     assert library == str(settings.workspace / "p.py")
@@ -101,8 +101,10 @@ def test_tasks_may_ask_what_started_their_run(
         "trigger": {"file_arrival": {"url": "/Volumes/c/s/in/"}},
         "tasks": [{"task_key": "plain", "spark_python_task": {"python_file": "/Workspace/a.py"}}],
     }
-    origin = job_order(store, settings, run_of(job, trigger=cause), host="http://127.0.0.1:1")["origin"]
-    assert (origin["trigger"], origin["at"], origin["location"]) == (trigger, at, location)
+    origin = build_job_run_spec(store, settings, run_of(job, trigger=cause), host="http://127.0.0.1:1")[
+        "origin"
+    ]
+    assert (origin["kind"], origin["at"], origin["location"]) == (trigger, at, location)
     assert origin["workspace_url"] == "http://127.0.0.1:1"
     assert origin["task_runs"] == {"plain": "100"}
 
@@ -115,9 +117,10 @@ def test_a_notebook_is_found_by_its_name_in_the_workspace(
     place.write_text("# Databricks notebook source\n42")
     for path in ("/Workspace/Users/ada/answer", "/Users/ada/answer"):
         task = {"task_key": "a", "notebook_task": {"notebook_path": path}}
-        order = job_order(store, settings, run_of({"name": "j", "tasks": [task]}))
+        order = build_job_run_spec(store, settings, run_of({"name": "j", "tasks": [task]}))
         bundle = bundle_of(order, settings, tmp_path)
         (key,) = bundle.jobs
-        # What cannot be found is told before anything runs.
-        run = jobs.run(bundle, key, settings=settings, dry_run=True, surroundings=lambda *_: None)
+        # What cannot be found is reported before anything runs.
+        options = jobs.RunOptions(selection=jobs.PipelineSelection(dry_run=True), provision=lambda *_: None)
+        run = jobs.run(bundle, key, settings=settings, options=options)
         assert run.state == "COMPLETED"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import requests
 
-from lakeward.workspace.store import Store
-from lakeward.workspace.tokens import Tokens
+from lakeward.workspace.state.store import Store
+from lakeward.workspace.state.tokens import Tokens
 from tests.workspace.server import USER, Server, until
 
 CLIENT = "http"
@@ -24,7 +24,8 @@ def refused(answer: requests.Response) -> tuple[int, str, str]:
 
 def test_without_a_token_nothing_is_answered_but_who_this_is(server: Server) -> None:
     facts = requests.get(f"{server.host}/.well-known/databricks-config", timeout=5)
-    assert facts.json() == {"oidc_endpoint": f"{server.host}/oidc", "workspace_id": "1000000000000001"}
+    known = {"oidc_endpoint": f"{server.host}/oidc", "workspace_id": "1000000000000001"}
+    assert facts.json() == {**known, "account_id": "00000000-0000-0000-0000-000000000000"}
     for header in ("", "Bearer", "Basic !!", "Negotiate x"):
         headers = {"Authorization": header} if header else {}
         answer = requests.get(f"{server.host}/api/2.0/token/list", headers=headers, timeout=5)
@@ -91,18 +92,18 @@ def test_a_body_that_is_no_json_object_is_malformed(server: Server) -> None:
         ("GET", "/api/2.2/jobs/runs/get?run_id=5", None, "Run 5 does not exist."),
         ("GET", "/api/2.2/jobs/list?page_token=x", None, "The page token 'x' is not one of this server's."),
         ("GET", "/api/2.2/jobs/list?limit=-1", None, "limit cannot be '-1'."),
-        ("POST", "/api/2.2/jobs/create", {"tasks": [{}]}, "Every task needs a task_key."),
+        ("POST", "/api/2.2/jobs/create", {"tasks": [{}]}, "Missing required field: settings.tasks.task_key"),
         (
             "POST",
             "/api/2.2/jobs/create",
             {"tasks": [{"task_key": "a", "depends_on": [{"task_key": "b"}]}]},
-            "Task 'a' depends on 'b', which does not exist.",
+            "Invalid dependency graph, task 'a' depends on 'b', which does not exist.",
         ),
         (
             "POST",
             "/api/2.2/jobs/create",
             {"tasks": [{"task_key": "a"}, {"task_key": "a"}]},
-            "Two tasks have the key 'a'.",
+            "Duplicate task_key 'a' in tasks.",
         ),
     ],
 )
@@ -113,7 +114,7 @@ def test_a_request_that_cannot_be_carried_out_says_why(
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "told"),
+    ("body", "status", "reason"),
     [
         ({"path": "/none/a", "content": ""}, 404, "The parent folder of (/none/a) does not exist."),
         ({"path": "/a", "language": "COBOL"}, 400, "'COBOL' is not a language of notebooks"),
@@ -123,10 +124,10 @@ def test_a_request_that_cannot_be_carried_out_says_why(
     ],
 )
 def test_what_is_no_notebook_is_not_imported(
-    server: Server, body: dict[str, str], status: int, told: str
+    server: Server, body: dict[str, str], status: int, reason: str
 ) -> None:
     code, _, message = refused(server.answer("POST", "/api/2.0/workspace/import", body))
-    assert code == status and told in message
+    assert code == status and reason in message
 
 
 def test_an_unknown_route_is_501_with_a_line_in_the_log(server: Server) -> None:
@@ -236,6 +237,16 @@ def test_runs_beyond_the_limit_wait_or_are_skipped(server: Server) -> None:
     until(lambda: server.run(third)["state"]["life_cycle_state"] == "RUNNING")
     server.post("/api/2.2/jobs/runs/cancel-all", {"job_id": job_id})
     assert server.ended(third)["state"]["result_state"] == "CANCELED"
+
+
+def test_an_active_run_is_not_deleted(server: Server) -> None:
+    run_id = server.run_now(server.job(only="import time\ntime.sleep(60)\n"))
+    answer = server.answer("POST", "/api/2.2/jobs/runs/delete", {"run_id": run_id})
+    assert (answer.status_code, answer.json()["error_code"]) == (400, "INVALID_STATE")
+    server.post("/api/2.2/jobs/runs/cancel", {"run_id": run_id})
+    server.ended(run_id)
+    server.post("/api/2.2/jobs/runs/delete", {"run_id": run_id})
+    assert server.answer("GET", f"/api/2.2/jobs/runs/get?run_id={run_id}").status_code == 400
 
 
 def test_the_page_loads_nothing_from_elsewhere(server: Server) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from lakeward.session import Settings
-from lakeward.workspace.runner import Runner
-from lakeward.workspace.worker import Ending
+from lakeward.workspace.runs.run_process import ProcessResult
+from lakeward.workspace.runs.run_queue import Runner
 
 GIGABYTE = 2**30
 
@@ -24,21 +24,22 @@ def test_runs_begin_where_there_is_memory_for_them_and_one_always_does(
     lock, all_ended = threading.Lock(), threading.Event()
     going: list[int] = []
     seen: list[int] = []
-    endings: list[Ending] = []
+    endings: list[ProcessResult] = []
 
-    def began(number: int) -> None:
+    def began(number: int) -> bool:
         with lock:
             going.append(number)
             seen.append(len(going))
+        return True
 
-    def ended(number: int, ending: Ending) -> None:
+    def ended(number: int, ending: ProcessResult) -> None:
         with lock:
             going.remove(number)
             endings.append(ending)
             if len(endings) == 3:
                 all_ended.set()
 
-    def hear(_: Mapping[str, Any]) -> None:
+    def on_event(_: Mapping[str, Any]) -> None:
         pass
 
     # An order that says nothing: its process ends at once, with an error.
@@ -47,7 +48,7 @@ def test_runs_begin_where_there_is_memory_for_them_and_one_always_does(
             number,
             {},
             began=lambda number=number: began(number),
-            hear=hear,
+            on_event=on_event,
             ended=lambda ending, number=number: ended(number, ending),
         )
     assert all_ended.wait(30)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.workspace.server import Server, until
+from tests.workspace.server import USER, Server, until
 
 sdk = pytest.importorskip("databricks.sdk")
 from databricks.sdk.service.sql import StatementParameterListItem as Parameter  # noqa: E402
@@ -73,6 +73,15 @@ def test_statements_and_a_pipeline_work_on_the_same_tables(client: Any, server: 
     client.secrets.put_secret("sql", "key", string_value="seven77")
     assert execute(client, "SELECT length(secret('sql', 'key'))").result.data_array == [["7"]]
 
+    queries = client.query_history.list(max_results=100).res
+    history = {each.query_text: each for each in queries}
+    counted = history["SELECT id FROM range(10)"]
+    assert (counted.status.value, counted.user_name, counted.rows_produced) == ("FINISHED", USER, 3)
+    assert counted.query_id and counted.is_final and counted.duration >= 0
+    refused = history["SELECT * FROM nowhere"]
+    assert (refused.status.value, "nowhere" in refused.error_message) == ("FAILED", True)
+    assert all("seven77" not in str(each.as_dict()) for each in queries)
+
     path = server.file("/Workspace/Users/ada/pipeline/numbers.py", PIPELINE)
     library = {"file": {"path": path}}
     spec = {"name": "numbers", "catalog": "main", "schema": "default", "libraries": [library]}
@@ -106,6 +115,8 @@ def test_statements_and_a_pipeline_work_on_the_same_tables(client: Any, server: 
     run = server.post("/api/2.2/jobs/runs/submit", {"tasks": [task]})["run_id"]
     until(lambda: "result_state" in server.run(run)["state"], 120)
     assert client.jobs.get_run_output(run).notebook_output.result == "42"
+    (exported,) = client.jobs.export_run(run).views
+    assert exported.name == "answer" and "__DATABRICKS_NOTEBOOK_MODEL = " in exported.content
 
     code = server.file("/Workspace/Users/ada/conf.py", CONF)
     task = {

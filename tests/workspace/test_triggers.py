@@ -10,9 +10,9 @@ import pytest
 
 from lakeward.bundle import timers_of
 from lakeward.session import Settings
-from lakeward.workspace.firing import Firing, starts_of
-from lakeward.workspace.store import Document, Store
-from lakeward.workspace.triggers import Arrival, Continuous, Past, Periodic, Scheduled
+from lakeward.workspace.state.store import Document, Store
+from lakeward.workspace.triggers.scheduler import TriggerScheduler, scheduled_starts
+from lakeward.workspace.triggers.triggers import Arrival, Continuous, Periodic, RecentRuns, Scheduled
 from tests.workspace.server import running, until
 
 NOON = datetime(2026, 3, 28, 12, tzinfo=timezone.utc).timestamp()
@@ -104,31 +104,32 @@ def test_any_or_all_of_the_tables_have_to_change(condition: str, after_one: bool
 
 def test_a_continuous_job_always_has_a_run_and_waits_longer_after_each_failure() -> None:
     def first(failures: int) -> int:
-        trigger = Continuous(lambda: Past(False, NOON, failures))
+        trigger = Continuous(lambda: RecentRuns(False, NOON, failures))
         return next(second for second in range(4000) if trigger.due(NOON + second))
 
-    assert not Continuous(lambda: Past(active=True)).due(NOON)
+    assert not Continuous(lambda: RecentRuns(active=True)).due(NOON)
     assert [first(failures) for failures in (0, 1, 2, 3, 9, 50)] == [0, 10, 20, 40, 2560, 3600]
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> tuple[Store, Settings]:
+def context(tmp_path: Path) -> tuple[Store, Settings]:
     return Store(tmp_path / "store.db"), Settings.here(tmp_path, environ={})
 
 
 def keep(store: Store, job_id: int, **settings: Any) -> None:
-    job = {"job_id": job_id, "creator_user_name": "ada", "settings": {"name": f"job {job_id}", **settings}}
+    user = {"creator_user_name": "ada", "run_as_user_name": "ada"}
+    job = {"job_id": job_id, **user, "settings": {"name": f"job {job_id}", **settings}}
     store.put("job", job_id, job)
 
 
-def test_triggers_follow_the_settings_of_jobs(office: tuple[Store, Settings]) -> None:
-    store, settings = office
+def test_triggers_follow_the_settings_of_jobs(context: tuple[Store, Settings]) -> None:
+    store, settings = context
     clock, fired, faults = [NOON], [], []  # type: ignore[var-annotated]
 
     def fire(job: Document, cause: str) -> None:
         fired.append((job["job_id"], cause))
 
-    firing = Firing(store, settings, fire, faults.append, clock=lambda: clock[0])
+    firing = TriggerScheduler(store, settings, fire, faults.append, clock=lambda: clock[0])
     hourly = {"quartz_cron_expression": "0 0 * * * ?", "timezone_id": "UTC"}
     landing = settings.volumes / "main/default/landing"
     log = settings.warehouse / "main/default/t/_delta_log"
@@ -142,7 +143,8 @@ def test_triggers_follow_the_settings_of_jobs(office: tuple[Store, Settings]) ->
     keep(store, 6, continuous={})
     firing.tick()
     assert fired == [(6, "CONTINUOUS")]
-    store.put("run", 60, {"state": {"life_cycle_state": "RUNNING"}, "end_time": 0}, parent=6, active=True)
+    run = {"run_id": 60, "job_id": 6, "settings": {}, "tasks": [], "run_name": "job 6", "end_time": 0}
+    store.put("run", 60, {**run, "state": {"life_cycle_state": "RUNNING"}}, parent=6, active=True)
     (landing / "below").mkdir()
     (landing / "below" / "one.json").write_text("{}")
     (log / "00000000000000000000.json").write_text("{}")
@@ -160,11 +162,11 @@ def test_triggers_follow_the_settings_of_jobs(office: tuple[Store, Settings]) ->
     assert fired[4:] == [(2, "PERIODIC")]
 
 
-def test_when_jobs_start_is_told(office: tuple[Store, Settings]) -> None:
-    store, _ = office
+def test_when_jobs_start_is_told(context: tuple[Store, Settings]) -> None:
+    store, _ = context
     keep(store, 1, schedule={"quartz_cron_expression": "0 30 5 * * ?", "timezone_id": "Europe/Berlin"})
     keep(store, 2, trigger={"file_arrival": {"url": "/Volumes/a/b/c/"}, "pause_status": "PAUSED"})
-    cron, files = starts_of(store, datetime.fromtimestamp(NOON, timezone.utc))
+    cron, files = scheduled_starts(store, datetime.fromtimestamp(NOON, timezone.utc))
     assert (cron.job, cron.when, cron.paused) == ("job 1", "0 30 5 * * ? (Europe/Berlin)", False)
     assert str(cron.at) == "2026-03-29 05:30:00+02:00"
     assert (files.when, files.paused, files.at) == ("files arrive in /Volumes/a/b/c/", True, None)
@@ -194,14 +196,14 @@ def test_a_server_starts_what_is_due(root: Path) -> None:
 
 
 def test_without_being_asked_a_server_starts_nothing_and_says_when_it_would(
-    office: tuple[Store, Settings],
+    context: tuple[Store, Settings],
 ) -> None:
-    from lakeward.cli.workspace import told
+    from lakeward.cli.workspace import start_lines
 
-    store, _ = office
+    store, _ = context
     keep(store, 1, schedule={"quartz_cron_expression": "0 30 5 * * ?", "timezone_id": "UTC"})
-    starts = starts_of(store, datetime.fromtimestamp(NOON, timezone.utc))
-    without, hint = told(starts, False)
+    starts = scheduled_starts(store, datetime.fromtimestamp(NOON, timezone.utc))
+    without, hint = start_lines(starts, False)
     assert without == "  starts     job 1: 0 30 5 * * ? (UTC), next 2026-03-29 05:30 UTC"
     assert "--with-schedules" in hint
-    assert list(told(starts, True)) == [without]
+    assert list(start_lines(starts, True)) == [without]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from lakeward.workspace.store import Store
-from lakeward.workspace.task_updates import TaskUpdates
+from lakeward.workspace.runs.task_updates import TaskUpdates
+from lakeward.workspace.state.store import Store
 
 PIPELINE = {"pipeline_id": "p", "spec": {"name": "silver"}}
 DATASET = {"name": "t", "state": "COMPLETED", "rows_written": 3, "dropped": 0, "expectations": []}
@@ -38,10 +38,10 @@ def test_the_update_of_a_task_is_shown_with_its_graph_and_events(store: Store) -
     run = TaskUpdates(store, 7)
     run.task_changed("refresh", "RUNNING", None)
     assert updates(store) == []
-    run.hear("refresh", "p", step("PLANNING"))
+    run.on_event("refresh", "p", step("PLANNING"))
     assert updates(store) == [("INITIALIZING", True)]
-    run.hear("refresh", "p", step("QUEUED", "t", ("source",)))
-    run.hear("refresh", "p", step("RUNNING", "t"))
+    run.on_event("refresh", "p", step("QUEUED", "t", ("source",)))
+    run.on_event("refresh", "p", step("RUNNING", "t"))
     assert updates(store) == [("RUNNING", True)]
     run.task_changed("other", "SUCCESS", None)
     run.task_changed("refresh", "SUCCESS", DONE)
@@ -59,9 +59,9 @@ def test_what_a_task_could_not_end_ends_with_its_next_attempt_or_with_the_run(st
     run = TaskUpdates(store, 7)
     for _ in range(2):
         run.task_changed("refresh", "RUNNING", None)
-        run.hear("refresh", "p", step("PLANNING"))
+        run.on_event("refresh", "p", step("PLANNING"))
     assert updates(store) == [("FAILED", False), ("INITIALIZING", True)]
-    told = [
+    reasons = [
         each["error"]["exceptions"][0]["message"]
         for each in store.find(
             "event",
@@ -69,7 +69,7 @@ def test_what_a_task_could_not_end_ends_with_its_next_attempt_or_with_the_run(st
         )
         if "error" in each
     ]
-    assert told == ["The task refresh is tried again."]
+    assert reasons == ["The task refresh is tried again."]
     run.close(canceled=True, reason="")
     assert updates(store)[1] == ("CANCELED", False)
 
@@ -77,6 +77,6 @@ def test_what_a_task_could_not_end_ends_with_its_next_attempt_or_with_the_run(st
 def test_a_pipeline_that_was_deleted_meanwhile_has_no_updates(store: Store) -> None:
     store.delete("pipeline", "p")
     run = TaskUpdates(store, 7)
-    run.hear("refresh", "p", step("PLANNING"))
+    run.on_event("refresh", "p", step("PLANNING"))
     run.close(canceled=False, reason="")
     assert updates(store) == []

@@ -1,52 +1,62 @@
 """Auto Loader: `spark.readStream.format("cloudFiles")` on open-source Spark.
 
-Importing this room does not import pyspark.
+Importing this package does not import pyspark.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward.autoloader.batch import FileSource, Rescue
 from lakeward.autoloader.discovery import FileStatus
-from lakeward.autoloader.options import OPTIONS, READABLE, Option, declared
-from lakeward.autoloader.state import Skips
+from lakeward.autoloader.file_source import FileSource, Rescue
+from lakeward.autoloader.options import OPTIONS, READABLE_FORMATS, Option, find_option
+from lakeward.autoloader.state import SkippedFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from lakeward.errors import CloudFilesError
+
 __all__ = [
     "OPTIONS",
-    "READABLE",
+    "READABLE_FORMATS",
     "FileSource",
     "FileStatus",
     "Option",
     "Rescue",
-    "Skips",
+    "SkippedFiles",
     "cloud_files_state",
-    "declared",
+    "find_cloud_files_error",
+    "find_option",
     "install",
 ]
 
 
 def install(spark: SparkSession) -> None:
-    """Register the `cloudFiles` format in a session and patch PySpark's readers and writers once.
+    """Patch PySpark's readers and writers and register the SQL functions. Cheap and idempotent.
 
-    Cheap and idempotent. On Databricks it must not be called: the platform has its own.
+    Databricks has its own Auto Loader; do not call this there.
     """
-    from lakeward.autoloader.hooks import install as install_hooks
-    from lakeward.autoloader.table_functions import serve_functions
+    from lakeward.autoloader.pyspark_patches import install as install_hooks
+    from lakeward.autoloader.table_functions import register_table_functions
 
     install_hooks(spark)
-    serve_functions()
+    register_table_functions()
 
 
 def cloud_files_state(spark: SparkSession, checkpoint: str) -> DataFrame:
-    """What a stream's checkpoint knows of each file, with the columns of Databricks' `cloud_files_state`.
+    """Return the state of each file of a stream, with the columns of `cloud_files_state`.
 
-    `checkpoint` is a path as in `checkpointLocation`, or a source's folder in it. Raises
-    CF_STATE_PATH_DOES_NOT_EXIST where there is none of an Auto Loader stream.
+    `checkpoint` is a path as in `checkpointLocation`, or a source's directory in it. Raises
+    CF_STATE_PATH_DOES_NOT_EXIST if it has no state of an Auto Loader stream.
     """
-    from lakeward.autoloader.checkpoints import cloud_files_state as rows
+    from lakeward.autoloader.streams.checkpoint_state import cloud_files_state as rows
 
     return rows(spark, checkpoint)
+
+
+def find_cloud_files_error(error: BaseException) -> CloudFilesError | None:
+    """Return the Auto Loader error of a worker inside a Spark exception, or None."""
+    from lakeward.autoloader.error_translation import find_cloud_files_error as find
+
+    return find(error)

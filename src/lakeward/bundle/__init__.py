@@ -1,31 +1,32 @@
-"""Reading a bundle: databricks.yml, its includes, variables, targets and references (spec bundle.md §4).
+"""Databricks bundles: reading, checking and deploying them. BN-… are sections of docs/spec/bundle.md.
 
-`load` gives one target of a bundle with everything resolved; `find_root` finds the folder it stands in;
-`load_jobs` reads a file of job definitions that stands alone; `findings` tells what a deployment would
-refuse.
+`load` reads one target of a bundle with all references resolved. `find_root` finds the bundle's folder.
+`load_jobs` reads a single file of job definitions. `findings` checks the rules. `deploy` brings a workspace
+to the state that the bundle declares.
 """
 
 from lakeward.bundle.artifacts import Artifact, artifacts_of, build, with_version
-from lakeward.bundle.deployment import Api, Deployed, deploy, deployed_id, destroy
-from lakeward.bundle.document import as_markdown
-from lakeward.bundle.entry_points import Distribution, read_wheel
-from lakeward.bundle.includes import find_root
+from lakeward.bundle.configuration.computed_values import short_name
+from lakeward.bundle.configuration.findings import Finding
+from lakeward.bundle.configuration.includes import find_root
+from lakeward.bundle.configuration.node import Position
+from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS, ResourceKind
+from lakeward.bundle.deployment import Api, Deployed, deploy, deployed_id, deployed_ids, destroy
 from lakeward.bundle.job_file import is_job_file, load_jobs, only_job
-from lakeward.bundle.load import load
-from lakeward.bundle.model import Bundle
-from lakeward.bundle.near import suggestion
-from lakeward.bundle.node import Position
-from lakeward.bundle.quartz import CronError
-from lakeward.bundle.rules import RULES, Finding, findings
+from lakeward.bundle.loader import load, targets_to_read
+from lakeward.bundle.python_project import Distribution, read_wheel
+from lakeward.bundle.resolved_bundle import Bundle
+from lakeward.bundle.rules import LOCAL_RULES, RULES, findings, workspace_paths
 from lakeward.bundle.runtimes import runtime_here, runtime_of
+from lakeward.bundle.schedules import CronError, Timer, next_times, parse_cron, time_zone, timers_of
 from lakeward.bundle.summary import as_markdown as summary_markdown
 from lakeward.bundle.summary import as_text as summary_text
 from lakeward.bundle.summary import summarised
 from lakeward.bundle.sync import synced_files
-from lakeward.bundle.timers import Timer, timers_of
-from lakeward.bundle.workspace import short_name
 
 __all__ = [
+    "LOCAL_RULES",
+    "RESOURCE_KINDS",
     "RULES",
     "Api",
     "Artifact",
@@ -35,28 +36,33 @@ __all__ = [
     "Distribution",
     "Finding",
     "Position",
+    "ResourceKind",
     "Timer",
     "artifacts_of",
-    "as_markdown",
     "build",
     "deploy",
     "deployed_id",
+    "deployed_ids",
     "destroy",
     "find_root",
     "findings",
     "is_job_file",
     "load",
     "load_jobs",
+    "next_times",
     "only_job",
+    "parse_cron",
     "read_wheel",
     "runtime_here",
     "runtime_of",
     "short_name",
-    "suggestion",
     "summarised",
     "summary_markdown",
     "summary_text",
     "synced_files",
+    "targets_to_read",
+    "time_zone",
     "timers_of",
     "with_version",
+    "workspace_paths",
 ]

@@ -1,7 +1,7 @@
-"""Artifacts: building the wheels of a bundle, and giving each build a version of its own.
+"""Artifacts: build the wheels of a bundle, each build with a unique version.
 
 `dynamic_version` rewrites the version in the wheel's METADATA, RECORD and name to `X+<time of the build>`,
-so that compute which has the wheel already takes the new one (spec bundle.md §4, artifacts).
+so that compute which has the wheel already takes the new one (BN-4.6).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lakeward.bundle.model import Bundle
+from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.errors import BundleError
 
 __all__ = ["Artifact", "artifacts_of", "build", "with_version"]
@@ -27,13 +27,17 @@ _TAIL = 30
 
 @dataclass(frozen=True)
 class Artifact:
-    """One artifact: where it is built, by which command, and which files come out of it."""
+    """One artifact: where it is built, by which command, and which files come out of it.
+
+    `is_wheel`: it is a Python wheel, the only type that a local deployment builds.
+    """
 
     key: str
     folder: Path
     command: str | None
     patterns: tuple[str, ...]
     dynamic_version: bool
+    is_wheel: bool = True
 
     def files(self) -> tuple[Path, ...]:
         """Return the files that are there now, in the order of their names."""
@@ -45,11 +49,14 @@ def artifacts_of(bundle: Bundle) -> tuple[Artifact, ...]:
     presets = bundle.config.get("presets") or {}
     dynamic = presets.get("artifacts_dynamic_version") is True
     section: Mapping[str, Mapping[str, Any]] = bundle.config.get("artifacts") or {}
+    if bundle.config.get("artifacts") is None and (bundle.root / "setup.py").is_file():
+        # Without the section, a project at the root is an artifact (of the bundles before `artifacts:`).
+        section = {"python_artifact": {"type": "whl"}}
     found = []
     for key, artifact in section.items():
         folder = bundle.root / str(artifact.get("path") or ".")
         sources = [str(file["source"]) for file in artifact.get("files") or () if file.get("source")]
-        # `files` stand relative to the bundle after loading, the default relative to the artifact.
+        # `files` are relative to the bundle after loading, the default is relative to the artifact.
         patterns = tuple(_below(folder, bundle.root / source) for source in sources) or ("dist/*.whl",)
         own = artifact.get("dynamic_version")
         command = artifact.get("build")
@@ -60,6 +67,7 @@ def artifacts_of(bundle: Bundle) -> tuple[Artifact, ...]:
                 str(command) if command else None,
                 patterns,
                 dynamic if own is None else own is True,
+                artifact.get("type") == "whl" or all(pattern.endswith(".whl") for pattern in patterns),
             )
         )
     return tuple(found)
@@ -69,12 +77,12 @@ def build(artifact: Artifact, *, environ: Mapping[str, str]) -> tuple[Path, ...]
     """Run the artifact's command in its folder and return the files that are there afterwards.
 
     Without a command nothing is run. Raises BundleError: ARTIFACT_FOLDER_MISSING, ARTIFACT_BUILD_FAILED with
-    the end of what the command said, ARTIFACT_EMPTY when no file is there.
+    the end of the command's output, ARTIFACT_EMPTY if it created no file.
     """
     if not artifact.folder.is_dir():
         raise BundleError(
             "ARTIFACT_FOLDER_MISSING",
-            f"The artifact {artifact.key} is built in {artifact.folder}, and there is no such folder.",
+            f"The artifact {artifact.key} is built in {artifact.folder}, which does not exist.",
             next_step=f"Set artifacts.{artifact.key}.path.",
         )
     if artifact.command is not None:

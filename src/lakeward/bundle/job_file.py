@@ -1,4 +1,4 @@
-"""A file with job definitions, read as a bundle that has nothing else.
+"""Read a file with job definitions as a bundle that contains nothing else.
 
 Two forms: the settings of one job, as the Jobs API takes them (`name`, `tasks` …) or gives them back
 (`job_id`, `settings`), and the `resources: jobs:` of a bundle, as the workspace exports them.
@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from lakeward.bundle.includes import read_file
-from lakeward.bundle.keys import require_unique
-from lakeward.bundle.load import resolved
-from lakeward.bundle.model import Bundle
-from lakeward.bundle.near import suggestion
-from lakeward.bundle.node import Node, failure, lift
+from lakeward.bundle.configuration.includes import read_file, require_unique
+from lakeward.bundle.configuration.node import Node, failure, lift
+from lakeward.bundle.loader import resolved
+from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.errors import BundleError
+from lakeward.suggestions import unknown_name_hint
 
 __all__ = ["is_job_file", "load_jobs", "only_job"]
 
@@ -26,7 +25,7 @@ _SINGLE = ("notebook_task", "spark_python_task", "python_wheel_task", "spark_jar
 
 
 def is_job_file(name: str) -> bool:
-    """Tell whether `name`, given where a key is expected, names a file: `job.json`, `jobs.yml:nightly`.
+    """Return whether `name`, passed instead of a key, names a file: `job.json`, `jobs.yml:nightly`.
 
     >>> [is_job_file(name) for name in ("daily", "job.json", "jobs.yml:nightly")]
     [False, True, True]
@@ -64,7 +63,7 @@ def only_job(bundle: Bundle, file: str, key: str | None) -> str:
         if key in bundle.jobs:
             return key
         message = f"{file} has no job `{key}`."
-        raise BundleError("KEY_UNKNOWN", message, next_step=suggestion(key, bundle.jobs, what="jobs"))
+        raise BundleError("KEY_UNKNOWN", message, next_step=unknown_name_hint(key, bundle.jobs, what="jobs"))
     if len(bundle.jobs) == 1:
         return next(iter(bundle.jobs))
     names = ", ".join(bundle.jobs)
@@ -80,7 +79,7 @@ def _resources(content: Node, file: Path) -> Node:
     if "resources" in content.children:
         resources = content.children["resources"]
         if not (resources.get("jobs") or Node({}, place)).children:
-            raise failure("JOB_FILE_INVALID", resources.position, "there are no `jobs` below `resources`.")
+            raise failure("JOB_FILE_INVALID", resources.position, "`resources` has no `jobs`.")
         return resources
     settings = content.get("settings") or content
     if settings.get("tasks") is None:
@@ -94,19 +93,19 @@ def _resources(content: Node, file: Path) -> Node:
 def _no_job(settings: Node) -> BundleError:
     old = next((name for name in _SINGLE if name in settings.children), None)
     if old is not None:
-        message = f"`{old}` stands beside the job's name, as in version 2.0 of the Jobs API."
+        message = f"`{old}` is a top-level key, as in version 2.0 of the Jobs API."
         next_step = f"Put it into a list: tasks: [{{task_key: main, {old}: …}}]"
         return failure("JOB_FILE_INVALID", settings.children[old].position, message, next_step=next_step)
     has = ", ".join(list(settings.children)[:6]) or "nothing"
     return failure(
         "JOB_FILE_INVALID",
         settings.position,
-        f"this is no job: it has {has}, and neither `tasks` nor `resources: jobs:`.",
+        f"this is not a job: it has {has}, and neither `tasks` nor `resources: jobs:`.",
         next_step="`databricks jobs get JOB_ID` prints a job as it is expected here.",
     )
 
 
 def _key_of(file: Path) -> str:
-    """The file's name as a key: `nightly.job.yml` is `nightly`."""
+    """Return the key for a file: `nightly` for `nightly.job.yml`."""
     stem = re.sub(r"(\.job)?\.(json|ya?ml)$", "", file.name)
     return re.sub(r"[^A-Za-z0-9_-]+", "_", stem).strip("_") or "job"

@@ -1,4 +1,4 @@
-"""Which runtime a bundle's jobs and pipelines run on: what they say of their compute."""
+"""The runtime of a bundle's jobs and pipelines, from the definition of their compute."""
 
 from __future__ import annotations
 
@@ -7,37 +7,46 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lakeward.bundle.includes import find_root
-from lakeward.bundle.load import load
-from lakeward.bundle.model import Bundle
+from lakeward.bundle.configuration.includes import find_root
+from lakeward.bundle.loader import load, targets_to_read
+from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.errors import BundleError
 from lakeward.session import known
 
 __all__ = ["runtime_here", "runtime_of"]
 
 SERVERLESS = "serverless"
+# No value of a variable that a bundle uses.
+_UNASSIGNED = "lakeward-no-value"
 # Tasks that run code of the user's, on compute that the task or its job names.
 _CODE = ("notebook_task", "python_wheel_task", "spark_python_task")
 
 
 def runtime_here(folder: Path) -> str | None:
-    """The runtime of the bundle that `folder` lies in; None without one, or where it names none.
+    """Return the runtime of the bundle around `folder`; None without a bundle, or where it names none.
 
-    A bundle that cannot be read is no reason for tests of other things to fail: it names none.
+    Without a default target, the first target that names a runtime decides. A variable without a value and a
+    target that cannot be read name none, so that tests of other code still run.
     """
     root = find_root(folder)
-    found = None
-    if root is not None:
+    if root is None:
+        return None
+    names: tuple[str, ...] = ()
+    with suppress(BundleError):
+        names = targets_to_read(root)
+    for name in names:
         with suppress(BundleError):
-            found = known(runtime_of(load(root, None, {})) or "")
-    return found.name if found else None
+            found = known(runtime_of(load(root, name, {}, assumed=_UNASSIGNED, execute=False)) or "")
+            if found is not None:
+                return found.name
+    return None
 
 
 def runtime_of(bundle: Bundle, key: str | None = None) -> str | None:
-    """The runtime (`serverless`, `17.3.x-scala2.13`) of the job or pipeline `key`, else of the bundle.
+    """Return the runtime (`serverless`, `17.3.x-scala2.13`) of the job or pipeline `key`, else of the bundle.
 
-    A bundle's is that of its first pipeline which says so, else of its first job: with several, the one
-    that `key` names decides. None where nothing says it.
+    For the bundle it is the runtime of the first pipeline that sets one, else of the first job. None if no
+    runtime is set.
     """
     if key is not None and key in bundle.pipelines:
         return _of_pipeline(bundle.pipelines[key])
@@ -49,7 +58,7 @@ def runtime_of(bundle: Bundle, key: str | None = None) -> str | None:
 
 
 def _of_pipeline(pipeline: Mapping[str, Any]) -> str | None:
-    # A classic pipeline's runtime is its channel's, which has no number.
+    # A classic pipeline has the runtime of its channel, which has no number.
     return SERVERLESS if pipeline.get("serverless") is True else None
 
 

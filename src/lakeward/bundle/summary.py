@@ -1,4 +1,4 @@
-"""A target of a bundle at a glance: what it deploys, where to, and when its jobs start."""
+"""Summarize a target of a bundle: its resources, their location, and when jobs start."""
 
 from __future__ import annotations
 
@@ -6,25 +6,30 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from lakeward.bundle.model import Bundle
-from lakeward.bundle.quartz import CronError
-from lakeward.bundle.timers import timers_of
+from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS
+from lakeward.bundle.resolved_bundle import Bundle
+from lakeward.bundle.schedules import CronError, timers_of
 
 __all__ = ["as_markdown", "as_text", "summarised"]
 
-_TITLES = {
-    "jobs": "Jobs",
-    "pipelines": "Pipelines",
-    "schemas": "Schemas",
-    "volumes": "Volumes",
-    "secret_scopes": "Secret scopes",
-}
 
+def summarised(
+    bundle: Bundle,
+    *,
+    now: datetime | None = None,
+    host: str | None = None,
+    deployed: Mapping[str, str] = {},
+) -> dict[str, Any]:
+    """Return the summary of `bundle` as one object.
 
-def summarised(bundle: Bundle, *, now: datetime | None = None) -> dict[str, Any]:
-    """Return the summary as one object; with `now`, schedules that are not paused have their next times."""
+    Args:
+        bundle: The target to summarise.
+        now: With it, schedules that are not paused have their next times.
+        host: The workspace that the bundle is deployed to, if it is known.
+        deployed: Ids of deployed resources by `<kind>.<key>`; others have their local reference id.
+    """
     workspace = bundle.config["workspace"]
-    return {
+    summary = {
         "name": bundle.name,
         "target": bundle.target,
         "mode": bundle.mode,
@@ -36,19 +41,31 @@ def summarised(bundle: Bundle, *, now: datetime | None = None) -> dict[str, Any]
             if resources
         },
     }
+    if host:
+        summary["host"] = host
+    for name, identifier in deployed.items():
+        kind, _, key = name.partition(".")
+        if key in summary["resources"].get(kind, {}):
+            summary["resources"][kind][key]["deployed_id"] = identifier
+    return summary
 
 
-def as_text(told: Mapping[str, Any]) -> str:
+def as_text(summary: Mapping[str, Any]) -> str:
     """Return what `summarised` gave as text for people."""
     lines = [
-        f"Bundle  {told['name']}",
-        f"Target  {told['target']}" + (f" ({told['mode']})" if told["mode"] else ""),
+        f"Bundle  {summary['name']}",
+        f"Target  {summary['target']}" + (f" ({summary['mode']})" if summary["mode"] else ""),
     ]
-    lines += [f"User    {told['user']}", f"Path    {told['root_path']}"]
-    for kind, resources in told["resources"].items():
-        lines += ["", f"{_TITLES.get(kind, kind)}:"]
+    lines += [f"Host    {summary['host']}"] if summary.get("host") else []
+    lines += [f"User    {summary['user']}", f"Path    {summary['root_path']}"]
+    for kind, resources in summary["resources"].items():
+        title = RESOURCE_KINDS[kind].title if kind in RESOURCE_KINDS else kind
+        lines += ["", f"{title}:"]
         for key, resource in resources.items():
-            lines.append(f"  {key}: {resource['name']}")
+            left_out = "" if resource["deployed_locally"] else "  (not deployed to a local workspace)"
+            lines.append(f"  {key}: {resource['name']}{left_out}")
+            if "deployed_id" in resource:
+                lines.append(f"    id: {resource['deployed_id']}")
             for timer in resource.get("starts") or ():
                 paused = ", paused" if timer["paused"] else ""
                 lines.append(f"    starts: {timer['when']}{paused}")
@@ -57,12 +74,12 @@ def as_text(told: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def as_markdown(told: Mapping[str, Any]) -> str:
+def as_markdown(summary: Mapping[str, Any]) -> str:
     """Return what `summarised` gave as a section of a page."""
-    mode = f", mode {told['mode']}" if told["mode"] else ""
-    lines = [f"## `{told['target']}`{mode}", "", f"Deployed to `{told['root_path']}`.", ""]
+    mode = f", mode {summary['mode']}" if summary["mode"] else ""
+    lines = [f"## `{summary['target']}`{mode}", "", f"Deployed to `{summary['root_path']}`.", ""]
     lines += ["| resource | name | what |", "|---|---|---|"]
-    for kind, resources in told["resources"].items():
+    for kind, resources in summary["resources"].items():
         for key, resource in resources.items():
             facts = [
                 f"starts: {timer['when']}{', paused' if timer['paused'] else ''}"
@@ -78,21 +95,22 @@ def as_markdown(told: Mapping[str, Any]) -> str:
 def _resource(
     bundle: Bundle, kind: str, key: str, resource: Mapping[str, Any], now: datetime | None
 ) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": _name(kind, resource) or key}
+    summary: dict[str, Any] = {"name": _name(kind, resource) or key}
+    summary["deployed_locally"] = kind in RESOURCE_KINDS and RESOURCE_KINDS[kind].deployed
     if kind in ("jobs", "pipelines"):
-        told["id"] = bundle.id_of(kind, key)
+        summary["id"] = bundle.id_of(kind, key)
         run_as = resource.get("run_as") or {}
         if run_as:
-            told["run_as"] = next(iter(run_as.values()))
+            summary["run_as"] = next(iter(run_as.values()))
     if kind == "jobs":
-        told["starts"] = [
+        summary["starts"] = [
             {"kind": timer.kind, "when": str(timer), "paused": timer.paused, "next": _next(timer, now)}
             for timer in timers_of(resource)
         ]
-        told["tasks"] = ", ".join(str(task.get("task_key")) for task in resource.get("tasks") or ())
+        summary["tasks"] = ", ".join(str(task.get("task_key")) for task in resource.get("tasks") or ())
     if kind == "pipelines":
-        told["writes"] = f"{resource.get('catalog')}.{resource.get('schema') or resource.get('target')}"
-    return told
+        summary["writes"] = f"{resource.get('catalog')}.{resource.get('schema') or resource.get('target')}"
+    return summary
 
 
 def _next(timer: Any, now: datetime | None) -> list[str]:
@@ -105,5 +123,8 @@ def _next(timer: Any, now: datetime | None) -> list[str]:
 
 
 def _name(kind: str, resource: Mapping[str, Any]) -> str:
-    parts = {"schemas": ("catalog_name", "name"), "volumes": ("catalog_name", "schema_name", "name")}
-    return ".".join(str(resource[part]) for part in parts.get(kind, ("name",)) if resource.get(part))
+    parts = RESOURCE_KINDS[kind].full_name if kind in RESOURCE_KINDS else ()
+    named = ".".join(str(resource[part]) for part in parts if resource.get(part))
+    # Some kinds have a display name or a title instead of a name.
+    names = (named, *(resource.get(field) for field in ("name", "display_name", "title", "cluster_name")))
+    return next((str(name) for name in names if name), "")

@@ -1,4 +1,4 @@
-"""Which files of the checkout a deployment takes to the workspace (spec bundle.md §4, sync).
+"""Select the files that a deployment uploads to the workspace (BN-4.5).
 
 `.gitignore` files are honoured as Git does; `sync.exclude` takes away, `sync.include` brings back.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakeward.bundle.model import Bundle
+from lakeward.bundle.resolved_bundle import Bundle
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -48,7 +48,7 @@ def _walk(folder: Path, rules: Sequence[tuple[Path, GitIgnoreSpec]]) -> Iterator
             continue
         ignored = any(_says(spec, path, base) for base, spec in rules)
         if path.is_dir() and not path.is_symlink():
-            # What is below an ignored folder can still be asked for by `include`, but no virtual
+            # What is below an ignored folder can still be selected by `include`, but no virtual
             # environment or cache is worth the walk.
             if ignored and (path.name.startswith(".") or (path / "pyvenv.cfg").is_file()):
                 continue

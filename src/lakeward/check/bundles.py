@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.check.model import Place, Use
+from lakeward.check.model import Place, Unread, Use
 from lakeward.errors import LakewardError
 
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle, Position
 
-__all__ = ["UNASSIGNED", "uses_in_bundle"]
+__all__ = ["UNASSIGNED", "unread_in_bundle", "uses_in_bundle"]
 
 UNASSIGNED = "lakeward-no-value"
 """What variables that nothing gives a value are taken to be, so that the rest can be looked at."""
@@ -36,8 +36,37 @@ def uses_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Use]:
                 yield Use("task", f"task {task.get('task_key')}", where, error.message)
                 continue
             yield Use("task", kinds[0], where)
+    yield from _paths_in_workspace(bundle, prefix)
     for key, pipeline in bundle.pipelines.items():
         yield from _sources(bundle, prefix, key, pipeline)
+
+
+def _paths_in_workspace(bundle: Bundle, prefix: str) -> Iterator[Use]:
+    """Yield tasks whose notebook or file is neither in the repository nor mapped."""
+    from lakeward.bundle import workspace_paths
+    from lakeward.session import MOUNT_ADVICE
+
+    try:
+        breaches = list(workspace_paths(bundle))
+    except LakewardError:
+        # Invalid mounts are reported once, with their file.
+        return
+    for where, message in breaches:
+        if where[1] == "jobs":
+            cure = f"{message} {MOUNT_ADVICE}"
+            yield Use("task", f"{where[-1]}", _place(bundle, prefix, *where), cure)
+
+
+def unread_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Unread]:
+    """Yield what of a target was not read: unknown fields, and resources of Python code, which is not run."""
+    for notice in bundle.notices:
+        if notice.position is not None and notice.rule == "unknown-field":
+            place = Place(prefix + notice.position.file, 0, notice.position.line, notice.position.column)
+            yield Unread(place, f"{notice.message} {notice.cure}")
+    if bundle.unexecuted:
+        functions = ", ".join(bundle.unexecuted)
+        reason = f"Python code defines resources, and `lakeward check` runs none: {functions}. "
+        yield Unread(_place(bundle, prefix, "python"), reason + "See `lakeward bundle validate`.")
 
 
 def _sources(bundle: Bundle, prefix: str, key: str, pipeline: Mapping[str, Any]) -> Iterator[Use]:

@@ -69,7 +69,8 @@ class Place:
 class Use:
     """One use of something: `name` as the table of its `kind` calls it, `detail` what else matters there.
 
-    `guarded` uses have a way out in the user's own code (an import that may fail).
+    `guarded` uses have a way out in the user's own code (an import that may fail). `targets` are those of the
+    bundle that have it, where several were read.
     """
 
     kind: Kind
@@ -77,6 +78,7 @@ class Use:
     place: Place
     detail: str | None = None
     guarded: bool = False
+    targets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,27 +92,29 @@ class Fact:
 
 @dataclass(frozen=True)
 class Finding:
-    """A fact at a place."""
+    """A fact at a place; `targets` are those of the bundle that have it, where several were read."""
 
     verdict: Verdict
     construct: str
     place: Place
     cure: str
+    targets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Unread:
-    """A file that could not be read, and why."""
+    """A file that could not be read, and why; `python` is the version whose grammar the file seems to use."""
 
     place: Place
     reason: str
+    python: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
 class Report:
     """Everything that was found below a path. `files` counts what was read, by kind of file.
 
-    Places are told from the folder that was looked at; `base` leads there from the working folder.
+    Places are relative to the checked folder; `base` leads there from the working folder.
     """
 
     path: str

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from lakeward.check.code.values import Text
-from lakeward.notebooks import PYTHON_MARK, SQL_MARK, line_magics, parse_export, parse_ipynb
+from lakeward.notebooks import PYTHON_MARK, SQL_MARK, LineMagic, Notebook, python_text
 
-__all__ = ["PYTHON_MARK", "SQL_MARK", "Cell", "cells_of", "magics_of"]
+__all__ = ["PYTHON_MARK", "SQL_MARK", "Cell", "cells_of"]
 
 
 @dataclass(frozen=True)
@@ -20,25 +21,22 @@ class Cell:
     number: int = 0
 
 
-def magics_of(source: str, language: str = "python") -> Iterator[Cell]:
-    """The magic cells of a notebook that is kept as a source file (`# MAGIC %sql`)."""
-    for cell in parse_export(source, language).cells:
-        if cell.is_magic:
-            yield Cell(cell.language, Text(cell.source, cell.line, cell.indent + 1, True, cell.indent))
-
-
-def cells_of(content: bytes) -> Iterator[Cell]:
-    """The code cells of an `.ipynb`. Raises ValueError for what is none."""
-    for cell in parse_ipynb(content).cells:
-        if cell.language == "md":
+def cells_of(notebook: Notebook) -> Iterator[Cell]:
+    """Yield the pieces of every cell but text: the magics on lines of Python first, then the code."""
+    for cell in notebook.cells:
+        if cell.language in ("md", "md-sandbox"):
             continue
-        source = cell.source
-        if cell.language == "python":
-            lines = source.split("\n")
-            for magic in line_magics(source):
-                if magic.name != "python":
-                    place = Text(lines[magic.line - 1], magic.line, 1)
-                    yield Cell(magic.name, place, cell.number)
-                lines[magic.line - 1] = ""
-            source = "\n".join(lines)
-        yield Cell(cell.language, Text(source, 1, 1, True), cell.number)
+        if cell.language != "python":
+            place = Text(cell.source, cell.line, cell.indent + 1, True, cell.indent)
+            yield Cell(cell.language, place, cell.number)
+            continue
+        magics: list[LineMagic] = []
+        source = python_text(cell.source, partial(_kept, magics))
+        for magic in magics:
+            yield Cell(magic.name, Text(magic.text, cell.line + magic.line - 1, 1), cell.number)
+        yield Cell("python", Text(source, cell.line, 1, True), cell.number)
+
+
+def _kept(found: list[LineMagic], magic: LineMagic) -> str:
+    found.append(magic)
+    return "pass"

@@ -62,6 +62,7 @@ def as_object(report: Report) -> dict[str, Any]:
                 "line": finding.place.line or None,
                 "column": finding.place.column or None,
                 "cure": finding.cure,
+                "targets": list(finding.targets),
             }
             for finding in report.findings
         ],

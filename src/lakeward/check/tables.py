@@ -6,11 +6,11 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
-from lakeward.check.knowledge.words import SERVED
 from lakeward.check.model import Finding, Use
+from lakeward.check.verdicts.words import SERVED
+from lakeward.databricks_shims import provided
 from lakeward.seeds import ways
 from lakeward.session import INFORMATION_SCHEMA
-from lakeward.standins import provided
 
 __all__ = ["seeds_needed"]
 
@@ -22,7 +22,7 @@ def seeds_needed(uses: Iterable[Use], known: Collection[str] = ()) -> Iterator[F
     """One finding for each read of a table that no use creates and that is not `known`.
 
     Names meet when one ends in the other, part for part and in any case; a hole meets everything, but a
-    table whose own name is a hole is not asked about.
+    table whose own name is a hole is skipped.
     """
     made: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     wild: list[tuple[str, ...]] = []

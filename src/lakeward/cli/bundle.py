@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lakeward.cli.deployment import deploy, destroy, run
-from lakeward.cli.options import bundle_options, output_option
+from lakeward.cli.options import bundle_options, local_option, output_option
 
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle, Finding
@@ -27,58 +28,75 @@ def bundle() -> None:
 @bundle.command()
 @bundle_options
 @output_option
-@click.option("--strict", is_flag=True, help="Warnings fail, too.")
+@click.option("--strict", is_flag=True, help="Warnings fail, except on what local deployments leave out.")
 def validate(target: str | None, variables: dict[str, str], output: str, strict: bool) -> int:
     """Tell what a deployment or a run of the bundle would refuse.
 
     With `-o json` the configuration of the target is printed with all of its references resolved, and what
     was found under `findings`.
     """
-    from lakeward.bundle import findings
+    from lakeward.bundle import LOCAL_RULES, findings
 
     found = load_here(target, variables)
-    told = findings(found)
-    errors = [each for each in told if each.severity == "error"]
+    problems = findings(found)
+    errors = [each for each in problems if each.severity == "error"]
     if output == "json":
-        config = {**found.config, "findings": [each.as_json() for each in told]}
+        config = {**found.config, "findings": [each.as_json() for each in problems]}
         print(json.dumps(config, ensure_ascii=False, indent=2))
     else:
-        for each in told:
+        for each in problems:
             print(each, file=sys.stderr)
-        print(verdict(found, told))
-    return 2 if errors or (strict and told) else 0
+        print(verdict(found, problems))
+    counted = [each for each in problems if each.rule not in LOCAL_RULES]
+    return 2 if errors or (strict and counted) else 0
 
 
 @bundle.command()
 @bundle_options
+@local_option
 @output_option
-def summary(target: str | None, variables: dict[str, str], output: str) -> int:
-    """Show what the bundle deploys, where to, and when its jobs start."""
+def summary(target: str | None, variables: dict[str, str], local: bool, output: str) -> int:
+    """Show what the bundle deploys, where to, and when its jobs start.
+
+    With `--local` the host is this machine's workspace, and ids are those of its deployed resources.
+    """
     from lakeward.bundle import summarised, summary_text
 
-    told = summarised(load_here(target, variables), now=datetime.now(timezone.utc))
-    print(json.dumps(told, ensure_ascii=False, indent=2) if output == "json" else summary_text(told))
+    bundle = load_here(target, variables)
+    host, ids = _local_deployment(bundle) if local else (bundle.config["workspace"].get("host"), {})
+    summary = summarised(bundle, now=datetime.now(timezone.utc), host=host, deployed=ids)
+    print(json.dumps(summary, ensure_ascii=False, indent=2) if output == "json" else summary_text(summary))
     return 0
 
 
+def _local_deployment(bundle: Bundle) -> tuple[str | None, Mapping[str, str]]:
+    """Return the host of the target's running local workspace, and the ids of what is deployed there."""
+    from lakeward.bundle import deployed_ids
+    from lakeward.cli.local_workspace import answering
+    from lakeward.session import Settings
+
+    api = answering(Settings.here(bundle.root, target=bundle.target))
+    return (None, {}) if api is None else (api.host, deployed_ids(bundle, api))
+
+
 def load_here(target: str | None, variables: dict[str, str]) -> Bundle:
-    """The bundle of this folder or one above it; UsageError where there is none."""
+    """The bundle of this folder or one above it; UsageError without one."""
     from lakeward.bundle import find_root, load
-    from lakeward.cli.target import no_bundle
+    from lakeward.cli.command_context import no_bundle
 
     root = find_root(Path.cwd())
     if root is None:
-        raise no_bundle("a bundle was asked for", "make one with `lakeward init`")
+        raise no_bundle("this command needs a bundle", "make one with `lakeward init`")
     return load(root, target, variables)
 
 
-def verdict(bundle: Bundle, told: tuple[Finding, ...]) -> str:
+def verdict(bundle: Bundle, problems: tuple[Finding, ...]) -> str:
     """The last lines of a validation."""
     workspace = bundle.config["workspace"]
     mode = f" ({bundle.mode})" if bundle.mode else ""
     lines = [f"Bundle  {bundle.name}", f"Target  {bundle.target}{mode}"]
     lines += [f"User    {workspace['current_user']['userName']}", f"Path    {workspace['root_path']}", ""]
-    counts = {word: sum(each.severity == word for each in told) for word in ("error", "warning")}
+    counts = {word: sum(each.severity == word for each in problems) for word in ("error", "warning")}
     said = [f"{number} {word}{'s' * (number != 1)}" for word, number in counts.items() if number]
     return "\n".join([*lines, f"Found {' and '.join(said)}." if said else "Validation OK."])
 

@@ -8,21 +8,29 @@ from pathlib import Path
 
 import click
 
-from lakeward.cli.options import json_option
+from lakeward.cli.options import json_option, mount_option, runtime_option
 
 __all__ = ["check"]
 
 
 @click.command()
 @click.argument("path", metavar="[PATH]", default=".", type=click.Path(path_type=Path))
+@click.option(
+    "-t", "--target", metavar="T", help="Target of bundles; without it the default one, else all targets."
+)
+@mount_option
+@runtime_option
 @json_option
 @click.option(
     "--strict",
     is_flag=True,
     help="Exit 1 when something is refused, needs a seed, cannot be read, or fails on the runtime's compute.",
 )
+@click.option("--all", "everything", is_flag=True, help="List every finding, not only the first 60 lines.")
 @click.option("--patches", is_flag=True, help="List instead what lakeward changes in other people's classes.")
-def check(path: Path, as_json: bool, strict: bool, patches: bool) -> int:
+def check(
+    path: Path, target: str | None, as_json: bool, strict: bool, everything: bool, patches: bool
+) -> int:
     """Tell what of the code at PATH (default: this folder) will run here; nothing is started.
 
     Python, notebooks, SQL, the bundle and requirements are read. For each use of the platform there is a
@@ -34,14 +42,14 @@ def check(path: Path, as_json: bool, strict: bool, patches: bool) -> int:
         return show_patches(as_json=as_json)
     from lakeward.check import as_object
     from lakeward.check import check as look_through
-    from lakeward.cli.check_text import lines
+    from lakeward.cli.check_report import lines
     from lakeward.cli.pipeline import require
 
     require(path)
-    report = look_through(path)
+    report = look_through(path, target=target)
     if as_json:
         print(json.dumps(as_object(report), ensure_ascii=False))
     else:
-        for line in lines(report, terminal=sys.stdout.isatty()):
+        for line in lines(report, terminal=sys.stdout.isatty(), **({"limit": None} if everything else {})):
             print(line)
     return 1 if strict and (report.blocking or report.unread) else 0

@@ -1,4 +1,4 @@
-"""Runs of what is deployed: started, waited for, and told task by task."""
+"""Runs of what is deployed: start them, wait for them, report each task."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run_job(
         for task in tasks:
             if task["error"]:
                 print(f"  {task['task_key']}: {task['error']}", file=sys.stderr)
-        # Where the workspace ends with this command nobody would answer there.
+        # A workspace that ends with this command cannot answer at its address later.
         page = f"  {run['run_page_url']}" if api.lasts else ""
         print(f"{run['run_name']}  {result}{page}")
     return {
@@ -85,7 +85,7 @@ def run_pipeline(api: Rest, identifier: str, *, quiet: bool) -> dict[str, Any]:
 
 
 def _say(task: Mapping[str, Any]) -> None:
-    """What has become of a task: its end on stdout, that it goes on on stderr."""
+    """Report the state of a task: its result on stdout, progress on stderr."""
     key, state = task["task_key"], _state(task)
     if state == "RUNNING":
         print(f"  {key}  {state}", file=sys.stderr)

@@ -14,7 +14,7 @@ import click
 
 from lakeward.cli.deployed_runs import run_job, run_pipeline
 from lakeward.cli.local_workspace import workspace
-from lakeward.cli.options import bundle_options, mapping_option, names_option, output_option
+from lakeward.cli.options import bundle_options, local_option, mapping_option, names_option, output_option
 from lakeward.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,31 +26,39 @@ __all__ = ["deploy", "destroy", "run"]
 
 @click.command()
 @bundle_options
+@local_option
 @output_option
-def deploy(target: str | None, variables: dict[str, str], output: str) -> int:
+def deploy(target: str | None, variables: dict[str, str], local: bool, output: str) -> int:
     """Deploy the bundle to the target's local workspace, which is started if it is not running.
 
     Other workspaces are for the Databricks CLI.
     """
+    from lakeward.bundle import LOCAL_RULES, findings
     from lakeward.bundle import deploy as deploy_to
-    from lakeward.bundle import findings
 
     bundle, settings = of_target(target, variables)
-    wrong = [each for each in findings(bundle) if each.severity == "error"]
+    found = findings(bundle)
+    wrong = [each for each in found if each.severity == "error"]
+    left_out = [each for each in found if each.rule in LOCAL_RULES]
     if wrong:
         for each in wrong:
             print(each, file=sys.stderr)
         if output == "json":
             show({"findings": [each.as_json() for each in wrong]})
         return 2
+    for each in left_out:
+        print(each, file=sys.stderr)
+    from lakeward.jobs import require_packages
+
+    require_packages(bundle, settings)
     with (
         tempfile.TemporaryDirectory(prefix="lakeward-wheels-") as scratch,
-        workspace(bundle, settings) as api,
+        workspace(bundle, settings, local=local) as api,
     ):
         user = bundle.config["workspace"]["current_user"]["userName"]
         done = deploy_to(bundle, api, wheels_of(bundle, Path(scratch)), user=user)
     if output == "json":
-        show(asdict(done))
+        show({**asdict(done), "findings": [each.as_json() for each in left_out]})
         return 0
     for what in ("created", "updated", "deleted"):
         for name in getattr(done, what):
@@ -59,16 +67,19 @@ def deploy(target: str | None, variables: dict[str, str], output: str) -> int:
     print(f"Deployed {bundle.name} as {bundle.target}: {done.files} files, {changed} resources changed.")
     runnable = next(iter((*bundle.jobs, *bundle.pipelines)), None)
     if runnable is not None:
-        print(f"try next  lakeward bundle run {runnable} -t {bundle.target}")
+        print(f"try next  lakeward bundle run {runnable} -t {bundle.target}{' --local' * local}")
         print(f"          lakeward workspace -t {bundle.target}")
     return 0
 
 
 @click.command()
 @bundle_options
+@local_option
 @output_option
 @click.option("--auto-approve", is_flag=True, help="Delete without asking.")
-def destroy(target: str | None, variables: dict[str, str], output: str, auto_approve: bool) -> int:
+def destroy(
+    target: str | None, variables: dict[str, str], local: bool, output: str, auto_approve: bool
+) -> int:
     """Delete everything that the bundle has deployed to the target's local workspace."""
     from lakeward.bundle import destroy as destroy_in
 
@@ -76,7 +87,7 @@ def destroy(target: str | None, variables: dict[str, str], output: str, auto_app
     if not auto_approve and not approved(f"Delete all of {bundle.name} in target {bundle.target}?"):
         print("Nothing was deleted.")
         return 1
-    with workspace(bundle, settings) as api:
+    with workspace(bundle, settings, local=local) as api:
         done = destroy_in(bundle, api)
     if output == "json":
         show({"deleted": done.deleted})
@@ -90,6 +101,7 @@ def destroy(target: str | None, variables: dict[str, str], output: str, auto_app
 @click.command()
 @click.argument("key")
 @bundle_options
+@local_option
 @output_option
 @mapping_option("--params", "parameters", help="Value of a job parameter.")
 @names_option("--only", metavar="TASK", help="Run these tasks of the job alone.")
@@ -97,6 +109,7 @@ def run(
     key: str,
     target: str | None,
     variables: dict[str, str],
+    local: bool,
     output: str,
     parameters: dict[str, str],
     only: tuple[str, ...],
@@ -106,7 +119,7 @@ def run(
 
     bundle, settings = of_target(target, variables)
     kind = bundle.kind_of(key)
-    with workspace(bundle, settings) as api:
+    with workspace(bundle, settings, local=local) as api:
         identifier = deployed_id(bundle, api, f"{kind}s", key)
         quiet = output == "json"
         if kind == "job":
@@ -119,22 +132,24 @@ def run(
 
 
 def approved(question: str) -> bool:
-    """The answer of whoever sits there. Raises UsageError(APPROVAL_NEEDED) where nobody does."""
+    """Ask on the terminal. Raises UsageError(APPROVAL_NEEDED) without a terminal."""
     if not sys.stdin.isatty():
         raise UsageError(
-            "APPROVAL_NEEDED", f"Nobody is there to answer: {question}", next_step="Say --auto-approve."
+            "APPROVAL_NEEDED",
+            f"Approval is needed, and stdin is not a terminal: {question}",
+            next_step="Add --auto-approve.",
         )
     return bool(click.confirm(question, err=True))
 
 
-def show(told: Mapping[str, Any]) -> None:
+def show(summary: Mapping[str, Any]) -> None:
     """The one object of `-o json`."""
-    print(json.dumps(told, ensure_ascii=False, indent=2))
+    print(json.dumps(summary, ensure_ascii=False, indent=2))
 
 
 def of_target(target: str | None, variables: dict[str, str]) -> tuple[Bundle, Settings]:
     """The bundle of this folder and where its target's state is."""
-    from lakeward.cli.target import here
+    from lakeward.cli.command_context import here
 
     place = here(target, variables)
     return place.the_bundle("bundle"), place.settings
@@ -143,9 +158,9 @@ def of_target(target: str | None, variables: dict[str, str]) -> tuple[Bundle, Se
 def wheels_of(bundle: Bundle, scratch: Path) -> dict[str, Path]:
     """Every wheel of the bundle, built into `scratch`, by the folder that tasks name it in."""
     from lakeward.bundle import artifacts_of
-    from lakeward.jobs import built_wheels
+    from lakeward.jobs import build_wheels
 
-    built = built_wheels(bundle, scratch)
+    built = build_wheels(bundle, scratch)
     return {
         str((artifact.folder / pattern).parent.relative_to(bundle.root)): built[artifact.key]
         for artifact in artifacts_of(bundle)

@@ -14,7 +14,7 @@ from lakeward.cli.options import bundle_options, verbose_option
 from lakeward.errors import UsageError
 
 if TYPE_CHECKING:
-    from lakeward.cli.target import Place
+    from lakeward.cli.command_context import Place
 
 __all__ = ["events"]
 
@@ -37,9 +37,9 @@ def events(key: str, target: str | None, variables: dict[str, str], follow: bool
 
     Outside a bundle KEY is the name that `lakeward pipeline` gives with its next commands.
     """
+    from lakeward.cli.command_context import here
+    from lakeward.cli.output_streams import redirect_output
     from lakeward.cli.sql import opened, starting
-    from lakeward.cli.streams import guarded
-    from lakeward.cli.target import here
 
     place = here(target, variables)
     name = pipeline_name(place, key)
@@ -52,7 +52,7 @@ def events(key: str, target: str | None, variables: dict[str, str], follow: bool
             f"The pipeline `{name}` has no event log in {log.parent}: it has not run in this target.",
             next_step=f"lakeward run {name} -t {place.settings.target}" if place.bundle else None,
         )
-    with guarded(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
+    with redirect_output(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
         with starting(streams):
             found = read(opened(place.settings), str(log))
         if as_json:
@@ -66,9 +66,9 @@ def events(key: str, target: str | None, variables: dict[str, str], follow: bool
 
 def show_as_it_goes(storage: Path, *, as_json: bool) -> int:
     """Print the events of the update that runs, or of the last one; no Spark is started for it."""
-    from lakeward.pipelines import follow_events
+    from lakeward.pipelines import tail_events
 
-    for event in follow_events(storage, lambda: time.sleep(POLL_SECONDS)):
+    for event in tail_events(storage, lambda: time.sleep(POLL_SECONDS)):
         click.echo(json.dumps(event, ensure_ascii=False) if as_json else line(event))
     return 0
 

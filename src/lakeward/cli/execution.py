@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lakeward.cli.board import Board
-from lakeward.cli.progress import Watcher, watching
-from lakeward.cli.streams import Streams, guarded
+from lakeward.cli.output_streams import Streams, redirect_output
+from lakeward.cli.progress_display import Watcher, watching
+from lakeward.cli.run_progress import Board
 
 if TYPE_CHECKING:
     from lakeward.jobs import JobRun
     from lakeward.pipelines import Update
+    from lakeward.session import Settings
 
 __all__ = ["execute", "exit_code"]
 
@@ -27,14 +28,15 @@ def execute(
     *,
     as_json: bool,
     next_commands: Callable[[Any], Sequence[str]],
+    settings: Settings,
     stage: str = Board.stage,
 ) -> int:
-    """Run `work(on_event)`, show how it goes on stderr and what came out on stdout; the exit code.
+    """Run `work(on_event)`, show progress on stderr and the result on stdout; return the exit code.
 
     `stage` is what it says until it hears of the first event.
     """
     verbose = bool(os.environ.get("LAKEWARD_VERBOSE"))
-    with guarded(verbose=verbose) as streams:
+    with redirect_output(verbose=verbose) as streams:
         with watching(Board(title, time.monotonic, stage), streams) as watcher:
             result = work(watcher)
         if as_json:
@@ -43,7 +45,23 @@ def execute(
         else:
             commands = next_commands(result) if result.state == "COMPLETED" else []
             show(title, result, commands, streams)
+        show_hint(errors_of(result), settings, streams)
     return exit_code(result.state)
+
+
+def show_hint(text: str, settings: Settings, streams: Streams) -> None:
+    """Print which runtime was used on stderr, where it explains an error in `text`."""
+    from lakeward.session import ansi_hint
+
+    hint = ansi_hint(text, settings)
+    if hint is not None:
+        streams.to_stderr(f"  → {hint}\n")
+
+
+def errors_of(result: Any) -> str:
+    """Return the errors of a run, its tasks and its datasets."""
+    parts = (result, *getattr(result, "tasks", ()), *getattr(result, "datasets", ()))
+    return "\n".join(each.error for each in parts if getattr(each, "error", None))
 
 
 def exit_code(state: str) -> int:

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import click
 
+from lakeward.atomic_files import atomic_write
 from lakeward.errors import LakewardError
+from lakeward.private_folders import private_folder
 
 __all__ = ["Failure", "crash_log", "of", "show", "state_folder"]
 
@@ -81,8 +83,9 @@ def crash_log(error: Exception) -> Path:
     unresolved = Path(os.environ.get("LAKEWARD_HOME") or ".lakeward").absolute() / "local"
     for folder in (state_folder.get() or unresolved, Path(tempfile.gettempdir())):
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
+            if not folder.is_dir():
+                private_folder(folder)
+            atomic_write(folder / name, text, mode=0o600)
         except OSError:
             continue
         return folder / name

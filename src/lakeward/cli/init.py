@@ -20,7 +20,7 @@ def init(folder: Path, name: str | None) -> int:
     It has a pipeline, a job, a test, a workflow for GitHub, and what editors need to know. Nothing that is
     there already is touched.
     """
-    from lakeward.cli.starter import name_from, starter
+    from lakeward.cli.project_template import name_from, starter
 
     files = starter(name_from(name or folder.absolute().name))
     there = [path for path in files if (folder / path).exists()]

@@ -24,19 +24,20 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @contextmanager
-def workspace(bundle: Bundle, settings: Settings) -> Iterator[Rest]:
-    """The target's workspace: the one that runs, else one for the time of the block.
+def workspace(bundle: Bundle, settings: Settings, *, local: bool = False) -> Iterator[Rest]:
+    """Yield the target's workspace: the one that runs, else one that is started for the block.
 
-    Raises UsageError(HOST_NOT_LOCAL) where the bundle itself names another one.
+    Raises UsageError(HOST_NOT_LOCAL) if the bundle names another host, unless `local` overrides it.
     """
     from lakeward.workspace import read_connection
 
     host = bundle.config["workspace"].get("host")
-    if host and urlsplit(str(host)).hostname not in _LOOPBACK:
+    if host and not local and urlsplit(str(host)).hostname not in _LOOPBACK:
         raise UsageError(
             "HOST_NOT_LOCAL",
             f"The bundle goes to {host}, and this command only to a workspace on this machine.",
-            next_step=f"Use the Databricks CLI: databricks bundle deploy -t {bundle.target}",
+            next_step=f"Add --local to use this machine's workspace: lakeward bundle deploy -t "
+            f"{bundle.target} --local. For {host}, use the Databricks CLI: databricks bundle deploy.",
         )
     running = answering(settings)
     if running is not None:

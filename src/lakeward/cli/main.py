@@ -1,4 +1,4 @@
-"""The entry point: which commands there are, and what becomes of an error that leaves one of them."""
+"""The entry point: the commands, and the report of errors that leave them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 import click
 
-from lakeward.cli import beside, failures
+from lakeward.cli import failures, startup_checks
 from lakeward.cli.bundle import bundle
 from lakeward.cli.check import check
 from lakeward.cli.events import events
 from lakeward.cli.init import init
-from lakeward.cli.near import near
 from lakeward.cli.notebook import notebook
 from lakeward.cli.pipeline import pipeline
+from lakeward.cli.repository import enter_environment
 from lakeward.cli.run import run
 from lakeward.cli.seed import pull, seed
 from lakeward.cli.sql import sql
@@ -23,6 +23,7 @@ from lakeward.cli.stop import stop
 from lakeward.cli.test import test
 from lakeward.cli.workspace import workspace
 from lakeward.session import use_resident
+from lakeward.suggestions import did_you_mean
 
 __all__ = ["main"]
 
@@ -35,12 +36,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             known = self.list_commands(ctx)
-            meant = near(args[0], known)
-            hint = (
-                f"Did you mean {' or '.join(f'`{name}`' for name in meant)}?"
-                if meant
-                else f"There are: {', '.join(known)}."
-            )
+            hint = did_you_mean(args[0], known) or f"There are: {', '.join(known)}."
             raise click.UsageError(f"There is no command `{args[0]}`. {hint}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -54,7 +50,7 @@ def lakeward(ctx: click.Context) -> None:
     The same source files, the same tables, the same error conditions, without a workspace.
     """
     if not {"-h", "--help"} & set(ctx.obj or ()):
-        beside.refuse_or_warn(ctx.invoked_subcommand)
+        startup_checks.refuse_or_warn(ctx.invoked_subcommand)
 
 
 for command in (run, pipeline, notebook, bundle, sql, events, test, check, seed, pull, stop, workspace, init):
@@ -62,7 +58,7 @@ for command in (run, pipeline, notebook, bundle, sql, events, test, check, seed,
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Carry out one command line and return its exit code.
+    """Run one command line and return its exit code.
 
     0 done, 1 the run failed, 2 wrong usage or configuration, 130 Ctrl-C. An error of the user's is one
     message on stderr; an internal one names the file that has its traceback. With `--json` the one
@@ -72,6 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     began = time.monotonic()
     use_resident()
     try:
+        if argv is None:
+            enter_environment(arguments)
         result = lakeward.main(args=arguments, prog_name="lakeward", standalone_mode=False, obj=arguments)
         return result if isinstance(result, int) else 0
     except (click.Abort, KeyboardInterrupt):

@@ -20,7 +20,7 @@ def after(
     """A look at the last table that was completed, and the events of the pipeline `events_of`.
 
     `prefix` goes before the table's name (`catalog.schema.` where the shell starts elsewhere), `target`
-    is the `-t` that the commands need, None where there is none.
+    is the `-t` that the commands need, None without a target.
     """
     at = f" -t {shlex.quote(target)}" if target else ""
     commands = []

@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lakeward.cli.options import bundle_options, cold_option, json_option, mapping_option, verbose_option
+from lakeward.cli.options import (
+    bundle_options,
+    cold_option,
+    entered_environment_options,
+    json_option,
+    mapping_option,
+    mount_option,
+    runtime_option,
+    verbose_option,
+)
 
 if TYPE_CHECKING:
-    from lakeward.cli.streams import Streams
+    from lakeward.cli.output_streams import Streams
     from lakeward.notebooks import NotebookRun
 
 __all__ = ["notebook"]
@@ -22,6 +31,9 @@ __all__ = ["notebook"]
 @click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
 @mapping_option("--param", "parameters", help="Value of a widget.")
 @bundle_options
+@mount_option
+@runtime_option
+@entered_environment_options
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
@@ -46,18 +58,19 @@ def notebook(
     What cells print goes to stderr as they run; every cell's output is in the .ipynb and the HTML page that
     are written. The value of dbutils.notebook.exit is printed last.
     """
-    from lakeward.cli.streams import guarded
-    from lakeward.cli.target import here
+    from lakeward.cli.command_context import here
+    from lakeward.cli.execution import show_hint
+    from lakeward.cli.output_streams import redirect_output
 
     place = here(target, variables)
     settings = place.settings
     root = place.bundle.root if place.bundle else settings.root
-    with guarded(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
+    with redirect_output(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
         from lakeward import notebooks
         from lakeward.dbutils import Context, Environment
         from lakeward.session import session
 
-        notebooks.opened(path)
+        notebooks.load_notebook(path)
         environment = Environment(settings=lambda: settings, context=Context.of(settings))
         run = notebooks.run(
             path,
@@ -70,20 +83,23 @@ def notebook(
         )
         run = notebooks.write(run, output or settings.state / "notebooks")
         show(run, streams, as_json=as_json)
+        show_hint(str(run.error or ""), settings, streams)
     return 0 if run.state == "COMPLETED" else 1
 
 
 def show(run: NotebookRun, streams: Streams, *, as_json: bool) -> None:
     """The outcome on stdout, its error on stderr; the exit value comes last."""
+    from lakeward.dbutils import redacted, redactor
+
     if as_json:
-        json.dump(run.as_json(), streams.out, ensure_ascii=False)
+        json.dump(redactor().value(run.as_json()), streams.out, ensure_ascii=False)
         streams.out.write("\n")
         return
     if run.error is not None:
         streams.to_stderr(f"error: {run.error}\n")
     streams.out.write(f"{run.state} in {run.seconds:.1f} s · {shortened(run.files)}\n")
     if run.exit_value is not None:
-        streams.out.write(f"{run.exit_value}\n")
+        streams.out.write(f"{redacted(run.exit_value)}\n")
 
 
 def shortened(files: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,11 +14,16 @@ __all__ = [
     "KeyValue",
     "bundle_options",
     "cold_option",
+    "entered_environment_options",
+    "environment_options",
     "json_option",
+    "local_option",
     "mapping_option",
+    "mount_option",
     "names_option",
     "output_option",
     "refresh_options",
+    "runtime_option",
     "verbose_option",
 ]
 
@@ -107,6 +113,98 @@ def be_cold(_ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         os.environ["LAKEWARD_COLD"] = "1"
 
 
+def keep_mounts(ctx: click.Context, _param: click.Parameter, value: Iterable[tuple[str, str]]) -> None:
+    """Keep the mounts of the command line in LAKEWARD_MOUNTS until the command ends."""
+    from lakeward.session import MOUNTS_VARIABLE, encode_mounts, read_mount, read_mounts
+
+    given = dict(read_mount(prefix, folder, Path.cwd(), "--mount") for prefix, folder in value)
+    if not given:
+        return
+    before = os.environ.get(MOUNTS_VARIABLE)
+
+    def restore() -> None:
+        if before is None:
+            os.environ.pop(MOUNTS_VARIABLE, None)
+        else:
+            os.environ[MOUNTS_VARIABLE] = before
+
+    ctx.call_on_close(restore)
+    os.environ[MOUNTS_VARIABLE] = encode_mounts({**dict(read_mounts(None, {})), **given})
+
+
+mount_option: Decorator = click.option(
+    "--mount",
+    type=KeyValue("FROM=TO"),
+    multiple=True,
+    expose_value=False,
+    callback=keep_mounts,
+    metavar="FROM=TO",
+    help="Folder for a path prefix, as s3://bucket=./bucket; [tool.lakeward.mounts] lists permanent ones.",
+)
+
+
+def keep_runtime(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    """Keep the runtime of the command line in LAKEWARD_PROFILE until the command ends."""
+    from lakeward.session import profile
+
+    if value is None:
+        return
+    name = profile(value).name
+    before = os.environ.get("LAKEWARD_PROFILE")
+
+    def restore() -> None:
+        if before is None:
+            os.environ.pop("LAKEWARD_PROFILE", None)
+        else:
+            os.environ["LAKEWARD_PROFILE"] = before
+
+    ctx.call_on_close(restore)
+    os.environ["LAKEWARD_PROFILE"] = name
+
+
+runtime_option: Decorator = click.option(
+    "--runtime",
+    expose_value=False,
+    callback=keep_runtime,
+    metavar="R",
+    help="Databricks runtime, as 16.4 or serverless; the bundle's, the project's or the newest without it.",
+)
+
+environment_options: Decorator = together(
+    click.option(
+        "--with",
+        "added",
+        multiple=True,
+        metavar="PKG",
+        help="Install this package into the repository's environment, too.",
+    ),
+    click.option(
+        "--without",
+        "excluded",
+        multiple=True,
+        metavar="PKG",
+        help="Leave this package out of the repository's environment.",
+    ),
+)
+"""The command gets `added` and `excluded`, tuples of requirements and of package names."""
+entered_environment_options: Decorator = together(
+    click.option(
+        "--with",
+        multiple=True,
+        expose_value=False,
+        metavar="PKG",
+        help="Install this package into the repository's environment, too.",
+    ),
+    click.option(
+        "--without",
+        multiple=True,
+        expose_value=False,
+        metavar="PKG",
+        help="Leave this package out of the repository's environment.",
+    ),
+)
+"""The same for commands that run inside the environment: `repository` has read the values before."""
+
 cold_option: Decorator = click.option(
     "--cold", is_flag=True, expose_value=False, callback=be_cold, help="Start a JVM for this command alone."
 )
@@ -128,10 +226,14 @@ bundle_options: Decorator = together(
     mapping_option("--var", "variables", help="Value of a bundle variable."),
 )
 
+local_option: Decorator = click.option(
+    "--local", is_flag=True, help="Use this machine's workspace, whatever host the bundle names."
+)
+
 refresh_options: Decorator = together(
     names_option("--refresh", metavar="A,B", help="Update these datasets alone."),
-    names_option("--full-refresh", metavar="A,B", help="Empty these datasets and compute them anew."),
-    click.option("--full-refresh-all", is_flag=True, help="Empty all datasets and compute them anew."),
+    names_option("--full-refresh", metavar="A,B", help="Truncate these datasets and reprocess all input."),
+    click.option("--full-refresh-all", is_flag=True, help="Truncate all datasets and reprocess all input."),
     click.option(
         "--reset-checkpoint",
         "reset_checkpoints",
@@ -139,7 +241,7 @@ refresh_options: Decorator = together(
         multiple=True,
         callback=gather,
         metavar="A,B",
-        help="Let these flows read everything anew; their tables keep their rows.",
+        help="Reset the checkpoints of these flows; their tables keep their rows.",
     ),
     click.option("--dry-run", is_flag=True, help="Find the errors without writing anything."),
     click.option(

@@ -10,16 +10,19 @@ __all__ = ["show_patches"]
 
 def show_patches(*, as_json: bool) -> int:
     """Print every change with its reason, the changes of one reason together."""
-    from lakeward.session import every_change
+    from lakeward.patching import list_patches
 
-    found = every_change()
+    found = list_patches()
     if as_json:
-        rows = [{"owner": each.owner_name, "attribute": each.attribute, "why": each.why} for each in found]
+        rows = [
+            {"owner": each.owner_name, "attribute": each.attribute, "layer": each.layer, "why": each.reason}
+            for each in found
+        ]
         print(json.dumps({"patches": rows}, ensure_ascii=False))
         return 0
-    print(f"{len(found)} changes to other people's classes and modules, each of which is taken back.")
-    for why, patches in groupby(found, key=lambda patch: patch.why):
-        print(f"\n{why}")
-        for each in patches:
-            print(f"  {each.owner_name}.{each.attribute}")
+    print(f"{len(found)} changes to other people's classes and modules; each can be removed alone.")
+    for reason, patches in groupby(found, key=lambda patch: patch.reason):
+        print(f"\n{reason}")
+        for patch in patches:
+            print(f"  {patch.owner_name}.{patch.attribute}")
     return 0

@@ -10,7 +10,13 @@ from typing import Any
 
 import click
 
-from lakeward.cli.options import KeyValue, mapping_option, refresh_options
+from lakeward.cli.options import (
+    entered_environment_options,
+    mapping_option,
+    mount_option,
+    refresh_options,
+    runtime_option,
+)
 from lakeward.errors import UsageError
 
 __all__ = ["pipeline", "state_name"]
@@ -21,14 +27,9 @@ __all__ = ["pipeline", "state_name"]
 @click.option("--catalog", default="main", show_default=True, help="Catalog that the datasets are in.")
 @click.option("--schema", default="default", show_default=True, help="Schema that the datasets are in.")
 @mapping_option("--conf", "configuration", help="Setting that the files read with spark.conf.get.")
-@click.option(
-    "--mount",
-    "mounts",
-    type=KeyValue("FROM=TO"),
-    multiple=True,
-    metavar="FROM=TO",
-    help="Folder that stands for a path prefix, as s3://bucket=./bucket.",
-)
+@mount_option
+@runtime_option
+@entered_environment_options
 @click.option("--root", type=click.Path(path_type=Path), help="Folder that the files import from.")
 @refresh_options
 def pipeline(
@@ -36,7 +37,6 @@ def pipeline(
     catalog: str,
     schema: str,
     configuration: dict[str, str],
-    mounts: tuple[tuple[str, str], ...],
     root: Path | None,
     as_json: bool,
     **flags: Any,
@@ -48,17 +48,14 @@ def pipeline(
 
     for path in (*paths, *([root] if root else [])):
         require(path)
-    folders = tuple((prefix, str(Path(folder).absolute())) for prefix, folder in mounts)
-    settings = Settings.here(catalog=catalog, schema=schema, mounts=folders)
+    settings = Settings.here(catalog=catalog, schema=schema)
     failures.state_folder.set(settings.state)
     name = state_name(paths, settings.root, f"{catalog}.{schema}")
 
     def work(on_event: Any) -> Any:
         from lakeward import pipelines
 
-        return pipelines.run(
-            paths,
-            settings=settings,
+        options = pipelines.UpdateOptions(
             name=name,
             catalog=catalog,
             schema=schema,
@@ -67,25 +64,27 @@ def pipeline(
             on_event=on_event,
             **flags,
         )
+        return pipelines.run(paths, options, settings=settings)
 
     def next_commands(update: Any) -> list[str]:
         prefix = "" if (catalog, schema) == ("main", "default") else f"{catalog}.{schema}."
         return next_steps.after(update.datasets, prefix=prefix, target=None, events_of=name)
 
-    return execute(" ".join(map(str, paths)), work, as_json=as_json, next_commands=next_commands)
+    title = " ".join(map(str, paths))
+    return execute(title, work, as_json=as_json, next_commands=next_commands, settings=settings)
 
 
 def require(path: Path) -> None:
     """Raise `UsageError` for a path that does not exist; the message names where it was looked for."""
     if not path.exists():
-        from lakeward.cli.near import near
+        from lakeward.suggestions import close_matches
 
         siblings = (
             [each.name for each in path.absolute().parent.iterdir()]
             if path.absolute().parent.is_dir()
             else []
         )
-        meant = near(path.name, siblings)
+        meant = close_matches(path.name, siblings)
         raise UsageError(
             "PATH_NOT_FOUND",
             f"There is no file or folder {path} in {Path.cwd()}.",
@@ -99,7 +98,7 @@ def state_name(paths: Sequence[Path], root: Path, home: str) -> str:
     """The name under which the state of these paths is kept, the same at every run.
 
     It comes from what the paths have in common, so that a file that is added or the order of the
-    arguments does not start the streams anew; another catalog or schema does.
+    arguments does not reset the streams; another catalog or schema does.
     """
     common = Path(os.path.commonpath([path.resolve() for path in paths]))
     try:

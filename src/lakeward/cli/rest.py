@@ -17,7 +17,7 @@ _PATIENCE_SECONDS = 15
 
 
 class Rest:
-    """One workspace, asked with one token; `lasts` says whether it stays when the command ends."""
+    """Client of one workspace with one token; `lasts` is whether it outlives the command."""
 
     def __init__(self, host: str, token: str, *, lasts: bool = True) -> None:
         from databricks.sdk import WorkspaceClient
@@ -28,11 +28,16 @@ class Rest:
         self._client = WorkspaceClient(config=config).api_client
         self.user = str(self.ask("GET", "/api/2.0/preview/scim/v2/Me")["userName"])
 
+    @property
+    def host(self) -> str:
+        """The address of the workspace."""
+        return self._host
+
     def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """The answer.
 
         Raises LookupError for what is not there, FileExistsError for what is there already, JobError for
-        what was refused, and where nobody answers (WORKSPACE_GONE).
+        what was refused, and where no server answers (WORKSPACE_GONE).
         """
         with self._refusals():
             return self._client.do(method, path, body=dict(body) if body is not None else None)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
-from lakeward.cli import grid
-from lakeward.cli.words import duration
+from lakeward.cli import table_format
+from lakeward.cli.formatting import duration
+from lakeward.dbutils import redacted, redactor
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -28,14 +29,15 @@ def as_table(
     if not frame.columns:
         out.write(f"OK ({duration(clock() - began)})\n")
         return
-    rows = [tuple(row) for row in as_text(frame).limit(MOST_ROWS + 1).collect()]
+    rows = [shown(row) for row in as_text(frame).limit(MOST_ROWS + 1).collect()]
     more = len(rows) > MOST_ROWS
     columns = [
-        grid.Column(field.name, number=field.dataType.simpleString().startswith(NUMBERS))
+        table_format.Column(redacted(field.name), number=field.dataType.simpleString().startswith(NUMBERS))
         for field in frame.schema.fields
     ]
     out.writelines(
-        f"{line}\n" for line in grid.render(columns, rows[:MOST_ROWS], width=width, colour=width is not None)
+        f"{line}\n"
+        for line in table_format.render(columns, rows[:MOST_ROWS], width=width, colour=width is not None)
     )
     seen = f"first {MOST_ROWS:,} rows" if more else f"{len(rows):,} row{'s' * (len(rows) != 1)}"
     out.write(f"({seen}, {duration(clock() - began)})\n")
@@ -69,16 +71,23 @@ def as_json(frame: DataFrame, out: TextIO) -> None:
     row = F.to_json(F.struct(F.col("*")), {"ignoreNullFields": "false"})
     separator = "["
     for (text,) in frame.select(row).toLocalIterator():
-        out.write(f"{separator}{text}")
+        # A row may be the first to evaluate secret().
+        out.write(f"{separator}{redactor().json(text)}")
         separator = ",\n "
     out.write("]\n" if separator != "[" else "[]\n")
 
 
 def as_csv(frame: DataFrame, out: TextIO) -> None:
     """A header and the rows as RFC 4180 has them; NULL is empty, an empty string is `""`."""
-    out.write(csv_line(frame.columns))
+    out.write(csv_line(map(redacted, frame.columns)))
     rows: Iterator[Iterable[str | None]] = as_text(frame).toLocalIterator()
-    out.writelines(csv_line(row) for row in rows)
+    out.writelines(csv_line(shown(row)) for row in rows)
+
+
+def shown(row: Iterable[str | None]) -> tuple[str | None, ...]:
+    """Return the values without secrets, before a format escapes or cuts them."""
+    redact = redactor()
+    return tuple(None if value is None else redact(value) for value in row)
 
 
 def csv_line(values: Iterable[str | None]) -> str:

@@ -6,7 +6,15 @@ from typing import Any
 
 import click
 
-from lakeward.cli.options import bundle_options, mapping_option, names_option, refresh_options
+from lakeward.cli.options import (
+    bundle_options,
+    entered_environment_options,
+    mapping_option,
+    mount_option,
+    names_option,
+    refresh_options,
+    runtime_option,
+)
 
 __all__ = ["run"]
 
@@ -15,14 +23,18 @@ __all__ = ["run"]
 @click.argument("key")
 @bundle_options
 @mapping_option("--param", "parameters", help="Value of a job parameter.")
+@mount_option
+@runtime_option
+@entered_environment_options
 @names_option("--only", metavar="TASK", help="Run these tasks of the job alone.")
 @click.option(
     "--repair", metavar="RUN", help="Run again what failed in a run of the job; `last`: the newest."
 )
 @click.option(
-    "--apart/--here",
+    "--isolated/--in-process",
+    "isolated",
     default=False,
-    help="Run tasks in processes of their own, or in this one, for a debugger.",
+    help="Run each task in its own process, or all in this process, for a debugger.",
 )
 @refresh_options
 def run(
@@ -32,7 +44,7 @@ def run(
     parameters: dict[str, str],
     only: tuple[str, ...],
     repair: str | None,
-    apart: bool,
+    isolated: bool,
     as_json: bool,
     continuous: bool,
     **flags: Any,
@@ -42,8 +54,8 @@ def run(
     Where there is no bundle, KEY is a file with the settings of a job, as the Jobs API takes them, or with
     `resources: jobs:`. FILE:JOB names one of several.
     """
-    from lakeward.cli import next_steps, pipelines_of
-    from lakeward.cli.target import here, in_file
+    from lakeward.cli import next_steps, pipeline_lookup
+    from lakeward.cli.command_context import here, in_file
 
     named = in_file(key, target, variables)
     place, key = named or (here(target, variables, key=key), key)
@@ -61,12 +73,14 @@ def run(
                 bundle,
                 key,
                 settings=place.settings,
-                parameters=parameters,
-                only=only,
-                repair=repair,
-                apart=apart,
-                on_event=on_event,
-                **flags,
+                options=jobs.RunOptions(
+                    parameters=parameters,
+                    only=only,
+                    selection=jobs.PipelineSelection(**flags),
+                    isolated=isolated,
+                    repair=repair,
+                ),
+                listeners=jobs.RunListeners(on_event=on_event),
             )
     else:
         refuse_job_options(key, parameters, only, repair)
@@ -75,24 +89,31 @@ def run(
             from lakeward import jobs
 
             return jobs.run_pipeline(
-                bundle, key, settings=place.settings, on_event=on_event, continuous=continuous, **flags
+                bundle,
+                key,
+                settings=place.settings,
+                selection=jobs.PipelineSelection(**flags),
+                continuous=continuous,
+                on_event=on_event,
             )
 
     def next_commands(result: Any) -> list[str]:
-        pipeline = pipelines_of.pipeline_key(bundle, key)
+        pipeline = pipeline_lookup.pipeline_key(bundle, key)
         return next_steps.after(
             result.datasets,
-            prefix=pipelines_of.prefix(bundle, pipeline, place.settings),
+            prefix=pipeline_lookup.prefix(bundle, pipeline, place.settings),
             target=None if named else bundle.target,
             events_of=pipeline,
         )
 
-    from lakeward.cli.board import Board
     from lakeward.cli.execution import execute
+    from lakeward.cli.run_progress import Board
 
     # Most tasks are checked without Spark.
     stage = "checking …" if is_job and flags["dry_run"] else Board.stage
-    return execute(title, work, as_json=as_json, next_commands=next_commands, stage=stage)
+    return execute(
+        title, work, as_json=as_json, next_commands=next_commands, settings=place.settings, stage=stage
+    )
 
 
 def refuse_job_options(

@@ -38,7 +38,7 @@ def seed(
         raise UsageError(
             "NO_SEED", f"Nothing was given for {name}.", next_step="Give --from PATH or --ddl FILE."
         )
-    from lakeward.cli.streams import guarded
+    from lakeward.cli.output_streams import redirect_output
     from lakeward.seeds import kind_of, require_ddl, seed_files
 
     settings = _settings(target, variables)
@@ -49,7 +49,7 @@ def seed(
     kind_of(rows_of)
     if schema_of is not None:
         require_ddl(schema_of)
-    with guarded(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
+    with redirect_output(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
         from lakeward.cli.sql import opened, starting
 
         with starting(streams):
@@ -86,8 +86,8 @@ def pull(name: str, limit: int, to: Path | None, warehouse: str | None, profile:
 
 
 def _settings(target: str | None, variables: dict[str, str]) -> Settings:
-    from lakeward.cli.pipelines_of import first_pipeline
-    from lakeward.cli.target import here, home_of_pipeline
+    from lakeward.cli.command_context import here, home_of_pipeline
+    from lakeward.cli.pipeline_lookup import first_pipeline
 
     place = here(target, variables)
     first = first_pipeline(place.bundle) if place.bundle else None

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from lakeward.cli.near import near
+from lakeward.quoting import quote_name
 from lakeward.seeds import ways
 from lakeward.session import condensed as without_plan_and_stack
 from lakeward.session import is_lost, jvm_lost, message_of
+from lakeward.suggestions import close_matches
 
-__all__ = ["condensed", "missing_name", "told"]
+__all__ = ["condensed", "error_message", "missing_name"]
 
 MISSING = ("TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
 NAME = re.compile(r"The table or view ((?:`[^`]*`\.?)+|\S+) cannot be found")
@@ -24,7 +25,7 @@ ADVICE = re.compile(
 )
 
 
-def told(error: BaseException, spark: Any) -> str | None:
+def error_message(error: BaseException, spark: Any) -> str | None:
     """What to print for an error of Spark's; None when it is none of Spark's."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
@@ -62,14 +63,14 @@ def suggestion(name: list[str], spark: Any) -> str:
     """The tables close to `name` in the schema that it names, else in the current one."""
     from pyspark.errors import PySparkException
 
-    schema = ".".join(f"`{part}`" for part in name[:-1])
+    schema = quote_name(name[:-1])
     try:
         rows = spark.sql(f"SHOW TABLES IN {schema}" if schema else "SHOW TABLES").collect()
     except PySparkException:
         # The schema does not exist either: then there is nothing near in it.
         return seeding(name, spark)
     known = [row["tableName"] for row in rows]
-    return meant(name[-1], known) + ("" if near(name[-1], sorted(known)) else seeding(name, spark))
+    return meant(name[-1], known) + ("" if close_matches(name[-1], sorted(known)) else seeding(name, spark))
 
 
 def seeding(name: list[str], spark: Any) -> str:
@@ -80,7 +81,7 @@ def seeding(name: list[str], spark: Any) -> str:
 
 def meant(name: str, known: Iterable[str]) -> str:
     tables = sorted(known)
-    close = near(name, tables)
+    close = close_matches(name, tables)
     if close:
         return f"\n  → Did you mean {' or '.join(close)}?"
     if not tables:

@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lakeward.cli.options import bundle_options, cold_option, verbose_option
+from lakeward.cli.options import (
+    bundle_options,
+    cold_option,
+    entered_environment_options,
+    mount_option,
+    runtime_option,
+    verbose_option,
+)
 from lakeward.errors import UsageError
 
 if TYPE_CHECKING:
-    from lakeward.cli.streams import Streams
+    from lakeward.cli.output_streams import Streams
     from lakeward.session import Settings
 
 __all__ = ["sql"]
@@ -25,6 +32,9 @@ FORMATS = ("table", "json", "csv")
 
 @click.command()
 @bundle_options
+@mount_option
+@runtime_option
+@entered_environment_options
 @click.option("-e", "texts", metavar="SQL", multiple=True, help="Statements to run, separated by semicolons.")
 @click.option("-f", "file", metavar="FILE", type=click.Path(path_type=Path), help="File with the statements.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
@@ -38,8 +48,8 @@ def sql(
     It starts in the catalog and schema of the target's first pipeline. `json` is one array of objects and
     `csv` is as RFC 4180 has it, for each statement that returns rows.
     """
-    from lakeward.cli.pipelines_of import first_pipeline
-    from lakeward.cli.target import here, home_of_pipeline
+    from lakeward.cli.command_context import here, home_of_pipeline
+    from lakeward.cli.pipeline_lookup import first_pipeline
     from lakeward.sql import split
 
     text = given(texts, file)
@@ -50,9 +60,9 @@ def sql(
         catalog, schema = home_of_pipeline(place.bundle.pipelines[first], settings)
         settings = settings.with_(catalog=catalog, schema=schema)
     if text is None:
-        from lakeward.cli.prompt import converse
+        from lakeward.cli.repl import run_prompt
 
-        return converse(settings, form)
+        return run_prompt(settings, form)
     return run_all(split(text), settings, form)
 
 
@@ -73,26 +83,34 @@ def given(texts: tuple[str, ...], file: Path | None) -> str | None:
 
 def run_all(statements: list[str], settings: Settings, form: str) -> int:
     """Run the statements in order and stop at the first that fails; the exit code."""
-    from lakeward.cli import spark_errors
-    from lakeward.cli.streams import guarded
+    from lakeward.cli.output_streams import redirect_output
 
     if not statements:
         raise UsageError(
             "NO_STATEMENT", "There is no SQL statement to run.", next_step='Try -e "select 1" or -f FILE.'
         )
-    with guarded(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
+    with redirect_output(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
         with starting(streams):
             spark = opened(settings)
         for statement in statements:
             try:
                 run_one(spark, statement, form, streams)
-            except Exception as error:
-                told = spark_errors.told(error, spark)
-                if told is None:
-                    raise
-                streams.to_stderr(f"error: {told}\n")
+            except Exception as error:  # noqa: BLE001  # print_error raises what is not the statement's
+                print_error(error, spark, settings, streams)
                 return 1
     return 0
+
+
+def print_error(error: Exception, spark: Any, settings: Settings, streams: Streams) -> None:
+    """Print on stderr what a statement of the user failed with; any other error is raised again."""
+    from lakeward.cli import spark_errors
+    from lakeward.cli.execution import show_hint
+
+    message = spark_errors.error_message(error, spark)
+    if message is None:
+        raise error
+    streams.to_stderr(f"error: {message}\n")
+    show_hint(message, settings, streams)
 
 
 def opened(settings: Settings) -> Any:

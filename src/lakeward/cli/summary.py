@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from lakeward.cli.words import STYLES, count, duration, kind, plain
+from lakeward.cli.formatting import STYLES, count, duration, kind, plain
 
 if TYPE_CHECKING:
     from lakeward.jobs import JobRun, TaskResult
@@ -59,13 +59,13 @@ def update_body(update: Update, width: int) -> Iterable[RenderableType]:
     """The table of an update and the errors below it."""
     if update.datasets:
         yield table(update.datasets, width)
-    told = [dataset for dataset in update.datasets if dataset.error]
-    for dataset in told:
+    failed = [dataset for dataset in update.datasets if dataset.error]
+    for dataset in failed:
         yield Text.assemble(
             (dataset.name, "bold"), " ", (dataset.state, STYLES.get(dataset.state, "")), style="none"
         )
         yield error_text(dataset.error or "")
-    if update.error and not any(update.error.strip() in (dataset.error or "") for dataset in told):
+    if update.error and not any(update.error.strip() in (dataset.error or "") for dataset in failed):
         yield error_text(update.error)
 
 
@@ -109,7 +109,7 @@ def fitting(rows: Sequence[Mapping[str, Text]], width: int) -> list[str]:
 
 
 def cells(dataset: DatasetResult) -> dict[str, Text]:
-    """One row by column; what was not measured is a dash, what was not asked for is empty."""
+    """One row by column; a dash for what was not measured, empty for what was not requested."""
     checked = bool(dataset.expectations)
     failed = sum(each.failed for each in dataset.expectations)
     passed = sum(each.passed for each in dataset.expectations)

@@ -1,4 +1,4 @@
-"""`lakeward test`: the own tests of the repository in this folder, in an environment apart from it."""
+"""`lakeward test`: run the repository's own tests in an isolated environment."""
 
 from __future__ import annotations
 
@@ -10,32 +10,57 @@ from typing import final
 
 import click
 
-from lakeward.cli.options import cold_option
+from lakeward.cli.options import cold_option, environment_options, mount_option, runtime_option
 
 __all__ = ["test"]
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
-@click.option("--fresh-environment", "anew", is_flag=True, help="Build the environment anew.")
+@click.option("--fresh-environment", "fresh", is_flag=True, help="Rebuild the environment.")
+@environment_options
+@click.option(
+    "--catalog",
+    "catalogs",
+    multiple=True,
+    metavar="NAME",
+    help="Catalog that the tests expect to exist; [tool.lakeward] catalogs lists permanent ones.",
+)
+@mount_option
+@runtime_option
 @cold_option
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[PYTEST ARGUMENTS]…")
-def test(arguments: tuple[str, ...], anew: bool) -> int:
-    """Run the repository's own tests with pytest, where lakeward stands in for Databricks.
+def test(
+    arguments: tuple[str, ...],
+    fresh: bool,
+    added: tuple[str, ...],
+    excluded: tuple[str, ...],
+    catalogs: tuple[str, ...],
+) -> int:
+    """Run the repository's own tests with pytest; lakeward replaces Databricks.
 
-    The repository's dependencies are installed once, into an environment apart from it, without those that
-    lakeward stands in for. All arguments go to pytest, and its exit code comes back.
+    The repository's dependencies are installed once, into an isolated environment, without the packages that
+    lakeward replaces. All other arguments are passed to pytest, whose exit code is returned.
     """
     from lakeward.environments import prepare
 
     progress = Progress()
     with progress:
         environment = prepare(
-            Path.cwd(), say=progress.say, show=progress.show, anew=anew, arguments=arguments
+            Path.cwd(),
+            say=progress.say,
+            show=progress.show,
+            rebuild=fresh,
+            arguments=arguments,
+            added=added,
+            excluded=excluded,
         )
     if not environment.made and environment.plan.left_out:
         names = ", ".join(dict.fromkeys(each.text for each in environment.plan.left_out))
-        runtime = f", as on runtime {environment.pinned.runtime}" if environment.pinned else ""
-        progress.say(f"without {names}: lakeward stands in{runtime}")
+        pinned = environment.pinned
+        runtime = f", as on runtime {pinned.runtime}" if pinned else ""
+        if pinned and not pinned.exact:
+            runtime += f", {pinned.reason}"
+        progress.say(f"without {names}: lakeward replaces them{runtime}")
     environment.hold()
     command = environment.command(*arguments)
     sys.stdout.flush()
@@ -43,6 +68,8 @@ def test(arguments: tuple[str, ...], anew: bool) -> int:
     # pytest takes the place of this process: signals, the terminal and the exit code are its own.
     # The first of its processes that needs a JVM may attach to the one of the run before.
     environ = {"LAKEWARD_RESIDENT": "1", **environment.environ()}
+    if catalogs:
+        environ["LAKEWARD_CATALOGS"] = ",".join(catalogs)
     os.execve(command[0], command, environ)  # noqa: S606
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -10,25 +11,30 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lakeward.cli.options import bundle_options
+from lakeward.cli.options import bundle_options, entered_environment_options, mount_option, runtime_option
 
 if TYPE_CHECKING:
-    from lakeward.workspace import Connection, Start
+    from lakeward.workspace import Connection, ScheduledStart
 
 __all__ = ["workspace"]
 
 
 @click.command()
 @bundle_options
+@mount_option
+@runtime_option
+@entered_environment_options
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; a free one when left out."
 )
 @click.option(
     "--with-schedules",
     is_flag=True,
-    help="Start jobs when their schedule or trigger says so; without it that is only shown.",
+    help="Start jobs by their schedules and triggers; without it these are only listed.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout once it can be asked.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object on stdout once it accepts requests."
+)
 def workspace(
     target: str | None, variables: dict[str, str], port: int, with_schedules: bool, as_json: bool
 ) -> int:
@@ -36,34 +42,42 @@ def workspace(
 
     Jobs and pipelines that are deployed to it run here, on the tables of the target.
     """
-    from lakeward.cli.target import here
+    from lakeward.cli.command_context import here
     from lakeward.workspace import connection_file, serve
 
     place = here(target, variables)
     file = connection_file(place.settings)
 
-    def ready(connection: Connection, starts: Sequence[Start]) -> None:
+    def ready(connection: Connection, starts: Sequence[ScheduledStart]) -> None:
         if as_json:
             click.echo(json.dumps({"host": connection.host, "connection": str(file)}))
         else:
+            # Only on a terminal, and once: a log would keep it.
+            token = f"#token={connection.token}" if sys.stdout.isatty() else ""
             click.echo(f"The workspace of target {place.settings.target} is at {connection.host}")
-            click.echo(f"  page       {connection.host}/#token={connection.token}")
-            click.echo(
-                f"  clients    export DATABRICKS_HOST={connection.host} DATABRICKS_TOKEN={connection.token}"
-            )
-            click.echo(f"  kept in    {file}")
-            for line in told(starts, with_schedules):
+            click.echo(f"  page       {connection.host}/{token}")
+            click.echo(f"  clients    export DATABRICKS_HOST={connection.host} DATABRICKS_TOKEN=…")
+            click.echo(f"  token      in {file}")
+            for line in start_lines(starts, with_schedules):
                 click.echo(line)
             click.echo("Ctrl-C ends it.")
         sys.stdout.flush()
 
-    with suppress(KeyboardInterrupt):
-        serve(place.settings, port=port, with_schedules=with_schedules, ready=ready)
+    def warn(text: str) -> None:
+        click.echo(f"warning: {text}", err=True)
+
+    # What the server and its runs write is the user's own.
+    before = os.umask(0o077)
+    try:
+        with suppress(KeyboardInterrupt):
+            serve(place.settings, port=port, with_schedules=with_schedules, ready=ready, warn=warn)
+    finally:
+        os.umask(before)
     click.echo(f"The workspace of target {place.settings.target} has ended; what is in it stays.", err=True)
     return 0
 
 
-def told(starts: Sequence[Start], with_schedules: bool) -> Iterator[str]:
+def start_lines(starts: Sequence[ScheduledStart], with_schedules: bool) -> Iterator[str]:
     """How jobs start by themselves, in lines."""
     for start in starts:
         at = f", next {start.at:%Y-%m-%d %H:%M %Z}" if start.at and not start.paused else ""

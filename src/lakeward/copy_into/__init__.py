@@ -1,51 +1,62 @@
-"""COPY INTO: each file of a folder once into a Delta table (auto-loader.md §8).
+"""COPY INTO: loads each file of a directory once into a Delta table (AL-8).
 
-Importing this room does not import pyspark.
+Importing this package does not import pyspark.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lakeward.spark_internals import java_frame
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from lakeward.sql import CopyInto, CopyLoadHistory, TrimLoadHistory
 
 __all__ = ["install"]
 
 
-def install(spark: SparkSession) -> None:  # noqa: ARG001  # as every room's `install` is called
-    """Carry out COPY INTO in every session of this process from here on; cheap, and harmless when repeated.
+def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of all `install`
+    """Register COPY INTO with SQL sessions of this process. Cheap and idempotent.
 
-    On Databricks it must not be called: the platform has its own.
+    Databricks has its own COPY INTO; do not call this there.
     """
-    from lakeward.sql import serve
+    from lakeward.sql import CopyInto, CopyLoadHistory, TrimLoadHistory, register_function, register_handler
 
-    serve("copy_into", _copy)
-    serve("function.copied", _copied)
-    serve("copy_into.cloned", _cloned)
-    serve("copy_into.trimmed", _trimmed)
+    register_handler(CopyInto, _copy)
+    register_handler(CopyLoadHistory, _cloned)
+    register_handler(TrimLoadHistory, _trimmed)
+    register_function("copied", _copied)
 
 
-def _copy(spark: SparkSession, **statement: Any) -> Any:
-    from lakeward.copy_into.statement import carry_out
+def _copy(spark: SparkSession, command: CopyInto) -> Any:
+    from lakeward.copy_into.statement import execute_copy_into
 
-    return carry_out(spark, statement)
+    return execute_copy_into(spark, command)
 
 
 def _copied(spark: SparkSession, *, positional: list[str], named: dict[str, str]) -> Any:
-    from lakeward.copy_into.loading import copied
+    from lakeward.copy_into.source_files import staged_rows
 
     del spark, named
-    return copied(positional[0])._jdf
+    return java_frame(staged_rows(positional[0]))
 
 
-def _cloned(spark: SparkSession, **clone: Any) -> Any:
-    from lakeward.copy_into.cloning import cloned
+def _cloned(spark: SparkSession, command: CopyLoadHistory) -> Any:
+    from lakeward.copy_into.history_upkeep import clone_history
 
-    return cloned(spark, **clone)
+    source = command.source
+    return clone_history(
+        spark,
+        source=source.table,
+        target=command.target,
+        version=source.version,
+        timestamp=source.timestamp,
+    )
 
 
-def _trimmed(spark: SparkSession, **vacuum: Any) -> None:
-    from lakeward.copy_into.trimming import trimmed
+def _trimmed(spark: SparkSession, command: TrimLoadHistory) -> None:
+    from lakeward.copy_into.history_upkeep import vacuum_history
 
-    trimmed(spark, **vacuum)
+    vacuum_history(spark, table=command.table, hours=command.hours)

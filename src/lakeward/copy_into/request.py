@@ -1,24 +1,29 @@
-"""What a COPY INTO statement asks for, with its options looked at."""
+"""A COPY INTO statement with validated options."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
 
-__all__ = ["Request"]
+if TYPE_CHECKING:
+    from lakeward.sql import CopyInto
 
-# What a statement may say in COPY_OPTIONS; each is a flag.
+# All COPY_OPTIONS; each is a flag.
 COPY_OPTIONS = ("force", "mergeSchema")
-# Options of files that COPY INTO does not have on the platform either (§8 rule 15).
-_WITHOUT = ("rescuedDataColumn", "columnNameOfCorruptRecord")
+# Databricks' COPY INTO does not support these options either (AL-8.15).
+_UNSUPPORTED_OPTIONS = ("rescuedDataColumn", "columnNameOfCorruptRecord")
 
 
 @dataclass(frozen=True)
-class Request:
-    """`select` is what stands before and behind the path of a query; keys of `options` are in lower case."""
+class CopyIntoRequest:
+    """The clauses and options of one statement.
+
+    `select` is the text before and after the source path if the statement has a query. Keys of `options` are
+    in lower case.
+    """
 
     target: tuple[str, ...]
     source: str
@@ -34,59 +39,59 @@ class Request:
     merge_schema: bool
 
     @classmethod
-    def of(cls, statement: Mapping[str, Any]) -> Request:
-        """The request of a parsed statement. Raises SqlError for options that COPY INTO does not take."""
-        options = {key.lower(): value for key, value in statement["format_options"].items()}
-        for key in _WITHOUT:
-            if key.lower() in options and (key == "rescuedDataColumn" or statement["file_format"] == "CSV"):
+    def of(cls, command: CopyInto) -> CopyIntoRequest:
+        """Validate a parsed statement; raise SqlError for options that COPY INTO does not support."""
+        options = {key.lower(): value for key, value in command.format_options.items()}
+        for key in _UNSUPPORTED_OPTIONS:
+            if key.lower() in options and (key == "rescuedDataColumn" or command.file_format == "CSV"):
                 raise SqlError(
                     "COPY_INTO_UNSUPPORTED_FEATURE",
-                    f"COPY INTO does not take the option {key}.",
+                    f"COPY INTO does not support the option {key}.",
                     sql_state="0A000",
-                    next_step="Leave it out, or load the files with Auto Loader.",
+                    next_step="Remove it, or load the files with Auto Loader.",
                 )
-        flags = _flags(statement["copy_options"])
-        positional = statement["by_position"] or statement["columns"] is not None
-        if positional and (statement["file_format"] != "CSV" or _is_true(options.get("header", "false"))):
+        flags = _parse_flags(command.copy_options)
+        positional = command.by_position or command.columns is not None
+        if positional and (command.file_format != "CSV" or _is_true(options.get("header", "false"))):
             raise SqlError(
                 "COPY_INTO_UNSUPPORTED_FEATURE",
-                "A column list and BY POSITION are for CSV files without a header.",
+                "A column list and BY POSITION require CSV files without a header.",
                 sql_state="0A000",
-                next_step="Leave them out: files with names are matched by name. Or set 'header' = 'false'.",
+                next_step="Remove them to match columns by name, or set 'header' = 'false'.",
             )
         return cls(
-            target=tuple(statement["target"]),
-            source=statement["source"],
-            format=statement["file_format"].lower(),
-            select=None if statement["select"] is None else (statement["select"][0], statement["select"][1]),
-            columns=None if statement["columns"] is None else tuple(statement["columns"]),
-            by_position=statement["by_position"],
-            validate=statement["validate"],
-            files=None if statement["files"] is None else tuple(statement["files"]),
-            pattern=statement["pattern"],
+            target=tuple(command.target),
+            source=command.source,
+            format=command.file_format.lower(),
+            select=None if command.select is None else (command.select[0], command.select[1]),
+            columns=None if command.columns is None else tuple(command.columns),
+            by_position=command.by_position,
+            validate=command.validate,
+            files=None if command.files is None else tuple(command.files),
+            pattern=command.pattern,
             options=options,
             force=flags["force"],
             merge_schema=flags["mergeschema"],
         )
 
     def flag(self, key: str, *, default: bool) -> bool:
-        """A boolean of FORMAT_OPTIONS."""
+        """Return a boolean of FORMAT_OPTIONS."""
         value = self.options.get(key.lower())
         return default if value is None else _is_true(value)
 
 
-def _flags(given: Mapping[str, str]) -> dict[str, bool]:
-    found = {key.lower(): False for key in COPY_OPTIONS}
-    for key, value in given.items():
-        if key.lower() not in found:
+def _parse_flags(options: Mapping[str, str]) -> dict[str, bool]:
+    flags = {key.lower(): False for key in COPY_OPTIONS}
+    for key, value in options.items():
+        if key.lower() not in flags:
             raise SqlError(
                 "COPY_INTO_SYNTAX_ERROR",
                 f"COPY_OPTIONS has no option {key}.",
                 sql_state="42601",
-                next_step=f"It takes {' and '.join(COPY_OPTIONS)}.",
+                next_step=f"Supported options: {', '.join(COPY_OPTIONS)}.",
             )
-        found[key.lower()] = _is_true(value)
-    return found
+        flags[key.lower()] = _is_true(value)
+    return flags
 
 
 def _is_true(value: str) -> bool:

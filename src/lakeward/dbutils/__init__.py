@@ -2,19 +2,28 @@
 
 `dbutils()` is the object that such code expects. A runner puts what it knows (parameters, context, task
 values) in force with `using(Environment(…))`, and catches NotebookExit. `FUNCTIONS` is the table of all
-functions with what becomes of each here. Importing this room starts nothing and does not import pyspark.
+functions with what becomes of each here. Importing this package starts nothing and does not import pyspark.
 """
 
 from __future__ import annotations
 
+from lakeward.dbutils.api_table import FUNCTIONS, GROUPS, Function
 from lakeward.dbutils.context import Context
-from lakeward.dbutils.declared import FUNCTIONS, GROUPS, Function
+from lakeward.dbutils.dbutils_object import DBUtils, dbutils
 from lakeward.dbutils.environment import Environment, environment, using
-from lakeward.dbutils.facade import DBUtils, dbutils
 from lakeward.dbutils.failures import ExecutionError, JavaError, NotebookExit
 from lakeward.dbutils.fs import FileInfo
 from lakeward.dbutils.help import as_markdown
-from lakeward.dbutils.redaction import REDACTED, redacted, redacting, with_secrets
+from lakeward.dbutils.mounts import mount_links
+from lakeward.dbutils.redaction import (
+    redacted,
+    redacting,
+    redactor,
+    spark_conf_with_secrets,
+    with_secrets,
+)
+from lakeward.dbutils.redactors import REDACTED, Redactor, StreamRedactor
+from lakeward.dbutils.secret_encryption import decrypted, encrypted
 from lakeward.dbutils.secret_files import FileSecrets
 from lakeward.dbutils.secret_stores import (
     EnvironmentSecrets,
@@ -43,18 +52,25 @@ __all__ = [
     "JavaError",
     "JobValues",
     "NotebookExit",
+    "Redactor",
     "SecretStore",
     "Stores",
+    "StreamRedactor",
     "TaskValues",
     "as_markdown",
     "dbutils",
+    "decrypted",
+    "encrypted",
     "environment",
     "hear_secrets",
     "install",
     "known_secrets",
+    "mount_links",
     "redacted",
     "redacting",
+    "redactor",
     "remember",
+    "spark_conf_with_secrets",
     "stores_of",
     "using",
     "with_secrets",

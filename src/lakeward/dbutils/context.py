@@ -11,10 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakeward.dbutils.options import Option, ScalaMap
+from lakeward.dbutils.scala_types import Option, ScalaMap
 from lakeward.session import Settings
-
-__all__ = ["Context", "EntryPoint"]
 
 LOCAL_HOST = "lakeward.localhost"
 LOCAL_TOKEN = "lakeward-local-token"  # noqa: S105  # opens nothing: for code that only passes it on

@@ -16,8 +16,6 @@ from lakeward.dbutils.secret_stores import SecretStore, stores_of
 from lakeward.dbutils.task_values import NoJob, TaskValues
 from lakeward.session import PathMap, Settings, current_settings
 
-__all__ = ["Environment", "NotebookRunner", "environment", "using"]
-
 NotebookRunner = Callable[[str, int, Mapping[str, str]], str]
 """Path, timeout in seconds and arguments of a notebook; gives its exit value."""
 
@@ -40,6 +38,7 @@ class Environment:
     context: Context | None = None
     task_values: TaskValues = field(default_factory=NoJob)
     run_notebook: NotebookRunner | None = None
+    restart_python: Callable[[], None] | None = None
     secret_store: Callable[[Settings], SecretStore] = stores_of
 
     @property

@@ -11,8 +11,6 @@ from py4j.protocol import Py4JJavaError
 
 from lakeward.errors import DbutilsError
 
-__all__ = ["ExecutionError", "JavaError", "NotebookExit", "refused"]
-
 
 class _JavaClass:
     def __init__(self, name: str) -> None:

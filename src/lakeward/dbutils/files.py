@@ -1,25 +1,38 @@
-"""Copying, removing and writing local files, with failures in the words of the platform."""
+"""Copies, removes and writes local files, with errors in the platform's words.
+
+On Databricks a wrong path costs a folder of DBFS. A local path is the machine's own disk, so only paths below
+the lakehouse, the project or the temporary folder are removed or replaced.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from lakeward.atomic_files import atomic_replace, atomic_write
 from lakeward.dbutils.failures import ExecutionError
 from lakeward.dbutils.locations import Location
-from lakeward.whole_files import replacing, write_whole
 
-__all__ = ["copy", "remove", "spare_mount_point", "told", "write"]
+
+def is_removable(path: Path, *, below: Iterable[Path], keep: Iterable[Path]) -> bool:
+    """Whether `path` lies strictly below one of `below`, and holds none of `keep`.
+
+    All of them are real paths, links resolved; nothing is touched.
+    """
+    inside = any(folder != path and folder in path.parents for folder in below if folder != Path("/"))
+    return inside and not any(kept == path or path in kept.parents for kept in keep)
+
 
 _IO = "java.io.IOException"
+
 _ARGUMENT = "java.lang.IllegalArgumentException"
 
 
 @contextmanager
-def told(call: str, shown: str) -> Iterator[None]:
+def translate_os_errors(call: str, shown: str) -> Iterator[None]:
     """A block whose OSErrors come out as ExecutionError about the path as the user wrote it."""
     try:
         yield
@@ -39,7 +52,7 @@ def told(call: str, shown: str) -> Iterator[None]:
 
 def copy(source: Location, dest: Location, *, recurse: bool, call: str) -> None:
     """Copy a file, or a directory with `recurse`; files of the same names are replaced."""
-    with told(call, source.shown):
+    with translate_os_errors(call, source.shown):
         source.local.stat()
     if not source.local.is_dir():
         into = dest.local.is_dir() or dest.shown.endswith("/")
@@ -51,25 +64,42 @@ def copy(source: Location, dest: Location, *, recurse: bool, call: str) -> None:
     if dest.local.resolve().is_relative_to(source.local.resolve()):
         message = f"Cannot copy {source.shown} into itself: {dest.shown}"
         raise ExecutionError(call, _ARGUMENT, message)
-    with told(call, dest.shown):
-        shutil.copytree(source.local, dest.local, dirs_exist_ok=True, copy_function=_copy_plain)
+    with translate_os_errors(call, dest.shown):
+        shutil.copytree(
+            source.local, dest.local, dirs_exist_ok=True, copy_function=_copy_plain, ignore=_loops
+        )
+
+
+def _loops(folder: str, names: list[str]) -> list[str]:
+    """Name the symbolic links in `folder` that lead to themselves or to a folder around them."""
+    real = Path(folder).resolve()
+    return [name for name in names if _is_loop(real / name)]
+
+
+def _is_loop(place: Path) -> bool:
+    if not place.is_symlink():
+        return False
+    try:
+        return place.parent.is_relative_to(place.resolve())
+    except RuntimeError:
+        return True
 
 
 def _copy_file(source: Location, dest: Location, call: str) -> None:
     if dest.local.exists() and dest.local.samefile(source.local):
         raise ExecutionError(call, _ARGUMENT, f"Cannot copy {source.shown} to itself")
-    with told(call, dest.shown):
+    with translate_os_errors(call, dest.shown):
         dest.local.parent.mkdir(parents=True, exist_ok=True)
         _copy_plain(source.local, dest.local)
 
 
 def _copy_plain(source: os.PathLike[str] | str, dest: os.PathLike[str] | str) -> None:
     """Whole or not at all: a reader of the directory never meets half a file."""
-    with replacing(Path(dest)) as aside:
+    with atomic_replace(Path(dest)) as aside:
         shutil.copyfile(source, aside)
 
 
-def spare_mount_point(place: Location, call: str) -> None:
+def refuse_mount_point(place: Location, call: str) -> None:
     """Raise ExecutionError where the path is a mount point itself: its source is not removed with it."""
     if place.local.is_symlink() and place.local.is_dir():
         message = f"{place.shown} is a mount point"
@@ -81,8 +111,8 @@ def remove(place: Location, *, recurse: bool, call: str) -> bool:
     local = place.local
     if not os.path.lexists(local):
         return False
-    spare_mount_point(place, call)
-    with told(call, place.shown):
+    refuse_mount_point(place, call)
+    with translate_os_errors(call, place.shown):
         if not local.is_dir():
             local.unlink()
         elif recurse:
@@ -97,8 +127,8 @@ def remove(place: Location, *, recurse: bool, call: str) -> bool:
 
 def write(place: Location, data: bytes, *, overwrite: bool, call: str) -> None:
     """Write a file, whole or not at all."""
-    with told(call, place.shown):
+    with translate_os_errors(call, place.shown):
         if place.local.is_dir() or (place.local.exists() and not overwrite):
             raise FileExistsError(place.shown)
         place.local.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(place.local, data)
+        atomic_write(place.local, data)

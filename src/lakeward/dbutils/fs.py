@@ -10,12 +10,10 @@ from typing import NamedTuple, NoReturn
 
 from lakeward.dbutils import files, mounts
 from lakeward.dbutils.failures import ExecutionError, refused
-from lakeward.dbutils.group import Group, also_named
+from lakeward.dbutils.files import is_removable
 from lakeward.dbutils.locations import Location, locate
 from lakeward.dbutils.mounts import MountInfo
-from lakeward.dbutils.removable import is_removable
-
-__all__ = ["FileInfo", "FileSystem"]
+from lakeward.dbutils.utility import Utility, also_named
 
 _CALL = "z:com.databricks.backend.daemon.dbutils.FSUtils."
 _MOUNT_NAMES = also_named(
@@ -38,7 +36,7 @@ class FileInfo(NamedTuple):
         return not self.isDir()
 
 
-class FileSystem(Group):
+class FileSystem(Utility):
     """`dbutils.fs`. Every function raises ExecutionError, whose text names the Java class, when it fails."""
 
     _group = "fs"
@@ -47,7 +45,7 @@ class FileSystem(Group):
     def ls(self, path: str) -> list[FileInfo]:
         """The entries of a directory by name, or the one entry of a file."""
         place, call = self._at(path, "ls")
-        with files.told(call, place.shown):
+        with files.translate_os_errors(call, place.shown):
             entries = sorted(place.local.iterdir()) if place.local.is_dir() else None
             if entries is None:
                 return [_info(Location(place.shown.rstrip("/"), place.local), place.local.name)]
@@ -57,7 +55,7 @@ class FileSystem(Group):
     def cp(self, source: str, dest: str, recurse: bool = False) -> bool:
         """Copy a file; a directory, into the one of that name if there is one, only with `recurse`."""
         (here, call), (there, _) = self._at(source, "cp"), self._at(dest, "cp")
-        self._spare_target(here, there, call)
+        self._refuse_protected_target(here, there, call)
         files.copy(here, there, recurse=recurse, call=call)
         return True
 
@@ -65,9 +63,9 @@ class FileSystem(Group):
     def mv(self, source: str, dest: str, recurse: bool = False) -> bool:
         """Copy, then remove the source."""
         (here, call), (there, _) = self._at(source, "mv"), self._at(dest, "mv")
-        files.spare_mount_point(here, call)
-        self._spare(here, call)
-        self._spare_target(here, there, call)
+        files.refuse_mount_point(here, call)
+        self._refuse_protected(here, call)
+        self._refuse_protected_target(here, there, call)
         files.copy(here, there, recurse=recurse, call=call)
         files.remove(here, recurse=True, call=call)
         return True
@@ -76,15 +74,15 @@ class FileSystem(Group):
     def rm(self, dir: str, recurse: bool = False) -> bool:
         """Remove a file; a directory with something in it only with `recurse`. False where there is none."""
         place, call = self._at(dir, "rm")
-        files.spare_mount_point(place, call)
-        self._spare(place, call)
+        files.refuse_mount_point(place, call)
+        self._refuse_protected(place, call)
         return files.remove(place, recurse=recurse, call=call)
 
     @also_named(path="dir")
     def mkdirs(self, dir: str) -> bool:
         """Make a directory and those above it; one that is there is fine."""
         place, call = self._at(dir, "mkdirs")
-        with files.told(call, place.shown):
+        with files.translate_os_errors(call, place.shown):
             place.local.mkdir(parents=True, exist_ok=True)
         return True
 
@@ -92,7 +90,7 @@ class FileSystem(Group):
     def head(self, file: str, max_bytes: int = 65536) -> str:
         """The first bytes of a file as text; a note is printed when there are more."""
         place, call = self._at(file, "head")
-        with files.told(call, place.shown), place.local.open("rb") as opened:
+        with files.translate_os_errors(call, place.shown), place.local.open("rb") as opened:
             start = opened.read(max_bytes + 1)
         if len(start) > max_bytes:
             print(f"[Truncated to first {max_bytes} bytes]")
@@ -102,7 +100,7 @@ class FileSystem(Group):
         """Write text to a file; the directories above it are made."""
         place, call = self._at(file, "put")
         if overwrite and place.local.exists():
-            self._spare(place, call)
+            self._refuse_protected(place, call)
         data = contents.encode()
         files.write(place, data, overwrite=overwrite, call=call)
         print(f"Wrote {len(data)} bytes.")
@@ -144,7 +142,7 @@ class FileSystem(Group):
         extra_configs: Mapping[str, str] | None = None,
     ) -> bool:
         """`mount`, in place of what is mounted there."""
-        if any(each.mountPoint == mounts.tidy(mount_point) for each in self.mounts()):
+        if any(each.mountPoint == mounts.normalize_mount_point(mount_point) for each in self.mounts()):
             self.unmount(mount_point)
         return self.mount(source, mount_point, encryption_type, owner, extra_configs)
 
@@ -152,7 +150,7 @@ class FileSystem(Group):
     def unmount(self, mount_point: str) -> bool:
         """Take a mount point away; its source keeps its files."""
         mounts.unmount(self._environment().settings(), mount_point)
-        print(f"{mounts.tidy(mount_point)} has been unmounted.")
+        print(f"{mounts.normalize_mount_point(mount_point)} has been unmounted.")
         return True
 
     def mounts(self) -> list[MountInfo]:
@@ -182,18 +180,19 @@ class FileSystem(Group):
     def _at(self, path: str, function: str) -> tuple[Location, str]:
         return locate(path, self._environment().paths, _CALL + function), _CALL + function
 
-    def _spare_target(self, source: Location, dest: Location, call: str) -> None:
+    def _refuse_protected_target(self, source: Location, dest: Location, call: str) -> None:
         target = dest.below(source.local.name) if source.local.is_file() and dest.local.is_dir() else dest
         if target.local.exists():
-            self._spare(target, call)
+            self._refuse_protected(target, call)
 
-    def _spare(self, place: Location, call: str) -> None:
+    def _refuse_protected(self, place: Location, call: str) -> None:
         environment = self._environment()
         settings, mapped = environment.settings(), environment.paths.entries
         below = [settings.root, settings.state, Path(tempfile.gettempdir()), *(Path(f) for _, f in mapped)]
         home = Path.home()
         below = [folder for folder in below if folder != home and folder not in home.parents]
-        keep = [settings.root, settings.state, home, Path.cwd()]
+        roots = (settings.dbfs, settings.volumes, settings.workspace)
+        keep = [settings.root, settings.state, *roots, home, Path.cwd()]
         if not is_removable(
             place.local.resolve(),
             below=[folder.resolve() for folder in below],

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from lakeward.dbutils.declared import FUNCTIONS, GROUPS, Function
-
-__all__ = ["as_markdown", "text_of"]
+from lakeward.dbutils.api_table import FUNCTIONS, GROUPS, Function
 
 
 def text_of(group: str | None = None, function: str | None = None) -> str:

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from lakeward.dbutils.environment import Environment
-from lakeward.dbutils.group import Group
-
-__all__ = ["Jobs"]
+from lakeward.dbutils.utility import Utility
 
 
-class TaskValuesGroup(Group):
+class TaskValuesGroup(Utility):
     """`dbutils.jobs.taskValues`."""
 
     _group = "jobs.taskValues"
@@ -44,7 +42,7 @@ class TaskValuesGroup(Group):
         self._environment().task_values.set(key, value)
 
 
-class Jobs(Group):
+class Jobs(Utility):
     """`dbutils.jobs`."""
 
     _group = "jobs"

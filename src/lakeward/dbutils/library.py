@@ -6,27 +6,28 @@ import sys
 from typing import Any, NoReturn
 
 from lakeward.dbutils.failures import refused
-from lakeward.dbutils.group import Group
-
-__all__ = ["Credentials", "Data", "Library"]
+from lakeward.dbutils.utility import Utility
 
 
-class Library(Group):
+class Library(Utility):
     """`dbutils.library`."""
 
     _group = "library"
     _told = False
 
     def restartPython(self) -> None:
-        """Nothing: the process goes on with the libraries that it has, and says so once."""
-        if not Library._told:
+        """Clear the notebook's names and import packages of `%pip` again; outside of a notebook, nothing."""
+        restart = self._environment().restart_python
+        if restart is not None:
+            restart()
+        elif not Library._told:
             Library._told = True
             print(
                 "dbutils.library.restartPython() has no effect here: Python keeps running.", file=sys.stderr
             )
 
 
-class Data(Group):
+class Data(Utility):
     """`dbutils.data`."""
 
     _group = "data"
@@ -48,7 +49,7 @@ class Data(Group):
         print(df.summary(*measures)._show_string(len(measures) + 1, 40, False).rstrip())
 
 
-class Credentials(Group):
+class Credentials(Utility):
     """`dbutils.credentials`: roles of a cloud account, which a local run does not have."""
 
     _group = "credentials"

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lakeward.dbutils.failures import ExecutionError
+from lakeward.errors import InvalidPathError
 from lakeward.session import PathMap
-
-__all__ = ["Location", "locate"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _ARGUMENT = "java.lang.IllegalArgumentException"
@@ -49,7 +48,10 @@ def locate(path: str, paths: PathMap, call: str) -> Location:
             f"Path must be absolute: {path}",
             next_step="Begin it with /Volumes/…, dbfs:/… or file:/….",
         )
-    local = paths.local(path)
+    try:
+        local = paths.local(path)
+    except InvalidPathError as error:
+        raise ExecutionError(call, _ARGUMENT, error.message, next_step=error.next_step) from None
     if local.startswith("file:"):
         local = "/" + local[len("file:") :].removeprefix("//localhost").lstrip("/")
     if not local.startswith("/"):

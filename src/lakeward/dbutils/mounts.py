@@ -8,11 +8,10 @@ import posixpath
 from pathlib import Path
 from typing import NamedTuple
 
+from lakeward.atomic_files import atomic_write
 from lakeward.dbutils.failures import ExecutionError
+from lakeward.errors import InvalidPathError
 from lakeward.session import PathMap, Settings
-from lakeward.whole_files import write_whole
-
-__all__ = ["MountInfo", "mount", "mounted", "tidy", "unmount"]
 
 _CALL = "z:com.databricks.backend.daemon.dbutils.DBUtilsCore."
 _ARGUMENT = "java.lang.IllegalArgumentException"
@@ -33,7 +32,7 @@ _PLATFORMS = (
 )
 
 
-def tidy(mount_point: str) -> str:
+def normalize_mount_point(mount_point: str) -> str:
     """A mount point as `mounts()` shows it: absolute in DBFS, no scheme, no slash at the end."""
     plain = mount_point.removeprefix("dbfs:")
     if not plain.startswith("/"):
@@ -54,12 +53,18 @@ def mounted(settings: Settings) -> list[MountInfo]:
     return [*_PLATFORMS, *given, *_made(settings)]
 
 
+def mount_links(settings: Settings) -> list[Path]:
+    """The symbolic links that `mount` made."""
+    places = [settings.dbfs / each.mountPoint.lstrip("/") for each in _made(settings)]
+    return [place for place in places if place.is_symlink()]
+
+
 def mount(settings: Settings, paths: PathMap, source: str, mount_point: str, encryption: str) -> Path | None:
     """Mount `source`; gives the empty folder that stands for it when nothing maps it to a local one.
 
     Raises ExecutionError(IllegalArgumentException) when something is mounted there, or in the way.
     """
-    point = tidy(mount_point)
+    point = normalize_mount_point(mount_point)
     place = settings.dbfs / point.lstrip("/")
     if any(each.mountPoint == point for each in mounted(settings)):
         raise ExecutionError(
@@ -67,7 +72,10 @@ def mount(settings: Settings, paths: PathMap, source: str, mount_point: str, enc
         )
     if os.path.lexists(place) and (not place.is_dir() or any(place.iterdir())):
         raise ExecutionError(_CALL + "mount", _ARGUMENT, f"There are files in {point} already")
-    target = paths.local(source)
+    try:
+        target = paths.local(source)
+    except InvalidPathError as error:
+        raise ExecutionError(_CALL + "mount", _ARGUMENT, error.message, next_step=error.next_step) from None
     known = target.startswith("/")
     place.parent.mkdir(parents=True, exist_ok=True)
     if known:
@@ -83,7 +91,7 @@ def mount(settings: Settings, paths: PathMap, source: str, mount_point: str, enc
 
 def unmount(settings: Settings, mount_point: str) -> None:
     """Take a mount away. Raises ExecutionError(IllegalArgumentException) when nothing is mounted there."""
-    point = tidy(mount_point)
+    point = normalize_mount_point(mount_point)
     made = _made(settings)
     rest = [each for each in made if each.mountPoint != point]
     if len(rest) == len(made):
@@ -110,4 +118,4 @@ def _made(settings: Settings) -> list[MountInfo]:
 
 
 def _keep(settings: Settings, made: list[MountInfo]) -> None:
-    write_whole(_file(settings), json.dumps(made, indent=1))
+    atomic_write(_file(settings), json.dumps(made, indent=1))

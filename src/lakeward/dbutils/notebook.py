@@ -6,12 +6,10 @@ from collections.abc import Mapping
 
 from lakeward.dbutils.context import EntryPoint, JavaContext
 from lakeward.dbutils.failures import NotebookExit, refused
-from lakeward.dbutils.group import Group, also_named
-
-__all__ = ["Notebook"]
+from lakeward.dbutils.utility import Utility, also_named
 
 
-class Notebook(Group):
+class Notebook(Utility):
     """`dbutils.notebook`."""
 
     _group = "notebook"

@@ -1,4 +1,4 @@
-"""Keeping secrets out of what people read, and putting them where `{{secrets/scope/key}}` stands.
+"""Redact the secrets of this process in what it shows, and resolve `{{secrets/scope/key}}` references.
 
 Source: https://docs.databricks.com/aws/en/security/secrets/redaction and …/secrets/secrets-spark-conf-env-var
 """
@@ -8,48 +8,68 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
+from lakeward.dbutils.redactors import Redactor, StreamRedactor
 from lakeward.dbutils.secret_stores import SecretStore, known_secrets
 from lakeward.errors import ConfigurationError
 
-__all__ = ["REDACTED", "redacted", "redacting", "with_secrets"]
-
-REDACTED = "[REDACTED]"
+_REDACTION_REGEX = "spark.redaction.regex"
+_SPARK_REDACTION_REGEX = "(?i)secret|password|token|access[.]?key"
+"""Spark's default."""
 
 _REFERENCE = re.compile(r"\{\{secrets/([^/{}]+)/([^/{}]+)\}\}")
 
 
-def redacted(text: str, secrets: Iterable[str] | None = None) -> str:
-    """`text` without any of the secrets (those that this process was given, if left out).
+@lru_cache(maxsize=16)
+def _redactor_of(values: frozenset[str]) -> Redactor:
+    return Redactor(values)
 
-    Lines of a secret that has several are secrets, too: logs are read line by line.
+
+def redactor(secrets: Iterable[str] | None = None) -> Redactor:
+    """Return the redactor of `secrets`; by default, of those that were handed out in this process so far."""
+    return _redactor_of(known_secrets() if secrets is None else frozenset(secrets))
+
+
+def redacted(text: str, secrets: Iterable[str] | None = None) -> str:
+    """Return `text` without any of the secrets, in plain or escaped form.
+
+    Lines of a multi-line secret are redacted as well: logs are read line by line.
 
     >>> redacted("user=ada password=s3cret", ["s3cret"])
     'user=ada password=[REDACTED]'
     """
-    known = known_secrets() if secrets is None else secrets
-    pieces = {piece for secret in known for piece in (secret, *secret.splitlines()) if piece.strip()}
-    # The longest first: a secret may be the beginning of another.
-    for piece in sorted(pieces, key=len, reverse=True):
-        text = text.replace(piece, REDACTED)
-    return text
+    return redactor(secrets)(text)
 
 
 class _Redacting:
-    """A stream whose text has no secret in it; in all else it is the stream itself."""
+    """A text stream that redacts what is written to it; other attributes are those of the stream.
+
+    The beginning of a secret waits for the rest until `finish`, over a flush as well.
+    """
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
+        self._redacted = StreamRedactor(redactor)
+        self._lock = threading.Lock()
 
     def write(self, text: str) -> int:
-        self._stream.write(redacted(text))
+        with self._lock:
+            self._stream.write(self._redacted.feed(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
         for line in lines:
             self.write(line)
+
+    def finish(self) -> None:
+        with self._lock:
+            held = self._redacted.finish()
+            if held:
+                self._stream.write(held)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -57,15 +77,17 @@ class _Redacting:
 
 @contextlib.contextmanager
 def redacting() -> Iterator[None]:
-    """A block in which nothing that Python code prints shows a secret that it was given.
+    """Redact what Python code prints within the block.
 
-    What goes past `sys.stdout` and `sys.stderr` (other processes, the JVM) is not seen here.
+    Output that does not pass through `sys.stdout` and `sys.stderr` (child processes, the JVM) is not covered.
     """
-    with (
-        contextlib.redirect_stdout(_Redacting(sys.stdout)),
-        contextlib.redirect_stderr(_Redacting(sys.stderr)),
-    ):
-        yield
+    streams = _Redacting(sys.stdout), _Redacting(sys.stderr)
+    with contextlib.redirect_stdout(streams[0]), contextlib.redirect_stderr(streams[1]):
+        try:
+            yield
+        finally:
+            for stream in streams:
+                stream.finish()
 
 
 def with_secrets(values: Mapping[str, str], store: SecretStore) -> dict[str, str]:
@@ -75,6 +97,20 @@ def with_secrets(values: Mapping[str, str], store: SecretStore) -> dict[str, str
     Raises ConfigurationError(SECRET_NOT_FOUND) for a secret that is not there.
     """
     return {name: _resolved(name, value, store) for name, value in values.items()}
+
+
+def spark_conf_with_secrets(values: Mapping[str, str], store: SecretStore) -> dict[str, str]:
+    """Resolve secret references in Spark settings, and have Spark redact these settings where it shows them.
+
+    Spark's UI, event logs and plans redact the settings whose name or value `spark.redaction.regex` matches.
+    """
+    resolved = with_secrets(values, store)
+    # Hadoop's settings appear under their own name, without the prefix.
+    names = [name.removeprefix("spark.hadoop.") for name in values if values[name] != resolved[name]]
+    if names:
+        regex = values.get(_REDACTION_REGEX, _SPARK_REDACTION_REGEX)
+        resolved[_REDACTION_REGEX] = "|".join([regex, *map(re.escape, sorted(names))])
+    return resolved
 
 
 def _resolved(name: str, value: str, store: SecretStore) -> str:

@@ -1,24 +1,39 @@
-"""Secrets on the disk: one encrypted file a secret, readable by its owner alone.
-
-`<folder>/<scope>/<key>` holds what `put` wrote, encrypted. A file that a person wrote there is taken as it
-stands, as long as nobody else may read it. A key that begins with a dot is kept as `%2e…`: names with a dot
-in front are this room's own (`.acls.json`, files half written).
-"""
+"""Secrets in files of the state folder, readable by their owner alone."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from lakeward.dbutils.secret_cipher import decrypted, encrypted
-from lakeward.dbutils.secret_exposure import refuse_exposed
-from lakeward.dbutils.secret_names import checked
-from lakeward.whole_files import write_whole
+from lakeward.atomic_files import atomic_write
+from lakeward.dbutils.secret_encryption import decrypted, encrypted, refuse_exposed
+from lakeward.errors import ConfigurationError
+from lakeward.private_folders import private_folder
 
-__all__ = ["FileSecrets"]
+_ALLOWED_NAME = re.compile(r"[A-Za-z0-9_@.-]{1,128}")
+
+
+def checked(name: str, what: str) -> str:
+    """A scope's or a key's name. Raises ValueError for what Databricks does not allow (BN-5.2)."""
+    if not _ALLOWED_NAME.fullmatch(name) or name in (".", ".."):
+        raise ValueError(
+            f"{name!r} cannot be the name of a {what}: "
+            "letters, digits, `-`, `_`, `@` and `.` are allowed, up to 128 of them."
+        )
+    return name
+
+
+def variable_of(scope: str, key: str) -> str:
+    """The environment variable that holds a secret: LAKEWARD_SECRET_<SCOPE>_<KEY>."""
+    return "LAKEWARD_SECRET_" + "_".join(re.sub(r"[^A-Za-z0-9]", "_", part).upper() for part in (scope, key))
+
 
 _ACLS = ".acls.json"
+
+_NAME = ".name"
+
 _DOT = "%2e"
 
 
@@ -29,7 +44,7 @@ class FileSecrets:
         self.folder = folder
 
     def scopes(self) -> list[str]:
-        return _names(self.folder)
+        return [name for name in _names(self.folder) if (self.folder / name).is_dir()]
 
     def keys(self, scope: str) -> list[str]:
         return sorted(name.replace(_DOT, ".", 1) for name in _names(self._scope(scope)))
@@ -58,8 +73,17 @@ class FileSecrets:
         folder = self._scope(scope)
         if folder.is_dir():
             return False
-        folder.mkdir(parents=True, mode=0o700)
+        private_folder(folder)
+        if folder.name != scope:
+            self._write(folder / _NAME, scope.encode())
         return True
+
+    def display_name(self, scope: str) -> str:
+        """Return the name of a scope as its creator wrote it; scopes are found in any case."""
+        try:
+            return (self._scope(scope) / _NAME).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return scope
 
     def delete(self, scope: str, key: str) -> bool:
         """Forget a secret; False when there was none."""
@@ -80,17 +104,30 @@ class FileSecrets:
         return True
 
     def acls(self, scope: str) -> dict[str, str]:
-        """Who may do what with a scope: READ, WRITE or MANAGE by principal."""
+        """Return READ, WRITE or MANAGE by principal. Raises ConfigurationError(SECRET_ACLS_DAMAGED)."""
         file = self._scope(scope) / _ACLS
-        return dict(json.loads(file.read_bytes())) if file.is_file() else {}
+        if not file.exists():
+            return {}
+        try:
+            acls = json.loads(file.read_bytes())
+            if isinstance(acls, dict) and all(isinstance(level, str) for level in acls.values()):
+                return acls
+            reason = "it is no map of principals"
+        except (OSError, ValueError) as error:
+            reason = str(error)
+        raise ConfigurationError(
+            "SECRET_ACLS_DAMAGED",
+            f"The access control list of the scope {scope} cannot be read ({reason}): {file}.",
+            next_step="Restore the file from a backup, or delete it: only administrators use the scope then.",
+        )
 
     def set_acls(self, scope: str, acls: Mapping[str, str]) -> None:
         """Replace the access control list of a scope."""
         self._write(self._scope(scope) / _ACLS, json.dumps(dict(acls), sort_keys=True).encode())
 
     def _write(self, file: Path, data: bytes) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_whole(file, data, mode=0o600)
+        private_folder(file.parent)
+        atomic_write(file, data, mode=0o600)
 
     def _scope(self, scope: str) -> Path:
         return self.folder / checked(scope, "scope").lower()

@@ -10,19 +10,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from lakeward.dbutils.secret_files import FileSecrets
-from lakeward.dbutils.secret_names import checked, variable_of
+from lakeward.dbutils.secret_files import FileSecrets, checked, variable_of
 from lakeward.session import Settings
-
-__all__ = [
-    "EnvironmentSecrets",
-    "SecretStore",
-    "Stores",
-    "hear_secrets",
-    "known_secrets",
-    "remember",
-    "stores_of",
-]
 
 _handed_out: set[str] = set()
 _listeners: list[Callable[[str], None]] = []

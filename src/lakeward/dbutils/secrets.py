@@ -6,11 +6,9 @@ import builtins
 from typing import NamedTuple
 
 from lakeward.dbutils.failures import JavaError
-from lakeward.dbutils.group import Group
-from lakeward.dbutils.secret_names import variable_of
+from lakeward.dbutils.secret_files import variable_of
 from lakeward.dbutils.secret_stores import SecretStore
-
-__all__ = ["SecretMetadata", "SecretScope", "Secrets"]
+from lakeward.dbutils.utility import Utility
 
 
 class SecretMetadata(NamedTuple):
@@ -28,7 +26,7 @@ class SecretScope(NamedTuple):
         return self.name
 
 
-class Secrets(Group):
+class Secrets(Utility):
     """`dbutils.secrets`."""
 
     _group = "secrets"

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lakeward.dbutils.facade import dbutils
+from lakeward.dbutils.dbutils_object import dbutils
 from lakeward.dbutils.failures import JavaError
 from lakeward.errors import SqlError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["install"]
-
 
 def install(spark: SparkSession) -> None:
     """Let SQL read secrets. Cheap and idempotent."""
-    # Here, not above: whoever imports this room for its secrets needs no SQL.
-    from lakeward.sql import serve
+    # Here, not above: an import for secrets alone needs no SQL.
+    from lakeward.sql import register_function
 
     del spark
-    serve("function.secret", _secret)
-    serve("function.try_secret", _try_secret)
+    register_function("secret", _secret)
+    register_function("try_secret", _try_secret)
 
 
 def _secret(_: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,6 @@ import json
 from collections.abc import MutableMapping
 from typing import Any, Protocol
 
-__all__ = ["JobValues", "NoJob", "TaskValues"]
-
 LARGEST = 48 * 1024
 """Bytes of a value's JSON, as on Databricks."""
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lakeward.dbutils.failures import JavaError
-from lakeward.dbutils.group import Group
-
-__all__ = ["Widgets"]
+from lakeward.dbutils.utility import Utility
 
 
-class Widgets(Group):
+class Widgets(Utility):
     """`dbutils.widgets`."""
 
     _group = "widgets"

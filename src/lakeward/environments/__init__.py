@@ -1,43 +1,60 @@
 """Isolated environments for the tests of repositories that know nothing of lakeward.
 
-`prepare` gives the one of a folder, made and cached when it is not there; `clash` tells of a package in this
-environment that cannot stand beside lakeward, and `cure` what to do. `STAND_INS` are the packages that
-lakeward stands in for, and `as_markdown` is the documentation's table of them; `pinned_by` tells the runtime
-that a repository's pins on them choose.
+`prepare` gives the one of a folder, made and cached when it is not there; `clash` tells of a package in
+this environment that conflicts with lakeward, and `cure` what to do. `STAND_INS` are the packages that
+lakeward replaces; `pinned_by` returns the runtime that a repository's pins on them choose. `Layers` builds
+the packages of a job's task, a pipeline or a notebook on top of this environment, and `active` lets this
+process use them.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward.environments.clash import CLASH, clash, cure
-from lakeward.on_demand import from_modules
+from lakeward.environments.conflict import CLASH, clash, cure
+from lakeward.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from lakeward.environments.document import as_markdown
-    from lakeward.environments.preparing import Environment, NoTests, prepare
+    from lakeward.environments.activation import activate, active, forget_replaced, importable
+    from lakeward.environments.installed import lacking
+    from lakeward.environments.layers import Layer, Layers
+    from lakeward.environments.preparation import Environment, NoTests, prepare
+    from lakeward.environments.provided_packages import STAND_INS
     from lakeward.environments.runtime import pinned_by
-    from lakeward.environments.stand_ins import STAND_INS
+    from lakeward.environments.sources import requirements_of_project
+    from lakeward.environments.wheel_building import build_wheel
 
 __all__ = [
     "CLASH",
     "STAND_INS",
     "Environment",
+    "Layer",
+    "Layers",
     "NoTests",
-    "as_markdown",
+    "activate",
+    "active",
+    "build_wheel",
     "clash",
     "cure",
+    "forget_replaced",
+    "importable",
+    "lacking",
     "pinned_by",
     "prepare",
+    "requirements_of_project",
 ]
 
 # Every command asks for `clash`, and must not wait for the rest.
-__getattr__ = from_modules(
+__getattr__ = lazy_attributes(
     __name__,
     {
-        "document": ["as_markdown"],
-        "preparing": ["Environment", "NoTests", "prepare"],
+        "activation": ["activate", "active", "forget_replaced", "importable"],
+        "installed": ["lacking"],
+        "layers": ["Layer", "Layers"],
+        "preparation": ["Environment", "NoTests", "prepare"],
         "runtime": ["pinned_by"],
-        "stand_ins": ["STAND_INS"],
+        "sources": ["requirements_of_project"],
+        "provided_packages": ["STAND_INS"],
+        "wheel_building": ["build_wheel"],
     },
 )

@@ -1,4 +1,4 @@
-"""Filling the environment of a plan: beside its place, and in its place only when it is whole."""
+"""Build the environment of a plan in a temporary folder and move it into place when complete."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from lakeward.environments.carry import carry
-from lakeward.environments.failures import is_about_versions
-from lakeward.environments.installers import Installer, python_of
-from lakeward.environments.own import Own
-from lakeward.environments.plan import Attempt, Plan
+from lakeward.environments.build_plan import Attempt, Plan
+from lakeward.environments.install_errors import is_about_versions
+from lakeward.environments.installation import Own
+from lakeward.environments.offline_copy import carry
+from lakeward.environments.provided_packages import OWN_PYSPARK, STAND_INS
 from lakeward.environments.repository import source_folders
-from lakeward.environments.stand_ins import OWN_PYSPARK, STAND_INS
-from lakeward.errors import LakewardError
+from lakeward.environments.uv_program import Installer, python_of
+from lakeward.errors import LakewardError, SetupError
 from lakeward.session import not_writable
 
-__all__ = ["build"]
+__all__ = ["FIRST_PYARROW_WITHOUT_NUMPY_1", "build"]
 
 Say = Callable[[str], None]
+FIRST_PYARROW_WITHOUT_NUMPY_1 = 24
+"""From this version on, pyarrow refuses NumPy 1 at import; its metadata has no such requirement."""
 
 
 def build(plan: Plan, own: Own, folder: Path, installer: Installer, say: Say) -> None:
@@ -35,14 +37,15 @@ def build(plan: Plan, own: Own, folder: Path, installer: Installer, say: Say) ->
     """
     try:
         with _full_disk_told(folder):
-            installer.create(plan.interpreter, folder)
+            installer.create(plan.interpreter.path, folder)
             site = _site(folder)
             carry(own, site, same_python=plan.interpreter.running, say=installer.show)
-            installer.complete(plan.interpreter, folder, site)
             _fill(plan, folder, installer, say)
+            _fit_pyarrow(site, folder, installer, say)
             _remove_stand_ins(site, own, folder, installer, say)
             if plan.package:
                 _install_repository(plan, folder, site, installer, say)
+            require_imports(folder, site)
             (folder / "lakeward.json").write_text(json.dumps({"root": str(plan.root)}), encoding="utf-8")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -52,10 +55,10 @@ def build(plan: Plan, own: Own, folder: Path, installer: Installer, say: Say) ->
 
 
 def _fill(plan: Plan, folder: Path, installer: Installer, say: Say) -> None:
-    """Install by the first attempt that the installer can carry out."""
+    """Install by the first attempt that succeeds."""
     for number, attempt in enumerate(plan.attempts, start=1):
         try:
-            _install(attempt, plan.overrides, folder, installer)
+            _install(attempt, (*plan.overrides, *attempt.overrides), folder, installer)
         except LakewardError as error:
             if number == len(plan.attempts) or not is_about_versions(error):
                 raise
@@ -66,7 +69,7 @@ def _fill(plan: Plan, folder: Path, installer: Installer, say: Say) -> None:
 
 
 def _install(attempt: Attempt, overrides: tuple[str, ...], folder: Path, installer: Installer) -> None:
-    files = []
+    files: list[Path] = []
     for name, lines in (
         ("requirements", attempt.requirements),
         ("constraints", attempt.constraints),
@@ -77,11 +80,53 @@ def _install(attempt: Attempt, overrides: tuple[str, ...], folder: Path, install
         # An index address may hold a password.
         file.chmod(0o600)
         files.append(file)
-    installer.install(folder, *files)
+    installer.install(folder, files[0], "-c", str(files[1]), "--overrides", str(files[2]))
+
+
+def _fit_pyarrow(site: Path, folder: Path, installer: Installer, say: Say) -> None:
+    """Replace a pyarrow that refuses the NumPy of the repository, which no requirement of either says."""
+    versions = {
+        canonicalize_name(each.metadata["Name"]): each.version
+        for each in metadata.distributions(path=[str(site)])
+    }
+    numpy = versions.get(canonicalize_name("numpy")) or "2"
+    pyarrow = versions.get(canonicalize_name("pyarrow")) or "0"
+    if numpy.startswith("1.") and int(pyarrow.partition(".")[0]) >= FIRST_PYARROW_WITHOUT_NUMPY_1:
+        say(f"pyarrow below {FIRST_PYARROW_WITHOUT_NUMPY_1}, since numpy {numpy} is required")
+        file = folder / "pyarrow.txt"
+        file.write_text(f"pyarrow<{FIRST_PYARROW_WITHOUT_NUMPY_1}\nnumpy=={numpy}\n", encoding="utf-8")
+        installer.install(folder, file)
+
+
+def require_imports(folder: Path, site: Path) -> None:
+    """Import what fails at import, not at installation, when versions do not fit together.
+
+    Raises SetupError(ENVIRONMENT_BROKEN).
+    """
+    names = [name for name in ("numpy", "pandas", "pyarrow") if (site / name).is_dir()]
+    done = subprocess.run(
+        [str(python_of(folder)), "-I", "-c", f"import {', '.join([*names, 'pyspark.sql', 'lakeward'])}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 0:
+        return
+    reason = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
+    versions = ", ".join(
+        f"{each.metadata['Name']}=={each.version}"
+        for each in metadata.distributions(path=[str(site)])
+        if canonicalize_name(each.metadata["Name"]) in (*names, "pyspark")
+    )
+    raise SetupError(
+        "ENVIRONMENT_BROKEN",
+        f"The packages were installed and cannot be imported together ({versions}): {reason}",
+        next_step="Change the pin of one of them, or leave one out: lakeward test --without PACKAGE.",
+    )
 
 
 def _remove_stand_ins(site: Path, own: Own, folder: Path, installer: Installer, say: Say) -> None:
-    """Take out what other packages have brought of what lakeward stands in for, and mend Spark after it."""
+    """Remove replaced packages that other packages brought, and restore Spark's files afterwards."""
     installed = {
         canonicalize_name(each.metadata["Name"]): each for each in metadata.distributions(path=[str(site)])
     }
@@ -118,10 +163,10 @@ def _egg_infos(root: Path) -> set[Path]:
 
 def _site(folder: Path) -> Path:
     code = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    told = subprocess.run(
+    done = subprocess.run(
         [str(python_of(folder)), "-I", "-c", code], capture_output=True, text=True, check=True
     )
-    return Path(told.stdout.strip())
+    return Path(done.stdout.strip())
 
 
 @contextlib.contextmanager

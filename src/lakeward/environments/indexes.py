@@ -1,4 +1,4 @@
-"""What pip is told about package indexes, told to uv too, which reads none of it.
+"""Pass pip's settings of package indexes to uv, which does not read them.
 
 Source: https://pip.pypa.io/en/stable/topics/configuration/ and https://docs.astral.sh/uv/reference/environment/
 """
@@ -37,7 +37,7 @@ def for_uv(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
 
 
 def index_is_refused(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether pip is told to ask no index, but the folders of find-links alone; uv has an option for it."""
+    """Return whether pip's settings allow find-links only; uv has an option for it."""
     return _settings(environ).get("no-index", "").lower() in ("1", "yes", "true", "on")
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from packaging.specifiers import Specifier, SpecifierSet
 
 from lakeward.environments.model import PythonWanted
-from lakeward.environments.relax import compatible
+from lakeward.environments.pin_overrides import compatible
 from lakeward.errors import ConfigurationError, SetupError
 
 __all__ = ["Interpreter", "choose"]
@@ -33,19 +33,19 @@ class Interpreter:
 
 
 def choose(
-    asked: Iterable[PythonWanted],
+    requested: Iterable[PythonWanted],
     own: SpecifierSet,
     *,
     uv: str | None,
     environ: Mapping[str, str] = os.environ,
     here: Interpreter | None = None,
 ) -> Interpreter:
-    """A Python that satisfies all of `asked` and lakeward's `own` bound; `uv` may fetch one.
+    """A Python that satisfies all of `requested` and lakeward's `own` bound; `uv` may fetch one.
 
     Raises ConfigurationError when no version can satisfy both, SetupError when the machine has none.
     """
     wanted = SpecifierSet()
-    stated = list(asked)
+    stated = list(requested)
     for each in stated:
         wanted &= _by_minor(each.specifier)
     said = " and ".join(f"{each.specifier} ({each.origin})" for each in stated if str(each.specifier))
@@ -78,16 +78,21 @@ def _here() -> Interpreter:
 
 
 def _by_minor(specifier: SpecifierSet) -> SpecifierSet:
-    """Exact pins of a bug-fix release (`==3.11.4`) as the feature release: no test depends on more."""
+    """Bounds by feature release: `==3.11.4` and `==3.11` mean the feature release 3.11."""
     return SpecifierSet(",".join(_minor(each) for each in specifier))
 
 
 def _minor(specifier: Specifier) -> str:
-    found = re.match(r"(\d+\.\d+)\.\d+$", specifier.version)
-    if found and specifier.operator == "==":
-        return f"=={found[1]}.*"
-    if found and specifier.operator == ">=":
-        return f">={found[1]}"
+    found = re.match(r"(?P<major>\d+)\.(?P<minor>\d+)(?P<fix>\.\d+)?$", specifier.version)
+    if found is None:
+        return str(specifier)
+    feature = f"{found['major']}.{found['minor']}"
+    if specifier.operator in ("==", "==="):
+        return f"=={feature}.*"
+    if specifier.operator == ">=":
+        return f">={feature}"
+    if specifier.operator == "<=":
+        return f"<{found['major']}.{int(found['minor']) + 1}"
     return str(specifier)
 
 

@@ -69,6 +69,7 @@ class Found:
     python: tuple[PythonWanted, ...] = ()
     lock: Lock | None = None
     files: tuple[Path, ...] = field(default=())
+    excluded: tuple[str, ...] = ()
 
     def __add__(self, other: Found) -> Found:
         """Both, this one first; the first lock counts."""
@@ -80,4 +81,5 @@ class Found:
             self.python + other.python,
             self.lock or other.lock,
             self.files + other.files,
+            self.excluded + other.excluded,
         )

@@ -15,7 +15,10 @@ from lakeward.environments.sources.reading import toml_of
 
 __all__ = ["has_tests", "is_package", "package_digest", "pytest_settings", "root_of", "source_folders"]
 
-_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "databricks.yml")
+_MARKS = (
+    *("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "databricks.yml"),
+    *("environment.yml", "environment.yaml"),
+)
 _NOT_LOOKED_INTO = {"node_modules", "venv", "__pycache__", "site-packages", "build", "dist"}
 # Tables of pyproject.toml that decide how the package is built.
 _BUILD_TOOLS = ("flit", "hatch", "maturin", "pdm", "poetry", "setuptools", "setuptools_scm", "uv")
@@ -44,7 +47,7 @@ def is_package(root: Path) -> bool:
 
 
 def package_digest(root: Path) -> str:
-    """Changes when the package must be installed anew."""
+    """Changes when the package must be reinstalled."""
     content = toml_of(root / "pyproject.toml")
     tool = content.get("tool") or {}
     parts = {

@@ -1,4 +1,4 @@
-"""The runtime that a repository was written for, told by its pins on what lakeward stands in for."""
+"""The runtime that a repository was written for, from its pins on packages that lakeward replaces."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from lakeward.environments.model import LeftOut, Lock
-from lakeward.environments.relax import compatible, reconcile
+from lakeward.environments.pin_overrides import compatible, reconcile
 from lakeward.environments.repository import root_of
 from lakeward.environments.sources import read_all
 from lakeward.session import PROFILES, Profile
@@ -24,13 +25,25 @@ _VERSION_OF: dict[str, Callable[[Profile], str]] = {
     "pyspark": lambda runtime: runtime.spark.rpartition(".")[0],
 }
 
+# Operators whose version is the highest that they admit.
+_UPPER = ("==", "~=", "<=", "<")
+
 
 @dataclass(frozen=True)
 class Pinned:
-    """A runtime, and the pins that only it and older ones satisfy."""
+    """A runtime, and the pins that choose it; `exact` is False where no runtime satisfies them."""
 
     runtime: str
     pins: tuple[str, ...]
+    exact: bool = True
+
+    @property
+    def reason(self) -> str:
+        """Why this runtime is used, as the rest of a sentence that names it."""
+        pins, plural = " and ".join(self.pins), len(self.pins) > 1
+        if self.exact:
+            return f"which {pins} {'ask' if plural else 'asks'} for"
+        return f"the nearest to {pins}, which {'need' if plural else 'needs'} another one"
 
 
 def pinned_by(folder: Path) -> Pinned | None:
@@ -42,7 +55,9 @@ def pinned_by(folder: Path) -> Pinned | None:
 def pinned_runtime(left_out: Iterable[LeftOut], lock: Lock | None) -> Pinned | None:
     """The newest runtime that satisfies the pins, those on Databricks Connect first.
 
-    The version in a lock is a pin, too. None where the newest runtime of all satisfies them, or none does.
+    The version in a lock is a pin, too. Where a pin is for a version that no runtime has, this is the oldest
+    runtime above it. None where the newest runtime satisfies the pins, where they ask for a newer version,
+    and where they exclude each other.
     """
     left = list(left_out)
     for package, version_of in _VERSION_OF.items():
@@ -57,7 +72,31 @@ def pinned_runtime(left_out: Iterable[LeftOut], lock: Lock | None) -> Pinned | N
         if found is not None:
             newest = found is runtimes[0]
             return None if newest else Pinned(found.name, tuple(pins))
+        nearest = _nearest(pins, runtimes, version_of)
+        if nearest is not None:
+            return nearest
     return None
+
+
+def _nearest(
+    pins: dict[str, SpecifierSet], runtimes: list[Profile], version_of: Callable[[Profile], str]
+) -> Pinned | None:
+    """Return the oldest runtime above the versions of pins that no runtime satisfies."""
+    limits = {
+        text: min(Version(each.version.removesuffix(".*")) for each in pin if each.operator in _UPPER)
+        for text, pin in pins.items()
+        if not any(compatible(SpecifierSet(f"=={version_of(each)}.*"), pin) for each in runtimes)
+        and any(each.operator in _UPPER for each in pin)
+    }
+    if not limits:
+        return None
+    # The third number is that of a fix.
+    lowest = Version(".".join(map(str, min(limits.values()).release[:2])))
+    above = [each for each in runtimes if Version(version_of(each)) >= lowest]
+    # The list begins with the newest.
+    if not above or above[-1] is runtimes[0]:
+        return None
+    return Pinned(above[-1].name, tuple(limits), exact=False)
 
 
 def _pins(package: str, left_out: Iterable[LeftOut]) -> Iterator[tuple[str, SpecifierSet]]:

@@ -1,58 +1,66 @@
-"""Running the jobs and pipelines of a bundle on this machine (spec bundle.md §4, jobs).
+"""Runs jobs and pipelines of a bundle.
 
-`run` carries out a job, `run_pipeline` one pipeline; both make the schemas and volumes of the bundle exist.
+`run` executes a job, `run_pipeline` one pipeline. Both create the schemas and volumes of the bundle first.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward.on_demand import from_modules
+from lakeward.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
+    from lakeward.jobs.concurrency import free_memory
     from lakeward.jobs.definition import tasks_of
-    from lakeward.jobs.history import KEPT_DAYS, is_kept
-    from lakeward.jobs.memory import free_memory
-    from lakeward.jobs.model import JobRun, TaskProgress, TaskResult
-    from lakeward.jobs.pipelines import run_pipeline, sources
-    from lakeward.jobs.references import Origin
-    from lakeward.jobs.running import run
+    from lakeward.jobs.dynamic_values import RunTrigger
+    from lakeward.jobs.model import JobRun, PipelineSelection, TaskProgress, TaskResult
+    from lakeward.jobs.packages import require_packages
+    from lakeward.jobs.pipeline_sources import sources
+    from lakeward.jobs.pipelines import run_pipeline
+    from lakeward.jobs.run_history import RETENTION_DAYS, can_repair
+    from lakeward.jobs.runner import RunListeners, RunOptions, run
     from lakeward.jobs.tasks import COMPOSITES, KINDS, REFUSED
-    from lakeward.jobs.waiting import Waiting
-    from lakeward.jobs.wheels import built_wheels
+    from lakeward.jobs.wheels import build_wheels
+    from lakeward.jobs.worker_pool import PrestartedWorker
 
 __all__ = [
     "COMPOSITES",
-    "KEPT_DAYS",
     "KINDS",
     "REFUSED",
+    "RETENTION_DAYS",
     "JobRun",
-    "Origin",
+    "PipelineSelection",
+    "PrestartedWorker",
+    "RunListeners",
+    "RunOptions",
+    "RunTrigger",
     "TaskProgress",
     "TaskResult",
-    "Waiting",
-    "built_wheels",
+    "build_wheels",
+    "can_repair",
     "free_memory",
-    "is_kept",
+    "require_packages",
     "run",
     "run_pipeline",
     "sources",
     "tasks_of",
 ]
 
-# A process of a task is started while all the rest is still being imported.
-__getattr__ = from_modules(
+# Loaded on first use: worker processes start while the other modules are imported.
+__getattr__ = lazy_attributes(
     __name__,
     {
+        "concurrency": ["free_memory"],
         "definition": ["tasks_of"],
-        "history": ["KEPT_DAYS", "is_kept"],
-        "memory": ["free_memory"],
-        "model": ["JobRun", "TaskProgress", "TaskResult"],
-        "pipelines": ["run_pipeline", "sources"],
-        "references": ["Origin"],
-        "running": ["run"],
+        "dynamic_values": ["RunTrigger"],
+        "model": ["JobRun", "PipelineSelection", "TaskProgress", "TaskResult"],
+        "packages": ["require_packages"],
+        "pipeline_sources": ["sources"],
+        "pipelines": ["run_pipeline"],
+        "run_history": ["RETENTION_DAYS", "can_repair"],
+        "runner": ["RunListeners", "RunOptions", "run"],
         "tasks": ["COMPOSITES", "KINDS", "REFUSED"],
-        "waiting": ["Waiting"],
-        "wheels": ["built_wheels"],
+        "wheels": ["build_wheels"],
+        "worker_pool": ["PrestartedWorker"],
     },
 )

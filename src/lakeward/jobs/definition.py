@@ -1,16 +1,18 @@
-"""The tasks of a job as its resolved definition states them."""
+"""The tasks and parameters of a job definition, their order, and the selection by `--only`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakeward.bundle import suggestion
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.run_if import ALL_SUCCESS, RUN_IF
+from lakeward.suggestions import unknown_name_hint
 
-__all__ = ["Task", "task_of", "tasks_of"]
+# Keys of task values that `dbutils.jobs.taskValues` cannot set: a notebook's exit value, the rows of a query.
+NOTEBOOK_EXIT = "\0exit"
+SQL_OUTPUT = "\0output"
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,8 @@ class Task:
     """One task: `kind` is its settings' key (`python_wheel_task` …), `spec` those settings.
 
     `outcomes` says which outcome of a condition it waits for, by the condition's key. Times are in seconds;
-    a `timeout` of 0 is none, and -1 for `retries` is no end to them.
+    a `timeout` of 0 is none, and -1 for `retries` is no end to them. `libraries` are paths of wheels;
+    `packages` what its other libraries name, as lines of a requirements file.
     """
 
     key: str
@@ -27,6 +30,7 @@ class Task:
     depends_on: tuple[str, ...] = ()
     environment: str | None = None
     libraries: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
     disabled: bool = False
     run_if: str = ALL_SUCCESS
     outcomes: Mapping[str, str] = field(default_factory=dict)
@@ -66,7 +70,7 @@ def task_of(job_key: str, key: str, definition: Mapping[str, Any]) -> Task:
     if run_if not in RUN_IF:
         message = f"The task `{key}` of the job {job_key} has run_if: {run_if}."
         raise ConfigurationError(
-            "TASK_INVALID", message, next_step=suggestion(run_if, RUN_IF, what="conditions")
+            "TASK_INVALID", message, next_step=unknown_name_hint(run_if, RUN_IF, what="conditions")
         )
     edges = definition.get("depends_on") or ()
     return Task(
@@ -77,6 +81,9 @@ def task_of(job_key: str, key: str, definition: Mapping[str, Any]) -> Task:
         environment=definition.get("environment_key"),
         libraries=tuple(
             str(library["whl"]) for library in definition.get("libraries") or () if "whl" in library
+        ),
+        packages=tuple(
+            line for library in definition.get("libraries") or () for line in _packages_of(library)
         ),
         disabled=definition.get("disabled") is True,
         run_if=run_if,
@@ -90,3 +97,112 @@ def task_of(job_key: str, key: str, definition: Mapping[str, Any]) -> Task:
         retry_after=float(definition.get("min_retry_interval_millis") or 0) / 1000,
         retry_on_timeout=definition.get("retry_on_timeout") is True,
     )
+
+
+def nested_task(job_key: str, task: Task) -> Task:
+    """Return the task that the loop `task` repeats. Raises ConfigurationError(TASK_INVALID)."""
+    definition = task.spec.get("task")
+    if not isinstance(definition, dict):
+        message = f"The loop `{task.key}` of the job {job_key} has no task."
+        raise ConfigurationError("TASK_INVALID", message, next_step="Give it `inputs` and a `task`.")
+    return task_of(job_key, str(definition.get("task_key") or task.key), definition)
+
+
+def _packages_of(library: Mapping[str, Any]) -> Iterator[str]:
+    """The Python packages of one entry of `libraries`; JARs, Maven and CRAN packages have none."""
+    pypi = library.get("pypi")
+    if isinstance(pypi, Mapping) and pypi.get("package"):
+        if pypi.get("repo"):
+            yield f"--extra-index-url {pypi['repo']}"
+        yield str(pypi["package"])
+    if library.get("requirements"):
+        yield f"-r {library['requirements']}"
+
+
+def parameter_values(job_key: str, job: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the value of every parameter of `job`: from `given`, else its default.
+
+    Raises ConfigurationError(PARAMETER_UNKNOWN) for a name in `given` that the job does not declare.
+    """
+    values = {str(item["name"]): _text(item.get("default")) for item in job.get("parameters") or ()}
+    for name, value in given.items():
+        if name not in values:
+            known = (
+                unknown_name_hint(name, values, what="parameters") if values else "The job has no parameters."
+            )
+            message = f"The job {job_key} has no parameter `{name}`."
+            raise ConfigurationError("PARAMETER_UNKNOWN", message, next_step=known)
+        values[name] = value
+    return values
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+
+
+def sort_tasks(job_key: str, tasks: Sequence[Task]) -> tuple[Task, ...]:
+    """Return `tasks` so that each comes after all that it depends on, otherwise as they are listed.
+
+    Raises ConfigurationError for a dependency that does not exist (TASK_UNKNOWN) or a cycle (TASK_CYCLE).
+    """
+    by_key = {task.key: task for task in tasks}
+    for task in tasks:
+        for upstream in task.depends_on:
+            if upstream not in by_key:
+                raise ConfigurationError(
+                    "TASK_UNKNOWN",
+                    f"The task `{task.key}` of the job {job_key} depends on `{upstream}`, which it lacks.",
+                    next_step=unknown_name_hint(upstream, by_key, what="tasks"),
+                )
+    result: dict[str, Task] = {}
+    waiting = dict(by_key)
+    while waiting:
+        ready = next((task for task in waiting.values() if set(task.depends_on) <= result.keys()), None)
+        if ready is None:
+            ring = " -> ".join(_cycle(waiting))
+            message = f"The tasks of the job {job_key} wait for each other in a circle: {ring}."
+            raise ConfigurationError("TASK_CYCLE", message)
+        result[ready.key] = waiting.pop(ready.key)
+    return tuple(result.values())
+
+
+def select_tasks(job_key: str, tasks: Sequence[Task], only: Iterable[str]) -> frozenset[str]:
+    """Return the keys of the tasks to run: all, or those that `only` names.
+
+    `+key` also means everything upstream of it, `key+` everything downstream, as with the Databricks CLI.
+    Raises ConfigurationError(TASK_UNKNOWN) for a name that no task has.
+    """
+    names = [name.strip() for part in only for name in part.split(",") if name.strip()]
+    if not names:
+        return frozenset(task.key for task in tasks)
+    upstream = {task.key: set(task.depends_on) for task in tasks}
+    downstream = {task.key: {other.key for other in tasks if task.key in other.depends_on} for task in tasks}
+    chosen: set[str] = set()
+    for name in names:
+        key = name.strip("+")
+        if key not in upstream:
+            raise ConfigurationError(
+                "TASK_UNKNOWN",
+                f"The job {job_key} has no task `{key}`.",
+                next_step=unknown_name_hint(key, upstream, what="tasks"),
+            )
+        chosen.add(key)
+        chosen |= _reachable(key, upstream) if name.startswith("+") else set()
+        chosen |= _reachable(key, downstream) if name.endswith("+") else set()
+    return frozenset(chosen)
+
+
+def _reachable(start: str, edges: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    border = {start}
+    while border:
+        border = {target for key in border for target in edges[key]} - found
+        found |= border
+    return found
+
+
+def _cycle(waiting: dict[str, Task]) -> list[str]:
+    path = [next(iter(waiting))]
+    while path[-1] not in path[:-1]:
+        path.append(next(key for key in waiting[path[-1]].depends_on if key in waiting))
+    return path[path.index(path[-1]) :]

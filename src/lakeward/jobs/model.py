@@ -9,7 +9,24 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from lakeward.pipelines import DatasetResult, Update
 
-__all__ = ["JobRun", "TaskProgress", "TaskResult"]
+
+@dataclass(frozen=True)
+class PipelineSelection:
+    """Which datasets an update refreshes, and whether it is a dry run."""
+
+    refresh: tuple[str, ...] = ()
+    full_refresh: tuple[str, ...] = ()
+    full_refresh_all: bool = False
+    dry_run: bool = False
+    reset_checkpoints: tuple[str, ...] = ()
+
+    @classmethod
+    def from_lists(cls, fields: Mapping[str, Any]) -> PipelineSelection:
+        """Return the selection of a JSON object, whose values are lists and booleans."""
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()
+        }
+        return cls(**values)
 
 
 @dataclass(frozen=True)

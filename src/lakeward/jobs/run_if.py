@@ -9,11 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["ALL_SUCCESS", "RUN_IF", "Fate", "Upstream", "fate"]
-
 ALL_SUCCESS = "ALL_SUCCESS"
 
-Fate = Literal["RUN", "SKIPPED", "UNTAKEN", "EXCLUDED"]
+RunDecision = Literal["RUN", "SKIPPED", "UNTAKEN", "EXCLUDED"]
 """SKIPPED: because something failed. UNTAKEN: a condition went the other way. EXCLUDED: not called for."""
 
 Upstream = Literal["succeeded", "failed", "untaken"]
@@ -31,31 +29,31 @@ class _Counts:
         return self.succeeded + self.failed + self.untaken
 
 
-def _all_success(of: _Counts) -> Fate:
+def _all_success(of: _Counts) -> RunDecision:
     return "SKIPPED" if of.failed else "UNTAKEN" if of.untaken else "RUN"
 
 
-def _all_done(of: _Counts) -> Fate:
+def _all_done(of: _Counts) -> RunDecision:
     return "UNTAKEN" if of.untaken == of.all else "RUN"
 
 
-def _none_failed(of: _Counts) -> Fate:
+def _none_failed(of: _Counts) -> RunDecision:
     return "SKIPPED" if of.failed else "RUN" if of.succeeded else "UNTAKEN"
 
 
-def _one_success(of: _Counts) -> Fate:
+def _one_success(of: _Counts) -> RunDecision:
     return "RUN" if of.succeeded else "SKIPPED" if of.failed else "UNTAKEN"
 
 
-def _all_failed(of: _Counts) -> Fate:
+def _all_failed(of: _Counts) -> RunDecision:
     return "RUN" if of.failed == of.all else "EXCLUDED"
 
 
-def _one_failed(of: _Counts) -> Fate:
+def _one_failed(of: _Counts) -> RunDecision:
     return "RUN" if of.failed else "EXCLUDED"
 
 
-RUN_IF: dict[str, Callable[[_Counts], Fate]] = {
+RUN_IF: dict[str, Callable[[_Counts], RunDecision]] = {
     ALL_SUCCESS: _all_success,
     "ALL_DONE": _all_done,
     "NONE_FAILED": _none_failed,
@@ -66,7 +64,7 @@ RUN_IF: dict[str, Callable[[_Counts], Fate]] = {
 """The conditions that a task can have, and how each decides."""
 
 
-def fate(run_if: str, upstream: Sequence[Upstream]) -> Fate:
+def evaluate_run_if(run_if: str, upstream: Sequence[Upstream]) -> RunDecision:
     """Return what becomes of a task with condition `run_if` whose dependencies ended as `upstream`.
 
     >>> fate("NONE_FAILED", ["succeeded", "untaken"])

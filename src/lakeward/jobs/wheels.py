@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from lakeward.bundle import Artifact, Bundle, Distribution, artifacts_of, build
-from lakeward.errors import BundleError
-
-__all__ = ["built_wheels", "unpacked"]
+from lakeward.environments import build_wheel
+from lakeward.errors import BundleError, SetupError
 
 # The project's own backend, called in its folder: as `pip wheel --no-build-isolation`, without pip.
 _CALL = (
@@ -22,64 +24,103 @@ _CALL = (
 )
 
 
-def unpacked(bundle: Bundle, folder: Path) -> dict[str, Path]:
+# Commands that do nothing but build the project by its backend, which can be called without them.
+_PLAIN = re.compile(
+    r"\s*((uv|poetry|hatch|pdm|flit)\s+build|(python3?\s+-m\s+)?(build|pip\s+wheel)"
+    r"|(uv\s+run\s+)?python3?\s+(-m\s+build|setup\.py))\b[^;&|`$<>]*"
+)
+
+
+def unpack_wheels(bundle: Bundle, folder: Path) -> dict[str, Path]:
     """Build each wheel of `bundle`, unpack it below `folder`, and return where, by the project's name.
 
-    The project's backend builds it where it is installed here, else the artifact's command does. A project
-    that names neither is left out: its sources are used. Raises BundleError(ARTIFACT_BUILD_FAILED …).
+    A project whose build tools are not there is left out: its sources are used. Raises
+    BundleError(ARTIFACT_BUILD_FAILED …).
     """
-    names = {artifact.key: project.name for artifact, project in _projects(bundle)}
-    with tempfile.TemporaryDirectory(prefix="lakeward-wheels-") as scratch:
-        wheels = built_wheels(bundle, Path(scratch))
-        return {names[key]: _unpack(wheel, folder / names[key]) for key, wheel in wheels.items()}
-
-
-def built_wheels(bundle: Bundle, scratch: Path) -> dict[str, Path]:
-    """Build the wheels of `bundle`, with `scratch` for those that a backend makes; by the artifact's key."""
     found: dict[str, Path] = {}
-    for artifact, project in _projects(bundle):
-        own = scratch / artifact.key
-        own.mkdir()
-        wheel = _built(artifact, project, own)
-        if wheel is not None:
-            found[artifact.key] = wheel
+    with tempfile.TemporaryDirectory(prefix="lakeward-wheels-") as scratch:
+        for artifact, project in _wheels(bundle):
+            if project is not None:
+                wheel = _build_wheel(artifact, project, Path(scratch, artifact.key), isolated=False)
+                if wheel is not None:
+                    found[project.name] = _unpack(wheel, folder / project.name)
     return found
 
 
-def _projects(bundle: Bundle) -> list[tuple[Artifact, Distribution]]:
+def build_wheels(bundle: Bundle, scratch: Path) -> dict[str, Path]:
+    """Return the wheel of each artifact by the artifact's key; `scratch` holds those that no command makes.
+
+    The artifact's command builds it. Without one, or where it only calls a build tool that is not installed,
+    the project's build backend does, in an environment of its own. An artifact with files and nothing to
+    build them has the newest of its files. Raises BundleError(ARTIFACT_BUILD_FAILED …) with the artifact.
+    """
+    wheels = {
+        artifact.key: _build_wheel(artifact, project, scratch / artifact.key, isolated=True)
+        for artifact, project in _wheels(bundle)
+    }
+    return {key: wheel for key, wheel in wheels.items() if wheel is not None}
+
+
+def _wheels(bundle: Bundle) -> list[tuple[Artifact, Distribution | None]]:
     projects = bundle.distributions()
-    named = ((each, projects.get(_relative(each.folder, bundle.root))) for each in artifacts_of(bundle))
-    return [(artifact, project) for artifact, project in named if project is not None]
+    return [
+        (each, projects.get(os.path.relpath(each.folder, bundle.root)))
+        for each in artifacts_of(bundle)
+        if each.is_wheel
+    ]
 
 
-def _relative(folder: Path, root: Path) -> str:
-    return os.path.relpath(folder, root)
-
-
-def _built(artifact: Artifact, project: Distribution, scratch: Path) -> Path | None:
-    backend = project.backend
-    if backend is not None and _is_there(backend):
-        done = subprocess.run(
-            [sys.executable, "-c", _CALL, backend, str(scratch)],
-            cwd=artifact.folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            said = (done.stdout + done.stderr).strip().splitlines()[-10:]
-            raise BundleError(
-                "ARTIFACT_BUILD_FAILED",
-                f"The artifact {artifact.key} could not be built by {backend}:\n" + "\n".join(said),
-            )
-        return next(iter(sorted(scratch.glob("*.whl"))), None)
-    if artifact.command is None:
+def _build_wheel(
+    artifact: Artifact, project: Distribution | None, scratch: Path, *, isolated: bool
+) -> Path | None:
+    """Return the wheel of `artifact`; None if nothing here builds it and it need not be `isolated`."""
+    plain = artifact.command is None or _PLAIN.fullmatch(artifact.command) is not None
+    scratch.mkdir()
+    if plain and project is not None and project.backend is not None and _is_importable(project.backend):
+        return _build_with_backend(artifact, project.backend, scratch)
+    if artifact.command is not None and not (plain and project is not None and _is_missing(artifact)):
+        return _newest(build(artifact, environ=os.environ))
+    if project is None:
+        return _newest(build(artifact, environ=os.environ))
+    if not isolated:
         return None
-    return max(build(artifact, environ=os.environ), key=lambda file: file.stat().st_mtime)
+    try:
+        return build_wheel(artifact.folder, scratch)
+    except SetupError as error:
+        message = f"The artifact {artifact.key} could not be built. {error.message}"
+        raise BundleError("ARTIFACT_BUILD_FAILED", message, next_step=error.next_step) from None
 
 
-def _is_there(backend: str) -> bool:
+def _newest(files: Sequence[Path]) -> Path | None:
+    return max(
+        (file for file in files if file.suffix == ".whl"), key=lambda file: file.stat().st_mtime, default=None
+    )
+
+
+def _is_missing(artifact: Artifact) -> bool:
+    """Return whether the program of the artifact's command is not installed."""
+    return shutil.which(shlex.split(artifact.command or "")[0]) is None
+
+
+def _build_with_backend(artifact: Artifact, backend: str, scratch: Path) -> Path | None:
+    done = subprocess.run(
+        [sys.executable, "-c", _CALL, backend, str(scratch)],
+        cwd=artifact.folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        said = (done.stdout + done.stderr).strip().splitlines()[-10:]
+        raise BundleError(
+            "ARTIFACT_BUILD_FAILED",
+            f"The artifact {artifact.key} could not be built by {backend}:\n" + "\n".join(said),
+        )
+    return next(iter(sorted(scratch.glob("*.whl"))), None)
+
+
+def _is_importable(backend: str) -> bool:
     from importlib.util import find_spec
 
     try:

@@ -1,21 +1,20 @@
-"""Databricks notebooks: Python and SQL source files and `.ipynb`, as cells with their places, and their runs.
+"""Databricks notebooks, from Python and SQL source files and `.ipynb`: parsing and execution.
 
-Importing this room starts nothing and does not import pyspark.
+Importing this package starts nothing and does not import pyspark.
 """
 
-from lakeward.notebooks.cells import Cell, LineMagic, Notebook, line_magics
-from lakeward.notebooks.document import as_markdown
-from lakeward.notebooks.exports import PYTHON_MARK, SQL_MARK, has_separators, parse_export
-from lakeward.notebooks.including import Inclusion, included, inclusion
+from lakeward.notebooks.export import write
 from lakeward.notebooks.ipynb import parse_ipynb
+from lakeward.notebooks.ipython_syntax import LineMagic, line_magics, python_text, without_indent
+from lakeward.notebooks.loader import SUFFIXES, load_notebook, parse
 from lakeward.notebooks.magics import MAGICS, WITHOUT_EFFECT
-from lakeward.notebooks.opening import opened
-from lakeward.notebooks.outcome import NotebookRun
-from lakeward.notebooks.parsing import SUFFIXES, parse
+from lakeward.notebooks.model import Cell, Notebook, NotebookRun
+from lakeward.notebooks.packages import install_packages, notebook_packages, restart
 from lakeward.notebooks.python_code import MAGIC, Compiled, Compiler
-from lakeward.notebooks.requirements import check_installed
-from lakeward.notebooks.running import run
-from lakeward.notebooks.writing import write
+from lakeward.notebooks.run_magic import Inclusion, included, inclusion
+from lakeward.notebooks.runner import run
+from lakeward.notebooks.source_format import PYTHON_MARK, SQL_MARK, has_separators, parse_export
+from lakeward.notebooks.sql_cells import statements_of
 
 __all__ = [
     "MAGIC",
@@ -31,16 +30,20 @@ __all__ = [
     "LineMagic",
     "Notebook",
     "NotebookRun",
-    "as_markdown",
-    "check_installed",
     "has_separators",
     "included",
     "inclusion",
+    "install_packages",
     "line_magics",
-    "opened",
+    "load_notebook",
+    "notebook_packages",
     "parse",
     "parse_export",
     "parse_ipynb",
+    "python_text",
+    "restart",
     "run",
+    "statements_of",
+    "without_indent",
     "write",
 ]

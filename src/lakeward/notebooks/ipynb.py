@@ -1,22 +1,16 @@
-"""Notebooks kept as `.ipynb`."""
+"""Parses `.ipynb` files."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from lakeward.notebooks.cells import Cell, Notebook, named_magic
-
-__all__ = ["parse_ipynb"]
-
-# A cell that begins with one of these is Python all the same: they say something about its code, or are one
-# line among lines of code.
-_ABOUT_CODE = ("time", "timeit", "capture", "matplotlib", "load_ext", "autoreload", "config", "env")
-_ONE_LINE = ("run", "pip", "conda")
+from lakeward.notebooks.ipython_syntax import read_cell
+from lakeward.notebooks.model import Cell, Notebook
 
 
 def parse_ipynb(content: bytes) -> Notebook:
-    """The code and text cells. Raises ValueError for what is no notebook."""
+    """Return the code and text cells. Raises ValueError for an invalid notebook."""
     try:
         notebook = json.loads(content)
         about = notebook.get("metadata", {})
@@ -45,7 +39,5 @@ def _title(cell: dict[str, Any]) -> str:
 
 
 def _code(number: int, source: str, title: str, language: str) -> Cell:
-    magic = named_magic(source)
-    if magic is None or magic[0] in _ABOUT_CODE or (magic[0] in _ONE_LINE and "\n" in source.strip()):
-        return Cell(number, language, source, title=title)
-    return Cell(number, magic[0], magic[1], title=title, is_magic=True)
+    name, text, is_magic = read_cell(source, language)
+    return Cell(number, name, text, title=title, is_magic=is_magic)

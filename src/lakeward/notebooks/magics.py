@@ -9,10 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
+from lakeward.dbutils import Environment
 from lakeward.errors import NotebookError
-from lakeward.notebooks.requirements import check_installed
-
-__all__ = ["MAGICS", "WITHOUT_EFFECT", "Here"]
+from lakeward.notebooks.packages import install_packages
 
 WITHOUT_EFFECT = ("md", "md-sandbox", "matplotlib", "load_ext", "reload_ext", "autoreload", "config", "skip")
 """Magics that change nothing in what a run gives."""
@@ -21,11 +20,18 @@ _FLAGS = {"-r": "recurse", "--recursive": "recurse", "-R": "recurse"}
 
 
 class Here(Protocol):
-    """What a magic may use of the run."""
+    """The part of a notebook run that magics use."""
 
     folder: Path
     namespace: dict[str, Any]
     allow_shell: bool
+
+    @property
+    def environment(self) -> Environment:
+        """What `dbutils` works on."""
+
+    def restart(self) -> None:
+        """Clear the notebook's names."""
 
     def include(self, text: str) -> None:
         """Run another notebook in the same namespace."""
@@ -41,24 +47,26 @@ Magic = Callable[[Here, str, int], None]
 
 
 def _run(here: Here, text: str, _: int) -> None:
-    """Another notebook's cells, here and now: names are shared, `$a="…"` gives its widgets values."""
+    """Run the cells of another notebook in this namespace; `$a="…"` gives its widgets values."""
     here.include(text)
 
 
 def _sql(here: Here, text: str, line: int) -> None:
-    """Statements one after the other; the last result is shown, and kept as `_sqldf`."""
+    """Run statements; the last result is displayed and assigned to `_sqldf`."""
     here.sql(text, line)
 
 
 def _pip(here: Here, text: str, _: int) -> None:
-    """Compared with what is installed; what is missing stops the run, nothing is installed."""
-    unchecked = check_installed(text, here.folder)
-    if unchecked:
-        print(f"%pip install {' '.join(unchecked)} was not carried out.")
+    """Install packages for this run on top of lakeward's environment; ignore other commands."""
+    unknown = install_packages(
+        text, here.folder, local=lambda path: str(here.environment.paths.local(path)), names=here.namespace
+    )
+    for line in unknown:
+        print(f"%pip {line} has no effect here.")
 
 
 def _fs(here: Here, text: str, _: int) -> None:
-    """`dbutils.fs` by its commands."""
+    """Run a command of `dbutils.fs`."""
     words = shlex.split(text)
     if not words:
         return
@@ -75,7 +83,7 @@ def _fs(here: Here, text: str, _: int) -> None:
 
 
 def _sh(here: Here, text: str, _: int) -> None:
-    """Shell commands in the notebook's folder; off unless `--allow-sh`."""
+    """Run shell commands in the notebook's folder, if `--allow-sh` is set."""
     if not here.allow_shell:
         raise NotebookError(
             "SHELL_NOT_ALLOWED",
@@ -97,7 +105,7 @@ def _sh(here: Here, text: str, _: int) -> None:
 
 
 def _env(_here: Here, text: str, _: int) -> None:
-    """Shows or sets a variable of the environment."""
+    """Print or set an environment variable."""
     name, sign, value = text.strip().partition("=")
     if sign:
         os.environ[name.strip()] = value.strip()
@@ -106,23 +114,23 @@ def _env(_here: Here, text: str, _: int) -> None:
 
 
 def _python(here: Here, text: str, _: int) -> None:
-    """The line's Python, run once."""
+    """Run the Python code of the line."""
     exec(compile(text.strip(), "<magic>", "exec"), here.namespace)  # noqa: S102  # the user's own line
 
 
 def _restart(here: Here, _text: str, _: int) -> None:
-    """Nothing is restarted: names stay."""
-    here.namespace["dbutils"].library.restartPython()
+    """Clear the notebook's names and reload packages of `%pip`."""
+    here.restart()
 
 
 def _ls(here: Here, text: str, _: int) -> None:
-    """Names in a folder."""
+    """Print the names in a folder."""
     folder = here.folder / text.strip()
     print("\n".join(sorted(entry.name for entry in folder.iterdir())))
 
 
 def _nothing(_here: Here, _text: str, _: int) -> None:
-    """Accepted, and nothing to do for it here."""
+    """Do nothing: the magic has no local effect."""
 
 
 MAGICS: dict[str, Magic] = {

@@ -8,9 +8,8 @@ import linecache
 from dataclasses import dataclass
 from types import CodeType
 
-from lakeward.notebooks.cells import Cell, Notebook, line_magics
-
-__all__ = ["MAGIC", "Compiled", "Compiler"]
+from lakeward.notebooks.ipython_syntax import LineMagic, python_text
+from lakeward.notebooks.model import Cell, Notebook
 
 MAGIC = "__lakeward_magic__"
 """The name that a cell calls for a magic on a line of its own, with the magic's name and text."""
@@ -22,7 +21,7 @@ for _name in __future__.all_feature_names:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A cell's code; `last` is its last expression by itself, whose value a notebook shows."""
+    """The code of a cell; `last` is its last expression, whose value is displayed."""
 
     body: CodeType
     last: CodeType | None
@@ -35,18 +34,13 @@ class Compiler:
         self._flags = 0
 
     def compile(self, notebook: Notebook, cell: Cell, file: str) -> Compiled:
-        """The code of a Python cell. Raises SyntaxError with the user's file and line."""
+        """Return the code of a Python cell. Raises SyntaxError with the user's file and line."""
         name = notebook.file_of(cell, file)
-        source = _with_calls(cell.source)
-        if cell.is_magic or source.startswith(" "):
-            # What stands behind `%python` on its line.
-            first, _, rest = source.partition("\n")
-            source = f"{first.strip()}\n{rest}"
-        source = "\n" * (cell.line - 1) + source
+        source = python_text(cell.source, _call)
         if notebook.form == "ipynb":
             lines = [f"{line}\n" for line in source.split("\n")]
             linecache.cache[name] = (len(source), None, lines, name)
-        tree = ast.parse(source, name)
+        tree = _parse(source, name, cell.line - 1)
         last = None
         if tree.body and isinstance(tree.body[-1], ast.Expr) and not source.rstrip().endswith(";"):
             expression = tree.body.pop()
@@ -60,11 +54,20 @@ class Compiler:
         return code
 
 
-def _with_calls(source: str) -> str:
-    lines = source.split("\n")
-    for magic in line_magics(source):
-        if magic.name != "python":
-            lines[magic.line - 1] = f"{magic.indent}{MAGIC}({magic.name!r}, {magic.text!r})"
-        else:
-            lines[magic.line - 1] = magic.indent + magic.text
-    return "\n".join(lines)
+def _parse(source: str, name: str, lines: int) -> ast.Module:
+    """Parse a cell that has `lines` lines of its file before it."""
+    try:
+        tree = ast.parse(source, name)
+    except SyntaxError as error:
+        error.lineno = (error.lineno or 1) + lines
+        if error.end_lineno is not None:
+            error.end_lineno += lines
+        raise
+    return ast.increment_lineno(tree, lines) if lines else tree
+
+
+def _call(magic: LineMagic) -> str:
+    call = f"{MAGIC}({magic.name!r}, {magic.text!r})"
+    if magic.code:
+        return f"({magic.code}) if {magic.name!r} in globals() else {call}"
+    return call

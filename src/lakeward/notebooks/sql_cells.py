@@ -1,17 +1,92 @@
-"""SQL cells of a running notebook: statement by statement, the last result shown and kept as `_sqldf`."""
+"""SQL cells: statements, parameters and results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from lakeward.dbutils import Environment
-from lakeward.notebooks.sql_text import Removal, Widget, statements_of, widget_statement
+from lakeward.quoting import quote_string
+from lakeward.sql import TokenCursor, Unmatched, fill_parameters, spans, tokenize
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SqlCells"]
+
+_BRACED = re.compile(r"\$\{([^}$\s]+)\}")
+
+_BARE = re.compile(r"\$([A-Za-z_]\w*)")
+
+_ARGUMENT = re.compile(r"""getArgument\(\s*(['"])(\w+)\1\s*\)""", re.IGNORECASE)
+
+_KINDS = ("TEXT", "DROPDOWN", "COMBOBOX", "MULTISELECT")
+
+
+@dataclass(frozen=True)
+class Widget:
+    """CREATE WIDGET: `choices` is a query where the choices come from one."""
+
+    kind: str
+    name: str
+    default: str
+    choices: str | None = None
+
+
+@dataclass(frozen=True)
+class Removal:
+    """REMOVE WIDGET."""
+
+    name: str
+
+
+def statements_of(source: str, line: int, widgets: Mapping[str, str]) -> Iterator[str]:
+    """Yield the statements of a cell that begins at `line`, each after as many newlines as in its file.
+
+    `${w}`, `$w`, `:w` and getArgument('w') are replaced by a widget's value. Other names stay as
+    they are: `${key}` may be a setting of Spark.
+
+    >>> [s.strip() for s in statements_of("select '$a', ${b}, :a; select $$x$$", 1, {"a": "1"})]
+    ["select '1', ${b}, '1'", 'select $$x$$']
+    """
+    text = _BRACED.sub(lambda m: widgets.get(m[1], m[0]), source)
+    text = _BARE.sub(lambda m: widgets.get(m[1], m[0]), text)
+    text = _ARGUMENT.sub(lambda m: quote_string(widgets[m[2]]) if m[2] in widgets else m[0], text)
+    text = fill_parameters(text, {name: quote_string(value) for name, value in widgets.items()})
+    lines, at = line - 1, 0
+    for begin, end in spans(text):
+        lines += text.count("\n", at, begin)
+        column = begin - text.rfind("\n", 0, begin) - 1
+        yield "\n" * lines + " " * column + text[begin:end]
+        at = begin
+
+
+def widget_statement(text: str) -> Widget | Removal | None:
+    """CREATE WIDGET and REMOVE WIDGET; None for every other statement.
+
+    >>> widget_statement("CREATE WIDGET DROPDOWN d DEFAULT 'x' CHOICES SELECT * FROM VALUES ('x')")
+    Widget(kind='dropdown', name='d', default='x', choices="SELECT * FROM VALUES ('x')")
+    """
+    tokens = tokenize(text) or ()
+    cursor = TokenCursor(tokens, text)
+    try:
+        if cursor.words("REMOVE", "WIDGET"):
+            return Removal(cursor.part())
+        cursor.need("CREATE", "WIDGET")
+        kind = cursor.one_of(*_KINDS).lower()
+        name = cursor.part()
+        cursor.need("DEFAULT")
+        default = cursor.string()
+        choices = None
+        if cursor.words("CHOICES"):
+            begin = cursor.at
+            cursor.finish()
+            choices = cursor.text(begin)
+    except Unmatched:
+        return None
+    return Widget(kind, name, default, choices)
 
 
 class SqlCells:
@@ -28,18 +103,21 @@ class SqlCells:
         self.namespace, self.display = namespace, display
 
     def run(self, source: str, line: int) -> None:
-        """Run a cell. What Spark raises goes through, with lines of the user's file."""
-        last = None
-        count = len(statements_of(source, line, {}))
-        for at in range(count):
-            # Anew for each: a statement may have declared the widget that the next one uses.
-            statement = statements_of(source, line, self._widgets)[at]
-            asked = widget_statement(statement)
-            if asked is not None:
-                self._widget(asked)
-                last = None
-            else:
+        """Run a cell. Errors of Spark propagate, with lines of the user's file."""
+        last, done, widgets = None, 0, self._widgets
+        statements = statements_of(source, line, widgets)
+        while (statement := next(statements, None)) is not None:
+            done += 1
+            wanted = widget_statement(statement)
+            if wanted is None:
                 last = self.spark.sql(statement)
+                continue
+            self._widget(wanted)
+            last = None
+            if self._widgets != widgets:
+                # Later statements use the new values.
+                widgets = self._widgets
+                statements = islice(statements_of(source, line, widgets), done, None)
         if last is not None and last.columns:
             self.namespace["_sqldf"] = last
             self.display(last)

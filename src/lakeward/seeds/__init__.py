@@ -1,6 +1,6 @@
 """Seeds: tables that code expects and a laptop lacks, made out of files, rows, or a workspace's own.
 
-Importing this room does not import pyspark.
+Importing this package does not import pyspark.
 """
 
 from __future__ import annotations

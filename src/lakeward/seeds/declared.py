@@ -1,4 +1,4 @@
-"""`[tool.lakeward.seeds]`: which file stands for which table. No Spark."""
+"""`[tool.lakeward.seeds]`: the file of each declared table. No Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file or folder is as a seed: its format, told by its name and its first bytes. No Spark."""
+"""The format of a seed file or folder, by its name and its first bytes. No Spark."""
 
 from __future__ import annotations
 

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SeedError
+from lakeward.quoting import quote_identifier
 from lakeward.seeds.files import is_one_document, kind_of
 from lakeward.session import message_of
+from lakeward.spark_internals import sql_parser
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,7 +61,8 @@ def _read(spark: SparkSession, path: Path, kind: str, schema: StructType | None)
 def _cast(frame: DataFrame, schema: StructType) -> DataFrame:
     from pyspark.sql import functions as F
 
-    return frame.select(*(F.col(f"`{f.name}`").cast(f.dataType).alias(f.name) for f in schema.fields))
+    columns = (F.col(quote_identifier(f.name)).cast(f.dataType).alias(f.name) for f in schema.fields)
+    return frame.select(*columns)
 
 
 def read_whole(frame: DataFrame) -> DataFrame:
@@ -122,7 +125,7 @@ def schema_of_ddl(spark: SparkSession, file: Path) -> StructType:
         if text[:6].upper() != "CREATE":
             found = StructType.fromDDL(text)
         else:
-            plan = spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+            plan = sql_parser(spark).parsePlan(text)
             if not hasattr(plan, "tableSchema") or "CreateTable" not in plan.getClass().getSimpleName():
                 raise SeedError(MISMATCH, f"The statement in {file} creates no table of its own columns.")
             found = StructType.fromJson(json.loads(plan.tableSchema().json()))
@@ -141,9 +144,9 @@ def _compare(
     extra = [name for name in given if name.lower() not in ours]
     lacking = [name for name in declared if name.lower() not in theirs] if missing else []
     if extra or lacking:
-        told = [f"has {_list(extra)}, which {against} has not"] if extra else []
-        told += [f"lacks {_list(lacking)}"] if lacking else []
-        raise SeedError(MISMATCH, f"{what} {' and '.join(told)}.")
+        differences = [f"has {_list(extra)}, which {against} has not"] if extra else []
+        differences += [f"lacks {_list(lacking)}"] if lacking else []
+        raise SeedError(MISMATCH, f"{what} {' and '.join(differences)}.")
 
 
 def _list(names: Sequence[str]) -> str:

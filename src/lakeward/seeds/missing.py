@@ -6,26 +6,25 @@ Spark says that a table is missing before anything is read, so the same call can
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+from lakeward import patching
 from lakeward.errors import SeedError
+from lakeward.patching import Order, PatchSpec
 from lakeward.seeds.advice import missing_table, ways
 from lakeward.seeds.declared import Declared, declared_seeds
 from lakeward.seeds.frames import from_files
 from lakeward.seeds.names import TableName
 from lakeward.seeds.tables import exists, write
-from lakeward.session import current_settings, patches
+from lakeward.session import current_settings
+from lakeward.spark_internals import catalog_manager, session_state
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["apply", "patch", "reserve"]
-
-_WHY = "a missing table is made out of its declared seed"
-_MARK = "_lakeward_seeds"
 
 
 def apply(spark: SparkSession, seed: Declared) -> None:
@@ -38,34 +37,16 @@ def reserve(spark: SparkSession) -> None:
     """Let a table that every workspace has (`system.…`) be missing until its declared seed is there."""
     settings = current_settings()
     names: list[str] = []
-    # A declaration that is wrong is told where a table is missing.
+    # An invalid declaration is reported where a table is missing.
     with suppress(SeedError):
         names = [str(name).lower() for name in declared_seeds(settings)] if settings else []
-    conf: Any = spark._jsparkSession.sessionState().conf()
+    conf: Any = session_state(spark).conf()
     conf.setConfString("lakeward.seeds.declared", ",".join(names))
 
 
 def patch() -> None:
     """Look after missing tables from now on; a second call changes nothing."""
-    from delta.tables import DeltaTable
-    from pyspark.sql import DataFrameReader, SparkSession
-    from pyspark.sql.catalog import Catalog
-    from pyspark.sql.streaming.readwriter import DataStreamReader
-
-    for owner in (SparkSession, DataFrameReader, DataStreamReader):
-        _wrap(owner, "table", _reading)
-    _wrap(SparkSession, "sql", _reading)
-    _wrap(Catalog, "tableExists", _asking)
-    named = vars(DeltaTable)["forName"].__func__
-    if not hasattr(named, _MARK):
-        patches.replace(DeltaTable, "forName", classmethod(_for_name(named)), why=_WHY)
-
-
-def _wrap(owner: type, name: str, change: Callable[[Any], Any]) -> None:
-    # What another room has put there stays below.
-    before = vars(owner)[name]
-    if not hasattr(before, _MARK):
-        patches.replace(owner, name, change(before), why=_WHY)
+    patching.install(PATCHES)
 
 
 def _reading(before: Any) -> Any:
@@ -81,12 +62,13 @@ def _reading(before: Any) -> Any:
                 if not _helped(_session_of(self), error, seeded):
                     raise
 
-    vars(reading)[_MARK] = True
     return reading
 
 
-def _for_name(before: Any) -> Any:
+def _for_name(entry: Any) -> Any:
     from pyspark.errors import AnalysisException
+
+    before = entry.__func__
 
     @wraps(before)
     def for_name(cls: Any, sparkSession: SparkSession, tableOrViewName: str) -> Any:
@@ -99,8 +81,7 @@ def _for_name(before: Any) -> Any:
             apply(sparkSession, seed)
         return before(cls, sparkSession, tableOrViewName)
 
-    vars(for_name)[_MARK] = True
-    return for_name
+    return classmethod(for_name)
 
 
 def _asking(before: Any) -> Any:
@@ -115,7 +96,6 @@ def _asking(before: Any) -> Any:
         apply(spark, seed)
         return True
 
-    vars(asking)[_MARK] = True
     return asking
 
 
@@ -140,7 +120,7 @@ def _helped(spark: SparkSession, error: Any, seeded: set[TableName]) -> bool:
 
 
 def _named(spark: SparkSession, text: str) -> TableName | None:
-    catalog = spark._jsparkSession.sessionState().catalogManager()
+    catalog = catalog_manager(spark)
     namespace = catalog.currentNamespace()
     schema = namespace[0] if len(namespace) else "default"
     try:
@@ -165,3 +145,16 @@ def _note(error: BaseException, text: str) -> None:
             error.add_note(text)
     elif text not in str(error):
         vars(error)["_desc"] = f"{error}\n{text}"
+
+
+PATCHES = tuple(
+    PatchSpec(owner, name, "seeds", "a missing table is created from its declared seed", make, Order.FALLBACK)
+    for owner, name, make in (
+        ("pyspark.sql.session:SparkSession", "table", _reading),
+        ("pyspark.sql.session:SparkSession", "sql", _reading),
+        ("pyspark.sql.readwriter:DataFrameReader", "table", _reading),
+        ("pyspark.sql.streaming.readwriter:DataStreamReader", "table", _reading),
+        ("pyspark.sql.catalog:Catalog", "tableExists", _asking),
+        ("delta.tables:DeltaTable", "forName", _for_name),
+    )
+)

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from lakeward.errors import SeedError
+from lakeward.quoting import quote_name
 
 __all__ = ["TableName"]
 
@@ -46,4 +47,4 @@ class TableName:
     @property
     def quoted(self) -> str:
         """The name as SQL takes it, whatever its parts are."""
-        return ".".join(f"`{p.replace('`', '``')}`" for p in (self.catalog, self.schema, self.table))
+        return quote_name((self.catalog, self.schema, self.table))

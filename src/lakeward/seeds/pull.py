@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lakeward.atomic_files import atomic_replace
 from lakeward.errors import SeedError, SetupError
 from lakeward.seeds.names import TableName
-from lakeward.whole_files import replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,7 +60,7 @@ def pull(
     except (DatabricksError, OSError) as error:
         raise _failed(name, _first_line(error)) from None
     to.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(to) as aside:
+    with atomic_replace(to) as aside:
         pq.write_table(table, aside)
     return int(table.num_rows)
 

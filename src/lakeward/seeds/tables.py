@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.seeds.names import TableName
 from lakeward.session import ensure_schema
+from lakeward.spark_internals import java_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -21,5 +22,5 @@ def write(spark: SparkSession, name: TableName, frame: DataFrame) -> None:
 
 def exists(spark: SparkSession, name: TableName) -> bool:
     """Whether the table is there."""
-    jvm_catalog = spark._jsparkSession.catalog()
+    jvm_catalog = java_session(spark).catalog()
     return bool(jvm_catalog.tableExists(name.quoted))

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from lakeward.errors import SetupError
 
-__all__ = ["cache_dir", "made", "not_writable"]
-
 
 def cache_dir(environ: Mapping[str, str] = os.environ) -> Path:
     """`$LAKEWARD_CACHE`, else `$XDG_CACHE_HOME/lakeward`, else `~/.cache/lakeward`; it need not exist yet."""
@@ -25,7 +23,7 @@ def _home(environ: Mapping[str, str]) -> Path:
     return Path(environ["HOME"]) if environ.get("HOME") else Path.home()
 
 
-def made(folder: Path) -> Path:
+def ensure_dir(folder: Path) -> Path:
     """`folder`, which exists afterwards. Raises SetupError when it cannot be made."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """Spark's Python workers import the PySpark that is installed, not the archive of the same code.
 
 Spark puts `pyspark.zip` and py4j's archive in front of a worker's path. An archive holds sources alone, so
-that every worker compiles PySpark anew, a second of CPU each.
+that every worker compiles PySpark again, a second of CPU each.
 """
 
 from __future__ import annotations

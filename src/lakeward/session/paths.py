@@ -1,9 +1,12 @@
-"""Which local folder stands behind `/Volumes/…`, `dbfs:/…` or `s3://bucket/…`: pure text, no file is touched.
+"""Map `/Volumes/…`, `dbfs:/…` and `s3://bucket/…` to local folders. Pure text: no file is read.
 
-A path is taken apart by prefix, the longest first, at component boundaries only (`/Volumes2` is not under
-`/Volumes`). `..` is resolved in the user's name before the prefix is looked up, as the platform does:
-`/Volumes/c/s/v/../w` is the volume `w`, `/Volumes/../etc/passwd` is `/etc/passwd`, and no spelling reaches
-the folders beside a mapped one. A URI cannot be left through `..`: its root is a root.
+Prefixes match at component boundaries only (`/Volumes2` is not under `/Volumes`), the longest first.
+`..` is resolved in the user's name before the prefix is looked up, as the platform does:
+`/Volumes/c/s/v/../w` is the volume `w`, `/Volumes/../etc/passwd` is `/etc/passwd`. The root of a URI is a
+root: `dbfs:/../x` is `dbfs:/x`. `dbfs:` takes no host, as on the platform.
+
+A mapped path lies in the folder of its prefix: `PathMap.local` is the only place that joins the two, and it
+refuses whatever would lead out. The Java file system applies the same rules (`session/jvm/PathMap.java`).
 """
 
 from __future__ import annotations
@@ -17,13 +20,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lakeward.errors import InvalidPathError
+from lakeward.session.path_rules import paths_are_dbfs, pytest_folders
+
 if TYPE_CHECKING:
     from lakeward.session.settings import Settings
 
-__all__ = ["DBFS_ROOTS", "PathMap"]
+__all__ = ["PathMap"]
 
-DBFS_ROOTS = ("/mnt", "/FileStore", "/databricks-datasets")
-"""Spark looks for these in DBFS when a path names no scheme; Python on the platform does not."""
+# In scripts and tests Spark finds these in DBFS without a scheme; Python's own functions do not.
+_DBFS_ROOTS = ("/mnt", "/FileStore", "/databricks-datasets")
+_ROOT = "/"
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _DETOUR = re.compile(r"/(?:\.{1,2})?(?:/|$)")
@@ -42,7 +49,11 @@ class PathMap:
 
     @classmethod
     def of(cls, settings: Settings) -> PathMap:
-        """The map of one target: its volumes, DBFS and workspace folders, and the mounts of the settings."""
+        """Return the map of one target: its volumes, DBFS, workspace files and mounts.
+
+        Inside `dbfs_paths()` the prefix `/` is DBFS. The project, the state folder, mounted folders and
+        pytest's temporary folders stay local.
+        """
         dbfs, volumes = str(settings.dbfs), str(settings.volumes)
         entries = [
             ("/Volumes", volumes),
@@ -51,25 +62,51 @@ class PathMap:
             ("/dbfs", dbfs),
             ("/dbfs/Volumes", volumes),
             ("/Workspace", str(settings.workspace)),
-            *((root, dbfs + root) for root in DBFS_ROOTS),
         ]
+        if paths_are_dbfs():
+            entries.append((_ROOT, dbfs))
+        else:
+            entries += [(root, dbfs + root) for root in _DBFS_ROOTS]
         entries += [
             spelling
             for prefix, folder in settings.mounts
             for spelling in _spellings(_tidy(prefix), str(Path(folder).absolute()))
         ]
-        return cls(tuple(entries))._keeping([str(settings.root.absolute()), str(settings.home.absolute())])
+        real = [settings.root, settings.home, *(Path(folder) for _, folder in settings.mounts)]
+        if settings.warehouse_dir is not None:
+            real.append(settings.warehouse_dir)
+        kept = [str(each.absolute()) for each in real]
+        return cls(tuple(entries))._keeping([*kept, *(pytest_folders() if paths_are_dbfs() else ())])
+
+    @cached_property
+    def root_is_dbfs(self) -> bool:
+        """Whether a path without a scheme is a DBFS path unless a longer prefix covers it."""
+        return any(prefix == _ROOT for prefix, _ in self.entries)
 
     def local(self, path: str) -> str:
-        """The local path behind what the user wrote; any path that no prefix covers comes back unchanged."""
+        """Return the local path behind a user's path; one that no prefix covers comes back unchanged.
+
+        Raises InvalidPathError for a `dbfs:` URI with a host.
+        """
         plain = _without_file_scheme(path)
         if plain is None:
             return path
         clean = _resolved(plain)
+        on_driver = plain is not path
+        if self.root_is_dbfs and clean.startswith("dbfs:/"):
+            # `dbfs:/x` and `/x` are one path, so the folders that stay local do so in both spellings.
+            _refuse_dbfs_host(clean)
+            clean = clean.removeprefix("dbfs:")
         for prefix, folder in self.entries:
+            if prefix == "dbfs:/":
+                _refuse_dbfs_host(clean)
+            if prefix == _ROOT and on_driver:
+                continue
             below = _below(prefix, clean)
             if below is not None:
-                return folder + below if folder != prefix else path
+                if folder != prefix:
+                    return _inside(folder, below)
+                return clean if path.startswith("dbfs:") else path
         # A name under a prefix that leaves it through `..` exists only in its resolved form.
         return clean if any(_below(prefix, plain) is not None for prefix, _ in self.entries) else path
 
@@ -84,15 +121,21 @@ class PathMap:
         return local
 
     def of_python(self) -> PathMap:
-        """What Python's own file functions see on the platform: paths, no URIs, and DBFS only as `/dbfs`."""
+        """Return the map of Python's own file functions: paths without a scheme, and DBFS only as `/dbfs`."""
         dbfs = dict(self.entries).get("/dbfs")
-        return PathMap(
-            tuple(
-                (prefix, folder)
-                for prefix, folder in self.entries
-                if prefix.startswith("/") and not (prefix in DBFS_ROOTS and folder == f"{dbfs}{prefix}")
-            )
-        )
+        mapped = [
+            (prefix, folder)
+            for prefix, folder in self.entries
+            if prefix.startswith("/")
+            and prefix not in (_ROOT, folder)
+            and not (prefix in _DBFS_ROOTS and folder == f"{dbfs}{prefix}")
+        ]
+        kept = [
+            (prefix, folder)
+            for prefix, folder in self.entries
+            if prefix == folder and any(_below(outer, prefix) for outer, _ in mapped)
+        ]
+        return PathMap((*mapped, *kept))
 
     def as_json(self) -> str:
         """The map as text, for an environment variable."""
@@ -105,29 +148,46 @@ class PathMap:
 
     @cached_property
     def _by_folder(self) -> list[tuple[str, str]]:
-        """Deepest folder first; among several names of one folder the one a user would write."""
-        return sorted(self.entries, key=lambda e: (-len(e[1]), not e[0].startswith("/"), len(e[0])))
+        """Deepest folder first; of several names of one folder the one a user would write, never its own."""
+        return sorted(
+            (entry for entry in self.entries if entry[0] != _ROOT),
+            key=lambda e: (-len(e[1]), e[0] == e[1], not e[0].startswith("/"), _is_alias(e[0]), len(e[0])),
+        )
 
     def _keeping(self, folders: Iterable[str]) -> PathMap:
-        """With real folders below a prefix kept: a project on a Mac's `/Volumes/Disk`, WSL's `/mnt/c`.
+        """Return the map with real folders below a prefix kept: all of them, if the prefix `/` is DBFS.
 
-        Without it the state folder itself would be looked up in the state folder.
+        Else a project on a Mac's `/Volumes/Disk` or WSL's `/mnt/c` would be looked up in the state folder.
         """
         real = [(folder, folder) for folder in folders if self.local(folder) != folder]
         return PathMap((*self.entries, *real))
 
 
+_SCHEME_ALIASES = {"s3": ("s3a", "s3n"), "abfss": ("abfs",), "wasbs": ("wasb",)}
+
+
 def _spellings(prefix: str, folder: str) -> Iterable[tuple[str, str]]:
-    """The names under which a mount is met: `s3a://` and `s3n://` are Hadoop's spellings of `s3://`."""
-    yield prefix, folder
-    if prefix.startswith("s3://"):
-        yield "s3a" + prefix[2:], folder
-        yield "s3n" + prefix[2:], folder
-    elif prefix.startswith("/mnt/"):
-        yield "dbfs:" + prefix, folder
-        yield "/dbfs" + prefix, folder
-    elif prefix.startswith("dbfs:/"):
-        yield "/dbfs" + prefix[len("dbfs:") :], folder
+    """Yield every name of a mounted place: the aliases of its scheme, or the forms of a DBFS path.
+
+    An absolute path is a DBFS path as Spark reads it on the platform, so `/x`, `dbfs:/x` and `/dbfs/x` are
+    one place. Auto Loader, `dbutils.fs` and `input_file_name()` write the `dbfs:` form. Workspace files are
+    not in DBFS.
+    """
+    scheme, separator, rest = prefix.partition("://")
+    if separator:
+        yield from ((f"{each}://{rest}", folder) for each in (scheme, *_SCHEME_ALIASES.get(scheme, ())))
+        return
+    path = prefix.removeprefix("dbfs:")
+    if path == prefix:
+        path = prefix.removeprefix("/dbfs") if _below("/dbfs/", prefix) is not None else prefix
+    if not path.startswith("/") or path == "/" or _below("/Workspace", path) is not None:
+        yield prefix, folder
+        return
+    yield from ((f"{root}{path}", folder) for root in ("", "dbfs:", "/dbfs"))
+
+
+def _is_alias(prefix: str) -> bool:
+    return any(prefix.startswith(f"{each}://") for aliases in _SCHEME_ALIASES.values() for each in aliases)
 
 
 def _tidy(prefix: str) -> str:
@@ -144,6 +204,25 @@ def _below(prefix: str, path: str) -> str | None:
         return path[len(prefix) - 1 :] if len(path) > len(prefix) else ""
     rest = path[len(prefix) :]
     return rest if not rest or rest[0] == "/" else None
+
+
+def _inside(folder: str, below: str) -> str:
+    """Join a folder and what follows its prefix. Raises InvalidPathError where `..` is left in it."""
+    if ".." in below.split("/"):
+        raise InvalidPathError(
+            "INVALID_PARAMETER_VALUE",
+            f"The path {below} leads out of its root.",
+            next_step="Name a path without '..'.",
+        )
+    return folder + below
+
+
+def _refuse_dbfs_host(path: str) -> None:
+    if path.startswith("dbfs://"):
+        raise InvalidPathError(
+            "INVALID_PARAMETER_VALUE",
+            f"Hostname not allowed in dbfs uri. Please use 'dbfs:/' instead of 'dbfs://' in uri: {path}",
+        )
 
 
 def _without_file_scheme(path: str) -> str | None:
@@ -173,4 +252,4 @@ def _split_uri(uri: str) -> tuple[str, str]:
     if not rest.startswith("//"):
         return f"{scheme}:", rest
     authority, slash, key = rest[2:].partition("/")
-    return (f"{scheme}://{authority}" if authority else f"{scheme}:"), slash + key
+    return (f"{scheme}://{authority}", slash + key) if authority else (f"{scheme}:", f"/{key}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from lakeward.errors import ConfigurationError
 
-__all__ = ["project_file", "project_table", "runtime_of_project"]
+__all__ = ["project_file", "project_table"]
 
 
 def project_file(folder: Path) -> Path | None:
@@ -18,7 +18,7 @@ def project_file(folder: Path) -> Path | None:
 
 
 def project_table(folder: Path) -> dict[str, Any]:
-    """`[tool.lakeward]` of the project that `folder` is in; empty where there is none.
+    """`[tool.lakeward]` of the project that `folder` is in; empty without one.
 
     Raises ConfigurationError for a file that is no TOML.
     """
@@ -26,7 +26,7 @@ def project_table(folder: Path) -> dict[str, Any]:
     if file is None:
         return {}
     # The standard library has it from 3.11 on, and there it is the very same code.
-    # Loaded only here: the room must also import where no package is installed.
+    # Loaded only here: the package must also import where no package is installed.
     tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
         content: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -38,9 +38,3 @@ def project_table(folder: Path) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise ConfigurationError("PYPROJECT_INVALID", f"{file}: `tool.lakeward` is not a table.")
     return table
-
-
-def runtime_of_project(folder: Path) -> str | None:
-    """`runtime` in `[tool.lakeward]`, None where it is not set."""
-    runtime = project_table(folder).get("runtime")
-    return None if runtime is None else str(runtime)

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lakeward.session.profiles import DEFAULT_PROFILE
-from lakeward.session.project import runtime_of_project
+from lakeward.session.mount_table import read_mounts
+from lakeward.session.project import project_file, project_table
+from lakeward.session.runtimes.profiles import DEFAULT_PROFILE
 
 __all__ = ["Settings"]
 
@@ -31,6 +32,7 @@ class Settings:
     `root` is the working folder (the bundle's, if there is one), `home` the state folder, `target` one
     of its lakehouses. `conf` holds the user's Spark settings, which always win; `mounts` further path
     mappings as (prefix, folder). `warehouse_dir` is where tables are kept instead of `home`.
+    `runtime_chosen` is False where `profile` is only the default.
     """
 
     root: Path
@@ -43,6 +45,7 @@ class Settings:
     conf: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[tuple[str, str], ...] = ()
     warehouse_dir: Path | None = None
+    runtime_chosen: bool = field(default=True, compare=False)
 
     @classmethod
     def here(
@@ -61,12 +64,27 @@ class Settings:
 
         The runtime profile is LAKEWARD_PROFILE's, else `profile` (what the bundle says), else `runtime` of
         `[tool.lakeward]` in the folder's pyproject.toml, else LAKEWARD_PINNED_RUNTIME's, else the newest.
+
+        Mounts are those of `[tool.lakeward.mounts]` in the same file, of LAKEWARD_MOUNTS (`--mount`) and
+        `mounts`; for one prefix the later wins.
+
+        Raises:
+            ConfigurationError: PYPROJECT_INVALID or MOUNT_INVALID.
         """
         folder = (root or Path.cwd()).absolute()
+        table = project_table(folder)
+        runtime = table.get("runtime")
+        known_mounts = dict(read_mounts(project_file(folder), table, environ))
         home = (
             Path(environ["LAKEWARD_HOME"]).absolute()
             if environ.get("LAKEWARD_HOME")
             else folder / ".lakeward"
+        )
+        chosen = (
+            environ.get("LAKEWARD_PROFILE")
+            or profile
+            or (None if runtime is None else str(runtime))
+            or environ.get("LAKEWARD_PINNED_RUNTIME")
         )
         return cls(
             root=folder,
@@ -74,16 +92,11 @@ class Settings:
             target=target,
             catalog=catalog,
             schema=schema,
-            profile=(
-                environ.get("LAKEWARD_PROFILE")
-                or profile
-                or runtime_of_project(folder)
-                or environ.get("LAKEWARD_PINNED_RUNTIME")
-                or DEFAULT_PROFILE
-            ),
+            profile=chosen or DEFAULT_PROFILE,
+            runtime_chosen=chosen is not None,
             user=_user(environ),
             conf=dict(conf or {}),
-            mounts=mounts,
+            mounts=tuple({**known_mounts, **dict(mounts)}.items()),
         )
 
     def with_(self, **changes: object) -> Settings:

@@ -7,8 +7,6 @@ from typing import Any
 
 from lakeward.session.resident import is_lost, jvm_lost
 
-__all__ = ["condensed", "condition_of", "everything_said", "is_disk_full", "message_of"]
-
 _STACK = re.compile(r"\n\s*(?:JVM stacktrace:|at [\w$.<>/@-]+\([^)]*\)|Driver stacktrace:|=== )")
 _PLAN = re.compile(r";\n(?=['+~!:*( ]|[A-Z]\w+)[\s\S]*$|\n(?=['+~])[\s\S]*$")
 _EXCEPTION_NAME = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
@@ -85,7 +83,7 @@ def condition_of(error: BaseException) -> str | None:
     return condition
 
 
-def everything_said(error: BaseException | None) -> str:
+def full_text(error: BaseException | None) -> str:
     """What an exception, its stack and its causes say: a reader's own error may stand deep in it."""
     said: list[str] = []
     each: Any = error

@@ -70,6 +70,6 @@ def install_from_environment(environ: Mapping[str, str] = os.environ) -> None:
         os.environ.pop(FOLDER, None)
     text = environ.get(PATHS)
     if text:
-        from lakeward.session import python_paths
+        from lakeward.session import path_redirection
 
-        python_paths.install(PathMap.from_json(text))
+        path_redirection.install(PathMap.from_json(text))

@@ -1,25 +1,26 @@
-"""Databricks SQL on open-source Spark: one front end inside the session's parser.
+"""Databricks SQL on open-source Spark: a rewriter inside the session's parser.
 
-What Spark parses goes to Spark letter for letter. The rest is looked up in one table of constructs
-(`CONSTRUCTS`): rewritten on the level of tokens, carried out here, or refused with a reason. Importing
-this room does not import pyspark.
+Spark parses every statement first, unchanged. What it cannot parse is looked up in one table of constructs
+(`CONSTRUCTS`): its tokens are rewritten, it runs here as a command, or it fails with a reason. Importing this
+package does not import pyspark.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward.sql.commands import serve
-from lakeward.sql.commands.event_log import NAME_FILE, PIPELINE
+from lakeward.sql.commands import Command, register_function, register_handler
 from lakeward.sql.construct import Construct, Verdict
 from lakeward.sql.constructs import CONSTRUCTS
-from lakeward.sql.cursor import Cursor, Unmatched, unquoted
-from lakeward.sql.document import as_markdown
-from lakeward.sql.outcome import Command, Edit, Edits, Outcome, Refusal, applied
-from lakeward.sql.parameters import filled
-from lakeward.sql.phrases import PHRASES, Phrase
-from lakeward.sql.rewrite import constructs_in, rewrite
+from lakeward.sql.constructs.clone import CopyLoadHistory
+from lakeward.sql.constructs.copy_into import CopyInto
+from lakeward.sql.constructs.event_log import NAME_FILE, PIPELINE
+from lakeward.sql.constructs.tables import TrimLoadHistory
+from lakeward.sql.passthrough_statements import PASSTHROUGH_STATEMENTS, PassthroughStatement
+from lakeward.sql.rewrite_result import Edit, Edits, Refusal, RewriteResult, apply_edits
+from lakeward.sql.rewriter import constructs_in, fill_parameters, rewrite
 from lakeward.sql.statements import is_complete, spans, split
+from lakeward.sql.token_cursor import TokenCursor, Unmatched, unquoted
 from lakeward.sql.tokens import Token, tokenize
 
 if TYPE_CHECKING:
@@ -28,27 +29,30 @@ if TYPE_CHECKING:
 __all__ = [
     "CONSTRUCTS",
     "NAME_FILE",
-    "PHRASES",
+    "PASSTHROUGH_STATEMENTS",
     "PIPELINE",
     "Command",
     "Construct",
-    "Cursor",
+    "CopyInto",
+    "CopyLoadHistory",
     "Edit",
     "Edits",
-    "Outcome",
-    "Phrase",
+    "PassthroughStatement",
     "Refusal",
+    "RewriteResult",
     "Token",
+    "TokenCursor",
+    "TrimLoadHistory",
     "Unmatched",
     "Verdict",
-    "applied",
-    "as_markdown",
+    "apply_edits",
     "constructs_in",
-    "filled",
+    "fill_parameters",
     "install",
     "is_complete",
+    "register_function",
+    "register_handler",
     "rewrite",
-    "serve",
     "spans",
     "split",
     "tokenize",
@@ -57,9 +61,9 @@ __all__ = [
 
 
 def install(spark: SparkSession) -> None:
-    """Let the session's parser ask this process about what Spark does not parse.
+    """Connect the session's parser to this process. Idempotent.
 
-    Cheap and idempotent. On Databricks it must not be called: the platform has its own.
+    Must not be called on Databricks, whose parser has these constructs.
     """
     from lakeward.sql.bridge import connect
 

@@ -1,4 +1,4 @@
-"""The Python end of the session's parser: questions come from the JVM, answers go back as JSON."""
+"""Python side of the session's parser: the JVM calls it, answers are JSON."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from lakeward.error_formatting import describe_error
 from lakeward.errors import LakewardError, SqlError
-from lakeward.sql.outcome import Command, Edits, Outcome
-from lakeward.sql.parameters import filled
-from lakeward.sql.rewrite import rewrite, triggers
+from lakeward.spark_internals import active_context, java_frame, java_gateway
+from lakeward.sql import information_schema  # noqa: F401  # registers the command that the JVM sends
+from lakeward.sql.commands import Command, Rows, run_command
+from lakeward.sql.rewrite_result import Edits, RewriteResult
+from lakeward.sql.rewriter import fill_parameters, rewrite, triggers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-__all__ = ["answer", "connect"]
 
 _NAME = "_lakeward_sql"
 _SQL_STATE = re.compile(r"\s*SQLSTATE: (\w{5})")
@@ -24,18 +25,19 @@ _log = logging.getLogger(__name__)
 
 
 def connect(spark: SparkSession) -> None:
-    """Put this process in the place of the one that the JVM asks; once a JVM is enough.
+    """Register this process as the one that the JVM calls, once per JVM.
 
-    In a JVM of another process that one answers.
+    For a JVM shared with another process that process answers.
     """
     from pyspark.java_gateway import ensure_callback_server_started
 
-    from lakeward.session import INFORMATION_SCHEMA, borrowed
+    from lakeward.session import INFORMATION_SCHEMA, shared_gateway
 
-    if borrowed() is not None:
+    if shared_gateway() is not None:
         return
-    gateway: Any = spark._sc._gateway
-    if _NAME in vars(gateway):  # not getattr: whatever a gateway lacks it takes for a name of the JVM's
+    gateway: Any = java_gateway(spark)
+    # Not getattr: py4j resolves unknown attributes of a gateway as names in the JVM.
+    if _NAME in vars(gateway):
         return
     ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]  # PySpark types it not
     vars(gateway)[_NAME] = rewriter = _Rewriter()
@@ -44,52 +46,71 @@ def connect(spark: SparkSession) -> None:
 
 
 class _Rewriter:
-    """What the JVM calls. An exception of ours would hide the user's own error: none leaves here."""
+    """The object that the JVM calls. Raises nothing: an internal error must not hide the user's own."""
 
     def rewrite(self, text: str, is_expression: bool) -> str | None:
         try:
-            outcome = rewrite(text, is_expression=is_expression)
-            return None if outcome is None else answer(outcome)
-        except Exception:  # noqa: BLE001  # a fault of ours must not stand between users and Spark
-            _log.exception("The SQL front end failed; Spark's parser has the word")
+            result = rewrite(text, is_expression=is_expression)
+            return None if result is None else as_json(result)
+        except Exception:  # noqa: BLE001  # an internal error must not stop statements that Spark can run
+            _log.exception("SQL rewriting failed; falling back to Spark's parser.")
             return None
 
     def fill(self, text: str, parameters: str) -> str:
-        return filled(text, json.loads(parameters))
+        return fill_parameters(text, json.loads(parameters))
 
     def run(self, command: str, session: Any) -> Any:
-        from lakeward.sql.commands import carry_out
-
-        asked = json.loads(command)
+        request = json.loads(command)
         try:
-            result = carry_out(_session(session), asked["name"], asked["arguments"])
+            result = run_command(_session(session), request["name"], request["arguments"])
         except SqlError as error:
-            return _error(error.condition, _text(error), error.sql_state, error.parameters)
+            return _error(error.condition, error.text, error.sql_state, error.parameters)
         except LakewardError as error:
-            return _error(error.condition, _text(error), None)
-        except Exception as error:  # noqa: BLE001  # whatever it is, the caller sees it as his statement's error
+            return _error(error.condition, error.text, None)
+        except Exception as error:  # noqa: BLE001  # the caller sees any error as the error of the statement
             cause = _java_exception(error)
-            return cause if cause is not None else _said(error)
-        return json.dumps(result) if isinstance(result, dict) else result
+            return cause if cause is not None else _python_error(error)
+        return _result(result)
 
     class Java:
-        """How py4j learns which interface this is."""
+        """Names the interface for py4j."""
 
         implements: ClassVar[list[str]] = ["lakeward.SqlRewriter"]
 
 
-def answer(outcome: Outcome) -> str:
-    """The outcome as the JVM reads it; places are counted in characters, as both languages' parsers do."""
-    if isinstance(outcome, Command):
-        return json.dumps({"command": {"name": outcome.name, "arguments": dict(outcome.arguments)}})
-    if isinstance(outcome, Edits):
-        return json.dumps({"edits": [[e.start, e.end, e.text] for e in outcome.edits]})
-    return _error(outcome.condition, outcome.message, outcome.sql_state, outcome.parameters)
+def as_json(result: RewriteResult) -> str:
+    """Return the result for the JVM; positions count characters in both languages."""
+    if isinstance(result, Command):
+        return json.dumps({"command": result.as_json()})
+    if isinstance(result, Edits):
+        return json.dumps({"edits": [[e.start, e.end, e.text] for e in result.edits]})
+    return _error(result.condition, result.message, result.sql_state, result.parameters)
+
+
+def _result(result: Any) -> Any:
+    """Return a command's result for the JVM: JSON, or a Dataset."""
+    from pyspark.sql import DataFrame
+
+    if result is None:
+        return "{}"
+    if isinstance(result, Rows):
+        return json.dumps({"schema": result.schema, "rows": [list(row) for row in result.rows]})
+    if isinstance(result, DataFrame):
+        return java_frame(result)
+    return json.dumps(result) if isinstance(result, dict) else result
 
 
 def _error(
     condition: str, message: str, sql_state: str | None, parameters: Mapping[str, str] | None = None
 ) -> str:
+    """Return an error for the JVM, which raises it as an AnalysisException.
+
+    Args:
+        condition: The condition's name.
+        message: The text for a condition that Spark does not know.
+        sql_state: Its SQLSTATE; None for the JVM's default.
+        parameters: The values of Spark's own message, for a condition that Spark knows.
+    """
     error = {
         "condition": condition,
         "message": message,
@@ -99,38 +120,31 @@ def _error(
     return json.dumps({"error": error})
 
 
-def _text(error: LakewardError) -> str:
-    return f"{error.message} {error.next_step}" if error.next_step else error.message
+def _python_error(error: BaseException) -> str:
+    """Return an error without a JVM exception; Delta's Python API raises some with the text alone.
 
-
-def _said(error: BaseException) -> str:
-    """An error without an exception of the JVM; of Delta's own in Python only the text is left.
-
-    >>> _said(ValueError("[DELTA_X.Y] Somebody else was faster. SQLSTATE: 2D521"))  # doctest: +ELLIPSIS
-    '{"error": {"condition": "DELTA_X.Y", "message": "Somebody else was faster.", "sqlState": "2D521", ...'
-    >>> _said(ValueError("what?"))  # doctest: +ELLIPSIS
+    >>> _python_error(ValueError("[DELTA_X.Y] A commit won. SQLSTATE: 2D521"))  # doctest: +ELLIPSIS
+    '{"error": {"condition": "DELTA_X.Y", "message": "A commit won.", "sqlState": "2D521", ...'
+    >>> _python_error(ValueError("what?"))  # doctest: +ELLIPSIS
     '{"error": {"condition": "INTERNAL_ERROR", "message": "ValueError: what?", "sqlState": "XX000", ...'
     """
-    from lakeward.session import condition_of, message_of
-
-    condition = condition_of(error)
-    if condition is None:
-        return _error("INTERNAL_ERROR", f"{type(error).__name__}: {error}", "XX000")
-    text = message_of(error)
-    state = _SQL_STATE.search(text)
-    message = _SQL_STATE.sub("", text).partition(f"[{condition}]")[2].strip()
-    return _error(condition, message, state.group(1) if state else None)
+    description = describe_error(error)
+    if description.condition is None:
+        return _error("INTERNAL_ERROR", f"{description.name}: {error}", "XX000")
+    state = _SQL_STATE.search(description.message)
+    text = _SQL_STATE.sub("", description.message)
+    message = (text.partition(f"[{description.condition}]")[2] or text).strip()
+    return _error(description.condition, message, state.group(1) if state else None)
 
 
 def _session(java: Any) -> SparkSession:
-    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    context = SparkContext._active_spark_context
+    context = active_context()
     assert context is not None
     return SparkSession(context, java)
 
 
 def _java_exception(error: BaseException) -> Any:
-    """The exception of the JVM that a failed call carries, so that it arrives as if thrown there."""
+    """Return the JVM exception of a failed call, so that it arrives as if thrown there."""
     return getattr(error, "_origin", None) or getattr(error, "java_exception", None)

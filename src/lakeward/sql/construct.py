@@ -1,4 +1,4 @@
-"""One row of the table of constructs."""
+"""One row of the table of SQL constructs."""
 
 from __future__ import annotations
 
@@ -6,25 +6,32 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lakeward.sql.cursor import Cursor
-from lakeward.sql.outcome import Edit, Outcome
+from lakeward.sql.rewrite_result import Edit, Refusal, RewriteResult
+from lakeward.sql.token_cursor import TokenCursor
 from lakeward.sql.tokens import Token
 
-__all__ = ["BEGINNING", "Construct", "Verdict", "as_is", "refused"]
-
-# Blanks and comments before a statement, for triggers. Possessive, as Java has it: nothing to go back for.
+# Blanks and comments before a statement, for triggers. Possessive quantifiers prevent backtracking.
 BEGINNING = r"^(?:\s++|--[^\n]*+\n|/\*.*?\*/)*+"
 
-Verdict = Literal["as is", "rewritten", "added", "refused"]
+Verdict = Literal["supported", "rewritten", "emulated", "unsupported"]
 
 
 @dataclass(frozen=True)
 class Construct:
-    """A piece of Databricks SQL and what becomes of it here.
+    """A piece of Databricks SQL and how it runs here.
 
-    `statement` reads a whole statement that begins with one of `starts`; `edits` finds the places of
-    an expression or clause. `trigger` is the pattern of texts that Spark parses, but in another sense:
-    only those and what Spark refuses to parse are looked at. `test` names the test that shows it.
+    Attributes:
+        name: Shown in docs/sql.md and by `lakeward check`; unique.
+        area: The heading of docs/sql.md.
+        verdict: How it runs.
+        example: One statement that has it.
+        note: What users should know, in one line.
+        starts: The words that a whole statement can begin with, for `statement`.
+        statement: Parses a whole statement; raises Unmatched if it is a different one.
+        edits: Finds the edits in an expression or clause of any statement.
+        trigger: A pattern of texts that Spark parses with a different meaning. Only those, and what Spark
+            cannot parse, are looked at.
+        test: The test file that shows it.
     """
 
     name: str
@@ -33,25 +40,31 @@ class Construct:
     example: str
     note: str = ""
     starts: tuple[str, ...] = ()
-    statement: Callable[[Cursor], Outcome] | None = None
+    statement: Callable[[TokenCursor], RewriteResult] | None = None
     edits: Callable[[Sequence[Token]], list[Edit]] | None = None
     trigger: str = ""
     test: str = "tests/sql/test_corpus.py"
 
 
-def as_is(name: str, area: str, example: str, note: str = "") -> Construct:
-    """What Spark runs by itself; it reaches Spark letter for letter."""
-    return Construct(name, area, "as is", example, note)
+def supported(name: str, area: str, example: str, note: str = "") -> Construct:
+    """Declare what Spark runs itself; the statement reaches Spark unchanged."""
+    return Construct(name, area, "supported", example, note)
 
 
-def refused(name: str, area: str, example: str, starts: str, reason: str) -> Construct:
-    """A statement that begins with the words `starts`, and why it cannot be had here."""
-    from lakeward.sql.outcome import Refusal
+def unsupported(name: str, area: str, *, example: str, starts: str, reason: str) -> Construct:
+    """Declare a statement that fails with UNSUPPORTED_SQL.
 
+    Args:
+        name: The construct's name.
+        area: The heading of docs/sql.md.
+        example: One such statement.
+        starts: The words that it begins with.
+        reason: Why it cannot run, or what to use instead.
+    """
     first, *others = starts.split()
 
-    def statement(cursor: Cursor) -> Outcome:
+    def statement(cursor: TokenCursor) -> RewriteResult:
         cursor.need(first, *others)
         return Refusal("UNSUPPORTED_SQL", f"{name} is not supported here: {reason}", "0A000")
 
-    return Construct(name, area, "refused", example, reason, (first,), statement)
+    return Construct(name, area, "unsupported", example, reason, (first,), statement)

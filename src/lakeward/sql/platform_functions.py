@@ -1,16 +1,13 @@
-"""Functions of the Databricks SQL reference that neither Spark nor this runtime has, and why.
+"""Functions of the Databricks SQL reference that Spark lacks: those added here, and the missing ones.
 
-What Spark has is Spark's to list (`SHOW FUNCTIONS`); what is added or refused by name stands in the
-table of constructs. A test holds both against a running session.
+A test compares both with a running session.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ADDED", "MISSING", "Missing"]
-
-# By name, for SHOW FUNCTIONS: an alias of one of Spark's, or served by this runtime.
+# Name -> the function of Spark's that it is an alias of; empty if lakeward implements it.
 ADDED = {
     "charindex": "locate",
     "getdate": "now",
@@ -28,15 +25,15 @@ ADDED = {
 
 @dataclass(frozen=True)
 class Missing:
-    """Functions that are missing for the same reason; what is refused says so by UNSUPPORTED_SQL."""
+    """Functions that are missing for the same reason; `unsupported` ones fail with UNSUPPORTED_SQL."""
 
     reason: str
     names: tuple[str, ...]
-    refused: bool = False
+    unsupported: bool = False
 
 
 def _names(prefix: str, names: str) -> tuple[str, ...]:
-    """The names of a family, sorted.
+    """Return the names of a family, sorted.
 
     >>> _names("h3_", "b a")
     ('h3_a', 'h3_b')
@@ -72,33 +69,33 @@ _ST = (
 
 MISSING = (
     Missing(
-        "they ask a model that the platform serves; one that the project registers stands in",
+        "call a model that the platform serves; a function that the project registers replaces it",
         _names("ai_", _AI),
-        refused=True,
+        unsupported=True,
     ),
-    Missing("it asks an index that the platform serves", ("vector_search",)),
-    Missing("H3 cells need a library that Spark does not bring", _names("h3_", _H3)),
+    Missing("queries an index that the platform serves", ("vector_search",)),
+    Missing("need the H3 library, which Spark does not include", _names("h3_", _H3)),
     Missing(
-        "Spark has the types of geometry and little to do with them",
+        "Spark has the geometry types and few functions for them",
         (*_names("st_", _ST), "to_geography", "to_geometry", "try_to_geography", "try_to_geometry"),
     ),
     Missing(
-        "Spark reads a stream's state by its format `statestore`",
+        "use Spark's format `statestore` to read a stream's state",
         ("read_state_metadata", "read_statestore"),
     ),
     Missing(
-        "Spark has nothing of the kind",
+        "no equivalent in Spark",
         (
             *("bit_reverse", "current_oauth_custom_identity_claim", "schema_of_json_agg", "stringdecode"),
             *("try_remainder", "try_zstd_decompress", "zstd_compress", "zstd_decompress"),
         ),
     ),
     Missing(
-        "they read from a service of their own",
+        "read from an external service",
         ("http_request", "read_kafka", "read_kinesis", "read_pubsub", "read_pulsar", "remote_query"),
     ),
     Missing(
-        "they tell of an account, which one machine has not",
+        "describe an account, which a local lakehouse does not have",
         ("current_metastore", "current_recipient", "current_version", "list_secrets"),
     ),
 )

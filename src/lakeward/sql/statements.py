@@ -1,4 +1,4 @@
-"""A text of SQL as single statements."""
+"""Split a SQL text into statements."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from itertools import chain
 
 from lakeward.sql.tokens import Token, tokenize
 
-__all__ = ["is_complete", "spans", "split"]
-
-# END of these closes no BEGIN and no CASE.
+# END before one of these closes neither BEGIN nor CASE.
 OTHER_BLOCKS = ("IF", "LOOP", "WHILE", "FOR", "REPEAT")
 _NOTHING = Token("", " ", 0, 0)
 
 
 def split(text: str) -> list[str]:
-    """The statements between the semicolons, each as it was written.
+    """Return the statements of a text, without their semicolons.
 
-    A semicolon in a string, in quotes, in a comment or in BEGIN … END separates nothing. A part of
-    comments alone is no statement. Text whose quotes do not close is one statement: Spark's parser then
-    says where.
+    A semicolon in a string, a quoted name, a comment or BEGIN … END does not separate. Comments alone are
+    not a statement. A text with an unclosed quote is one statement, for which Spark reports the position.
 
     >>> split("select ';' as a; -- done;")
     ["select ';' as a"]
@@ -28,7 +25,7 @@ def split(text: str) -> list[str]:
 
 
 def spans(text: str) -> list[tuple[int, int]]:
-    """Where the statements of `split` begin and end."""
+    """Return start and end of each statement of `split`."""
     tokens = tokenize(text)
     if tokens is None:
         start = len(text) - len(text.lstrip())
@@ -37,7 +34,7 @@ def spans(text: str) -> list[tuple[int, int]]:
 
 
 def is_complete(text: str) -> bool:
-    """Whether what was typed so far ends with a semicolon that separates, or holds nothing to run."""
+    """Return whether the typed text ends with a separating semicolon, or contains no statement."""
     tokens = tokenize(text)
     if tokens is None:
         return False
@@ -46,7 +43,7 @@ def is_complete(text: str) -> bool:
 
 
 def groups(tokens: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
-    """The first and the last token of each statement."""
+    """Yield the first and the last token of each statement."""
     statement: list[Token] = []
     depth = 0
     for token, following in zip(tokens, chain(tokens[1:], [_NOTHING]), strict=False):

@@ -1,4 +1,4 @@
-"""A text of SQL as tokens with their places, by Databricks' rules."""
+"""Tokenize SQL by the rules of Databricks; sqlglot's tokenizer with positions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import re
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
-__all__ = ["Token", "tokenize"]
-
 _WORD = re.compile(r"\w+|\S")
 _QUOTES = "'\"`"
 
 
 class Token(NamedTuple):
-    """One token: its kind, its own characters, and where they stand (`end` is the place behind them)."""
+    """One token: its kind, its characters, and their position; `end` is exclusive."""
 
     kind: str
     text: str
@@ -22,27 +20,27 @@ class Token(NamedTuple):
 
     @property
     def word(self) -> str:
-        """The characters in upper case; nothing for a string or a quoted name, which are no keywords."""
+        """The text in upper case; empty for strings and quoted names, which are never keywords."""
         return "" if self.is_quoted else self.text.upper()
 
     @property
     def is_quoted(self) -> bool:
-        """Whether what is between the quotes belongs to the user alone."""
+        """Whether it is a string or a quoted name."""
         return self.text[0] in _QUOTES or self.text[-1] in _QUOTES
 
     @property
     def is_string(self) -> bool:
-        """A string literal, raw ones included."""
+        """Whether it is a string literal, also a raw one."""
         return self.is_quoted and self.text[0] != "`"
 
     @property
     def is_name(self) -> bool:
-        """A word or a quoted name: what may stand for an identifier."""
+        """Whether it can be an identifier: a word or a quoted name."""
         return self.text[0] == "`" or (not self.is_quoted and (self.text[0].isalpha() or self.text[0] == "_"))
 
 
 def tokenize(text: str) -> tuple[Token, ...] | None:
-    """The tokens without comments; None when a quote or a comment does not close.
+    """Return the tokens without comments; None if a quote or comment is not closed.
 
     >>> [t.text for t in tokenize("select a:b -- c")]
     ['select', 'a', ':', 'b']
@@ -59,12 +57,12 @@ def tokenize(text: str) -> tuple[Token, ...] | None:
         if not own:
             continue
         token = Token(each.token_type.name, own, each.start, each.end + 1)
-        tokens += _apart(token) if re.search(r"\s", own) and not token.is_quoted else [token]
+        tokens += _split_words(token) if re.search(r"\s", own) and not token.is_quoted else [token]
     return tuple(tokens)
 
 
-def _apart(token: Token) -> list[Token]:
-    """ORDER BY and the like are one token for the tokenizer, two words for a grammar."""
+def _split_words(token: Token) -> list[Token]:
+    """Split tokens such as ORDER BY into their words."""
     return [
         Token("VAR", m.group(), token.start + m.start(), token.start + m.end())
         for m in _WORD.finditer(token.text)
@@ -76,7 +74,7 @@ def _tokenizer() -> Any:
     from sqlglot.dialects.databricks import Databricks
 
     class Tokenizer(Databricks.Tokenizer):
-        # SHOW, VACUUM … would otherwise swallow everything up to the next semicolon, quoted or not.
+        # Otherwise SHOW, VACUUM … become one token up to the next semicolon, quoted or not.
         COMMANDS: ClassVar[set[Any]] = set()
 
     return Tokenizer()

@@ -12,7 +12,7 @@ __all__ = ["Difference", "Pair", "Row", "close", "compare"]
 
 Row = tuple[Any, ...]
 
-# Pairing looks at every pair; nobody reads a thousand of them.
+# Pairing compares every pair; reports with a thousand rows are unreadable.
 MOST_PAIRED = 300
 
 

@@ -58,11 +58,11 @@ def assert_schema_equal(
     if dict(got) == dict(want) and len(got) == len(want):
         order = f"  actual    {', '.join(dict(got))}\n  expected  {', '.join(dict(want))}"
         raise AssertionError(f"Schemas are not equal: the columns are in another order.\n{order}")
-    raise AssertionError(schema_report(beside(got, want)))
+    raise AssertionError(schema_report(align_columns(got, want)))
 
 
 def is_frame(given: object) -> TypeGuard[DataFrame]:
-    """Whether it is a DataFrame, told without importing pyspark."""
+    """Return whether it is a DataFrame, without importing pyspark."""
     return hasattr(given, "schema") and hasattr(given, "collect")
 
 
@@ -97,7 +97,7 @@ def typed(schema: StructType, check_nullable: bool) -> list[tuple[str, str]]:
     ]
 
 
-def beside(
+def align_columns(
     actual: list[tuple[str, str]], expected: list[tuple[str, str]]
 ) -> list[tuple[str, str | None, str | None]]:
     got, want = dict(actual), dict(expected)

@@ -50,17 +50,17 @@ class Lakehouse:
     def run(self, *paths: Path | str, **options: Any) -> Update:
         """Update the pipeline whose sources are `paths` (files or folders) and return what became of it.
 
-        `options` are those of `lakeward.pipelines.run`: `configuration`, `full_refresh`, `dry_run` …
+        `options` are fields of `lakeward.pipelines.UpdateOptions`: `configuration`, `full_refresh` …
         A pipeline that fails does not raise: see the update's `state` and `datasets`.
         """
-        from lakeward.pipelines import run
+        from lakeward.pipelines import UpdateOptions, run
 
         defaults: dict[str, Any] = {"catalog": self.catalog, "schema": self.schema}
         self.update = run(
             [Path(path) for path in paths],
+            UpdateOptions(**{**defaults, **options}),
             session=self.spark,
             settings=self.settings,
-            **{**defaults, **options},
         )
         return self.update
 

@@ -6,21 +6,25 @@ Nothing imports pyspark or starts a JVM before a test asks for it. LAKEWARD_DISA
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import pytest
 
-from lakeward.testing.on_import import OnImport
+from lakeward.file_lock import FileLock
+from lakeward.testing.import_watch import OnImport
 from lakeward.testing.tracebacks import hide_ours
-from lakeward.testing.workers import budget, machine_memory, take_turn, worker
+from lakeward.testing.workers import acquire_jvm_slot, budget, machine_memory, worker
 
 if TYPE_CHECKING:
+    import pluggy
     from pyspark.sql import SparkSession
 
     from lakeward.dbutils import DBUtils
@@ -41,7 +45,8 @@ __all__ = [
 home_key = pytest.StashKey[Path]()
 version_key = pytest.StashKey[bool]()
 watches_key = pytest.StashKey[list[OnImport]]()
-turns: list[IO[str]] = []  # open as long as this process lives
+paths_key = pytest.StashKey[ExitStack]()
+turns: list[FileLock] = []  # held as long as this process lives
 
 
 def disabled() -> bool:
@@ -61,10 +66,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "set DATABRICKS_RUNTIME_VERSION, as on Databricks: for code that looks at it to find out where it is"
     )
     parser.addini("lakeward_runtime_version", about, type="bool", default=False)
+    about = "set DATABRICKS_HOST and its relatives to a local workspace, unless they name another one"
+    parser.addini("lakeward_workspace", about, type="bool", default=True)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Wait for the first import of pyspark.sql; give the suite a state folder of its own."""
+    """Map the paths of the platform, and wait for the first import of pyspark.sql.
+
+    The suite gets a state folder of its own. Raises pytest.UsageError for invalid settings of the project.
+    """
     if disabled() or watches_key in config.stash:
         return
     own = worker()
@@ -75,18 +85,81 @@ def pytest_configure(config: pytest.Config) -> None:
         home = Path(tempfile.mkdtemp(prefix="lakeward-tests-"))
         os.environ["LAKEWARD_HOME"] = os.environ["LAKEWARD_TESTS_HOME"] = str(home)
         config.stash[home_key] = home
-    from lakeward.session import install_connect_hook
-    from lakeward.standins import VERSION, install, runtime_version
+    from lakeward.databricks_shims import VERSION, install, runtime_version
+    from lakeward.errors import LakewardError
+    from lakeward.session import Settings, install_connect_hook, mapped_paths
 
     install(also={"dlt": dlt})
     install_connect_hook()
     if config.getini("lakeward_runtime_version") and VERSION not in os.environ:
         os.environ[VERSION] = runtime_version(settings_here().profile)
         config.stash[version_key] = True
+    # From here on pytest_unconfigure has work to do, also after an error.
+    config.stash[watches_key], config.stash[paths_key] = [], (paths := ExitStack())
+    try:
+        settings = Settings.here()
+        paths.enter_context(mapped_paths(settings))
+        make_catalogs(settings)
+    except LakewardError as error:
+        raise pytest.UsageError(str(error)) from None
     watches = [OnImport("pyspark.sql", hook_builder), OnImport("pyspark.pipelines", hook_pipelines)]
     for watch in watches:
         watch.install()
     config.stash[watches_key] = watches
+    if config.getini("lakeward_workspace"):
+        serve_workspace(paths)
+
+
+def make_catalogs(settings: Settings) -> None:
+    """Make the catalogs that the suite expects to exist, empty, in its lakehouse.
+
+    They are those of `catalogs` in `[tool.lakeward]` and of LAKEWARD_CATALOGS, separated by commas.
+    Raises ConfigurationError(CATALOGS_INVALID).
+    """
+    from lakeward.errors import ConfigurationError
+    from lakeward.session import project_table
+
+    declared = project_table(settings.root).get("catalogs", [])
+    names = [*declared] if isinstance(declared, list) else [declared]
+    names += filter(None, os.environ.get("LAKEWARD_CATALOGS", "").split(","))
+    for name in names:
+        if not isinstance(name, str) or not re.fullmatch(r"\w[\w-]*", name):
+            raise ConfigurationError(
+                "CATALOGS_INVALID",
+                f"{name!r} is not the name of a catalog.",
+                next_step='Give names of letters, digits, _ and -: catalogs = ["dev", "prod"].',
+            )
+        if "LAKEWARD_TESTS_HOME" in os.environ:
+            (settings.warehouse / name).mkdir(parents=True, exist_ok=True)
+
+
+def serve_workspace(stack: ExitStack) -> None:
+    """Lead clients of a workspace to the one of this suite, until `stack` is closed."""
+    from lakeward.testing.suite_workspace import (
+        SuiteWorkspace,
+        chooses_serverless,
+        selects_workspace,
+        set_variables,
+    )
+
+    if selects_workspace():
+        return
+    workspace = SuiteWorkspace()
+    variables = workspace.variables
+    if chooses_serverless(Path.cwd()):
+        del variables["DATABRICKS_CLUSTER_ID"]
+    before = set_variables(variables, os.environ)
+    workspace.start()
+    stack.callback(workspace.close)
+    stack.callback(restore_variables, before)
+
+
+def restore_variables(before: dict[str, str | None]) -> None:
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 def hook_builder() -> None:
@@ -128,15 +201,27 @@ def share() -> dict[str, str]:
         # The JVM stays for the next one, unless the user or CI has it otherwise.
         os.environ.setdefault("LAKEWARD_RESIDENT", "1")
         run = os.environ.get("PYTEST_XDIST_TESTRUNUID", "run")
-        turns.append(take_turn(Path(tempfile.gettempdir()) / f"lakeward-turns-{run}", mine.jvms))
+        turns.append(acquire_jvm_slot(Path(tempfile.gettempdir()) / f"lakeward-turns-{run}", mine.jvms))
     return mine.conf()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Let a failure show the user's line, not ours."""
-    if call.excinfo is not None and not disabled():
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pluggy.Result[pytest.TestReport], None]:
+    """Let a failure show the user's line, not lakeward's, and the runtime where that explains it."""
+    failed = call.excinfo is not None and not disabled()
+    if failed and call.excinfo is not None:
         hide_ours(call.excinfo, item.config.rootpath)
+    outcome = yield
+    if failed and "pyspark" in sys.modules:
+        from lakeward.session import ansi_hint, current_settings
+
+        settings = current_settings()
+        hint = ansi_hint(str(call.excinfo.value), settings) if settings and call.excinfo else None
+        report = outcome.get_result()
+        if hint is not None and report.failed:
+            report.sections.append(("runtime", hint))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -147,10 +232,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     del config.stash[watches_key]
     for watch in watches:
         watch.uninstall()
+    from lakeward.databricks_shims import VERSION, uninstall
     from lakeward.session import set_default_settings
-    from lakeward.standins import VERSION, uninstall
 
     set_default_settings(None)
+    config.stash[paths_key].close()
     uninstall()
     if config.stash.get(version_key, False):
         os.environ.pop(VERSION, None)

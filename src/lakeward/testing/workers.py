@@ -6,22 +6,22 @@ for a JVM each, they take turns, and where a resident JVM may be used the next o
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
-__all__ = ["Budget", "Worker", "budget", "machine_memory", "take_turn", "worker"]
+from lakeward.file_lock import FileLock
+
+__all__ = ["Budget", "Worker", "acquire_jvm_slot", "budget", "machine_memory", "worker"]
 
 MIB = 1024 * 1024
 HEAP = 2048
 """The heap that a session has by default, in MiB."""
 LEAST = 768
-# Beside its heap: classes, threads and buffers of the JVM, and Spark's Python workers.
-BESIDE = 768
+# In addition to its heap: classes, threads and buffers of the JVM, and Spark's Python workers.
+OFF_HEAP = 768
 _CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -64,8 +64,8 @@ def budget(count: int, *, memory: int, cores: int) -> Budget:
     Budget(jvms=2, heap=832, cores=4)
     """
     usable = memory * 4 // 5
-    jvms = max(1, min(count, usable // (LEAST + BESIDE)))
-    heap = max(LEAST, min(HEAP, usable // jvms - BESIDE))
+    jvms = max(1, min(count, usable // (LEAST + OFF_HEAP)))
+    heap = max(LEAST, min(HEAP, usable // jvms - OFF_HEAP))
     return Budget(jvms, heap, min(cores, max(2, cores // jvms)))
 
 
@@ -80,16 +80,11 @@ def machine_memory() -> int:
     return min(found) // MIB
 
 
-def take_turn(folder: Path, jvms: int, *, sleep: Callable[[float], None] = time.sleep) -> IO[str]:
-    """Wait until fewer than `jvms` other processes have a turn; it lasts until the file is closed."""
-    folder.mkdir(parents=True, exist_ok=True)
+def acquire_jvm_slot(folder: Path, jvms: int, *, sleep: Callable[[float], None] = time.sleep) -> FileLock:
+    """Wait until fewer than `jvms` other processes have a turn; it lasts until the lock is released."""
     while True:
         for number in range(jvms):
-            file = (folder / f"jvm-{number}").open("w", encoding="ascii")
-            try:
-                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                file.close()
-                continue
-            return file
+            lock = FileLock(folder / f"jvm-{number}", per_process=True)
+            if lock.acquire(wait=False):
+                return lock
         sleep(0.2)

@@ -1,29 +1,42 @@
-"""A local workspace: the REST surface that databricks-sdk and the CLI talk to, on loopback.
+"""The local workspace: a server of the Databricks REST API on loopback, for databricks-sdk and the CLI.
 
-Jobs and pipelines really run, each in a process of its own, through the rooms that lakeward's own commands
-use. `serve` is the server of one target, `read_connection` where it answers. Importing this room loads no
-server and no Spark.
+Jobs and pipelines really run, each in a process of its own, with the packages that lakeward's commands use.
+`serve` runs the server of a target, `read_connection` returns its address. Importing this package
+loads neither a server nor Spark.
+
+    server -> http -> api -> context -> triggers, warehouse, command_contexts -> runs -> state
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward.on_demand import from_modules
+from lakeward.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from lakeward.workspace.connection import Connection, connection_file, read_connection
-    from lakeward.workspace.firing import Start
-    from lakeward.workspace.serving import serve, server_folder
+    from lakeward.workspace.identifiers import LOCAL_CLUSTER, WAREHOUSE_ID
+    from lakeward.workspace.server import serve, server_folder
+    from lakeward.workspace.state.connection import Connection, connection_file, read_connection
+    from lakeward.workspace.triggers.scheduler import ScheduledStart
 
-__all__ = ["Connection", "Start", "connection_file", "read_connection", "serve", "server_folder"]
+__all__ = [
+    "LOCAL_CLUSTER",
+    "WAREHOUSE_ID",
+    "Connection",
+    "ScheduledStart",
+    "connection_file",
+    "read_connection",
+    "serve",
+    "server_folder",
+]
 
-# The processes of runs and tasks are in this room, too, and need nothing of the server.
-__getattr__ = from_modules(
+# Processes of runs import modules of this package and need nothing of the server.
+__getattr__ = lazy_attributes(
     __name__,
     {
-        "connection": ["Connection", "connection_file", "read_connection"],
-        "firing": ["Start"],
-        "serving": ["serve", "server_folder"],
+        "state.connection": ["Connection", "connection_file", "read_connection"],
+        "triggers.scheduler": ["ScheduledStart"],
+        "identifiers": ["LOCAL_CLUSTER", "WAREHOUSE_ID"],
+        "server": ["serve", "server_folder"],
     },
 )

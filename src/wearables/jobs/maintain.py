@@ -18,7 +18,7 @@ STATEMENTS = (
 
 
 class MaintenanceError(Exception):
-    """Some statements failed; the message names each with its reason, and all others were carried out."""
+    """Some statements failed; the message names each with its reason, and all others were executed."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def maintain(spark: SparkSession, schema: str) -> list[str]:
-    """Carry out every statement on every table of `schema` and return the tables' names.
+    """Execute every statement on every table of `schema` and return the tables' names.
 
     Views and temporary tables are left out. Raises MaintenanceError after the last table when any failed.
     """

@@ -24,7 +24,7 @@ def quarantined(bronze: DataFrame, registrations: DataFrame) -> DataFrame:
 def quarantined_records(bronze: DataFrame) -> DataFrame:
     """Name for each invalid record of bronze the rules that it fails; `record` is its text.
 
-    Of a record that cannot be read no other rule is asked: there is nothing to apply it to.
+    Other rules are not applied to a record that cannot be read.
     """
     text = F.coalesce("unreadable", F.col("value").cast("string"))
     foreign = bronze.withColumns({"record": text, "failed_rules": _failed(RECORD)})

@@ -1,21 +1,25 @@
-"""Which files there are: globs, listings, names as users see them, Hive partitions."""
+"""File discovery: globs, listings, file names as users see them, and Hive partitions."""
 
+from lakeward.autoloader.discovery.file_listing import (
+    FileLister,
+    FileNames,
+    FileStatus,
+    parse_partition_values,
+    path_not_found,
+    session_file_names,
+)
 from lakeward.autoloader.discovery.globs import Globber, literal_root
-from lakeward.autoloader.discovery.hive import partition_values
-from lakeward.autoloader.discovery.listing import FileStatus, Lister, missing_path
-from lakeward.autoloader.discovery.names import Names
-from lakeward.autoloader.discovery.selection import take
-from lakeward.autoloader.discovery.storage import Storage, storage_of
+from lakeward.autoloader.discovery.storage import Storage, open_storage
 
 __all__ = [
+    "FileLister",
+    "FileNames",
     "FileStatus",
     "Globber",
-    "Lister",
-    "Names",
     "Storage",
     "literal_root",
-    "missing_path",
-    "partition_values",
-    "storage_of",
-    "take",
+    "open_storage",
+    "parse_partition_values",
+    "path_not_found",
+    "session_file_names",
 ]

@@ -1,4 +1,4 @@
-"""Globs in `load(path)`: the lenient and the strict reading (auto-loader.md §7.4)."""
+"""Glob patterns in `load(path)`, lenient and strict (AL-7.4)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import re
 
 from lakeward.errors import CloudFilesError
 
-__all__ = ["Globber", "literal_root", "name_pattern"]
-
 _SPECIAL = re.compile(r"[*?\[{]")
 
 
 def literal_root(path: str) -> str:
-    """The folder above the first segment that holds a wildcard; the path itself where there is none."""
+    """Return the directory above the first segment with a wildcard; the path itself without wildcards."""
     match = _SPECIAL.search(path)
     if match is None:
         return path.rstrip("/") or "/"
@@ -20,46 +18,46 @@ def literal_root(path: str) -> str:
 
 
 class Globber:
-    """Whether a file lies under a path that may hold wildcards.
+    """Matches files against a path that may have wildcards.
 
-    Lenient: `*` crosses folders, a slash at the end is ignored, and behind a wildcard the last segment is a
-    prefix. Strict: `*` stays within a name; `?` and `[…]` always do. Both take a matched folder with all that
-    is in it.
+    Lenient: `*` crosses directories, a trailing slash is ignored, and after a wildcard the last segment is a
+    prefix. Strict: `*` stays within a name. `?` and `[…]` always do. Both include everything below a matched
+    directory.
     """
 
     def __init__(self, path: str, *, strict: bool = False) -> None:
         self.root = literal_root(path)
         self.is_glob = _SPECIAL.search(path) is not None
         star = "[^/]*" if strict else ".*"
-        body = _translate(path.rstrip("/"), star)
+        body = _translate_glob(path.rstrip("/"), star)
         if not self.is_glob or strict:
             end = r"(?:/.*)?" if not path.endswith("/") or not self.is_glob else r"/.*"
         else:
             end = ".*"
-        self._pattern = _compiled(body + end, path)
+        self._pattern = _compile_glob(body + end, path)
 
     def matches(self, path: str) -> bool:
-        """Whether `path`, a file, is meant."""
+        """Return whether the file `path` matches."""
         return self._pattern.fullmatch(path) is not None
 
 
 def name_pattern(glob: str) -> re.Pattern[str]:
-    """The pattern of `pathGlobFilter`, which sees the file's name alone."""
-    return _compiled(_translate(glob, "[^/]*"), glob)
+    """Return the pattern of `pathGlobFilter`, which is matched against the file name only."""
+    return _compile_glob(_translate_glob(glob, "[^/]*"), glob)
 
 
-def _compiled(pattern: str, glob: str) -> re.Pattern[str]:
+def _compile_glob(pattern: str, glob: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern, re.DOTALL)
     except re.error as error:
         raise CloudFilesError(
             "CF_INVALID_GLOB",
-            f"The glob {glob!r} cannot be read: {error.msg}.",
-            next_step="Correct the brackets, or put a backslash before those that are part of a name.",
+            f"The glob {glob!r} is invalid: {error.msg}.",
+            next_step="Correct the brackets, or escape literal ones with a backslash.",
         ) from None
 
 
-def _translate(glob: str, star: str) -> str:
+def _translate_glob(glob: str, star: str) -> str:
     out, depth, i = [], 0, 0
     while i < len(glob):
         char = glob[i]

@@ -1,4 +1,4 @@
-"""Where files lie: a local disk through `os`, fastest for many small files, other stores through Arrow."""
+"""File storage: local disks through `os`, object stores through Arrow."""
 
 from __future__ import annotations
 
@@ -14,42 +14,40 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
-__all__ = ["ArrowStorage", "LocalStorage", "Storage", "storage_of"]
-
 Visible = Callable[[str], bool]
 Stat = tuple[int, int]
 
 
 class Storage(Protocol):
-    """What discovery and readers need of a store."""
+    """A file store."""
 
     def walk(self, root: str, visible: Visible) -> Iterator[str]:
-        """Paths of all files below `root` with visible names only; `root` itself if it is a file.
+        """Yield all files below `root` whose path segments are visible; `root` itself if it is a file.
 
-        FileNotFoundError when there is no `root`. What disappears during the walk is left out.
+        Raises FileNotFoundError if `root` does not exist. Entries that disappear during the walk are skipped.
         """
 
     def stat(self, path: str, *, fresh: bool = False) -> Stat:
-        """Size in bytes and modification time in microseconds. FileNotFoundError when it is gone.
+        """Return size in bytes and modification time in microseconds; raise FileNotFoundError.
 
-        What the last walk saw may be answered, unless it has to be `fresh`.
+        The values may come from the last walk unless `fresh` is set.
         """
 
     def read(self, path: str) -> bytes:
-        """All bytes. FileNotFoundError when it is gone."""
+        """Return the content; raise FileNotFoundError."""
 
-    def is_plain(self, path: str, root: str) -> bool:
-        """Whether `path` is a file of its own that lies below `root`, also when links are followed."""
+    def is_regular_file(self, path: str, root: str) -> bool:
+        """Return whether `path` is a regular file below `root`, with links resolved."""
 
     def delete(self, path: str) -> None:
-        """Take the file away. FileNotFoundError when it is gone, other OSErrors where it must stay."""
+        """Delete the file; raise FileNotFoundError or another OSError."""
 
     def move(self, path: str, target: str) -> None:
-        """Put the file at `target` of the same store. FileExistsError, not an overwrite, where one is."""
+        """Move the file within the store; raise FileExistsError instead of overwriting."""
 
 
 class LocalStorage:
-    """A mounted disk."""
+    """A local or mounted disk."""
 
     def walk(self, root: str, visible: Visible) -> Iterator[str]:
         """See Storage."""
@@ -76,17 +74,17 @@ class LocalStorage:
                     elif entry.is_file():
                         yield entry.path
 
-    def stat(self, path: str, *, fresh: bool = False) -> Stat:  # noqa: ARG002  # a disk is always fresh
+    def stat(self, path: str, *, fresh: bool = False) -> Stat:  # noqa: ARG002  # always current
         """See Storage."""
-        status = os.stat(path)  # noqa: PTH116  # a Path a file is half of the cost of listing
+        status = os.stat(path)  # noqa: PTH116  # creating a Path per file doubles the cost of listing
         return status.st_size, status.st_mtime_ns // 1000
 
     def read(self, path: str) -> bytes:
         """See Storage."""
-        with open(path, "rb", buffering=0) as stream:  # noqa: PTH123  # a Path a file is dear
+        with open(path, "rb", buffering=0) as stream:  # noqa: PTH123  # creating a Path per file is slow
             return stream.readall()
 
-    def is_plain(self, path: str, root: str) -> bool:
+    def is_regular_file(self, path: str, root: str) -> bool:
         """See Storage."""
         inside = os.path.realpath(path).startswith(os.path.realpath(root).rstrip("/") + "/")
         return inside and S_ISREG(Path(path).lstat().st_mode)
@@ -96,15 +94,15 @@ class LocalStorage:
         Path(path).unlink()
 
     def move(self, path: str, target: str) -> None:
-        """See Storage; across disks by a copy that is whole before it has its name."""
-        place = Path(target)
-        place.parent.mkdir(parents=True, exist_ok=True)
+        """See Storage. Across disks the file is copied completely before it gets its name."""
+        destination = Path(target)
+        destination.parent.mkdir(parents=True, exist_ok=True)
         try:
             os.link(path, target)
         except OSError as error:
             if error.errno not in (EXDEV, EPERM, ENOTSUP):
                 raise
-            draft = place.with_name(f".{uuid.uuid4().hex}.moving")
+            draft = destination.with_name(f".{uuid.uuid4().hex}.moving")
             try:
                 shutil.copy2(path, draft)
                 os.link(draft, target)
@@ -114,7 +112,7 @@ class LocalStorage:
 
 
 class ArrowStorage:
-    """An object store: what a URI names that starts with `prefix` stands below `base` in the file system."""
+    """An object store. URIs that start with `prefix` map to paths below `base` in the file system."""
 
     def __init__(self, file_system: FileSystem, prefix: str, base: str = "") -> None:
         self._files = file_system
@@ -123,20 +121,20 @@ class ArrowStorage:
         self._seen: dict[str, Stat] = {}
 
     def walk(self, root: str, visible: Visible) -> Iterator[str]:
-        """See Storage; the listing carries sizes and times, so that no file is asked for them again."""
+        """See Storage. Sizes and times of the listing are kept, to save requests per file."""
         from pyarrow.fs import FileSelector, FileType
 
         start = self._inside(root)
         info = self._files.get_file_info([start])[0]
         if info.type == FileType.NotFound:
             raise FileNotFoundError(root)
-        found = (
+        infos = (
             [info]
             if info.type == FileType.File
             else self._files.get_file_info(FileSelector(start, recursive=True))
         )
         self._seen.clear()
-        for info in found:
+        for info in infos:
             below = info.path[len(start) :].strip("/")
             if info.type == FileType.File and all(map(visible, below.split("/") if below else ())):
                 path = self._prefix + info.path[len(self._base) :]
@@ -160,8 +158,8 @@ class ArrowStorage:
         with self._files.open_input_file(self._inside(path)) as stream:
             return bytes(stream.read())
 
-    def is_plain(self, path: str, root: str) -> bool:
-        """See Storage; a store has no links."""
+    def is_regular_file(self, path: str, root: str) -> bool:
+        """See Storage. Object stores have no links."""
         return path.startswith(root.rstrip("/") + "/")
 
     def delete(self, path: str) -> None:
@@ -172,10 +170,10 @@ class ArrowStorage:
         """See Storage."""
         from pyarrow.fs import FileType
 
-        place = self._inside(target)
-        if self._files.get_file_info([place])[0].type != FileType.NotFound:
+        destination = self._inside(target)
+        if self._files.get_file_info([destination])[0].type != FileType.NotFound:
             raise FileExistsError(target)
-        self._files.copy_file(self._inside(path), place)
+        self._files.copy_file(self._inside(path), destination)
         self._files.delete_file(self._inside(path))
 
     def _inside(self, path: str) -> str:
@@ -184,14 +182,14 @@ class ArrowStorage:
         return path.partition("://")[2].rstrip("/")
 
 
-def storage_of(path: str) -> Storage:
-    """The store of a path: a URI's through `pyarrow.fs`, anything else is local."""
+def open_storage(path: str) -> Storage:
+    """Return the store of a path: `pyarrow.fs` for URIs, else the local disk."""
     scheme, separator, rest = path.partition("://")
     if not separator:
         return LocalStorage()
     from pyarrow.fs import FileSystem
 
-    # Names of files are no URIs: they may hold spaces and percent signs.
-    place = rest.partition("/")[0]
-    file_system, base = FileSystem.from_uri(f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{place}")
-    return ArrowStorage(file_system, f"{scheme}://{place}", base.rstrip("/"))
+    # File names are not URI-encoded: they may contain spaces and percent signs.
+    authority = rest.partition("/")[0]
+    file_system, base = FileSystem.from_uri(f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{authority}")
+    return ArrowStorage(file_system, f"{scheme}://{authority}", base.rstrip("/"))

@@ -1,8 +1,15 @@
-"""Auto Loader's options: one declared table, and typed access to what the user set."""
+"""Auto Loader's options: one table that declares them, and typed access to the values of a stream."""
 
-from lakeward.autoloader.options.checks import READABLE, check, warnings_of
-from lakeward.autoloader.options.declared import OPTIONS, Option, declared
-from lakeward.autoloader.options.document import as_markdown
-from lakeward.autoloader.options.options import Options
+from lakeward.autoloader.options.option_table import OPTIONS, Option, find_option
+from lakeward.autoloader.options.option_values import Options
+from lakeward.autoloader.options.validation import READABLE_FORMATS, option_warnings, validate_options
 
-__all__ = ["OPTIONS", "READABLE", "Option", "Options", "as_markdown", "check", "declared", "warnings_of"]
+__all__ = [
+    "OPTIONS",
+    "READABLE_FORMATS",
+    "Option",
+    "Options",
+    "find_option",
+    "option_warnings",
+    "validate_options",
+]

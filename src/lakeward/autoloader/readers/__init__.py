@@ -1,5 +1,5 @@
-"""Files → Arrow record batches, one reader a format; runs in Spark's Python workers."""
+"""File readers: one per format, from files to Arrow record batches. They run in Spark's Python workers."""
 
-from lakeward.autoloader.readers.read import read
+from lakeward.autoloader.readers.task_reader import read_task_files
 
-__all__ = ["read"]
+__all__ = ["read_task_files"]

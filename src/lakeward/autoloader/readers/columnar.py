@@ -1,56 +1,82 @@
-"""Files that carry their types: values are taken when the file has the column's type, rescued otherwise.
+"""The reader of typed files: Parquet, ORC and Avro.
 
-Parquet, Avro and ORC differ in how a file becomes Arrow batches; all the rest is here (spec §2.3, §4).
+A value is loaded if the file has the column's type, and rescued otherwise (AL-2.3, AL-4).
 """
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakeward.autoloader.readers.arrow_fit import Fitting, plain_type
-from lakeward.autoloader.readers.drift import NewFields
-from lakeward.autoloader.readers.files import Contents
-from lakeward.autoloader.readers.layout import Layout
-from lakeward.autoloader.readers.rescued_values import as_json
+from lakeward.autoloader.conversion.arrow_cast import ColumnCast, spark_compatible_type
+from lakeward.autoloader.readers.batch_builder import BatchBuilder
+from lakeward.autoloader.readers.file_contents import FileContents
+from lakeward.autoloader.readers.schema_drift import NewFieldsError
 
 if TYPE_CHECKING:
     from lakeward.autoloader.discovery import FileStatus
 
-__all__ = ["ROWS", "Columnar", "ColumnarReader", "Opened"]
+
+def rescued_json(value: Any) -> str | None:
+    """Return a value as JSON, times as ISO text with a zone (AL-4.1.3); None for nothing to rescue."""
+    plain = _json_value(value)
+    return None if plain is None else json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        zoned = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
+        return zoned.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat() + "T00:00:00.000Z"
+    if isinstance(value, Decimal):
+        return float(value) if value != int(value) else int(value)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, dict):
+        kept = {key: plain for key, item in value.items() if (plain := _json_value(item)) is not None}
+        return kept or (None if value else {})
+    if isinstance(value, (list, tuple)):
+        return [_json_value(item) for item in value]
+    return value
+
 
 ROWS = 64_000
 
 
 @dataclass(frozen=True)
-class Columnar:
-    """One opened file."""
+class ColumnarFile:
+    """An opened file."""
 
     schema: pa.Schema
     batches: Iterator[pa.RecordBatch]
 
 
-# Bytes → the opened file. Raises ValueError or OSError for bytes of another format.
-Opened = Callable[[bytes], Columnar]
+# Opens the content of a file. Raises ValueError or OSError if the content has another format.
+FileOpener = Callable[[bytes], ColumnarFile]
 
 
 class ColumnarReader:
-    """Reads the files of one task; `opened` is what the format adds."""
+    """Reads the files of one task; `opened` opens a file of the format."""
 
-    def __init__(self, layout: Layout, contents: Contents, opened: Opened) -> None:
-        self._layout = layout
+    def __init__(self, builder: BatchBuilder, contents: FileContents, opened: FileOpener) -> None:
+        self._builder = builder
         self._contents = contents
         self._opened = opened
-        plan = layout.plan
+        plan = builder.plan
         is_orc = plan.format == "orc"
         widens = is_orc or plan.mode == "addNewColumnsWithTypeWidening"
-        self._fitting = Fitting(plan.case_sensitive, widens, plan.time_zone if is_orc else None)
+        self._cast = ColumnCast(plan.case_sensitive, widens, plan.time_zone if is_orc else None)
 
     def read(self, files: list[FileStatus]) -> Iterator[pa.RecordBatch]:
-        """Record batches, a file after the other."""
+        """Yield record batches, file by file."""
         for status in files:
             data = self._contents.of(status)
             if data is None:
@@ -61,60 +87,92 @@ class ColumnarReader:
                 for batch in source.batches:
                     yield self._batch(status, batch)
             except (ValueError, EOFError, OSError) as error:
-                self._contents.leave_out(status, error)
+                self._contents.skip_corrupt(status, error)
 
-    def _check(self, status: FileStatus, found: pa.Schema) -> None:
-        plan, layout = self._layout.plan, self._layout
+    def _check(self, status: FileStatus, schema: pa.Schema) -> None:
+        plan, builder = self._builder.plan, self._builder
         if plan.mode in ("none", "rescue"):
             return
-        known = {*layout.by_lower_name, *(name.lower() for name in plan.partitions)}
-        new = [name for name in found.names if name.lower() not in known]
+        known = {*builder.by_lower_name, *(name.lower() for name in plan.partitions)}
+        new = [name for name in schema.names if name.lower() not in known]
         if new:
-            raise NewFields("NEW_FIELDS_IN_FILE", f"[{','.join(new)}]", status.key)
+            raise NewFieldsError("NEW_FIELDS_IN_FILE", f"[{','.join(new)}]", status.key)
         if plan.mode == "addNewColumnsWithTypeWidening":
-            self._check_types(status, found)
+            self._check_types(status, schema)
 
-    def _check_types(self, status: FileStatus, found: pa.Schema) -> None:
+    def _check_types(self, status: FileStatus, schema: pa.Schema) -> None:
         from pyspark.sql.pandas.types import from_arrow_type
 
-        from lakeward.autoloader.schema.merge import widened
+        from lakeward.autoloader.conversion.type_merging import widen_type
 
-        for field in found:
-            dtype = self._layout.data.get(field.name)
-            if dtype is None or field.name.lower() in self._layout.plan.pinned:
+        for field in schema:
+            dtype = self._builder.data.get(field.name)
+            if dtype is None or field.name.lower() in self._builder.plan.pinned:
                 continue
-            grown = widened(dtype, from_arrow_type(plain_type(field.type)))
+            grown = widen_type(dtype, from_arrow_type(spark_compatible_type(field.type)))
             if grown not in (None, dtype):
                 condition = "NEW_FIELDS_AND_WIDENED_TYPES_IN_FILE"
-                raise NewFields(condition, f"[{field.name}]", status.key, {field.name: grown})
+                raise NewFieldsError(condition, f"[{field.name}]", status.key, {field.name: grown})
 
     def _batch(self, status: FileStatus, batch: pa.RecordBatch) -> pa.RecordBatch:
         arrays: dict[str, pa.Array] = {}
         surplus: dict[str, pa.Array] = {}
-        names = list(self._layout.data)
+        names = list(self._builder.data)
         for name, array in zip(batch.schema.names, batch.columns, strict=True):
-            column = self._fitting.place(name, names)
+            column = self._cast.match_name(name, names)
             rest: pa.Array | None = array
             if column is not None:
-                kept, rest = self._fitting.split(array, self._layout.arrow.field(column).type)
+                kept, rest = self._cast.split(array, self._builder.arrow.field(column).type)
                 if kept is not None:
                     arrays[column] = kept
-            if rest is not None and name not in self._layout.plan.partitions:
+            if rest is not None and name not in self._builder.plan.partitions:
                 surplus[name] = rest
         for name in names:
             if name not in arrays:
-                arrays[name] = pa.nulls(batch.num_rows, self._layout.arrow.field(name).type)
-        rescued = self._rescued(surplus, batch.num_rows, status) if surplus and self._layout.rescues else None
-        return self._layout.batch(arrays, [(status, batch.num_rows)], rescued, None)
+                arrays[name] = pa.nulls(batch.num_rows, self._builder.arrow.field(name).type)
+        rescued = (
+            self._rescued(surplus, batch.num_rows, status) if surplus and self._builder.rescues else None
+        )
+        return self._builder.build(arrays, [(status, batch.num_rows)], rescued, None)
 
     def _rescued(
         self, surplus: dict[str, pa.Array], rows: int, status: FileStatus
     ) -> list[str | None] | None:
         columns = {name: array.to_pylist(maps_as_pydicts="lossy") for name, array in surplus.items()}
-        found: dict[int, dict[str, str]] = {}
+        rescued: dict[int, dict[str, str]] = {}
         for row in range(rows):
-            values = {name: as_json(column[row]) for name, column in columns.items()}
+            values = {name: rescued_json(column[row]) for name, column in columns.items()}
             kept = {name: text for name, text in values.items() if text is not None}
             if kept:
-                found[row] = kept
-        return self._layout.rescued_texts(found, [(status, rows)])
+                rescued[row] = kept
+        return self._builder.rescued_column_values(rescued, [(status, rows)])
+
+
+def open_orc(data: bytes) -> ColumnarFile:
+    """Open an ORC file."""
+    from pyarrow.orc import ORCFile
+
+    source: Any = ORCFile(pa.BufferReader(data))
+    schema = pa.schema([pa.field(field.name, _spark_type(field)) for field in source.schema])
+    return ColumnarFile(schema, _orc_stripes(source, schema))
+
+
+def _spark_type(field: pa.Field) -> pa.DataType:
+    """Return the type of a column. Spark writes TIMESTAMP_NTZ as integers, marked in the metadata."""
+    said = (field.metadata or {}).get(b"spark.sql.catalyst.type")
+    return pa.timestamp("us") if said == b"timestamp_ntz" and field.type == pa.int64() else field.type
+
+
+def _orc_stripes(source: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for number in range(source.nstripes):
+        stripe = source.read_stripe(number)
+        columns = [column.cast(field.type) for column, field in zip(stripe.columns, schema, strict=True)]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def open_parquet(data: bytes) -> ColumnarFile:
+    """Open a Parquet file."""
+    import pyarrow.parquet as pq
+
+    source = pq.ParquetFile(pa.BufferReader(data))
+    return ColumnarFile(source.schema_arrow, source.iter_batches(batch_size=ROWS))

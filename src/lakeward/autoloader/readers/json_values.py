@@ -1,4 +1,4 @@
-"""One raw JSON value → a value of a Spark type, or what has to be rescued of it (auto-loader.md §4.2)."""
+"""Raw JSON values to values of Spark types, or to the JSON that is rescued (AL-4.2)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lakeward.autoloader.readers.convert import RANGES, Formats, decimal_of, parser_of
-from lakeward.autoloader.readers.json_texts import json_text, object_text
+from lakeward.autoloader.conversion.text_formats import TextFormats
+from lakeward.autoloader.conversion.text_parsing import RANGES, parse_decimal, value_parser
+from lakeward.autoloader.readers.batch_builder import join_json_object, to_json
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
-
-__all__ = ["Outcome", "Read", "Rules", "as_rescued", "reader_of"]
 
 Outcome = tuple[Any, "str | None"]
 Read = Callable[[bytes], Outcome]
@@ -25,22 +24,24 @@ _elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _INTEGER = frozenset(b"-0123456789")
 
 
-def as_rescued(raw: bytes) -> str:
-    """How a value stands in the rescued column: scalars as they are, objects and arrays as their text."""
+def rescued_json_value(raw: bytes) -> str:
+    """Return a value for the rescued column: scalars verbatim, objects and arrays as strings."""
     text = raw.decode("utf-8", "replace")
-    return json_text(text) if raw[:1] in (b"{", b"[") else text
+    return to_json(text) if raw[:1] in (b"{", b"[") else text
 
 
 @dataclass(frozen=True)
-class Rules:
-    """How names match, and whether members of nested records without a field are reported."""
+class MatchRules:
+    """Whether names are case-sensitive and nested members without a field are reported."""
 
     case_sensitive: bool = True
     report_unknown: bool = True
 
 
-def reader_of(dtype: DataType, formats: Formats, rules: Rules = Rules()) -> Read:  # it is frozen
-    """raw JSON → (value, None), or (None or a partial value, JSON text of what did not fit)."""
+def json_value_reader(
+    dtype: DataType, formats: TextFormats, rules: MatchRules = MatchRules()
+) -> Read:  # frozen
+    """Return a function from raw JSON to (value, None), or (partial value, JSON that did not fit)."""
     name = dtype.typeName()
     if name == "string":
         return _string
@@ -50,9 +51,9 @@ def reader_of(dtype: DataType, formats: Formats, rules: Rules = Rules()) -> Read
     if name == "struct":
         return _struct(dtype, formats, rules)
     if name == "array":
-        return _array(reader_of(dtype.elementType, formats, rules))  # type: ignore[attr-defined]
+        return _array(json_value_reader(dtype.elementType, formats, rules))  # type: ignore[attr-defined]
     if name == "map":
-        return _map(reader_of(dtype.valueType, formats, rules))  # type: ignore[attr-defined]
+        return _map(json_value_reader(dtype.valueType, formats, rules))  # type: ignore[attr-defined]
     return _scalar(dtype, formats)
 
 
@@ -70,11 +71,11 @@ def _integer(raw: bytes, limit: int) -> Outcome:
         value = int(raw) if len(raw) < 40 else limit
         if -limit <= value < limit:
             return value, None
-    return None, as_rescued(raw)
+    return None, rescued_json_value(raw)
 
 
-def _scalar(dtype: DataType, formats: Formats) -> Read:
-    name, parse = dtype.typeName(), parser_of(dtype, formats)
+def _scalar(dtype: DataType, formats: TextFormats) -> Read:
+    name, parse = dtype.typeName(), value_parser(dtype, formats)
     words = dict(formats.special)
 
     def read(raw: bytes) -> Outcome:
@@ -94,21 +95,21 @@ def _scalar(dtype: DataType, formats: Formats) -> Read:
             if name in ("float", "double"):
                 value = float(raw)
             elif name == "decimal":
-                value = decimal_of(raw.decode(), dtype.precision, dtype.scale)  # type: ignore[attr-defined]
+                value = parse_decimal(raw.decode(), dtype.precision, dtype.scale)  # type: ignore[attr-defined]
             elif name == "timestamp" and _INTEGER.issuperset(raw) and len(raw) < 14:
                 value = int(raw) * 1_000_000
-        return (value, None) if value is not None else (None, as_rescued(raw))
+        return (value, None) if value is not None else (None, rescued_json_value(raw))
 
     return read
 
 
-def _struct(dtype: Any, formats: Formats, rules: Rules) -> Read:
-    reads = {f.name: reader_of(f.dataType, formats, rules) for f in dtype.fields}
+def _struct(dtype: Any, formats: TextFormats, rules: MatchRules) -> Read:
+    reads = {f.name: json_value_reader(f.dataType, formats, rules) for f in dtype.fields}
     spelled = {} if rules.case_sensitive else {name.lower(): name for name in reads}
 
     def read(raw: bytes) -> Outcome:
         if raw[:1] != b"{":
-            return None, None if raw == b"null" else as_rescued(raw)
+            return None, None if raw == b"null" else rescued_json_value(raw)
         value: dict[str, Any] = {}
         rest: list[tuple[str, str]] = []
         for key, member in _members(raw).items():
@@ -118,10 +119,10 @@ def _struct(dtype: Any, formats: Formats, rules: Rules) -> Read:
             if name in reads:
                 value[name], problem = reads[name](inner)
             elif rules.report_unknown:
-                problem = as_rescued(inner)
+                problem = rescued_json_value(inner)
             if problem is not None:
                 rest.append((key, problem))
-        return value, object_text(rest) if rest else None
+        return value, join_json_object(rest) if rest else None
 
     return read
 
@@ -129,10 +130,10 @@ def _struct(dtype: Any, formats: Formats, rules: Rules) -> Read:
 def _array(element: Read) -> Read:
     def read(raw: bytes) -> Outcome:
         if raw[:1] != b"[":
-            return None, None if raw == b"null" else as_rescued(raw)
+            return None, None if raw == b"null" else rescued_json_value(raw)
         outcomes = [element(bytes(item)) for item in _elements(raw)]
         if any(problem is not None for _, problem in outcomes):
-            return None, as_rescued(raw)
+            return None, rescued_json_value(raw)
         return [value for value, _ in outcomes], None
 
     return read
@@ -141,10 +142,10 @@ def _array(element: Read) -> Read:
 def _map(item: Read) -> Read:
     def read(raw: bytes) -> Outcome:
         if raw[:1] != b"{":
-            return None, None if raw == b"null" else as_rescued(raw)
+            return None, None if raw == b"null" else rescued_json_value(raw)
         outcomes = [(key, *item(bytes(member))) for key, member in _members(raw).items()]
         if any(problem is not None for _, _, problem in outcomes):
-            return None, as_rescued(raw)
+            return None, rescued_json_value(raw)
         return [(key, value) for key, value, _ in outcomes], None
 
     return read

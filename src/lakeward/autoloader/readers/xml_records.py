@@ -1,4 +1,4 @@
-"""XML text → the elements that are records, found by `rowTag` wherever they stand."""
+"""XML text to record elements, located by `rowTag` at any depth."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from xml.parsers import expat
 
 from lakeward.autoloader.options import Options
 
-__all__ = ["Broken", "Element", "Item", "XmlText"]
-
-# A tag as it stands; its attributes may hold a `>`.
+# A tag; attribute values may contain `>`.
 _TAG = re.compile(rb"<(?:\"[^\"]*\"|'[^']*'|[^>\"'])*>")
 _PROLOG = re.compile(rb"\s*<\?xml[^>]*\?>")
 _ROOT = b"<lakeward.root>"
@@ -20,7 +18,7 @@ _ROOT = b"<lakeward.root>"
 
 @dataclass(slots=True)
 class Element:
-    """An element: its members are its texts and elements, in order; `source[start:end]` is all of it."""
+    """An element with its texts and child elements in order; `source[start:end]` is its text."""
 
     name: str
     attributes: dict[str, str]
@@ -31,19 +29,19 @@ class Element:
 
     @property
     def text(self) -> str | None:
-        """What a leaf holds; None for an element with elements in it."""
+        """The text of a leaf, None for an element with child elements."""
         if any(isinstance(member, Element) for member in self.members):
             return None
         return "".join(member for member in self.members if isinstance(member, str))
 
     @property
     def outer(self) -> str:
-        """The element as it stands in the file."""
+        """The element as written in the file."""
         return self.source[self.start : self.end].decode()
 
     @property
     def inner(self) -> str:
-        """What stands between its tags."""
+        """The text between the tags."""
         opening = _TAG.match(self.source, self.start)
         whole = self.source[self.start : self.end]
         if opening is None or whole.rstrip().endswith(b"/>"):
@@ -55,8 +53,8 @@ Item = str | Element
 
 
 @dataclass(frozen=True)
-class Broken:
-    """A record that is not well-formed, as it stands in the file."""
+class BrokenRecord:
+    """A record that is not well-formed, verbatim."""
 
     text: bytes
     reason: str
@@ -64,7 +62,7 @@ class Broken:
 
 @dataclass(frozen=True)
 class XmlText:
-    """How XML files of one stream are written."""
+    """Row tag, encoding and namespace handling of the XML files of a stream."""
 
     row_tag: str
     encoding: str
@@ -72,15 +70,15 @@ class XmlText:
 
     @classmethod
     def of(cls, options: Options) -> XmlText:
-        """As the options say."""
+        """Create the settings from the options."""
         return cls(
             str(options.text("rowTag")),
-            options.given.get("charset") or str(options.text("encoding")),
+            options.raw.get("charset") or str(options.text("encoding")),
             options.flag("ignoreNamespace"),
         )
 
-    def records(self, data: bytes) -> list[Element | Broken]:
-        """The records of a file, in order. Text outside of records says nothing, were it broken."""
+    def records(self, data: bytes) -> list[Element | BrokenRecord]:
+        """Return the records of a file in order. Text outside of records is ignored, even if malformed."""
         text = data[3:] if data.startswith(b"\xef\xbb\xbf") else data
         if self.encoding.upper().replace("-", "") != "UTF8":
             text = text.decode(self.encoding, "replace").encode()
@@ -91,8 +89,8 @@ class XmlText:
         except expat.ExpatError:
             return list(self._one_by_one(text))
 
-    def _one_by_one(self, text: bytes) -> Iterator[Element | Broken]:
-        """A file that is not well-formed as a whole: every record by itself."""
+    def _one_by_one(self, text: bytes) -> Iterator[Element | BrokenRecord]:
+        """Parse each record separately if the file is not well-formed as a whole."""
         tag = re.escape(self.row_tag.encode())
         opening = re.compile(rb"<(?:[\w.-]+:)?" + tag + rb"(?=[\s/>])")
         closing = re.compile(rb"</(?:[\w.-]+:)?" + tag + rb"\s*>")
@@ -105,18 +103,18 @@ class XmlText:
             elif closed is not None:
                 end = closed.end()
             else:
-                yield Broken(text[start.start() :], "the record has no end")
+                yield BrokenRecord(text[start.start() :], "the end tag is missing")
                 return
             part = text[start.start() : end]
             try:
                 yield from _Parser(self).parse(part)
             except expat.ExpatError as error:
-                yield Broken(part, str(error))
+                yield BrokenRecord(part, str(error))
             at = end
 
 
 class _Parser:
-    """One pass over a text; namespaces are part of names as they are written."""
+    """Parses a text in one pass; namespace prefixes are part of names."""
 
     def __init__(self, how: XmlText) -> None:
         self._how = how
@@ -125,13 +123,13 @@ class _Parser:
         self._text = b""
 
     def parse(self, text: bytes) -> list[Element]:
-        """The outermost records. Raises ExpatError."""
+        """Return the outermost records; raise ExpatError."""
         self._parser: Any = expat.ParserCreate("utf-8")
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._characters
-        # Several roots, or none: Spark looks for records alone. A document type has to come first.
+        # Spark accepts several roots, so wrap the text in one, unless a document type must come first.
         self._rooted = b"<!DOCTYPE" not in text[:2000]
         self._text = text
         if self._rooted:

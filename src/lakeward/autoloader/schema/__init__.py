@@ -1,5 +1,5 @@
-"""The schema of a source: given, stored or inferred; how it is kept and how it grows."""
+"""The schema of a source: given, stored or inferred, and how it evolves."""
 
-from lakeward.autoloader.schema.resolve import Resolved, hinted, resolve
+from lakeward.autoloader.schema.schema_resolution import ResolvedSchema, apply_hints_option, resolve_schema
 
-__all__ = ["Resolved", "hinted", "resolve"]
+__all__ = ["ResolvedSchema", "apply_hints_option", "resolve_schema"]

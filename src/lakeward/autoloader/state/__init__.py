@@ -1,10 +1,17 @@
-"""Which files a stream has taken: an append-only log beside the stream's checkpoint."""
+"""The files that a stream has processed: an append-only log in the stream's checkpoint."""
 
-from lakeward.autoloader.state.expiry import thinned
-from lakeward.autoloader.state.frames import Cleaned, Entry, Frame
-from lakeward.autoloader.state.log import StateLog
-from lakeward.autoloader.state.registry import Registry
-from lakeward.autoloader.state.skips import Skip, Skips
-from lakeward.autoloader.state.times import commit_times
+from lakeward.autoloader.state.file_registry import FileRegistry, expire_entries
+from lakeward.autoloader.state.skipped_files import SkippedFiles, SkipReason
+from lakeward.autoloader.state.state_log import CleanedFile, FileEntry, Frame, StateLog, commit_times
 
-__all__ = ["Cleaned", "Entry", "Frame", "Registry", "Skip", "Skips", "StateLog", "commit_times", "thinned"]
+__all__ = [
+    "CleanedFile",
+    "FileEntry",
+    "FileRegistry",
+    "Frame",
+    "SkipReason",
+    "SkippedFiles",
+    "StateLog",
+    "commit_times",
+    "expire_entries",
+]

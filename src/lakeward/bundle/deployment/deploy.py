@@ -1,31 +1,30 @@
-"""Bringing a workspace to what the bundle says, and taking it back.
+"""Deploy a bundle to a workspace, and destroy it.
 
-What was deployed is kept beside the files, as `state/lakeward.json` below the bundle's root path.
+The deployed state is stored in `state/lakeward.json` below the bundle's root path.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from lakeward.bundle.deployment.access import permit
-from lakeward.bundle.deployment.kinds import KINDS, Api
+from lakeward.bundle.configuration.permissions import PRINCIPALS
 from lakeward.bundle.deployment.payloads import Places, body_of, identified
-from lakeward.bundle.model import Bundle
+from lakeward.bundle.deployment.resource_api import KINDS, Api
+from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.sync import synced_files
 from lakeward.errors import BundleError
-
-__all__ = ["Deployed", "deploy", "deployed_id", "destroy"]
 
 
 @dataclass(frozen=True)
 class Deployed:
-    """What a deployment did: files written, and resources by what became of them."""
+    """The result of a deployment: the number of written files, and the resources by change."""
 
     files: int
     created: tuple[str, ...] = ()
@@ -55,7 +54,7 @@ def deploy(bundle: Bundle, api: Api, wheels: Mapping[str, Path], *, user: str) -
     done: dict[str, list[str]] = {"created": [], "updated": [], "unchanged": [], "deleted": []}
     ids: dict[str, int | str] = {}
     for kind in KINDS:
-        for key, resource in bundle.resources(kind.name).items():
+        for key, resource in _by_dependency(bundle, kind.name):
             name = f"{kind.name}.{key}"
             body = identified(body_of(kind.name, resource, places), ids)
             digest = _digest([body, resource.get("permissions"), resource.get("grants")])
@@ -87,6 +86,30 @@ def deploy(bundle: Bundle, api: Api, wheels: Mapping[str, Path], *, user: str) -
     return Deployed(files, **{what: tuple(names) for what, names in done.items()})
 
 
+def _by_dependency(bundle: Bundle, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the resources of `kind`, each after those of the same kind that it refers to by id.
+
+    In a circle of references the first in the file comes last, with an id that the workspace does not have.
+    """
+    resources = bundle.resources(kind)
+    ids = {key: str(bundle.id_of(kind, key)) for key in resources}
+    texts = {key: json.dumps(resource, default=str) for key, resource in resources.items()}
+    seen: set[str] = set()
+
+    def visit(key: str) -> Iterator[str]:
+        if key in seen:
+            return
+        seen.add(key)
+        for other, identifier in ids.items():
+            if identifier in texts[key]:
+                yield from visit(other)
+        yield key
+
+    for start in resources:
+        for key in visit(start):
+            yield key, resources[key]
+
+
 def destroy(bundle: Bundle, api: Api, *, even_protected: bool = False) -> Deployed:
     """Delete every resource that was deployed, and the bundle's folder in the workspace.
 
@@ -113,6 +136,11 @@ def deployed_id(bundle: Bundle, api: Api, kind: str, key: str) -> str:
         message = f"`{key}` has not been deployed to this workspace as target {bundle.target}."
         raise BundleError("NOT_DEPLOYED", message, next_step=f"lakeward bundle deploy -t {bundle.target}")
     return str(known["id"])
+
+
+def deployed_ids(bundle: Bundle, api: Api) -> dict[str, str]:
+    """Return the ids of all deployed resources by `<kind>.<key>`; empty before the first deployment."""
+    return {name: str(known["id"]) for name, known in _state(bundle, api)["resources"].items()}
 
 
 def _refuse(protected: list[str]) -> None:
@@ -158,3 +186,58 @@ def _state_file(bundle: Bundle) -> str:
 
 def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+
+
+_GRANTED = {"catalogs": "catalog", "schemas": "schema", "volumes": "volume"}
+
+
+def permit(api: Api, kind: str, identifier: str, resource: Mapping[str, Any], user: str) -> None:
+    """Give a deployed resource the permissions, or grants, of the bundle; `user` owns what has no owner."""
+    if kind in _GRANTED:
+        if resource.get("grants") is not None:
+            _grant(api, f"{_GRANTED[kind]}/{quote(identifier)}", resource["grants"])
+    elif resource.get("permissions"):
+        if kind == "secret_scopes":
+            _share(api, identifier, resource["permissions"], user)
+        else:
+            _list(api, f"/api/2.0/permissions/{kind}/{identifier}", resource["permissions"], user)
+
+
+def _list(api: Api, path: str, entries: list[Mapping[str, Any]], user: str) -> None:
+    acls = [
+        {**{name: entry[name] for name in PRINCIPALS if entry.get(name)}, "permission_level": entry["level"]}
+        for entry in entries
+    ]
+    if not any(entry["permission_level"] == "IS_OWNER" for entry in acls):
+        acls.append({"user_name": user, "permission_level": "IS_OWNER"})
+    api.ask("PUT", path, {"access_control_list": acls})
+
+
+def _share(api: Api, scope: str, entries: list[Mapping[str, Any]], user: str) -> None:
+    wanted = {
+        next(str(entry[name]) for name in PRINCIPALS if entry.get(name)): entry["level"] for entry in entries
+    }
+    there = api.ask("GET", f"/api/2.0/secrets/acls/list?scope={quote(scope)}").get("items") or ()
+    for principal in {str(each["principal"]) for each in there} - {*wanted, user}:
+        api.ask("POST", "/api/2.0/secrets/acls/delete", {"scope": scope, "principal": principal})
+    for principal, level in wanted.items():
+        acl = {"scope": scope, "principal": principal, "permission": level}
+        api.ask("POST", "/api/2.0/secrets/acls/put", acl)
+
+
+def _grant(api: Api, securable: str, grants: list[Mapping[str, Any]]) -> None:
+    path = f"/api/2.1/unity-catalog/permissions/{securable}"
+    wanted = {str(each["principal"]): set(each.get("privileges") or ()) for each in grants}
+    assignments = api.ask("GET", path).get("privilege_assignments") or ()
+    there = {str(each["principal"]): set(each["privileges"]) for each in assignments}
+    changes = [
+        {
+            "principal": principal,
+            "add": sorted(wanted.get(principal, set()) - there.get(principal, set())),
+            "remove": sorted(there.get(principal, set()) - wanted.get(principal, set())),
+        }
+        for principal in sorted({*wanted, *there})
+    ]
+    changes = [change for change in changes if change["add"] or change["remove"]]
+    if changes:
+        api.ask("PATCH", path, {"changes": changes})

@@ -1,26 +1,30 @@
-"""What is sent to a workspace for each resource: its settings with paths as the workspace has them.
+"""Request bodies of resources: their settings with paths of the workspace.
 
-Source: spec bundle.md §2.3 and the REST reference of jobs, pipelines, secrets and Unity Catalog.
+Source: BN-2.3 and the REST reference of jobs, pipelines, secrets and Unity Catalog.
 """
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lakeward.bundle.model import Bundle
+from lakeward.bundle.resolved_bundle import Bundle
 
 __all__ = ["Places", "body_of", "identified"]
 
-# What stands in a bundle beside a resource's own settings.
+# Keys of a resource in a bundle that are not settings of the resource itself.
 _OURS = ("permissions", "lifecycle", "grants", "run_as")
+_LOCAL = re.compile(
+    r"(?P<option>(?:-r|-e|-c|--requirement|--editable|--constraint)[= ]\s*)?(?P<path>\.{1,2}(?:/.*)?)"
+)
 _SUFFIXES = (".py", ".ipynb", ".sql", ".scala", ".r", ".R")
 
 
 class Places:
-    """Where the bundle's files and wheels are in the workspace."""
+    """Paths of the bundle's files and wheels in the workspace."""
 
     def __init__(self, bundle: Bundle, wheels: Mapping[str, str]) -> None:
         self._root = bundle.root
@@ -30,7 +34,7 @@ class Places:
 
     @property
     def metadata(self) -> str:
-        """The file that resources name as the sign of their bundle."""
+        """The metadata file by which a resource refers to its bundle."""
         return f"{self._state}/metadata.json"
 
     def file(self, name: str) -> str:
@@ -38,7 +42,7 @@ class Places:
         return name if name.startswith(("/", "dbfs:")) or "://" in name else posixpath.join(self._files, name)
 
     def notebook(self, name: str) -> str:
-        """Return the same for a notebook, which has no extension there."""
+        """Return the path of a notebook, which has no extension in the workspace."""
         path = self.file(name)
         return path.removesuffix(Path(name).suffix) if Path(name).suffix in _SUFFIXES else path
 
@@ -46,6 +50,22 @@ class Places:
         """Return the uploaded wheel for the local one that `text` names."""
         folder = posixpath.dirname(posixpath.normpath(text))
         return self._wheels.get(folder, text) if text.endswith(".whl") else text
+
+    def dependencies(self, lines: Iterable[object]) -> list[str]:
+        """Return requirements with the places of uploaded wheels and files (`./libs/*.whl`, `-r ./x.txt`)."""
+        return [moved for line in lines for moved in self._dependency(str(line))]
+
+    def _dependency(self, line: str) -> list[str]:
+        uploaded = self.wheel(line)
+        if uploaded != line:
+            return [uploaded]
+        found = _LOCAL.fullmatch(line)
+        if found is None:
+            return [line]
+        path, option = posixpath.normpath(found["path"]), found["option"] or ""
+        matches = sorted(self._root.glob(path)) if "*" in path else []
+        names = [each.relative_to(self._root).as_posix() for each in matches] or [path]
+        return [f"{option}{self.file(name)}" for name in names]
 
 
 def body_of(kind: str, resource: Mapping[str, Any], places: Places) -> dict[str, Any]:
@@ -59,14 +79,22 @@ def body_of(kind: str, resource: Mapping[str, Any], places: Places) -> dict[str,
 
 
 def identified(value: Any, ids: Mapping[str, int | str]) -> Any:
-    """Return `value` in which every id that stood for a resource offline is the workspace's own."""
+    """Return `value` in which every id that stood for a resource offline is the workspace's own.
+
+    Ids inside of longer texts are replaced as well.
+    """
     if isinstance(value, Mapping):
         return {key: identified(child, ids) for key, child in value.items()}
     if isinstance(value, list):
         return [identified(child, ids) for child in value]
-    return (
-        ids.get(str(value), value) if isinstance(value, str | int) and not isinstance(value, bool) else value
-    )
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return value
+    if str(value) in ids:
+        return ids[str(value)]
+    if isinstance(value, str):
+        for offline, own in ids.items():
+            value = value.replace(offline, str(own))
+    return value
 
 
 def _job(settings: dict[str, Any], places: Places) -> dict[str, Any]:
@@ -94,14 +122,24 @@ def _task(task: Mapping[str, Any], places: Places) -> dict[str, Any]:
         loop = task["for_each_task"]
         moved["for_each_task"] = {**loop, "task": _task(loop["task"], places)}
     if task.get("libraries"):
-        moved["libraries"] = [_at(each, "whl", places.wheel) for each in task["libraries"]]
+        moved["libraries"] = [each for library in task["libraries"] for each in _library(library, places)]
     return moved
+
+
+def _library(library: Mapping[str, Any], places: Places) -> list[dict[str, Any]]:
+    for kind in ("whl", "requirements"):
+        if library.get(kind):
+            # Without `./` this is a path, too: a requirement is not allowed here.
+            path = str(library[kind])
+            local = path if path.startswith(("/", ".", "dbfs:")) or "://" in path else f"./{path}"
+            return [{**library, kind: place} for place in places.dependencies([local])]
+    return [dict(library)]
 
 
 def _environment(environment: Mapping[str, Any], places: Places) -> dict[str, Any]:
     spec = environment.get("spec") or {}
-    wheels = [places.wheel(str(text)) for text in spec.get("dependencies") or ()]
-    return {**environment, "spec": {**spec, "dependencies": wheels}}
+    lines = places.dependencies(spec.get("dependencies") or ())
+    return {**environment, "spec": {**spec, "dependencies": lines}}
 
 
 def _pipeline(settings: dict[str, Any], places: Places) -> dict[str, Any]:
@@ -115,6 +153,10 @@ def _pipeline(settings: dict[str, Any], places: Places) -> dict[str, Any]:
         for library in settings.get("libraries") or ()
     ]
     moved = {"channel": "CURRENT", "edition": "ADVANCED", **settings, "libraries": libraries}
+    environment = settings.get("environment") or {}
+    if environment.get("dependencies"):
+        lines = places.dependencies(environment["dependencies"])
+        moved["environment"] = {**environment, "dependencies": lines}
     if settings.get("root_path"):
         moved["root_path"] = places.file(str(settings["root_path"]))
     return {**moved, "deployment": {"kind": "BUNDLE", "metadata_file_path": places.metadata}}

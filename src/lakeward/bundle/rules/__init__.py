@@ -1,6 +1,7 @@
-"""Rules of a workspace that can be told without one: `findings(bundle)` applies all of them."""
+"""Rules that need no workspace; `findings(bundle)` applies all of them."""
 
-from lakeward.bundle.rules.model import Finding, Rule
-from lakeward.bundle.rules.table import RULES, findings
+from lakeward.bundle.rules.files import workspace_paths
+from lakeward.bundle.rules.rule import Rule
+from lakeward.bundle.rules.table import LOCAL_RULES, RULES, findings
 
-__all__ = ["RULES", "Finding", "Rule", "findings"]
+__all__ = ["LOCAL_RULES", "RULES", "Rule", "findings", "workspace_paths"]

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lakeward.bundle.model import Bundle
-from lakeward.bundle.near import suggestion
-from lakeward.bundle.node import Path
-from lakeward.bundle.permissions import LEVELS, PRINCIPALS
-from lakeward.bundle.rules.model import Breach
+from lakeward.bundle.configuration.node import Path
+from lakeward.bundle.configuration.permissions import LEVELS, PRINCIPALS
+from lakeward.bundle.resolved_bundle import Bundle
+from lakeward.bundle.rules.rule import Breach
+from lakeward.suggestions import unknown_name_hint
 
 __all__ = [
     "hosts",
@@ -31,23 +31,23 @@ _REFERRED = re.compile(r"\{\{\s*secrets/|^$")
 
 
 def levels(bundle: Bundle) -> Iterator[Breach]:
-    """A level that this kind of resource does not have."""
+    """Yield levels that the kind of resource does not have."""
     for path, kind, entry in _entries(bundle):
         level = entry.get("level")
         if level not in LEVELS[kind].known:
-            hint = suggestion(str(level), LEVELS[kind].known, what="levels")
+            hint = unknown_name_hint(str(level), LEVELS[kind].known, what="levels")
             yield (*path, "level"), f"`{level}` is not a permission level of {_name(path)}. {hint}"
 
 
 def principals(bundle: Bundle) -> Iterator[Breach]:
-    """A permission for nobody, or for two at once."""
+    """Yield permissions that do not name exactly one principal."""
     for path, _, entry in _entries(bundle):
         if sum(bool(entry.get(name)) for name in PRINCIPALS) != 1:
             yield path, f"a permission of {_name(path)} names exactly one of {', '.join(PRINCIPALS)}."
 
 
 def owners(bundle: Bundle) -> Iterator[Breach]:
-    """A job or pipeline with more than one owner."""
+    """Yield jobs and pipelines with more than one owner."""
     for kind in ("jobs", "pipelines"):
         for key, resource in bundle.resources(kind).items():
             found = [each for each in resource.get("permissions") or () if each.get("level") == "IS_OWNER"]
@@ -57,7 +57,7 @@ def owners(bundle: Bundle) -> Iterator[Breach]:
 
 
 def scope_names(bundle: Bundle) -> Iterator[Breach]:
-    """The name of a scope that no workspace takes."""
+    """Yield invalid names of scopes."""
     for key, scope in bundle.secret_scopes.items():
         name = str(scope.get("name") or "")
         if not _SCOPE_NAME.fullmatch(name):
@@ -80,7 +80,7 @@ def shared_scopes(bundle: Bundle) -> Iterator[Breach]:
 
 
 def opened_scopes(bundle: Bundle) -> Iterator[Breach]:
-    """Common permissions of groups, which also let them read the bundle's secrets."""
+    """Yield common permissions of groups, which also grant access to the bundle's secrets."""
     if not bundle.secret_scopes:
         return
     for number, entry in enumerate(bundle.config.get("permissions") or ()):
@@ -94,7 +94,7 @@ def opened_scopes(bundle: Bundle) -> Iterator[Breach]:
 
 
 def literal_secrets(bundle: Bundle) -> Iterator[Breach]:
-    """Something called a password or a token with its value beside it."""
+    """Yield settings named like a password or token that contain a literal value."""
     for kind in ("jobs", "pipelines"):
         for key, resource in bundle.resources(kind).items():
             for path, name, value in _settings(resource, ("resources", kind, key)):
@@ -103,7 +103,7 @@ def literal_secrets(bundle: Bundle) -> Iterator[Breach]:
 
 
 def hosts(bundle: Bundle) -> Iterator[Breach]:
-    """A workspace that the file names, which no other can then take the place of."""
+    """Yield a workspace host in the file, which ties the bundle to that workspace."""
     for name in ("host", "profile"):
         if bundle.config["workspace"].get(name):
             yield ("workspace", name), f"workspace.{name} ties the bundle to one workspace."

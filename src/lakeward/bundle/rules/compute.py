@@ -8,11 +8,11 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from lakeward.bundle.artifacts import artifacts_of
-from lakeward.bundle.model import Bundle
-from lakeward.bundle.near import suggestion
-from lakeward.bundle.node import Path
-from lakeward.bundle.rules.model import Breach, Task, tasks
+from lakeward.bundle.configuration.node import Path
+from lakeward.bundle.resolved_bundle import Bundle
+from lakeward.bundle.rules.rule import Breach, Task, tasks
 from lakeward.errors import BundleError
+from lakeward.suggestions import unknown_name_hint
 
 __all__ = [
     "entry_points",
@@ -29,7 +29,7 @@ _NEED_ENVIRONMENT = ("python_wheel_task", "spark_python_task", "dbt_task")
 
 
 def serverless_tasks(bundle: Bundle) -> Iterator[Breach]:
-    """A task with both an environment and a cluster."""
+    """Yield tasks with both an environment and a cluster."""
     for task in tasks(bundle):
         cluster = next((name for name in _CLUSTERS if task.settings.get(name)), None)
         if cluster and task.settings.get("environment_key"):
@@ -40,7 +40,7 @@ def serverless_tasks(bundle: Bundle) -> Iterator[Breach]:
 
 
 def serverless_pipelines(bundle: Bundle) -> Iterator[Breach]:
-    """A serverless pipeline with clusters."""
+    """Yield serverless pipelines with clusters."""
     for key, pipeline in bundle.pipelines.items():
         if pipeline.get("serverless") is True and pipeline.get("clusters"):
             yield (
@@ -62,27 +62,29 @@ def environment_needed(bundle: Bundle) -> Iterator[Breach]:
 
 
 def unknown_environments(bundle: Bundle) -> Iterator[Breach]:
-    """An environment key that the job does not define."""
+    """Yield environment keys that the job does not define."""
     for task in tasks(bundle):
         yield from _unknown(bundle, task, "environment_key", "environments", "environment_key")
 
 
 def job_clusters(bundle: Bundle) -> Iterator[Breach]:
-    """A job cluster key that the job does not define."""
+    """Yield job cluster keys that the job does not define."""
     for task in tasks(bundle):
         yield from _unknown(bundle, task, "job_cluster_key", "job_clusters", "job_cluster_key")
 
 
 def _unknown(bundle: Bundle, task: Task, key: str, section: str, name: str) -> Iterator[Breach]:
-    asked = task.settings.get(key)
+    key_name = task.settings.get(key)
     known = [str(each.get(name)) for each in bundle.jobs[task.job].get(section) or ()]
-    if asked and str(asked) not in known:
-        hint = suggestion(str(asked), known, what=section) if known else f"The job has no {section}."
-        yield (*task.path, key), f"{task.name} names the {key} `{asked}`. {hint}"
+    if key_name and str(key_name) not in known:
+        hint = (
+            unknown_name_hint(str(key_name), known, what=section) if known else f"The job has no {section}."
+        )
+        yield (*task.path, key), f"{task.name} names the {key} `{key_name}`. {hint}"
 
 
 def wheels(bundle: Bundle) -> Iterator[Breach]:
-    """A local wheel that no artifact builds and no file is."""
+    """Yield local wheels that do not exist and that no artifact builds."""
     built = {
         posixpath.normpath(posixpath.join(_relative(bundle, artifact.folder), pattern))
         for artifact in artifacts_of(bundle)
@@ -93,11 +95,11 @@ def wheels(bundle: Bundle) -> Iterator[Breach]:
     for path, wheel in _local_wheels(bundle):
         name = posixpath.normpath(wheel.split("[")[0])
         if name not in built and posixpath.dirname(name) not in folders and not any(bundle.root.glob(name)):
-            yield path, f"no artifact of the bundle builds the wheel `{wheel}`, and there is no such file."
+            yield path, f"the wheel `{wheel}` does not exist, and no artifact of the bundle builds it."
 
 
 def entry_points(bundle: Bundle) -> Iterator[Breach]:
-    """An entry point that the wheel which an artifact builds does not have."""
+    """Yield entry points that the wheel of an artifact does not have."""
     for task in tasks(bundle):
         spec = task.settings.get("python_wheel_task")
         if not isinstance(spec, Mapping):
@@ -106,9 +108,9 @@ def entry_points(bundle: Bundle) -> Iterator[Breach]:
         try:
             distribution = bundle.distribution(package)
         except BundleError:
-            continue  # a package from an index: what it holds cannot be told
+            continue  # a package from an index, whose content is unknown
         if name not in distribution.entry_points:
-            hint = suggestion(name, distribution.entry_points, what="entry points")
+            hint = unknown_name_hint(name, distribution.entry_points, what="entry points")
             yield (
                 (*task.path, "python_wheel_task", "entry_point"),
                 f"{task.name} calls `{name}` of {package}. {hint}",

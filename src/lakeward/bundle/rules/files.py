@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
-from lakeward.bundle.model import Bundle
-from lakeward.bundle.rules.model import Breach, tasks
+from lakeward.bundle.resolved_bundle import Bundle
+from lakeward.bundle.rules.rule import Breach, tasks
+from lakeward.errors import ConfigurationError
+from lakeward.session import find_platform_file, find_platform_sources, is_platform_path
 
-__all__ = ["files", "notebook_markers", "notebooks", "pipeline_sources"]
+__all__ = ["files", "notebook_markers", "notebooks", "pipeline_sources", "workspace_paths"]
 
 _NOTEBOOKS = (".py", ".ipynb", ".sql", ".scala", ".r", ".R")
 _MARKERS = {
@@ -20,7 +23,7 @@ _ELSEWHERE = ("/", "dbfs:", "s3:", "abfss:", "gs:", "file:", "http:", "https:", 
 
 
 def notebooks(bundle: Bundle) -> Iterator[Breach]:
-    """A notebook that is not in the bundle."""
+    """Yield notebooks that are not in the bundle."""
     for task in tasks(bundle):
         spec = task.settings.get("notebook_task")
         if not isinstance(spec, Mapping) or spec.get("source") == "GIT":
@@ -28,11 +31,11 @@ def notebooks(bundle: Bundle) -> Iterator[Breach]:
         name = str(spec.get("notebook_path") or "")
         if not name or (_is_local(name) and _notebook(bundle.root, name) is None):
             where = (*task.path, "notebook_task", "notebook_path")
-            yield where, f"{task.name} runs the notebook `{name}`, and there is no such file."
+            yield where, f"{task.name} runs the notebook `{name}`, which does not exist."
 
 
 def notebook_markers(bundle: Bundle) -> Iterator[Breach]:
-    """A source file that is named as a notebook and is not one."""
+    """Yield source files that run as notebooks without the marker."""
     for task in tasks(bundle):
         spec = task.settings.get("notebook_task")
         name = str(spec.get("notebook_path") or "") if isinstance(spec, Mapping) else ""
@@ -48,7 +51,7 @@ def notebook_markers(bundle: Bundle) -> Iterator[Breach]:
 
 
 def files(bundle: Bundle) -> Iterator[Breach]:
-    """A Python or SQL file that is not in the bundle."""
+    """Yield Python and SQL files that are not in the bundle."""
     for task in tasks(bundle):
         python = task.settings.get("spark_python_task")
         sql = task.settings.get("sql_task")
@@ -61,11 +64,11 @@ def files(bundle: Bundle) -> Iterator[Breach]:
                 continue
             name = str(spec.get(keys[-1]) or "")
             if not name or (_is_local(name) and not (bundle.root / name).is_file()):
-                yield (*task.path, *keys), f"{task.name} runs the file `{name}`, and there is no such file."
+                yield (*task.path, *keys), f"{task.name} runs the file `{name}`, which does not exist."
 
 
 def pipeline_sources(bundle: Bundle) -> Iterator[Breach]:
-    """A library of a pipeline that names nothing, or a pipeline without any."""
+    """Yield libraries of pipelines that match no file, and pipelines without libraries."""
     for key, pipeline in bundle.pipelines.items():
         libraries = pipeline.get("libraries") or ()
         if not libraries:
@@ -76,6 +79,39 @@ def pipeline_sources(bundle: Bundle) -> Iterator[Breach]:
                 if name and _is_local(name) and not _any(bundle.root, name):
                     where = ("resources", "pipelines", key, "libraries", number, kind, field)
                     yield where, f"the pipeline {key} names the source `{name}`, and nothing is there."
+
+
+def workspace_paths(bundle: Bundle) -> Iterator[Breach]:
+    """Yield paths in a workspace that no file of the repository and no mount matches."""
+    for task in tasks(bundle):
+        for kind, key, extensions in (
+            ("notebook_task", "notebook_path", (".py", ".sql", ".ipynb")),
+            ("spark_python_task", "python_file", (".py",)),
+        ):
+            spec = task.settings.get(kind)
+            if not isinstance(spec, Mapping):
+                continue
+            name = str(spec.get(key) or "")
+            if is_platform_path(name) and "{{" not in name and spec.get("source") != "GIT":
+                wrong = _unresolved(partial(find_platform_file, name, bundle.root, extensions=extensions))
+                if wrong is not None:
+                    yield (*task.path, kind, key), f"{task.name} runs `{name}`: {wrong}"
+    for key, pipeline in bundle.pipelines.items():
+        for number, library in enumerate(pipeline.get("libraries") or ()):
+            for kind, field in (("glob", "include"), ("file", "path"), ("notebook", "path")):
+                name = str((library.get(kind) or {}).get(field) or "")
+                if is_platform_path(name):
+                    wrong = _unresolved(partial(find_platform_sources, name, bundle.root))
+                    if wrong is not None:
+                        where = ("resources", "pipelines", key, "libraries", number, kind, field)
+                        yield where, f"the pipeline {key} names the source `{name}`: {wrong}"
+
+
+def _unresolved(find: Callable[[], object]) -> str | None:
+    try:
+        return None if find() is not None else "no file of the repository and no mount matches it."
+    except ConfigurationError as error:
+        return error.message
 
 
 def _any(root: Path, pattern: str) -> bool:

@@ -1,172 +1,323 @@
-"""The rules: what passes the platform's own `validate` and fails when it is deployed or run."""
+"""The table of rules: what passes the platform's `validate` and fails at deployment or run time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lakeward.bundle.model import Bundle
-from lakeward.bundle.permissions import LEVELS
-from lakeward.bundle.rules import access, compute, files, tasks, timing
-from lakeward.bundle.rules.model import Finding, Rule, place_of
+from lakeward.bundle.configuration.findings import Finding
+from lakeward.bundle.configuration.known_fields import UNKNOWN_FIELD
+from lakeward.bundle.configuration.permissions import LEVELS
+from lakeward.bundle.resolved_bundle import Bundle
+from lakeward.bundle.rules import access, compute, files, local, tasks, timing
+from lakeward.bundle.rules.rule import Breach, Rule, position_of
+from lakeward.session import MOUNT_ADVICE
 
-__all__ = ["RULES", "findings"]
+__all__ = ["LOCAL_RULES", "RULES", "findings"]
 
-_PATHS = "Paths are relative to the file that says them."
+
+def _reported_while_loading(_bundle: Bundle) -> Sequence[Breach]:
+    """Return nothing: the loader reports these as `Bundle.notices`."""
+    return ()
+
+
+_PATHS = "Paths are resolved relative to the YAML file that declares them."
+_LEVELS = "Levels: {}.".format("; ".join(f"{kind} {', '.join(each.known)}" for kind, each in LEVELS.items()))
 
 RULES: Sequence[Rule] = (
-    Rule("task-key", "error", "Every task has a key of its own.", "Give it a task_key.", tasks.keys),
     Rule(
-        "task-kind", "error", "A task runs exactly one thing.", "For example python_wheel_task.", tasks.kinds
+        name="task-key",
+        severity="error",
+        holds="Every task has a task_key that is unique in its job.",
+        fix="Add a task_key.",
+        check=tasks.keys,
     ),
     Rule(
-        "depends-on",
-        "error",
-        "A task depends on tasks of its job.",
-        "Correct depends_on.",
-        tasks.dependencies,
+        name="task-kind",
+        severity="error",
+        holds="A task runs exactly one thing.",
+        fix="Keep one of the task types, for example python_wheel_task.",
+        check=tasks.kinds,
     ),
     Rule(
-        "cycle",
-        "error",
-        "Tasks do not wait for each other in a circle.",
-        "Take one dependency away.",
-        tasks.cycles,
+        name="depends-on",
+        severity="error",
+        holds="A task depends on tasks of its own job.",
+        fix="Correct depends_on.",
+        check=tasks.dependencies,
     ),
     Rule(
-        *("outcome", "error", "`outcome` is `true` or `false`, of a condition task."),
-        *("Name a condition_task, or leave the outcome out.", tasks.outcomes),
-    ),
-    Rule("run-if", "error", "`run_if` is one of six conditions.", "Correct run_if.", tasks.run_conditions),
-    Rule(
-        *("for-each", "error", "A loop has inputs and one task, which is no loop."),
-        *("Put the inner loop into a job of its own, with run_job_task.", tasks.loops),
+        name="cycle",
+        severity="error",
+        holds="Task dependencies must be acyclic.",
+        fix="Remove one dependency.",
+        check=tasks.cycles,
     ),
     Rule(
-        *("job-parameter", "error", "`{{job.parameters.x}}` names a parameter of the job."),
-        *("Declare it under `parameters:`.", tasks.parameters),
+        name="outcome",
+        severity="error",
+        holds="`outcome` is `true` or `false`, and belongs to a condition task.",
+        fix="Depend on a condition_task, or remove the outcome.",
+        check=tasks.outcomes,
     ),
     Rule(
-        *("task-value", "error", "`{{tasks.t.values.v}}` reads from a task upstream."),
-        *("Add it to depends_on.", tasks.task_values),
+        name="run-if",
+        severity="error",
+        holds="`run_if` is one of six conditions.",
+        fix="Correct run_if.",
+        check=tasks.run_conditions,
     ),
     Rule(
-        *("wheel-arguments", "error", "A wheel task has positional or named parameters."),
-        *("Keep one of them.", tasks.wheel_arguments),
+        name="for-each",
+        severity="error",
+        holds="`for_each_task` needs `inputs` and one nested task; it cannot be nested.",
+        fix="Move an inner loop to a job of its own and call it with run_job_task.",
+        check=tasks.loops,
     ),
     Rule(
-        *("serverless-cluster", "error", "A task runs on serverless compute or on a cluster."),
-        *("Take environment_key or the cluster away.", compute.serverless_tasks),
+        name="job-parameter",
+        severity="error",
+        holds="`{{job.parameters.x}}` names a parameter of the job.",
+        fix="Declare it under `parameters:`.",
+        check=tasks.parameters,
     ),
     Rule(
-        *("serverless-pipeline", "error", "A serverless pipeline has no clusters."),
-        *("Take `serverless: true` or the clusters away.", compute.serverless_pipelines),
+        name="task-value",
+        severity="error",
+        holds="`{{tasks.t.values.v}}` reads from an upstream task.",
+        fix="Add the task to depends_on.",
+        check=tasks.task_values,
     ),
     Rule(
-        *(
-            "environment-needed",
-            "error",
-            "Python, wheel and dbt tasks on serverless compute name an environment.",
-        ),
-        *(
-            "Add an environment_key and define it under the job's `environments:`.",
-            compute.environment_needed,
-        ),
+        name="wheel-arguments",
+        severity="error",
+        holds="A wheel task has positional or named parameters, not both.",
+        fix="Keep one of them.",
+        check=tasks.wheel_arguments,
     ),
     Rule(
-        *("environment-unknown", "error", "An environment_key is one that the job defines."),
-        *("Define it under the job's `environments:`.", compute.unknown_environments),
+        name="serverless-cluster",
+        severity="error",
+        holds="A task runs either on serverless compute or on a cluster.",
+        fix="Remove environment_key or the cluster.",
+        check=compute.serverless_tasks,
     ),
     Rule(
-        *("job-cluster-unknown", "error", "A job_cluster_key is one that the job defines."),
-        *("Define it under the job's `job_clusters:`.", compute.job_clusters),
+        name="serverless-pipeline",
+        severity="error",
+        holds="A serverless pipeline has no clusters.",
+        fix="Remove `serverless: true` or the clusters.",
+        check=compute.serverless_pipelines,
     ),
     Rule(
-        *("wheel-missing", "error", "A local wheel is built by an artifact, or is there."),
-        *("Add it to `artifacts:`, or build it.", compute.wheels),
+        name="environment-needed",
+        severity="error",
+        holds="Python, wheel and dbt tasks on serverless compute need an environment.",
+        fix="Add an environment_key and define it under the job's `environments:`.",
+        check=compute.environment_needed,
     ),
     Rule(
-        *("entry-point", "error", "A wheel has the entry point that a task calls."),
-        *("Add it to [project.scripts] of the wheel's pyproject.toml.", compute.entry_points),
-    ),
-    Rule("notebook-missing", "error", "A task's notebook is in the bundle.", _PATHS, files.notebooks),
-    Rule(
-        *("notebook-marker", "error", "A source file that runs as a notebook says that it is one."),
-        *("Write the marker as its first line, or use spark_python_task.", files.notebook_markers),
-    ),
-    Rule("file-missing", "error", "A task's Python or SQL file is in the bundle.", _PATHS, files.files),
-    Rule(
-        "source-missing", "error", "A pipeline's sources are in the bundle.", _PATHS, files.pipeline_sources
+        name="environment-unknown",
+        severity="error",
+        holds="The job defines every environment_key that its tasks use.",
+        fix="Define it under the job's `environments:`.",
+        check=compute.unknown_environments,
     ),
     Rule(
-        *("permission-level", "error", "A permission has a level that its resource knows."),
-        *(
-            "Levels by kind: "
-            + "; ".join(f"{kind} {', '.join(each.known)}" for kind, each in LEVELS.items())
-            + ".",
-        ),
-        access.levels,
+        name="job-cluster-unknown",
+        severity="error",
+        holds="The job defines every job_cluster_key that its tasks use.",
+        fix="Define it under the job's `job_clusters:`.",
+        check=compute.job_clusters,
     ),
     Rule(
-        *("permission-principal", "error", "A permission is for one user, group or service principal."),
-        *("Name one.", access.principals),
-    ),
-    Rule("owners", "error", "A job or pipeline has one owner.", "Keep one IS_OWNER.", access.owners),
-    Rule(
-        *("scope-name", "error", "A scope is called by up to 128 of `A-Z a-z 0-9 - _ @ .`"),
-        *("Rename it.", access.scope_names),
+        name="wheel-missing",
+        severity="error",
+        holds="A local wheel is built by an artifact, or exists.",
+        fix="Add it to `artifacts:`, or build it.",
+        check=compute.wheels,
     ),
     Rule(
-        *(
-            "scope-shared",
-            "warning",
-            "In mode development a scope, which gets no prefix, carries the user's name.",
-        ),
-        *("Put ${workspace.current_user.short_name} into its name.", access.shared_scopes),
+        name="entry-point",
+        severity="error",
+        holds="A wheel has the entry point that a task calls.",
+        fix="Add it to [project.scripts] of the wheel's pyproject.toml.",
+        check=compute.entry_points,
     ),
     Rule(
-        *("scope-opened", "warning", "Common permissions reach the secrets of the bundle's scopes, too."),
-        *("Give the group its permission on the jobs and pipelines instead.", access.opened_scopes),
+        name="notebook-missing",
+        severity="error",
+        holds="A task's notebook is in the bundle.",
+        fix=_PATHS,
+        check=files.notebooks,
     ),
     Rule(
-        *("literal-secret", "warning", "Passwords and tokens are not written into a bundle."),
-        *("Put it into a secret scope, and pass the names of scope and key.", access.literal_secrets),
+        name="notebook-marker",
+        severity="error",
+        holds="A source file that runs as a notebook begins with the notebook marker.",
+        fix="Write the marker as its first line, or use spark_python_task.",
+        check=files.notebook_markers,
     ),
     Rule(
-        *("host", "warning", "A bundle names no workspace, so that it can go to another."),
-        *("Set DATABRICKS_HOST, or a profile, outside of it.", access.hosts),
+        name="file-missing",
+        severity="error",
+        holds="A task's Python or SQL file is in the bundle.",
+        fix=_PATHS,
+        check=files.files,
     ),
     Rule(
-        *("schedule", "error", "A schedule is a Quartz expression in a time zone, and comes again."),
-        *("For example `0 30 5 * * ?` and Etc/UTC: every day at 5:30.", timing.schedules),
+        name="source-missing",
+        severity="error",
+        holds="A pipeline's sources are in the bundle.",
+        fix=_PATHS,
+        check=files.pipeline_sources,
     ),
     Rule(
-        *(
-            "trigger",
-            "error",
-            "A trigger watches a folder (with `/` at its end) or tables, at most once a minute.",
-        ),
-        *("Correct the trigger.", timing.triggers),
+        name="permission-level",
+        severity="error",
+        holds="A permission has a level that its kind of resource supports.",
+        fix=_LEVELS,
+        check=access.levels,
     ),
     Rule(
-        *("several-timers", "error", "A job has one of schedule, trigger and continuous."),
-        *("Keep one of them.", timing.several_timers),
+        name="permission-principal",
+        severity="error",
+        holds="A permission names one user, group or service principal.",
+        fix="Name exactly one.",
+        check=access.principals,
+    ),
+    Rule(
+        name="owners",
+        severity="error",
+        holds="A job or pipeline has one owner.",
+        fix="Keep one IS_OWNER.",
+        check=access.owners,
+    ),
+    Rule(
+        name="scope-name",
+        severity="error",
+        holds="The name of a secret scope has up to 128 of `A-Z a-z 0-9 - _ @ .`",
+        fix="Rename it.",
+        check=access.scope_names,
+    ),
+    Rule(
+        name="scope-shared",
+        severity="warning",
+        holds="In mode development the name of a scope, which gets no prefix, contains the user's name.",
+        fix="Put ${workspace.current_user.short_name} into its name.",
+        check=access.shared_scopes,
+    ),
+    Rule(
+        name="scope-opened",
+        severity="warning",
+        holds="Common permissions also grant access to the secrets of the bundle's scopes.",
+        fix="Grant the group its permission on the jobs and pipelines instead.",
+        check=access.opened_scopes,
+    ),
+    Rule(
+        name="literal-secret",
+        severity="warning",
+        holds="A bundle contains no passwords or tokens.",
+        fix="Store it in a secret scope, and pass the names of scope and key.",
+        check=access.literal_secrets,
+    ),
+    Rule(
+        name="host",
+        severity="warning",
+        holds="A bundle names no workspace, so that it can be deployed to any.",
+        fix="Set DATABRICKS_HOST, or a profile, outside of it.",
+        check=access.hosts,
+    ),
+    Rule(
+        name="schedule",
+        severity="error",
+        holds="A schedule is a Quartz expression with a time zone, and has a next run.",
+        fix="For example `0 30 5 * * ?` and Etc/UTC: every day at 5:30.",
+        check=timing.schedules,
+    ),
+    Rule(
+        name="trigger",
+        severity="error",
+        holds="A trigger watches a folder (a URL that ends with `/`) or tables, at most once a minute.",
+        fix="Correct the trigger.",
+        check=timing.triggers,
+    ),
+    Rule(
+        name="several-timers",
+        severity="error",
+        holds="A job has one of schedule, trigger and continuous.",
+        fix="Keep one of them.",
+        check=timing.several_timers,
+    ),
+    Rule(
+        name=UNKNOWN_FIELD,
+        severity="warning",
+        holds="The fixed parts of the configuration have known fields.",
+        fix="Correct or remove it.",
+        check=_reported_while_loading,
+    ),
+    Rule(
+        name="python",
+        severity="warning",
+        holds="The Python code of the bundle reports no warning.",
+        fix="See the named file.",
+        check=_reported_while_loading,
+    ),
+    Rule(
+        name="not-deployed",
+        severity="warning",
+        holds="Every resource is of a kind that a local deployment creates.",
+        fix="Deploy it with the Databricks CLI; references to it get a stable local value.",
+        check=local.undeployed,
+    ),
+    Rule(
+        name="not-built",
+        severity="warning",
+        holds="Every artifact is a wheel (`type: whl`).",
+        fix="Build it yourself if it is needed.",
+        check=local.unbuilt,
+    ),
+    Rule(
+        name="workspace-path",
+        severity="warning",
+        holds="A workspace path ends with exactly one path of the repository.",
+        fix=MOUNT_ADVICE,
+        check=files.workspace_paths,
+    ),
+    Rule(
+        name="not-executed",
+        severity="warning",
+        holds="The deployment runs no scripts (`experimental.scripts`).",
+        fix="Run it yourself if it is needed.",
+        check=local.hooks,
     ),
 )
-"""In the order of the documentation. Each is a rule of a workspace that needs no workspace to be told."""
+"""All rules, in the order of the documentation. None of them needs a workspace."""
+
+LOCAL_RULES = frozenset(("not-deployed", "not-built", "workspace-path", "not-executed"))
+"""Warnings about local deployments; `--strict` does not count them, since Databricks has no such limit."""
 
 
 def findings(bundle: Bundle) -> tuple[Finding, ...]:
-    """Return what is wrong with `bundle`, errors first, each kind in the order of the files."""
+    """Return the broken rules of `bundle`, errors first, both in the order of files and lines."""
     found = [
         Finding(
-            rule.name, rule.severity, place_of(bundle, path), message[:1].upper() + message[1:], rule.cure
+            rule=rule.name,
+            severity=rule.severity,
+            position=position_of(bundle, path),
+            message=message[:1].upper() + message[1:],
+            cure=rule.fix,
         )
         for rule in RULES
-        for path, message in rule.breaches(bundle)
+        for path, message in rule.check(bundle)
     ]
+    found += bundle.notices
 
     def order(finding: Finding) -> tuple[bool, str, int]:
-        place = finding.position
-        return finding.severity != "error", place.file if place else "", place.line if place else 0
+        position = finding.position
+        return (
+            finding.severity != "error",
+            position.file if position else "",
+            position.line if position else 0,
+        )
 
     return tuple(sorted(found, key=order))

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lakeward.bundle.model import Bundle
-from lakeward.bundle.near import suggestion
-from lakeward.bundle.rules.model import Breach, Task, tasks
+from lakeward.bundle.resolved_bundle import Bundle
+from lakeward.bundle.rules.rule import Breach, Task, tasks
+from lakeward.suggestions import unknown_name_hint
 
 __all__ = [
     "RUN_IF",
@@ -32,12 +32,13 @@ RUN_IF = (
     "ALL_FAILED",
     "AT_LEAST_ONE_FAILED",
 )
-_JOB_PARAMETER = re.compile(r"\{\{\s*job\.parameters\.([^\s}]+)\s*\}\}")
+# `{{job.parameters.[name]}}` is how the workspace's editor inserts a parameter.
+_JOB_PARAMETER = re.compile(r"\{\{\s*job\.parameters\.(?:`([^`{}]*)`|\[([^\]{}]*)\]|([^\s}]+))\s*\}\}")
 _TASK_VALUE = re.compile(r"\{\{\s*tasks\.([^\s.}]+)\.[^}]*\}\}")
 
 
 def keys(bundle: Bundle) -> Iterator[Breach]:
-    """A task without a key, or with another's."""
+    """Yield tasks without a key or with a duplicate key."""
     for name, job in bundle.jobs.items():
         seen: set[str] = set()
         for number, task in enumerate(job.get("tasks") or ()):
@@ -47,13 +48,13 @@ def keys(bundle: Bundle) -> Iterator[Breach]:
                     ("resources", "jobs", name, "tasks", number),
                     f"task {number + 1} of the job {name} has no task_key.",
                 )
-            elif key in seen:
+            elif key in seen:  # in a job file; those of a bundle are merged
                 yield ("resources", "jobs", name, "tasks", number), f"the job {name} has two tasks `{key}`."
             seen.add(str(key))
 
 
 def kinds(bundle: Bundle) -> Iterator[Breach]:
-    """A task that says nothing to run, or two things."""
+    """Yield tasks without a type or with several."""
     for task in tasks(bundle):
         if len(task.kinds) != 1:
             found = " and ".join(task.kinds) or "nothing to run"
@@ -61,12 +62,12 @@ def kinds(bundle: Bundle) -> Iterator[Breach]:
 
 
 def dependencies(bundle: Bundle) -> Iterator[Breach]:
-    """A dependency on a task that the job lacks."""
+    """Yield dependencies on tasks that the job does not have."""
     for task in tasks(bundle):
         known = _keys(bundle, task.job)
         for number, upstream in enumerate(_upstream(task.settings)):
             if upstream not in known:
-                hint = suggestion(upstream, known, what="tasks")
+                hint = unknown_name_hint(upstream, known, what="tasks")
                 yield (*task.path, "depends_on", number), f"{task.name} depends on `{upstream}`. {hint}"
 
 
@@ -89,7 +90,7 @@ def cycles(bundle: Bundle) -> Iterator[Breach]:
 
 
 def outcomes(bundle: Bundle) -> Iterator[Breach]:
-    """An outcome of something that is no condition, or one that a condition does not have."""
+    """Yield outcomes of tasks that are not conditions, and invalid outcomes."""
     for task in tasks(bundle):
         conditions = {
             str(each.get("task_key"))
@@ -102,25 +103,23 @@ def outcomes(bundle: Bundle) -> Iterator[Breach]:
                 continue
             where = (*task.path, "depends_on", number, "outcome")
             if str(edge.get("task_key")) not in conditions:
-                yield (
-                    where,
-                    f"{task.name} waits for an outcome of `{edge.get('task_key')}`, which is no condition.",
-                )
+                upstream = f"`{edge.get('task_key')}`, which is not a condition task"
+                yield where, f"{task.name} waits for an outcome of {upstream}."
             elif str(outcome).lower() not in ("true", "false"):
                 yield where, f"{task.name} waits for the outcome `{outcome}`."
 
 
 def run_conditions(bundle: Bundle) -> Iterator[Breach]:
-    """A `run_if` that does not exist."""
+    """Yield invalid values of `run_if`."""
     for task in tasks(bundle):
-        asked = task.settings.get("run_if")
-        if asked is not None and asked not in RUN_IF:
-            hint = suggestion(str(asked), RUN_IF, what="conditions")
-            yield (*task.path, "run_if"), f"{task.name} has run_if: {asked}. {hint}"
+        run_if = task.settings.get("run_if")
+        if run_if is not None and run_if not in RUN_IF:
+            hint = unknown_name_hint(str(run_if), RUN_IF, what="conditions")
+            yield (*task.path, "run_if"), f"{task.name} has run_if: {run_if}. {hint}"
 
 
 def loops(bundle: Bundle) -> Iterator[Breach]:
-    """A loop inside of a loop, or one that lacks its inputs or its task."""
+    """Yield nested loops, and loops without inputs or task."""
     for task in tasks(bundle):
         loop = task.settings.get("for_each_task")
         if not isinstance(loop, Mapping):
@@ -144,17 +143,21 @@ def wheel_arguments(bundle: Bundle) -> Iterator[Breach]:
 
 
 def parameters(bundle: Bundle) -> Iterator[Breach]:
-    """A reference to a job parameter that the job does not have."""
+    """Yield references to job parameters that the job does not have."""
     for task in tasks(bundle):
         known = [str(each.get("name")) for each in bundle.jobs[task.job].get("parameters") or ()]
         for name in _found(_JOB_PARAMETER, task.settings):
             if name not in known:
-                hint = suggestion(name, known, what="parameters") if known else "The job has no parameters."
+                hint = (
+                    unknown_name_hint(name, known, what="parameters")
+                    if known
+                    else "The job has no parameters."
+                )
                 yield task.path, f"{task.name} reads the job parameter `{name}`. {hint}"
 
 
 def task_values(bundle: Bundle) -> Iterator[Breach]:
-    """A reference to a value of a task that does not run before."""
+    """Yield references to values of tasks that are not upstream."""
     for task in tasks(bundle):
         if "for_each_task" in task.path:
             continue  # what it reads is looked for in the loop around it
@@ -180,7 +183,12 @@ def _found(pattern: re.Pattern[str], value: Any) -> list[str]:
         return [name for child in value.values() for name in _found(pattern, child)]
     if isinstance(value, list):
         return [name for child in value for name in _found(pattern, child)]
-    return list(dict.fromkeys(pattern.findall(value))) if isinstance(value, str) else []
+    if not isinstance(value, str):
+        return []
+    names = (
+        next(group for group in match.groups() if group is not None) for match in pattern.finditer(value)
+    )
+    return list(dict.fromkeys(names))
 
 
 def _keys(bundle: Bundle, job: str) -> list[str]:

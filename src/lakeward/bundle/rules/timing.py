@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakeward.bundle.model import Bundle
-from lakeward.bundle.quartz import CronError, next_times, parse_cron, time_zone
-from lakeward.bundle.rules.model import Breach
-from lakeward.bundle.timers import timers_of
+from lakeward.bundle.resolved_bundle import Bundle
+from lakeward.bundle.rules.rule import Breach
+from lakeward.bundle.schedules import CronError, next_times, parse_cron, time_zone, timers_of
 
 __all__ = ["schedules", "several_timers", "triggers"]
 
 
 def schedules(bundle: Bundle) -> Iterator[Breach]:
-    """A schedule that no clock understands, or one that never comes."""
+    """Yield invalid schedules, and those without a next run."""
     from datetime import datetime, timezone
 
     for key, job in bundle.jobs.items():
@@ -25,7 +24,7 @@ def schedules(bundle: Bundle) -> Iterator[Breach]:
         try:
             cron = parse_cron(str(schedule.get(field) or ""))
         except CronError as error:
-            yield (*where, field), f"`{schedule.get(field)}` is no Quartz expression: {error}"
+            yield (*where, field), f"`{schedule.get(field)}` is not a Quartz expression: {error}"
             continue
         try:
             zone = time_zone(str(schedule.get("timezone_id") or ""))
@@ -33,11 +32,11 @@ def schedules(bundle: Bundle) -> Iterator[Breach]:
             yield (*where, "timezone_id"), f"the schedule of the job {key} cannot be read: {error}"
             continue
         if not next_times(cron, zone, datetime.now(timezone.utc), 1):
-            yield (*where, field), f"`{schedule[field]}` never comes again."
+            yield (*where, field), f"`{schedule[field]}` has no next run."
 
 
 def triggers(bundle: Bundle) -> Iterator[Breach]:
-    """A trigger whose settings the platform refuses."""
+    """Yield triggers with settings that the platform refuses."""
     for key, job in bundle.jobs.items():
         trigger = job.get("trigger") or {}
         where = ("resources", "jobs", key, "trigger")
@@ -54,7 +53,7 @@ def triggers(bundle: Bundle) -> Iterator[Breach]:
 
 
 def several_timers(bundle: Bundle) -> Iterator[Breach]:
-    """A job with more than one way to start by itself."""
+    """Yield jobs with more than one of schedule, trigger and continuous."""
     for key, job in bundle.jobs.items():
         found = [timer.section for timer in timers_of(job)]
         if len(found) > 1:

@@ -8,8 +8,8 @@ import re
 from lakeward.check.code.chains import Link, entries
 from lakeward.check.code.environment import Environment
 from lakeward.check.code.values import HOLE, Text, text_of
+from lakeward.check.collector import Sink
 from lakeward.check.model import WITHOUT_TRIGGER, Kind
-from lakeward.check.sink import Sink
 
 __all__ = ["chain", "imported", "options_in", "text"]
 

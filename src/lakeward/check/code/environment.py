@@ -7,7 +7,7 @@ from collections import ChainMap
 from dataclasses import dataclass, field
 
 from lakeward.check.code.chains import Link, unroll
-from lakeward.check.code.kinds import CLASSES, annotated, named, step
+from lakeward.check.code.type_inference import CLASSES, annotated, named, step
 from lakeward.check.code.values import Text, text_of
 
 __all__ = ["Environment"]
@@ -79,7 +79,7 @@ class Environment:
         self.kinds[function.name] = kind
 
     def kind(self, node: ast.expr) -> str | None:
-        """The kind of an expression, as far as it can be told."""
+        """Return the kind of an expression, None if unknown."""
         root, links, _ = unroll(node)
         return self.kinds_along(root, links)[-1]
 

@@ -7,7 +7,7 @@ import ast
 from lakeward.check.code.chains import Link, unroll
 from lakeward.check.code.environment import Environment
 from lakeward.check.code.values import HOLE, text_of
-from lakeward.check.sink import Sink
+from lakeward.check.collector import Sink
 from lakeward.pipelines import MODULES, Function, function
 
 __all__ = ["call", "decorated"]

@@ -31,6 +31,7 @@ class Scanner:
         self.cell = 0
         self.environment = Environment()
         self.uses: list[Use] = []
+        self.inclusions: list[tuple[str, int, int, int]] = []
         self._guards = 0
         self._inside: set[int] = set()
 
@@ -43,7 +44,7 @@ class Scanner:
         self.uses.append(Use(kind, shown, place, detail, guarded))
 
     def sql(self, text: Text) -> None:
-        """Look at SQL that stands in the code; what is no SQL is left to the run."""
+        """Look at SQL strings in the code; what is no SQL is left to the run."""
         with suppress(ValueError):
             scan_sql(text, self)
 

@@ -1,6 +1,6 @@
 """Strings that the source spells out: literals, f-strings, sums and names of constants, with holes.
 
-A hole stands for what only a run would know. It is one character from Unicode's private area, which
+A hole represents a value that only a run would know. It is one character from Unicode's private area, which
 Python, SQL and people leave alone.
 """
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from lakeward.check.code.values import HOLE
-from lakeward.sql import PHRASES, Phrase
+from lakeward.sql import PASSTHROUGH_STATEMENTS, PassthroughStatement
 from lakeward.sql import constructs_in as known_to_the_front_end
 
 __all__ = ["constructs_in"]
@@ -28,9 +28,9 @@ def constructs_in(text: str, words: list[str]) -> Iterator[tuple[int, str]]:
 
 
 @cache
-def _by_word() -> dict[str, list[tuple[tuple[str, ...], Phrase]]]:
-    found: dict[str, list[tuple[tuple[str, ...], Phrase]]] = {}
-    for phrase in PHRASES:
+def _by_word() -> dict[str, list[tuple[tuple[str, ...], PassthroughStatement]]]:
+    found: dict[str, list[tuple[tuple[str, ...], PassthroughStatement]]] = {}
+    for phrase in PASSTHROUGH_STATEMENTS:
         for words in phrase.words:
             found.setdefault(words[0], []).append((words, phrase))
     return found

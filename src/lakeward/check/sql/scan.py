@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lakeward.check.code.values import HOLE, Text
+from lakeward.check.collector import Sink
 from lakeward.check.model import Kind
-from lakeward.check.sink import Sink
 from lakeward.check.sql.constructs import constructs_in
 from lakeward.check.sql.tokens import name_at, statements, words
 
 if TYPE_CHECKING:
-    from sqlglot.tokenizer_core import Token
+    from lakeward.sql import Token
 
 __all__ = ["scan_sql"]
 

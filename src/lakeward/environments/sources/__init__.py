@@ -10,8 +10,9 @@ from functools import reduce
 from operator import add
 from pathlib import Path
 
-from lakeward.environments.model import Found
+from lakeward.environments.model import Found, Role
 from lakeward.environments.sources import (
+    conda,
     locks,
     pipfile,
     poetry,
@@ -20,7 +21,7 @@ from lakeward.environments.sources import (
     setuptools_files,
 )
 
-__all__ = ["SOURCES", "read_all"]
+__all__ = ["SOURCES", "read_all", "requirements_of_project"]
 
 SOURCES: tuple[tuple[str, Callable[[Path], Found]], ...] = (
     ("pyproject.toml", pyproject.read),
@@ -28,6 +29,7 @@ SOURCES: tuple[tuple[str, Callable[[Path], Found]], ...] = (
     ("setup.py and setup.cfg", setuptools_files.read),
     ("Pipfile", pipfile.read),
     ("requirements*.txt", requirements_txt.read),
+    ("environment.yml of conda", conda.read),
     ("uv.lock, poetry.lock, pdm.lock, Pipfile.lock", locks.read),
 )
 
@@ -35,3 +37,10 @@ SOURCES: tuple[tuple[str, Callable[[Path], Found]], ...] = (
 def read_all(root: Path) -> Found:
     """What all files of the repository in `root` say together. Raises ConfigurationError with the file."""
     return reduce(add, (read(root) for _, read in SOURCES), Found())
+
+
+def requirements_of_project(folder: Path) -> tuple[str, ...]:
+    """Return what the package in `folder` needs at run time: no extras, no groups, no requirements files."""
+    packages = (pyproject.read, poetry.read, setuptools_files.read)
+    found = reduce(add, (read(folder) for read in packages), Found())
+    return tuple(each.text for each in found.wanted if each.role is Role.RUN)

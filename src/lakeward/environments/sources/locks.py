@@ -34,7 +34,7 @@ def read(root: Path) -> Found:
         locked = json.loads(text_of(file, condition=_INVALID))
     except json.JSONDecodeError as error:
         message = f"{file}: this is not valid JSON: {error}."
-        raise ConfigurationError(_INVALID, message, next_step="pipenv lock makes it anew.") from None
+        raise ConfigurationError(_INVALID, message, next_step="Run pipenv lock.") from None
     pairs = [
         (name, str(entry["version"]).removeprefix("=="))
         for section in ("default", "develop")

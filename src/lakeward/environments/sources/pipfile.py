@@ -23,9 +23,11 @@ def read(root: Path) -> Found:
     if not content:
         return Found()
     parts = [Found(files=(root / "Pipfile",), index_options=indexes(content.get("source")))]
-    asked = content.get("requires") or {}
-    if asked.get("python_version"):
-        parts.append(Found(python=python_wanted(f"=={asked['python_version']}.*", "Pipfile python_version")))
+    required = content.get("requires") or {}
+    if required.get("python_version"):
+        parts.append(
+            Found(python=python_wanted(f"=={required['python_version']}.*", "Pipfile python_version"))
+        )
     for section, role in _SECTIONS:
         for name, stated in (content.get(section) or {}).items():
             parts.append(_package(name, stated, f"Pipfile [{section}]", role, root))

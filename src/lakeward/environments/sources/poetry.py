@@ -21,7 +21,7 @@ __all__ = ["read", "standard"]
 
 
 def read(root: Path) -> Found:
-    """What the Poetry table in the pyproject.toml of `root` says; nothing where there is none."""
+    """Return the requirements of the Poetry table in the pyproject.toml of `root`; empty without one."""
     tool = toml_of(root / "pyproject.toml").get("tool") or {}
     poetry = tool.get("poetry")
     if not isinstance(poetry, dict):

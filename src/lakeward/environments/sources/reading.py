@@ -37,7 +37,7 @@ def text_of(file: Path, *, condition: str = "REQUIREMENTS_INVALID") -> str:
 
 
 def toml_of(file: Path, *, condition: str = "PYPROJECT_INVALID") -> dict[str, Any]:
-    """The content of a TOML file, empty where there is none. Raises ConfigurationError."""
+    """Return the content of a TOML file, empty if it is missing. Raises ConfigurationError."""
     if not file.is_file():
         return {}
     try:
@@ -53,7 +53,7 @@ def toml_of(file: Path, *, condition: str = "PYPROJECT_INVALID") -> dict[str, An
 
 
 def indexes(stated: object) -> tuple[str, ...]:
-    """The package indexes in a tool's list of them, beside PyPI, as options of the installers."""
+    """The package indexes in a tool's list of them, in addition to PyPI, as options of the installers."""
     urls = [str(each["url"]) for each in stated if "url" in each] if isinstance(stated, list) else []
     return tuple(f"--extra-index-url {url}" for url in urls if "//pypi.org/" not in url)
 

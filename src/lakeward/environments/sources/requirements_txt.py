@@ -17,7 +17,7 @@ from lakeward.environments.model import Found, Role, Wanted
 from lakeward.environments.sources.reading import text_of, wanted
 from lakeward.errors import ConfigurationError
 
-__all__ = ["read", "read_file"]
+__all__ = ["read", "read_file", "read_line"]
 
 _PLACES = ("*requirements*.txt", "requirements/*.txt")
 _FOLDERS = ("ci", "cicd", "dev", "reqs", "requirements", "test", "tests")
@@ -67,7 +67,7 @@ def read_file(file: Path, role: Role, root: Path, opened: tuple[Path, ...] = ())
     opened = (*opened, file.resolve())
     parts: list[Found] = [Found(files=(file,))]
     for number, line in _lines(text_of(file)):
-        parts.append(_line(line, f"{_shown(file, root)}:{number}", role, root, file, opened))
+        parts.append(read_line(line, f"{_shown(file, root)}:{number}", role, root, file, opened))
     return reduce(add, parts)
 
 
@@ -89,7 +89,13 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         yield start, "".join(parts).strip()
 
 
-def _line(line: str, origin: str, role: Role, root: Path, file: Path, opened: tuple[Path, ...]) -> Found:
+def read_line(
+    line: str, origin: str, role: Role, root: Path, file: Path, opened: tuple[Path, ...] = ()
+) -> Found:
+    """One logical line of `file`, in the repository `root`; `opened` are the files that led to it.
+
+    Raises ConfigurationError for a file that it names and that is not there.
+    """
     option = _OPTION.match(line) if line.startswith("-") else None
     if option is None:
         text = _PER_LINE.sub("", line).strip()

@@ -77,6 +77,8 @@ def _from_py(root: Path) -> Found:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             known[node.targets[0].id] = node.value
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            known[node.target.id] = node.value
     settings: dict[str, Any] = {}
     computed: list[LeftOut] = []
     keys = ("install_requires", "tests_require", "extras_require", "python_requires")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lakeward.bundle import suggestion
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import Task
 from lakeward.jobs.tasks import notebook, pipeline, python_wheel, spark_python, sql
 from lakeward.jobs.tasks.context import Action, Context, Prepare
+from lakeward.suggestions import unknown_name_hint
 
 __all__ = ["COMPOSITES", "KINDS", "REFUSED", "Action", "Context", "prepare"]
 
@@ -43,6 +43,6 @@ def prepare(context: Context, task: Task) -> Action | None:
     kind = KINDS.get(task.kind)
     if kind is None:
         message = f"The task `{task.key}` is a {task.kind}, which cannot be run here."
-        next_step = REFUSED.get(task.kind) or suggestion(task.kind, KINDS, what="kinds")
+        next_step = REFUSED.get(task.kind) or unknown_name_hint(task.kind, KINDS, what="kinds")
         raise ConfigurationError("TASK_NOT_SUPPORTED", message, next_step=next_step)
     return kind(context, task)

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from lakeward.bundle import Bundle, Distribution
 from lakeward.jobs.definition import Task
-from lakeward.jobs.pipelines import Selection
+from lakeward.jobs.model import PipelineSelection
 
 if TYPE_CHECKING:
     from lakeward.pipelines import Update
     from lakeward.session import Settings
 
-__all__ = ["Action", "Context", "Prepare"]
 
 # Carries out one task; raises when it fails. What it returns is the update of a pipeline, if it ran one.
 Action = Callable[[], "Update | None"]
@@ -33,7 +32,7 @@ class Context:
     settings: Settings
     job: Mapping[str, Any]
     parameters: Mapping[str, str]
-    selection: Selection
+    selection: PipelineSelection
     stdout: TextIO | None = None
     on_event: Callable[[Any], None] | None = None
     job_id: str | None = None
@@ -43,8 +42,8 @@ class Context:
 
     def folders_of(self, distribution: Distribution) -> tuple[Path, ...]:
         """Where the modules of `distribution` are imported from."""
-        unpacked = self.wheels.get(distribution.name)
-        return (unpacked,) if unpacked is not None else distribution.source_folders
+        unpack_wheels = self.wheels.get(distribution.name)
+        return (unpack_wheels,) if unpack_wheels is not None else distribution.source_folders
 
 
 # Checks a task before anything runs and returns its action, or None when a dry run has nothing to do for it.

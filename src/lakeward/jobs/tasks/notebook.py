@@ -10,14 +10,10 @@ import json
 from pathlib import Path
 
 from lakeward.errors import ConfigurationError, JobError
-from lakeward.jobs.definition import Task
+from lakeward.jobs.definition import NOTEBOOK_EXIT, Task
 from lakeward.jobs.tasks.context import Action, Context
-from lakeward.jobs.tasks.python_code import environment_of, installed
-
-__all__ = ["EXIT", "prepare"]
-
-EXIT = "\0exit"
-"""The name under which a task's values have what its notebook left with."""
+from lakeward.jobs.tasks.python_code import bundle_distributions, environment_of
+from lakeward.session import MOUNT_ADVICE, find_platform_file, is_platform_path
 
 
 def prepare(context: Context, task: Task) -> Action | None:
@@ -27,7 +23,7 @@ def prepare(context: Context, task: Task) -> Action | None:
     written to the target's state folder. Raises ConfigurationError when there is no such notebook or it
     comes from a Git source.
     """
-    from lakeward.notebooks import opened, run, write
+    from lakeward.notebooks import load_notebook, run, write
 
     name = str(task.spec.get("notebook_path") or "")
     if task.spec.get("source") == "GIT":
@@ -35,15 +31,14 @@ def prepare(context: Context, task: Task) -> Action | None:
         raise ConfigurationError("TASK_NOT_SUPPORTED", message)
     if not name:
         raise ConfigurationError("TASK_INVALID", f"The task `{task.key}` needs notebook_path.")
-    root, file = context.bundle.root, Path(name)
-    if not (file.is_relative_to(root) or file.is_file()):
-        file = root / name.removeprefix("/Workspace/").lstrip("/")
-    path, _ = opened(file)
+    path, _ = load_notebook(_file(context, name))
     parameters = {
         key: str(value)
         for key, value in {**(task.spec.get("base_parameters") or {}), **context.parameters}.items()
     }
-    folders = [folder for found in installed(context, task) for folder in context.folders_of(found)]
+    folders = [
+        folder for found in bundle_distributions(context, task) for folder in context.folders_of(found)
+    ]
     if context.selection.dry_run:
         return None
 
@@ -62,7 +57,9 @@ def prepare(context: Context, task: Task) -> Action | None:
                 further=folders,
             )
         if done.exit_value is not None:
-            context.task_values[task.key, EXIT] = json.dumps(done.exit_value)
+            context.task_values[task.key, NOTEBOOK_EXIT] = json.dumps(done.exit_value)
+        if context.bundle.notebook_outcomes is not None:
+            write(done, context.bundle.notebook_outcomes / task.key)
         done = write(done, context.settings.state / "notebooks")
         if done.error is not None:
             raise JobError(
@@ -72,3 +69,15 @@ def prepare(context: Context, task: Task) -> Action | None:
             )
 
     return action
+
+
+def _file(context: Context, name: str) -> Path:
+    root = context.bundle.root
+    if is_platform_path(name) and not Path(name).is_relative_to(root):
+        found = find_platform_file(name, root, settings=context.settings)
+        if found is None:
+            message = f"There is no notebook {name} in {root} or the repository that it is in."
+            raise ConfigurationError("NOTEBOOK_NOT_FOUND", message, next_step=MOUNT_ADVICE)
+        return found
+    file = Path(name)
+    return file if file.is_relative_to(root) or file.is_file() else root / name.lstrip("/")

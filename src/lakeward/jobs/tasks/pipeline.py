@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward.bundle import suggestion
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import Task
-from lakeward.jobs.pipelines import Selection, run_pipeline, sources
+from lakeward.jobs.model import PipelineSelection
+from lakeward.jobs.pipeline_sources import sources
+from lakeward.jobs.pipelines import run_pipeline
 from lakeward.jobs.tasks.context import Action, Context
+from lakeward.suggestions import unknown_name_hint
 
 if TYPE_CHECKING:
     from lakeward.pipelines import Update
-
-__all__ = ["prepare", "selection_of"]
 
 
 def prepare(context: Context, task: Task) -> Action:
@@ -26,7 +26,7 @@ def prepare(context: Context, task: Task) -> Action:
     if key is None:
         message = f"The task `{task.key}` runs the pipeline `{identifier}`, which is not one of this bundle."
         known = [f"${{resources.pipelines.{name}.id}}" for name in bundle.pipelines]
-        next_step = suggestion(str(identifier), known, what="pipelines")
+        next_step = unknown_name_hint(str(identifier), known, what="pipelines")
         raise ConfigurationError("PIPELINE_UNKNOWN", message, next_step=next_step)
     sources(bundle.root, key, bundle.pipeline(key))
     chosen = selection_of(context, task)
@@ -36,23 +36,19 @@ def prepare(context: Context, task: Task) -> Action:
             bundle,
             key,
             settings=context.settings,
-            refresh=chosen.refresh,
-            full_refresh=chosen.full_refresh,
-            full_refresh_all=chosen.full_refresh_all,
-            reset_checkpoints=chosen.reset_checkpoints,
-            dry_run=chosen.dry_run,
+            selection=chosen,
             on_event=context.on_event,
         )
 
     return action
 
 
-def selection_of(context: Context, task: Task) -> Selection:
+def selection_of(context: Context, task: Task) -> PipelineSelection:
     """Return what to refresh: what the run was asked for, else what the task's settings say."""
     asked = context.selection
     if asked.refresh or asked.full_refresh or asked.full_refresh_all or asked.reset_checkpoints:
         return asked
-    return Selection(
+    return PipelineSelection(
         refresh=tuple(task.spec.get("refresh_selection") or ()),
         full_refresh=tuple(task.spec.get("full_refresh_selection") or ()),
         full_refresh_all=task.spec.get("full_refresh") is True,

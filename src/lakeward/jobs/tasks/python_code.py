@@ -11,16 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from lakeward.bundle import Distribution, read_wheel
+from lakeward.databricks_shims import running
 from lakeward.dbutils import Context as Facts
 from lakeward.dbutils import Environment, JobValues, NotebookExit, redacting
 from lakeward.jobs.definition import Task
 from lakeward.jobs.tasks.context import Context
-from lakeward.standins import running
-
-__all__ = ["installed", "run_python", "wheels"]
+from lakeward.user_code import is_user_file
 
 
-def run_python(
+def run_user_code(
     context: Context,
     task: Task,
     code: Callable[[], object],
@@ -65,7 +64,7 @@ def environment_of(context: Context, task: Task) -> Environment:
     )
 
 
-def installed(context: Context, task: Task) -> tuple[Distribution, ...]:
+def bundle_distributions(context: Context, task: Task) -> tuple[Distribution, ...]:
     """Return the bundle's own projects whose wheels `task` has: by its environment or its libraries."""
     named = _named(context, task)
     return tuple(
@@ -117,12 +116,6 @@ def _interpreter(argv: list[str], paths: list[str]) -> Iterator[None]:
         sys.path[:] = old_path
         for name in set(sys.modules) - old_modules:
             file = getattr(sys.modules[name], "__file__", None)
-            if file is not None and _is_users(name, Path(file), paths):
+            # Extension modules of installed packages can be loaded only once.
+            if is_user_file(file, paths):
                 del sys.modules[name]
-
-
-def _is_users(name: str, file: Path, paths: Sequence[str]) -> bool:
-    # An environment may lie inside the bundle's folder, and extension modules can be loaded only once.
-    installed_package = {"site-packages", "dist-packages"} & set(file.parts)
-    ours = name.partition(".")[0] == "lakeward"
-    return not installed_package and not ours and any(file.is_relative_to(path) for path in paths)

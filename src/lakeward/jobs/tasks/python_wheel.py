@@ -12,9 +12,7 @@ from pathlib import Path
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import Task
 from lakeward.jobs.tasks.context import Action, Context
-from lakeward.jobs.tasks.python_code import installed, run_python, wheels
-
-__all__ = ["arguments", "prepare"]
+from lakeward.jobs.tasks.python_code import bundle_distributions, run_user_code, wheels
 
 
 def prepare(context: Context, task: Task) -> Action | None:
@@ -32,7 +30,7 @@ def prepare(context: Context, task: Task) -> Action | None:
         target = wheel.entry_points.get(name, f"{package}:{name}")
         return _prepared(context, task, target, argv, list(wheel.source_folders))
     target = context.bundle.entry_point(package, name)
-    distributions = (context.bundle.distribution(package), *installed(context, task))
+    distributions = (context.bundle.distribution(package), *bundle_distributions(context, task))
     paths = list(dict.fromkeys(folder for found in distributions for folder in context.folders_of(found)))
     return _prepared(context, task, target, argv, paths)
 
@@ -42,7 +40,7 @@ def _prepared(context: Context, task: Task, target: str, argv: list[str], paths:
         return None
 
     def action() -> None:
-        run_python(context, task, lambda: _call(target), argv=argv, paths=paths)
+        run_user_code(context, task, lambda: _call(target), argv=argv, paths=paths)
 
     return action
 

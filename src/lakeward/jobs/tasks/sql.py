@@ -11,13 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.errors import ConfigurationError
-from lakeward.jobs.definition import Task
+from lakeward.jobs.definition import SQL_OUTPUT, Task
 from lakeward.jobs.tasks.context import Action, Context
 
-__all__ = ["OUTPUT", "prepare"]
-
-OUTPUT = "\0output"
-"""The key of the task's values that holds the rows of its last statement: `{{tasks.t.output.rows}}`."""
 _SHOWN = 1000
 
 
@@ -50,7 +46,7 @@ def prepare(context: Context, task: Task) -> Action | None:
                 found = [str(row[0]) for row in frame.limit(_SHOWN).select(as_json).collect()]
                 print(*found, sep="\n")
                 rows = [json.loads(row) for row in found]
-        context.task_values[task.key, OUTPUT] = json.dumps(rows)
+        context.task_values[task.key, SQL_OUTPUT] = json.dumps(rows)
 
     return action
 

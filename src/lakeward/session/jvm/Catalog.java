@@ -73,6 +73,22 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         return i.namespace().length != 1 || i.name().indexOf('/') >= 0;
     }
 
+    /**
+     * A new table or view is one folder or file of its schema. Delta makes the folder of a table from its name as
+     * it is written, so a name with a slash or ".." would be a way out.
+     */
+    private static void requireName(Identifier i) {
+        String name = i.name();
+        if (i.namespace().length == 1 && i.namespace()[0].equalsIgnoreCase("delta") && name.indexOf('/') >= 0) return;
+        boolean isGood = !name.isEmpty() && !name.equals(".") && !name.equals("..");
+        for (int k = 0; k < name.length(); k++) isGood &= name.charAt(k) != '/' && name.charAt(k) >= ' ';
+        if (isGood) return;
+        ObjectNode parameters = Folder.JSON.createObjectNode();
+        parameters.put("name", "`" + name.replace("`", "``") + "`");
+        throw WarehouseCatalog.sneak(new org.apache.spark.sql.AnalysisException(
+            "INVALID_SCHEMA_OR_RELATION_NAME", Definitions.scalaMap(parameters)));
+    }
+
     private Path view(Identifier i) {
         return folder.object(in(i.namespace())[0], in(i).name(), "view");
     }
@@ -122,10 +138,12 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public Table createTable(Identifier i, StructType schema, Transform[] partitions, Map properties) {
+        requireName(i);
         return super.createTable(in(i), schema, partitions, properties);
     }
 
     public Table createTable(Identifier i, Column[] columns, Transform[] partitions, Map properties) {
+        requireName(i);
         sweep(i, properties);
         return super.createTable(in(i), columns, partitions, properties);
     }
@@ -149,6 +167,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public Table createTableLike(Identifier i, TableInfo info, Table source) {
+        requireName(i);
         return super.createTableLike(in(i), info, source);
     }
 
@@ -165,6 +184,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     private StagedTable staged(final String how, final Identifier i, final StructType s, final Transform[] t, final Map m) {
+        requireName(i);
         if (isPath(i) || !OtherFormat.is(m)) return byDelta(how, i, s, t, m);
         return new OtherFormat(i, s, m) {
             StagedTable made() {
@@ -195,6 +215,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public void renameTable(Identifier from, Identifier to) throws NoSuchTableException, org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException {
+        requireName(to);
         String[] namespace = to.namespace();
         if (namespace.length == 0) namespace = from.namespace();
         if (namespace.length == 2 && namespace[0].equals(catalog)) namespace = new String[] {namespace[1]};
@@ -293,6 +314,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     private void keep(Identifier i, View v) {
+        requireName(i);
         ObjectNode json = Folder.JSON.createObjectNode();
         json.put("query", v.queryText());
         json.put("schema", v.schema().json());
@@ -357,6 +379,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     public void renameView(Identifier from, Identifier to) throws NoSuchViewException, ViewAlreadyExistsException {
         if (!viewExists(from)) throw new NoSuchViewException(from);
+        requireName(to);
         if (viewExists(to)) throw new ViewAlreadyExistsException(to);
         folder.rename(view(from), view(to));
     }

@@ -30,6 +30,8 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new GlobalTemporary());
         all.injectHintResolutionRule(new SqlRefusals());
         all.injectHintResolutionRule(new StreamOfPath());
+        all.injectHintResolutionRule(new InputFileName());
+        all.injectResolutionRule(new InputFileName.OfAutoLoader());
         SqlFunctions.register(all);
         return BoxedUnit.UNIT;
     }

@@ -58,7 +58,7 @@ public class Folder {
     }
 
     Path table(String database, String table) {
-        return new Path(schema(database), table.toLowerCase(java.util.Locale.ROOT));
+        return new Path(schema(database), own(table.toLowerCase(java.util.Locale.ROOT)));
     }
 
     Path object(String database, String name, String kind) {

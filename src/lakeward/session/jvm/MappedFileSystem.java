@@ -11,7 +11,8 @@ import org.apache.hadoop.fs.RawLocalFileSystem;
 
 /**
  * The local disk under the user's names: /Volumes/…, dbfs:/…, s3://bucket/… are folders of the state
- * folder, every other path is itself. Statuses carry the user's names again, so that listings, globs,
+ * folder, every other path is itself. fs.defaultFS decides whether /x is file:/x or dbfs:/x
+ * (session/path_rules.py). Statuses carry the user's names again, so that listings, globs,
  * Delta logs and checkpoints never show the folder behind.
  */
 public class MappedFileSystem extends LocalFileSystem {
@@ -38,6 +39,10 @@ public class MappedFileSystem extends LocalFileSystem {
         }
 
         public void initialize(URI uri, Configuration conf) throws IOException {
+            if ("dbfs".equals(uri.getScheme()) && uri.getAuthority() != null) {
+                throw new IllegalArgumentException("Hostname not allowed in dbfs uri. Please use 'dbfs:/' instead of "
+                    + "'dbfs://' in uri: " + uri);
+            }
             map = new PathMap(conf.get(PathMap.SETTING));
             root = URI.create(uri.getScheme() + "://" + (uri.getAuthority() == null ? "/" : uri.getAuthority()));
             super.initialize(uri, conf);
@@ -46,7 +51,12 @@ public class MappedFileSystem extends LocalFileSystem {
 
         public Path getWorkingDirectory() {
             String folder = Home.folder();
-            return folder != null && getUri().getScheme().equals("file") ? new Path("file", null, folder) : super.getWorkingDirectory();
+            String scheme = getUri().getScheme();
+            // Relative paths start at the process's folder under both rules for paths without a scheme.
+            if (scheme.equals("dbfs") && map != null && Home.paths(map).rootIsDbfs()) {
+                return new Path("dbfs", null, folder != null ? folder : System.getProperty("user.dir"));
+            }
+            return folder != null && scheme.equals("file") ? new Path("file", null, folder) : super.getWorkingDirectory();
         }
 
         /** Asked by the superclass's constructor, before this object has any field. */
@@ -59,12 +69,17 @@ public class MappedFileSystem extends LocalFileSystem {
             Path absolute = path.isAbsolute() ? path : new Path(getWorkingDirectory(), path);
             String name = absolute.toUri().getPath();
             PathMap now = Home.paths(map);
-            File mapped = now.local(asWritten(name));
-            if (mapped == null && root.getScheme().equals("dbfs")) mapped = now.local(name);
+            File mapped = find(now, name);
             if (mapped != null) return mapped;
             if (root.getScheme().equals("file")) return new File(name);
             throw new IllegalArgumentException("No local folder is mounted for " + asWritten(name)
                 + ". Mount one with --mount " + root + "=FOLDER.");
+        }
+
+        private File find(PathMap now, String name) {
+            if (root.getScheme().equals("file")) return now.onDriver(name);
+            if (root.getScheme().equals("dbfs") && now.rootIsDbfs()) return now.local(name);
+            return now.local(asWritten(name));
         }
 
         private String asWritten(String name) {
@@ -74,9 +89,20 @@ public class MappedFileSystem extends LocalFileSystem {
         }
 
         public FileStatus getFileStatus(Path path) throws IOException {
-            FileStatus status = super.getFileStatus(path);
-            status.setPath(makeQualified(path));
-            return status;
+            return named(super.getFileStatus(path), path, makeQualified(path));
+        }
+
+        /**
+         * The status under the user's name. Hadoop's own one loads permissions by that name on demand, which
+         * only works where the name is that of the local file; storage and volumes have none.
+         */
+        private FileStatus named(FileStatus status, Path written, Path shown) throws IOException {
+            if (root.getScheme().equals("file") && pathToFile(written).getPath().equals(shown.toUri().getPath())) {
+                status.setPath(shown);
+                return status;
+            }
+            return new FileStatus(status.getLen(), status.isDirectory(), status.getReplication(), status.getBlockSize(),
+                status.getModificationTime(), status.getAccessTime(), null, null, null, shown);
         }
 
         public FileStatus getFileLinkStatus(Path path) throws IOException {
@@ -88,7 +114,8 @@ public class MappedFileSystem extends LocalFileSystem {
             Path parent = makeQualified(path);
             boolean single = pathToFile(path).isFile();
             for (int i = 0; i < statuses.length; i++) {
-                statuses[i].setPath(single ? parent : new Path(parent, statuses[i].getPath().getName()));
+                Path shown = single ? parent : new Path(parent, statuses[i].getPath().getName());
+                statuses[i] = named(statuses[i], shown, shown);
             }
             return statuses;
         }

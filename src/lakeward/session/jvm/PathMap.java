@@ -30,11 +30,57 @@ public class PathMap {
         return s.length() > 1 && s.endsWith("/") && !s.endsWith(":/") ? s.substring(0, s.length() - 1) : s;
     }
 
+    /**
+     * Resolve "", "." and ".." in the user's name. The root of a URI is a root, as in session/paths.py; Hadoop
+     * leaves ".." at the start of a path.
+     */
+    static String resolved(String path) {
+        int colon = path.indexOf(':');
+        int slash = path.indexOf('/');
+        int root = 0;
+        if (colon > 0 && (slash < 0 || colon < slash)) {
+            root = colon + 1;
+            if (path.startsWith("//", root)) {
+                root = path.indexOf('/', root + 2);
+                if (root < 0) return path;
+            }
+        }
+        String[] parts = path.substring(root).split("/");
+        ArrayList kept = new ArrayList();
+        for (int i = 0; i < parts.length; i++) {
+            if (parts[i].equals("..")) {
+                if (!kept.isEmpty()) kept.remove(kept.size() - 1);
+            } else if (!parts[i].isEmpty() && !parts[i].equals(".")) {
+                kept.add(parts[i]);
+            }
+        }
+        StringBuilder out = new StringBuilder(path.substring(0, root));
+        if (kept.isEmpty()) out.append('/');
+        for (int i = 0; i < kept.size(); i++) out.append('/').append((String) kept.get(i));
+        return out.toString();
+    }
+
+    /** Whether the prefix "/" is DBFS: then dbfs:/x and /x are one path, and file:/x is the local disk. */
+    public boolean rootIsDbfs() {
+        return prefixes.contains("/");
+    }
+
     /** The local file for what the user wrote, or null where no prefix matches. */
-    public File local(String path) {
+    public File local(String written) {
+        return find(written, true);
+    }
+
+    /** The same for the file: scheme, which the prefix "/" does not cover. */
+    public File onDriver(String written) {
+        return find(written, false);
+    }
+
+    private File find(String written, boolean withRoot) {
+        String path = resolved(written);
         for (int i = 0; i < prefixes.size(); i++) {
             String prefix = (String) prefixes.get(i);
             String folder = (String) folders.get(i);
+            if (prefix.equals("/") && !withRoot) continue;
             if (path.equals(prefix)) return new File(folder);
             if (prefix.endsWith("/") && path.startsWith(prefix)) return new File(folder, path.substring(prefix.length()));
             if (path.startsWith(prefix + "/")) return new File(folder, path.substring(prefix.length() + 1));

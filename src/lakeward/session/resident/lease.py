@@ -1,21 +1,24 @@
-"""The resident JVM that this process holds."""
+"""The lease of a resident JVM: connection, forwarded output, detection of a crash."""
 
 from __future__ import annotations
 
 import atexit
 import json
+import os
 import shutil
+import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.session.resident.relay import Relay
+from lakeward.errors import SessionError
+from lakeward.session.resident.registry import is_there
+from lakeward.spark_internals import current_gateway, scala_context
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
-
-__all__ = ["Lease", "drain", "held", "hold"]
 
 
 class Lease:
@@ -39,7 +42,7 @@ class Lease:
     def note(self, context: SparkContext) -> None:
         """Take note of the context that this process uses; the JVM is to hand on a new one."""
         if self._new is not None:
-            self.gateway.jvm.lakeward.Resident.learn(context._jsc.sc(), self._new)
+            self.gateway.jvm.lakeward.Resident.learn(scala_context(context), self._new)
             self._new = None
         # Python's broadcasts; a JVM of one's own removes them when it ends.
         with suppress(AttributeError):
@@ -71,3 +74,79 @@ def drain() -> None:
     """Let through what the JVM has printed up to now; one of this process's own has done so already."""
     if _held is not None:
         _held.relay.drain()
+
+
+_EVERY = 0.05
+
+
+class Relay:
+    """Follows the files of a JVM; what stood in them before belongs to others and is dropped."""
+
+    def __init__(self, out: Path, err: Path) -> None:
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        # As a child would have: what this process's streams are at this moment.
+        self._pairs = [(_emptied(out), os.dup(1)), (_emptied(err), os.dup(2))]
+        threading.Thread(target=self._follow, name="lakeward-relay", daemon=True).start()
+
+    def drain(self) -> None:
+        """Pass on all that the JVM has printed up to now."""
+        with self._lock:
+            for source, target in self._pairs:
+                while data := os.read(source, 65536):
+                    with suppress(OSError):
+                        os.write(target, data)
+
+    def end(self) -> None:
+        """Pass on the rest and stop."""
+        self._ended.set()
+        with suppress(OSError):
+            self.drain()
+
+    def _follow(self) -> None:
+        while not self._ended.wait(_EVERY):
+            with suppress(OSError):
+                self.drain()
+
+
+def _emptied(file: Path) -> int:
+    os.truncate(file, 0)
+    return os.open(file, os.O_RDONLY)
+
+
+# The connection breaks some moments before the process is gone.
+_PATIENCE = 1.0
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether `error` came because Spark's JVM is gone: py4j itself only says that a call has failed."""
+    from py4j.protocol import Py4JError, Py4JJavaError
+
+    if isinstance(error, Py4JJavaError) or not isinstance(error, Py4JError | ConnectionError | EOFError):
+        return False
+    deadline = time.monotonic() + _PATIENCE
+    while _is_alive():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def jvm_lost() -> SessionError:
+    """What to tell about it."""
+    lease = held()
+    name = f"The resident JVM {lease.pid}" if lease else "Spark's JVM"
+    return SessionError(
+        "JVM_LOST",
+        f"{name} ended in the middle of the work: it was killed, or there was not enough memory.",
+        next_step="Run the same command again: it starts a new one, and what was committed stays.",
+    )
+
+
+def _is_alive() -> bool:
+
+    lease = held()
+    if lease is not None:
+        return is_there(lease.file, lease.pid)
+    process = getattr(current_gateway(), "proc", None)
+    return process is None or process.poll() is None

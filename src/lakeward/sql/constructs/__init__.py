@@ -1,13 +1,14 @@
-"""The table of constructs: everything that the front end knows about Databricks SQL, declared once."""
+"""The table of constructs: one module per area with grammar, commands and their effects."""
 
 from __future__ import annotations
 
 from lakeward.sql.construct import Construct
 from lakeward.sql.constructs import (
     catalogs,
+    clone,
     copy_into,
     create_table,
-    detail,
+    event_log,  # noqa: F401  # registers a function
     expressions,
     functions,
     governance,
@@ -15,19 +16,22 @@ from lakeward.sql.constructs import (
     keys,
     policies,
     queries,
+    table_descriptions,
     tables,
+    temporary_tables,
     volumes,
 )
 
-__all__ = ["CONSTRUCTS"]
-
+# Statements are tried in this order; docs/sql.md has one section per run of equal areas.
 CONSTRUCTS: tuple[Construct, ...] = (
     *catalogs.CONSTRUCTS,
     *volumes.CONSTRUCTS,
     *expressions.CONSTRUCTS,
     *queries.CONSTRUCTS,
     *tables.CONSTRUCTS,
-    *detail.CONSTRUCTS,
+    *clone.CONSTRUCTS,
+    *table_descriptions.CONSTRUCTS,
+    *temporary_tables.CONSTRUCTS,
     *create_table.CONSTRUCTS,
     *keys.CONSTRUCTS,
     *inserts.CONSTRUCTS,

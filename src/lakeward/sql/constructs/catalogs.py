@@ -1,47 +1,100 @@
-"""Catalogs and schemas: USE, SHOW, CREATE, DROP, DESCRIBE."""
+"""Catalogs and schemas: USE, SHOW, CREATE, DROP and DESCRIBE."""
 
 from __future__ import annotations
 
+import shutil
+import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from lakeward.sql.construct import BEGINNING, Construct, as_is
-from lakeward.sql.cursor import Cursor, Unmatched
-from lakeward.sql.outcome import Command, Edit, Outcome
+from lakeward.errors import SqlError
+from lakeward.session import ensure_catalog
+from lakeward.spark_internals import catalog_manager
+from lakeward.sql.commands import Command, Rows
+from lakeward.sql.construct import BEGINNING, Construct, supported
+from lakeward.sql.rewrite_result import Edit
+from lakeward.sql.session_context import SessionContext, folder_name, matches_pattern, session_context
+from lakeward.sql.token_cursor import TokenCursor, Unmatched
 from lakeward.sql.tokens import Token
 
-__all__ = ["CONSTRUCTS"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _AREA = "Catalogs and schemas"
 
 
-def _use(cursor: Cursor) -> Outcome:
+@dataclass(frozen=True)
+class UseCatalog(Command):
+    """Makes a catalog and its schema `default` the current ones."""
+
+    catalog: str
+
+    def run(self, spark: SparkSession) -> None:
+        if self.catalog.lower() == "spark_catalog":
+            name = "spark_catalog"
+        else:
+            name = session_context(spark).require_catalog(self.catalog)
+            ensure_catalog(spark, name)
+        catalog_manager(spark).setCurrentCatalog(name)
+
+
+def _use_catalog(cursor: TokenCursor) -> UseCatalog:
     cursor.need("USE", "CATALOG")
-    name = _name_or_string(cursor)
+    name = cursor.part_or_string()
     cursor.end()
-    return Command("use_catalog", {"catalog": name})
+    return UseCatalog(name)
 
 
-def _name_or_string(cursor: Cursor) -> str:
-    token = cursor.next
-    return cursor.string() if token is not None and token.is_string else cursor.part()
+@dataclass(frozen=True)
+class ShowCatalogs(Command):
+    """Lists the catalogs."""
+
+    like: str | None
+
+    def run(self, spark: SparkSession) -> Rows:
+        names = session_context(spark).catalogs()
+        return Rows("catalog STRING", [[name] for name in names if matches_pattern(self.like, name)])
 
 
-def _show(cursor: Cursor) -> Outcome:
+def _show_catalogs(cursor: TokenCursor) -> ShowCatalogs:
     cursor.need("SHOW", "CATALOGS")
-    like = pattern(cursor)
+    like = like_pattern(cursor)
     cursor.end()
-    return Command("show_catalogs", {"like": like})
+    return ShowCatalogs(like)
 
 
-def pattern(cursor: Cursor) -> str | None:
-    """[LIKE] 'pattern', if there is one."""
+def like_pattern(cursor: TokenCursor) -> str | None:
+    """Read `[LIKE] 'pattern'` if it comes next."""
     if cursor.words("LIKE"):
         return cursor.string()
-    token = cursor.next
-    return cursor.string() if token is not None and token.is_string else None
+    return cursor.string() if cursor.next is not None and cursor.next.is_string else None
 
 
-def _create(cursor: Cursor) -> Outcome:
+@dataclass(frozen=True)
+class CreateCatalog(Command):
+    """Creates a catalog with the schema `default`."""
+
+    catalog: str
+    if_not_exists: bool
+    comment: str | None
+
+    def run(self, spark: SparkSession) -> None:
+        context, name = session_context(spark), folder_name(self.catalog)
+        if name in context.catalogs() and (context.settings.warehouse / name).is_dir():
+            if self.if_not_exists:
+                return
+            raise SqlError(
+                "CATALOG_ALREADY_EXISTS",
+                f"Cannot create catalog `{name}` because it already exists.",
+                sql_state="42710",
+                next_step="Choose a different name, drop the existing catalog, or add IF NOT EXISTS.",
+            )
+        ensure_catalog(spark, name)
+        context.update_metadata("CATALOG", [name], owner=context.settings.user, comment=self.comment)
+
+
+def _create_catalog(cursor: TokenCursor) -> CreateCatalog:
     cursor.need("CREATE")
     cursor.words("FOREIGN")
     cursor.need("CATALOG")
@@ -57,30 +110,93 @@ def _create(cursor: Cursor) -> Outcome:
             cursor.part()
         else:
             raise Unmatched
-    return Command("create_catalog", {"catalog": name, "if_not_exists": if_not_exists, "comment": comment})
+    return CreateCatalog(name, if_not_exists, comment)
 
 
-def _drop(cursor: Cursor) -> Outcome:
+@dataclass(frozen=True)
+class DropCatalog(Command):
+    """Removes a catalog; CASCADE is required if it contains objects."""
+
+    catalog: str
+    if_exists: bool
+    cascade: bool
+
+    def run(self, spark: SparkSession) -> None:
+        context, name = session_context(spark), self.catalog.lower()
+        if self.if_exists and name not in context.catalogs():
+            return
+        context.require_catalog(name)
+        if name == context.catalog:
+            raise SqlError(
+                "CANNOT_DROP_CURRENT_CATALOG",
+                f"Catalog '{name}' is the session's current one.",
+                next_step="USE another catalog first.",
+            )
+        if not self.cascade and not _is_empty(context, name):
+            raise SqlError(
+                "CATALOG_NOT_EMPTY",
+                f"Cannot drop catalog `{name}`: it has the schemas {', '.join(context.schemas(name))}.",
+                sql_state="2BP01",
+                next_step="Use DROP CATALOG … CASCADE to drop it with all that is in it.",
+            )
+        for folder in (context.settings.warehouse / name, context.settings.volumes / name):
+            if folder.is_dir():
+                dropped = folder.with_name(f".dropped-{uuid.uuid4()}")
+                folder.rename(dropped)
+                shutil.rmtree(dropped, ignore_errors=True)
+
+
+def _is_empty(context: SessionContext, catalog: str) -> bool:
+    if context.schemas(catalog) not in ([], ["default"]):
+        return False
+    folder = context.settings.warehouse / catalog / "default"
+    return not any(p.name != ".objects" for p in folder.glob("*")) and all(
+        p.name == ".schema.json" or ".about" in p.suffixes for p in folder.glob(".objects/*")
+    )
+
+
+def _drop_catalog(cursor: TokenCursor) -> DropCatalog:
     cursor.need("DROP", "CATALOG")
     if_exists = cursor.words("IF", "EXISTS")
     name = cursor.part()
     cascade = cursor.words("CASCADE")
     cursor.words("RESTRICT")
     cursor.end()
-    return Command("drop_catalog", {"catalog": name, "if_exists": if_exists, "cascade": cascade})
+    return DropCatalog(name, if_exists, cascade)
 
 
-def _describe(cursor: Cursor) -> Outcome:
+@dataclass(frozen=True)
+class DescribeCatalog(Command):
+    """Shows name, comment and owner of a catalog."""
+
+    catalog: str
+    extended: bool
+
+    def run(self, spark: SparkSession) -> Rows:
+        context = session_context(spark)
+        name = context.require_catalog(self.catalog)
+        metadata = context.metadata("CATALOG", [name])
+        rows = [
+            ("Catalog Name", name),
+            ("Comment", metadata.get("comment") or ""),
+            ("Owner", metadata.get("owner") or context.settings.user),
+        ]
+        if self.extended:
+            rows.append(("Catalog Type", "MANAGED_CATALOG"))
+        return Rows("info_name STRING, info_value STRING", rows)
+
+
+def _describe_catalog(cursor: TokenCursor) -> DescribeCatalog:
     cursor.one_of("DESCRIBE", "DESC")
     cursor.need("CATALOG")
     extended = cursor.words("EXTENDED")
     name = cursor.part()
     cursor.end()
-    return Command("describe_catalog", {"catalog": name, "extended": extended})
+    return DescribeCatalog(name, extended)
 
 
 def _managed_location(tokens: Sequence[Token]) -> list[Edit]:
-    """Kept as a property: Spark's LOCATION would move the tables there."""
+    """Store MANAGED LOCATION as a property: Spark's LOCATION would move the tables there."""
     if tokens[0].word != "CREATE":
         return []
     edits: list[Edit] = []
@@ -92,57 +208,64 @@ def _managed_location(tokens: Sequence[Token]) -> list[Edit]:
 
 
 CONSTRUCTS = (
-    Construct("USE CATALOG", _AREA, "added", "USE CATALOG main", starts=("USE",), statement=_use),
     Construct(
-        "SHOW CATALOGS",
-        _AREA,
-        "added",
-        "SHOW CATALOGS LIKE 'ma*'",
-        "those of the lakehouse, also when another process made them",
-        ("SHOW",),
-        _show,
+        name="USE CATALOG",
+        area=_AREA,
+        verdict="emulated",
+        example="USE CATALOG main",
+        starts=("USE",),
+        statement=_use_catalog,
+    ),
+    Construct(
+        name="SHOW CATALOGS",
+        area=_AREA,
+        verdict="emulated",
+        example="SHOW CATALOGS LIKE 'ma*'",
+        note="the lakehouse's catalogs, including those that other processes created",
+        starts=("SHOW",),
+        statement=_show_catalogs,
         trigger=BEGINNING + r"show\s+catalogs\b",
     ),
     Construct(
-        "CREATE CATALOG",
-        _AREA,
-        "added",
-        "CREATE CATALOG IF NOT EXISTS dev COMMENT 'for developers'",
-        "MANAGED LOCATION is read and not used: tables live in the state folder",
-        ("CREATE",),
-        _create,
+        name="CREATE CATALOG",
+        area=_AREA,
+        verdict="emulated",
+        example="CREATE CATALOG IF NOT EXISTS dev COMMENT 'for developers'",
+        note="MANAGED LOCATION is accepted and ignored: tables are stored in the state folder",
+        starts=("CREATE",),
+        statement=_create_catalog,
     ),
     Construct(
-        "DROP CATALOG",
-        _AREA,
-        "added",
-        "DROP CATALOG IF EXISTS dev CASCADE",
+        name="DROP CATALOG",
+        area=_AREA,
+        verdict="emulated",
+        example="DROP CATALOG IF EXISTS dev CASCADE",
         starts=("DROP",),
-        statement=_drop,
+        statement=_drop_catalog,
     ),
     Construct(
-        "DESCRIBE CATALOG",
-        _AREA,
-        "added",
-        "DESCRIBE CATALOG main",
+        name="DESCRIBE CATALOG",
+        area=_AREA,
+        verdict="emulated",
+        example="DESCRIBE CATALOG main",
         starts=("DESCRIBE", "DESC"),
-        statement=_describe,
+        statement=_describe_catalog,
         trigger=BEGINNING + r"desc(?:ribe)?\s+catalog\s+(?:extended\s+)?[\w`]",
     ),
-    as_is("Three-part names", _AREA, "SELECT * FROM main.default.t"),
-    as_is("USE SCHEMA, USE c.s", _AREA, "USE main.default"),
-    as_is("CREATE SCHEMA", _AREA, "CREATE SCHEMA IF NOT EXISTS main.s COMMENT 'x'"),
+    supported("Three-part names", _AREA, "SELECT * FROM main.default.t"),
+    supported("USE SCHEMA, USE c.s", _AREA, "USE main.default"),
+    supported("CREATE SCHEMA", _AREA, "CREATE SCHEMA IF NOT EXISTS main.s COMMENT 'x'"),
     Construct(
-        "CREATE SCHEMA … MANAGED LOCATION",
-        _AREA,
-        "rewritten",
-        "CREATE SCHEMA main.s MANAGED LOCATION 's3://bucket/tables'",
-        "kept as a property: tables live in the state folder",
+        name="CREATE SCHEMA … MANAGED LOCATION",
+        area=_AREA,
+        verdict="rewritten",
+        example="CREATE SCHEMA main.s MANAGED LOCATION 's3://bucket/tables'",
+        note="stored as a property: tables are stored in the state folder",
         edits=_managed_location,
     ),
-    as_is("DROP SCHEMA", _AREA, "DROP SCHEMA main.s CASCADE"),
-    as_is("DESCRIBE SCHEMA", _AREA, "DESCRIBE SCHEMA EXTENDED main.s"),
-    as_is("SHOW SCHEMAS", _AREA, "SHOW SCHEMAS IN main"),
-    as_is("SHOW TABLES", _AREA, "SHOW TABLES IN main.default"),
-    as_is("SHOW VIEWS", _AREA, "SHOW VIEWS IN main.default"),
+    supported("DROP SCHEMA", _AREA, "DROP SCHEMA main.s CASCADE"),
+    supported("DESCRIBE SCHEMA", _AREA, "DESCRIBE SCHEMA EXTENDED main.s"),
+    supported("SHOW SCHEMAS", _AREA, "SHOW SCHEMAS IN main"),
+    supported("SHOW TABLES", _AREA, "SHOW TABLES IN main.default"),
+    supported("SHOW VIEWS", _AREA, "SHOW VIEWS IN main.default"),
 )

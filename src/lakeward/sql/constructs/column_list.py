@@ -1,4 +1,4 @@
-"""The column list of CREATE TABLE, token by token."""
+"""The column list of CREATE TABLE, as tokens."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from lakeward.sql.tokens import Token
 
-__all__ = ["between", "items"]
 
-
-def between(tokens: Sequence[Token], left: Sequence[Token], right: Sequence[Token]) -> list[Token]:
-    """What stands between two items: a comma."""
+def tokens_between(tokens: Sequence[Token], left: Sequence[Token], right: Sequence[Token]) -> list[Token]:
+    """Return the tokens between two items: the comma."""
     return [t for t in tokens if left[-1].end <= t.start and t.end <= right[0].start]
 
 
-def items(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """The items of the first parentheses, which are the columns and constraints of a table."""
+def column_list_items(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """Yield the items of the first parentheses: the columns and table constraints."""
     depth = 0
     item: list[Token] = []
     for token in tokens:
@@ -28,6 +26,6 @@ def items(tokens: Sequence[Token]) -> Iterator[list[Token]]:
             item = []
         elif depth:
             item.append(token)
-        depth += {"(": 1, ")": -1, "<": 0}.get(token.text, 0)
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
     if item:
         yield item

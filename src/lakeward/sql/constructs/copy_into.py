@@ -1,96 +1,117 @@
-"""COPY INTO (auto-loader.md §8): the grammar alone; another room carries it out."""
+"""COPY INTO: the grammar. Another package runs it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
+from lakeward.sql.commands import Command
 from lakeward.sql.construct import Construct
-from lakeward.sql.cursor import Cursor, Unmatched
-from lakeward.sql.outcome import Command, Outcome, Refusal
+from lakeward.sql.rewrite_result import Refusal, RewriteResult
+from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
-__all__ = ["CONSTRUCTS"]
-
+_AREA = "Loading files"
 FORMATS = ("CSV", "JSON", "AVRO", "ORC", "PARQUET", "TEXT", "BINARYFILE")
-MOST_FILES = 1000
+MAX_FILES = 1000
 
 
-class _Wrong(Exception):
-    """A mistake that has a condition of its own."""
+@dataclass(frozen=True)
+class CopyInto(Command):
+    """Loads the files of a folder into a table, each file once.
+
+    Attributes:
+        target: The table's name, or a format and a path.
+        by_position: Whether columns match by position.
+        columns: The column list, None without one.
+        source: The folder or file pattern.
+        select: For a query the text before and after the path.
+        file_format: One of `FORMATS`.
+        validate: The number of rows to validate or "all"; None to load.
+        files: The names of FILES.
+        pattern: The glob of PATTERN.
+        format_options: FORMAT_OPTIONS.
+        copy_options: COPY_OPTIONS.
+    """
+
+    target: list[str]
+    by_position: bool
+    columns: list[str] | None
+    source: str
+    select: list[str] | None
+    file_format: str
+    validate: int | str | None = None
+    files: list[str] | None = None
+    pattern: str | None = None
+    format_options: dict[str, str] = field(default_factory=dict)
+    copy_options: dict[str, str] = field(default_factory=dict)
+
+
+class _InvalidClause(Exception):
+    """An error with a condition of its own."""
 
     def __init__(self, condition: str, message: str) -> None:
         super().__init__(message)
         self.refusal = Refusal(condition, message, "42601")
 
 
-def _copy(cursor: Cursor) -> Outcome:
+def _copy_into(cursor: TokenCursor) -> RewriteResult:
     cursor.need("COPY", "INTO")
     try:
-        return Command("copy_into", _statement(cursor))
-    except _Wrong as wrong:
-        return wrong.refusal
+        return _statement(cursor)
+    except _InvalidClause as error:
+        return error.refusal
     except Unmatched:
-        at = cursor.next
-        near = "end of input" if at is None else f"'{at.text}'"
+        token = cursor.next
+        near = "end of input" if token is None else f"'{token.text}'"
         return Refusal("PARSE_SYNTAX_ERROR", f"{near} in COPY INTO", "42601", {"error": near, "hint": ""})
 
 
-def _statement(cursor: Cursor) -> dict[str, Any]:
+def _statement(cursor: TokenCursor) -> CopyInto:
     target = cursor.name(4)
     by_position = cursor.words("BY", "POSITION")
-    columns = None if by_position else _columns(cursor)
+    columns = cursor.part_list() if not by_position and cursor.words("(") else None
     cursor.need("FROM")
     source, select = _source(cursor)
     cursor.need("FILEFORMAT")
     cursor.words("=")
     file_format = cursor.one_of(*FORMATS)
-    found: dict[str, Any] = {"validate": None, "files": None, "pattern": None}
-    found |= {"format_options": {}, "copy_options": {}}
+    clauses: dict[str, Any] = {}
     while cursor.next is not None:
-        _clause(cursor, found)
-    if found["files"] is not None and found["pattern"] is not None:
-        raise _Wrong("COPY_INTO_SYNTAX_ERROR", "FILES and PATTERN cannot stand in one COPY INTO.")
-    return {
-        "target": target,
-        "by_position": by_position,
-        "columns": columns,
-        "source": source,
-        "select": select,
-        "file_format": file_format,
-        **found,
-    }
+        clauses |= _clause(cursor)
+    if "files" in clauses and "pattern" in clauses:
+        raise _InvalidClause("COPY_INTO_SYNTAX_ERROR", "COPY INTO takes FILES or PATTERN, not both.")
+    return CopyInto(
+        target=target,
+        by_position=by_position,
+        columns=columns,
+        source=source,
+        select=select,
+        file_format=file_format,
+        **clauses,
+    )
 
 
-def _columns(cursor: Cursor) -> list[str] | None:
-    if not cursor.words("("):
-        return None
-    found = [cursor.part()]
-    while cursor.words(","):
-        found.append(cursor.part())
-    cursor.need(")")
-    return found
-
-
-def _source(cursor: Cursor) -> tuple[str, list[str] | None]:
-    """The path, and for a query what stands before and behind it."""
+def _source(cursor: TokenCursor) -> tuple[str, list[str] | None]:
+    """Read the path; for a query also return the text before and after it."""
     if not cursor.words("("):
         path = cursor.string()
-        _access(cursor)
+        _skip_credentials(cursor)
         return path, None
     begin = cursor.at
     _skip_to_path(cursor)
     before = cursor.text(begin)
     path = cursor.string()
-    _access(cursor)
+    _skip_credentials(cursor)
     rest = cursor.at
-    if not cursor.words(")"):  # an alias is all that may follow
+    if not cursor.words(")"):  # only an alias can follow
         cursor.words("AS")
         cursor.part()
         cursor.need(")")
     return path, [before, cursor.text(rest, cursor.at - 1)]
 
 
-def _skip_to_path(cursor: Cursor) -> None:
-    """Read SELECT … FROM up to the path behind it."""
+def _skip_to_path(cursor: TokenCursor) -> None:
+    """Read SELECT … FROM up to the path."""
     cursor.need("SELECT")
     depth = 0
     while (token := cursor.next) is not None:
@@ -104,8 +125,8 @@ def _skip_to_path(cursor: Cursor) -> None:
     raise Unmatched
 
 
-def _access(cursor: Cursor) -> None:
-    """WITH (CREDENTIAL … ENCRYPTION …): read and left out, files are reached with this machine's rights."""
+def _skip_credentials(cursor: TokenCursor) -> None:
+    """Ignore WITH (CREDENTIAL … ENCRYPTION …): files are read with this machine's permissions."""
     if not cursor.words("WITH"):
         return
     cursor.need("(")
@@ -117,24 +138,23 @@ def _access(cursor: Cursor) -> None:
         cursor.at += 1
 
 
-def _clause(cursor: Cursor, found: dict[str, Any]) -> None:
+def _clause(cursor: TokenCursor) -> dict[str, Any]:
     if cursor.words("VALIDATE"):
-        found["validate"] = _validated(cursor)
-    elif cursor.words("FILES"):
+        return {"validate": _validate(cursor)}
+    if cursor.words("FILES"):
         cursor.need("=")
-        found["files"] = _files(cursor)
-    elif cursor.words("PATTERN"):
+        return {"files": _files(cursor)}
+    if cursor.words("PATTERN"):
         cursor.need("=")
-        found["pattern"] = cursor.string()
-    elif cursor.words("FORMAT_OPTIONS"):
-        found["format_options"] = _options(cursor)
-    elif cursor.words("COPY_OPTIONS"):
-        found["copy_options"] = _options(cursor)
-    else:
-        raise Unmatched
+        return {"pattern": cursor.string()}
+    if cursor.words("FORMAT_OPTIONS"):
+        return {"format_options": _options(cursor)}
+    if cursor.words("COPY_OPTIONS"):
+        return {"copy_options": _options(cursor)}
+    raise Unmatched
 
 
-def _validated(cursor: Cursor) -> int | str:
+def _validate(cursor: TokenCursor) -> int | str:
     if cursor.words("ALL"):
         return "all"
     sign = -1 if cursor.words("-") else 1
@@ -144,39 +164,41 @@ def _validated(cursor: Cursor) -> int | str:
         return "all"
     cursor.need("ROWS")
     if rows <= 0:
-        raise _Wrong(
+        raise _InvalidClause(
             "COPY_INTO_SYNTAX_ERROR.VALIDATE_INVALID_ROWS",
-            f"VALIDATE takes a positive number of rows; {rows} was asked for.",
+            f"VALIDATE requires a positive number of rows, not {rows}.",
         )
     return rows
 
 
-def _files(cursor: Cursor) -> list[str]:
+def _files(cursor: TokenCursor) -> list[str]:
     cursor.need("(")
-    found = [cursor.string()]
+    files = [cursor.string()]
     while cursor.words(","):
-        found.append(cursor.string())
+        files.append(cursor.string())
     cursor.need(")")
-    if len(found) > MOST_FILES:
-        raise _Wrong("COPY_INTO_SYNTAX_ERROR", f"FILES takes at most {MOST_FILES} names, not {len(found)}.")
-    return found
+    if len(files) > MAX_FILES:
+        raise _InvalidClause(
+            "COPY_INTO_SYNTAX_ERROR", f"FILES takes at most {MAX_FILES} names, not {len(files)}."
+        )
+    return files
 
 
-def _options(cursor: Cursor) -> dict[str, str]:
+def _options(cursor: TokenCursor) -> dict[str, str]:
     cursor.need("(")
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     while not cursor.words(")"):
         token = cursor.next
         key = cursor.string() if token is not None and token.is_string else ".".join(cursor.name(4))
         cursor.need("=")
-        found[key] = _value(cursor)
+        options[key] = _value(cursor)
         if not cursor.words(","):
             cursor.need(")")
             break
-    return found
+    return options
 
 
-def _value(cursor: Cursor) -> str:
+def _value(cursor: TokenCursor) -> str:
     token = cursor.next
     if token is None or token.text in ",()":
         raise Unmatched
@@ -188,29 +210,29 @@ def _value(cursor: Cursor) -> str:
 
 CONSTRUCTS = (
     Construct(
-        "COPY INTO",
-        "Loading files",
-        "added",
-        "COPY INTO t FROM '/Volumes/main/default/landing' FILEFORMAT = JSON",
-        "each file once a table; the load history lies in the table's log folder, committed with the data",
-        ("COPY",),
-        _copy,
+        name="COPY INTO",
+        area=_AREA,
+        verdict="emulated",
+        example="COPY INTO t FROM '/Volumes/main/default/landing' FILEFORMAT = JSON",
+        note="loads each file once per table; the load history is in the table's log folder",
+        starts=("COPY",),
+        statement=_copy_into,
         test="tests/copy_into/test_copy_into.py",
     ),
     Construct(
-        "read_files",
-        "Loading files",
-        "added",
-        "SELECT * FROM read_files('/Volumes/main/default/landing', format => 'csv', header => true)",
-        "Auto Loader's readers on the files as they are; with `_metadata`, in views too",
+        name="read_files",
+        area=_AREA,
+        verdict="emulated",
+        example="SELECT * FROM read_files('/Volumes/main/default/landing', format => 'csv', header => true)",
+        note="Auto Loader's readers on the current files; with `_metadata`, also in views",
         test="tests/autoloader/test_table_functions.py",
     ),
     Construct(
-        "STREAM read_files, cloud_files",
-        "Loading files",
-        "added",
-        "SELECT * FROM STREAM read_files('/Volumes/main/default/landing', format => 'json')",
-        "an Auto Loader stream; cloud_files('path', 'format', map(…)) is the older form of it",
+        name="STREAM read_files, cloud_files",
+        area=_AREA,
+        verdict="emulated",
+        example="SELECT * FROM STREAM read_files('/Volumes/main/default/landing', format => 'json')",
+        note="an Auto Loader stream; cloud_files('path', 'format', map(…)) is the older form",
         test="tests/autoloader/test_table_functions.py",
     ),
 )

@@ -1,20 +1,75 @@
-"""CREATE TABLE with clauses that Spark has not: keys, a row filter, masks."""
+"""CREATE TABLE with clauses that Spark does not have: keys, a row filter, masks."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lakeward.quoting import quote_name
+from lakeward.sql.commands import Command
 from lakeward.sql.construct import Construct
-from lakeward.sql.constructs.keys import key_clauses
-from lakeward.sql.constructs.policies import policy_clauses
-from lakeward.sql.cursor import Cursor, Unmatched
-from lakeward.sql.outcome import Command, Edit, Outcome, applied
+from lakeward.sql.constructs.keys import Key, key_clauses, store_keys
+from lakeward.sql.constructs.policies import (
+    PolicyFunction,
+    SetMask,
+    SetRowFilter,
+    mask_clauses,
+    row_filter_clause,
+)
+from lakeward.sql.rewrite_result import Edit, apply_edits
+from lakeward.sql.token_cursor import TokenCursor, Unmatched
 from lakeward.sql.tokens import tokenize
 
-__all__ = ["CONSTRUCTS"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
-def _create(cursor: Cursor) -> Outcome:
-    """The statement without the clauses, in which every place is still the user's, and what they say."""
-    first = cursor.at
+@dataclass(frozen=True)
+class CreateTable(Command):
+    """Creates a table, then its keys and policies; a new table is dropped again if one of them is refused.
+
+    Attributes:
+        table: Its name.
+        text: The statement without the clauses; blanks keep all other positions.
+        replace: Whether it is CREATE OR REPLACE.
+        if_not_exists: Whether an existing table stays.
+        row_filter: The row filter.
+        masks: The masks, by column.
+        keys: Primary and foreign keys.
+    """
+
+    table: list[str]
+    text: str
+    replace: bool
+    if_not_exists: bool
+    row_filter: PolicyFunction | None
+    masks: dict[str, PolicyFunction]
+    keys: list[Key]
+
+    def run(self, spark: SparkSession) -> None:
+        name = quote_name(self.table)
+        existed = spark.catalog.tableExists(name)
+        if existed and self.if_not_exists:
+            return
+        spark.sql(self.text)
+        try:
+            self._add_clauses(spark)
+        except Exception:
+            if not existed:
+                spark.sql(f"DROP TABLE {name}")
+            raise
+
+    def _add_clauses(self, spark: SparkSession) -> None:
+        if self.keys or self.replace:
+            store_keys(spark, self.table, self.keys)
+        if self.row_filter is not None:
+            SetRowFilter(self.table, self.row_filter).run(spark)
+        for column, mask in self.masks.items():
+            SetMask(self.table, column, mask).run(spark)
+
+
+def _create_table(cursor: TokenCursor) -> CreateTable:
+    begin = cursor.at
     cursor.need("CREATE")
     replace = cursor.words("OR", "REPLACE")
     cursor.need("TABLE")
@@ -23,31 +78,35 @@ def _create(cursor: Cursor) -> Outcome:
     if any("/" in part for part in table):
         raise Unmatched
     cursor.finish()
-    text = cursor.text(first)
+    text = cursor.text(begin)
     tokens = tokenize(text) or ()
-    row_filter, masks, policies = policy_clauses(tokens, text)
-    keys, gone = key_clauses(tokens, text)
-    if not (gone or policies):
+    masks, mask_tokens = mask_clauses(tokens, text)
+    row_filter, filter_tokens = row_filter_clause(tokens, text)
+    keys, key_tokens = key_clauses(tokens, text)
+    removed = {token.start: token for token in (*key_tokens, *mask_tokens, *filter_tokens)}
+    if not removed:
         raise Unmatched
-    places = sorted({token.start: token for token in (*gone, *policies)}.values(), key=lambda t: t.start)
-    arguments = {
-        "table": table,
-        "text": applied(text, [Edit(t.start, t.end, " " * len(t.text)) for t in places]),
-        "replace": replace,
-        "if_not_exists": if_not_exists,
-    }
-    return Command("create_table", {**arguments, "row_filter": row_filter, "masks": masks, "keys": keys})
+    edits = [Edit(t.start, t.end, " " * len(t.text)) for _, t in sorted(removed.items())]
+    return CreateTable(
+        table=table,
+        text=apply_edits(text, edits),
+        replace=replace,
+        if_not_exists=if_not_exists,
+        row_filter=row_filter,
+        masks=masks,
+        keys=keys,
+    )
 
 
 CONSTRUCTS = (
     Construct(
-        "PRIMARY KEY, FOREIGN KEY, MASK, ROW FILTER in CREATE TABLE",
-        "Tables",
-        "added",
-        "CREATE TABLE t (id INT PRIMARY KEY, ssn STRING MASK hidden) WITH ROW FILTER mine ON (id)",
-        "keys are kept for the information schema; the table and its policies, or neither",
-        ("CREATE",),
-        _create,
+        name="PRIMARY KEY, FOREIGN KEY, MASK, ROW FILTER in CREATE TABLE",
+        area="Tables",
+        verdict="emulated",
+        example="CREATE TABLE t (id INT PRIMARY KEY, ssn STRING MASK hidden) WITH ROW FILTER mine ON (id)",
+        note="keys are stored for the information schema; a refused policy drops the new table again",
+        starts=("CREATE",),
+        statement=_create_table,
         test="tests/sql/test_policies.py",
     ),
 )

@@ -1,20 +1,62 @@
-"""Expressions: paths into JSON and VARIANT, casts that never fail."""
+"""Expressions: paths into JSON and VARIANT (`column:a.b[0]`), and casts that do not fail."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
-from lakeward.sql.construct import Construct, as_is
-from lakeward.sql.constructs.paths import Path, paths
-from lakeward.sql.outcome import Edit
+from lakeward.sql.construct import Construct, supported
+from lakeward.sql.rewrite_result import Edit
 from lakeward.sql.tokens import Token
 
-__all__ = ["CONSTRUCTS"]
-
 _AREA = "Expressions"
-# The JVM half knows the mark; a path of a string literal or of a column ends before it.
+# The JVM side recognizes this mark; a path of a string literal or of a column ends before it.
 _TRY = ":lakeward_try_cast::"
+
+
+class JsonPath(NamedTuple):
+    """A path: the colon before it, and its own tokens."""
+
+    colon: Token
+    tokens: tuple[Token, ...]
+
+
+def _json_paths(tokens: Sequence[Token]) -> Iterator[JsonPath]:
+    """Yield all paths; a colon that follows no expression begins a parameter."""
+    for i, token in enumerate(tokens):
+        if token.text == ":" and i and _ends_expression(tokens[i - 1]):
+            end = _path_end(tokens, i + 1)
+            if end > i + 1:
+                yield JsonPath(token, tuple(tokens[i + 1 : end]))
+
+
+def _ends_expression(token: Token) -> bool:
+    return token.is_name or token.is_string or token.text in (")", "]")
+
+
+def _path_end(tokens: Sequence[Token], at: int) -> int:
+    """Return the position behind the path that begins at `at`."""
+    if at < len(tokens) and tokens[at].is_name:
+        at += 1
+    elif not _is_bracket(tokens, at):
+        return at
+    while at < len(tokens):
+        if tokens[at].text == "." and at + 1 < len(tokens) and tokens[at + 1].is_name:
+            at += 2
+        elif _is_bracket(tokens, at):
+            at += 3
+        else:
+            break
+    return at
+
+
+def _is_bracket(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether ['name'], [0] or [*] begins at `at`."""
+    if at + 2 >= len(tokens) or tokens[at].text != "[" or tokens[at + 2].text != "]":
+        return False
+    inside = tokens[at + 1]
+    return inside.is_string or inside.text == "*" or inside.text.isdigit()
 
 
 def _try_casts(tokens: Sequence[Token]) -> list[Edit]:
@@ -22,7 +64,7 @@ def _try_casts(tokens: Sequence[Token]) -> list[Edit]:
 
 
 def _literals(tokens: Sequence[Token]) -> list[Edit]:
-    """`'…':a` and `'…'?::int`: Spark reads the colon as a parameter that goes on with the string."""
+    """Parenthesize the literal in `'…':a` and `'…'?::int`: Spark reads the colon as a parameter."""
     edits: list[Edit] = []
     for i, token in enumerate(tokens[1:], 1):
         if token.text not in (":", "?::") or not tokens[i - 1].is_string:
@@ -40,7 +82,7 @@ def _literals(tokens: Sequence[Token]) -> list[Edit]:
 def _double_quotes(tokens: Sequence[Token]) -> list[Edit]:
     return [
         Edit(part.start, part.end, f"'{part.text[1:-1]}'")
-        for path in paths(tokens)
+        for path in _json_paths(tokens)
         for part in path.tokens
         if part.text[0] == '"' and "'" not in part.text
     ]
@@ -48,7 +90,7 @@ def _double_quotes(tokens: Sequence[Token]) -> list[Edit]:
 
 def _dotted_names(tokens: Sequence[Token]) -> list[Edit]:
     edits: list[Edit] = []
-    for path in paths(tokens):
+    for path in _json_paths(tokens):
         for before, part in zip((path.colon, *path.tokens), path.tokens, strict=False):
             if part.text[0] == "`" and any(c in part.text for c in ".[") and "'" not in part.text:
                 if before.text == ".":
@@ -58,11 +100,11 @@ def _dotted_names(tokens: Sequence[Token]) -> list[Edit]:
 
 
 def _wildcards(tokens: Sequence[Token]) -> list[Edit]:
-    return [edit for path in paths(tokens) if (edit := _folded(path)) is not None]
+    return [edit for path in _json_paths(tokens) if (edit := _fold_wildcards(path)) is not None]
 
 
-def _folded(path: Path) -> Edit | None:
-    """`a.b[*].c` as `` `a.b[*]`.c ``: one quoted name, which Spark's parser takes into the path as it is."""
+def _fold_wildcards(path: JsonPath) -> Edit | None:
+    """Rewrite `a.b[*].c` as `` `a.b[*]`.c ``: Spark's parser keeps a quoted name unchanged."""
     stars = [i for i, token in enumerate(path.tokens) if token.text == "*"]
     if not stars:
         return None
@@ -78,17 +120,17 @@ CONSTRUCTS = (
     Construct(
         "column:path on STRING",
         _AREA,
-        "added",
+        "emulated",
         "SELECT raw:store.fruit[0].weight::double FROM sales",
-        "a STRING named after the last part; names in brackets are met as written, others in any case",
+        "a STRING named after the last part; names in brackets are case-sensitive, others are not",
     ),
-    Construct("column:path on VARIANT", _AREA, "as is", "SELECT parse_json('{\"a\": 1}'):a::int"),
+    Construct("column:path on VARIANT", _AREA, "supported", "SELECT parse_json('{\"a\": 1}'):a::int"),
     Construct(
         "A literal before a path",
         _AREA,
         "rewritten",
         "SELECT '{\"a\": 1}':a",
-        "put in parentheses",
+        "the literal is parenthesized",
         edits=_literals,
     ),
     Construct(
@@ -96,7 +138,7 @@ CONSTRUCTS = (
         _AREA,
         "rewritten",
         'SELECT raw:["zip code"] FROM sales',
-        "double quotes become single ones",
+        "double quotes become single quotes",
         edits=_double_quotes,
     ),
     Construct(
@@ -117,7 +159,7 @@ CONSTRUCTS = (
         trigger=r"\[\s*\*\s*\]",
     ),
     Construct("?::", _AREA, "rewritten", "SELECT 'x' ?:: int", "try_cast", edits=_try_casts, trigger=r"\?::"),
-    as_is("::", _AREA, "SELECT '5'::int"),
-    as_is("IDENTIFIER()", _AREA, "SELECT IDENTIFIER('id') FROM range(3)"),
-    as_is("try_cast", _AREA, "SELECT try_cast('x' AS INT)"),
+    supported("::", _AREA, "SELECT '5'::int"),
+    supported("IDENTIFIER()", _AREA, "SELECT IDENTIFIER('id') FROM range(3)"),
+    supported("try_cast", _AREA, "SELECT try_cast('x' AS INT)"),
 )

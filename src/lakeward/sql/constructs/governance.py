@@ -1,94 +1,247 @@
-"""Who owns what and may do what: tags, owners, grants. Kept with the lakehouse and shown; not enforced."""
+"""Tags, owners, comments and grants: stored with the lakehouse and shown, not enforced."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from lakeward.sql.construct import Construct, refused
-from lakeward.sql.cursor import Cursor, Unmatched
-from lakeward.sql.outcome import Command, Outcome
+from lakeward.quoting import quote_name
+from lakeward.sql.commands import Command, Rows
+from lakeward.sql.construct import Construct, unsupported
+from lakeward.sql.rewrite_result import RewriteResult
+from lakeward.sql.session_context import SessionContext, session_context
+from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
-__all__ = ["CONSTRUCTS"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _AREA = "Governance"
 _KINDS = ("CATALOG", "SCHEMA", "DATABASE", "TABLE", "VIEW", "MATERIALIZED VIEW", "VOLUME", "FUNCTION")
+_STORED_AS = {"DATABASE": "SCHEMA", "VIEW": "TABLE", "MATERIALIZED VIEW": "TABLE"}
 _PARTS = {"CATALOG": 1, "SCHEMA": 2}
+_ALL = "ALL PRIVILEGES"
 
 
-def _kind(cursor: Cursor) -> str | None:
-    for kind in _KINDS:
-        if cursor.words(*kind.split()):
-            return {"DATABASE": "SCHEMA", "VIEW": "TABLE", "MATERIALIZED VIEW": "TABLE"}.get(kind, kind)
-    return None
+@dataclass(frozen=True)
+class Securable:
+    """An object that can have an owner, tags and grants."""
+
+    kind: str
+    name: list[str]
+
+    def require(self, spark: SparkSession) -> tuple[SessionContext, tuple[str, ...]]:
+        """Return context and full name; raises SqlError or Spark's error if the object is missing."""
+        context = session_context(spark)
+        full = context.qualify(self.name, _PARTS.get(self.kind, 3))
+        if self.kind == "CATALOG":
+            context.require_catalog(full[0])
+        elif self.kind == "TABLE":
+            spark.table(quote_name(self.name))
+        else:
+            context.require_schema(*full[:2])
+        return context, full
+
+    def metadata(self, spark: SparkSession) -> dict[str, Any]:
+        """Return the object's metadata; raises as `require`."""
+        context, full = self.require(spark)
+        return context.metadata(self.kind, full)
+
+    def update(self, spark: SparkSession, **values: Any) -> None:
+        """Set values in the object's metadata; raises as `require`."""
+        context, full = self.require(spark)
+        context.update_metadata(self.kind, full, **values)
 
 
-def _securable(cursor: Cursor, *, needs_kind: bool = True) -> dict[str, Any]:
-    kind = _kind(cursor)
+@dataclass(frozen=True)
+class SetOwner(Command):
+    """Sets the owner."""
+
+    securable: Securable
+    owner: str
+
+    def run(self, spark: SparkSession) -> None:
+        self.securable.update(spark, owner=self.owner)
+
+
+@dataclass(frozen=True)
+class CommentOn(Command):
+    """Sets or removes the comment."""
+
+    securable: Securable
+    comment: str | None
+
+    def run(self, spark: SparkSession) -> None:
+        self.securable.update(spark, comment=self.comment)
+
+
+@dataclass(frozen=True)
+class SetTags(Command):
+    """Adds tags to the object, or to one of its columns."""
+
+    securable: Securable
+    column: str | None
+    tags: dict[str, str]
+
+    def run(self, spark: SparkSession) -> None:
+        _change_tags(spark, self.securable, self.column, add=self.tags)
+
+
+@dataclass(frozen=True)
+class UnsetTags(Command):
+    """Removes tags."""
+
+    securable: Securable
+    column: str | None
+    tags: list[str]
+
+    def run(self, spark: SparkSession) -> None:
+        _change_tags(spark, self.securable, self.column, remove=self.tags)
+
+
+def _change_tags(
+    spark: SparkSession,
+    securable: Securable,
+    column: str | None,
+    *,
+    add: dict[str, str] | None = None,
+    remove: list[str] | None = None,
+) -> None:
+    """Change the tags of an object, or of one of its columns.
+
+    Args:
+        spark: The session.
+        securable: The object; raises as its `require`.
+        column: The column, None for the object itself.
+        add: Tags to add or replace.
+        remove: Tags to remove.
+    """
+    key = "tags" if column is None else "column_tags"
+    all_tags: dict[str, Any] = securable.metadata(spark).get(key, {})
+    tags = all_tags if column is None else all_tags.setdefault(column.lower(), {})
+    tags.update(add or {})
+    for tag in remove or ():
+        tags.pop(tag, None)
+    securable.update(spark, **{key: all_tags})
+
+
+@dataclass(frozen=True)
+class Grant(Command):
+    """Adds privileges to those that a principal has."""
+
+    securable: Securable
+    privileges: list[str]
+    principal: str
+
+    def run(self, spark: SparkSession) -> None:
+        grants = _grants(spark, self.securable)
+        current = grants.get(self.principal, [])
+        grants[self.principal] = sorted({*current, *self.privileges})
+        self.securable.update(spark, grants=grants)
+
+
+@dataclass(frozen=True)
+class Revoke(Command):
+    """Removes privileges of a principal; ALL PRIVILEGES removes all."""
+
+    securable: Securable
+    privileges: list[str]
+    principal: str
+
+    def run(self, spark: SparkSession) -> None:
+        grants = _grants(spark, self.securable)
+        current = grants.pop(self.principal, [])
+        remaining = [] if _ALL in self.privileges else [p for p in current if p not in self.privileges]
+        if remaining:
+            grants[self.principal] = remaining
+        self.securable.update(spark, grants=grants)
+
+
+def _grants(spark: SparkSession, securable: Securable) -> dict[str, list[str]]:
+    """Return the privileges on an object by principal."""
+    grants: dict[str, list[str]] = securable.metadata(spark).get("grants", {})
+    return grants
+
+
+@dataclass(frozen=True)
+class ShowGrants(Command):
+    """Lists the privileges on the object, and on its schema and catalog."""
+
+    securable: Securable
+    principal: str | None
+
+    def run(self, spark: SparkSession) -> Rows:
+        context, full = self.securable.require(spark)
+        parents = [("CATALOG", full[:1]), ("SCHEMA", full[:2])][: len(full) - 1]
+        rows = []
+        for kind, name in (*parents, (self.securable.kind, full)):
+            for principal, privileges in sorted(context.metadata(kind, name).get("grants", {}).items()):
+                if self.principal in (None, principal):
+                    rows += [[principal, privilege, kind, ".".join(name)] for privilege in privileges]
+        return Rows("Principal STRING, ActionType STRING, ObjectType STRING, ObjectKey STRING", rows)
+
+
+def _securable(cursor: TokenCursor, *, needs_kind: bool = True) -> Securable:
+    kind = next((kind for kind in _KINDS if cursor.words(*kind.split())), None)
     if kind is None and needs_kind:
         raise Unmatched
-    kind = kind or "TABLE"
-    return {"kind": kind, "name": cursor.name(_PARTS.get(kind, 3))}
+    stored = _STORED_AS.get(kind, kind) if kind else "TABLE"
+    return Securable(stored, cursor.name(_PARTS.get(stored, 3)))
 
 
-def _pairs(cursor: Cursor, *, with_values: bool) -> dict[str, str]:
+def _tag_list(cursor: TokenCursor, *, with_values: bool) -> dict[str, str]:
     cursor.need("(")
-    found: dict[str, str] = {}
+    tags: dict[str, str] = {}
     while True:
         key = cursor.string()
-        found[key] = cursor.string() if with_values and cursor.words("=") else ""
+        tags[key] = cursor.string() if with_values and cursor.words("=") else ""
         if cursor.words(")"):
-            return found
+            return tags
         cursor.need(",")
 
 
-def _alter(cursor: Cursor) -> Outcome:
+def _alter(cursor: TokenCursor) -> RewriteResult:
     cursor.need("ALTER")
-    target = _securable(cursor)
+    securable = _securable(cursor)
     column = None
-    if target["kind"] == "TABLE" and (cursor.words("ALTER", "COLUMN") or cursor.words("CHANGE", "COLUMN")):
+    if securable.kind == "TABLE" and (cursor.words("ALTER", "COLUMN") or cursor.words("CHANGE", "COLUMN")):
         column = cursor.part()
     if cursor.words("SET", "TAGS"):
-        tags = _pairs(cursor, with_values=True)
+        tags = _tag_list(cursor, with_values=True)
         cursor.end()
-        return Command("set_tags", {**target, "column": column, "tags": tags})
+        return SetTags(securable, column, tags)
     if cursor.words("UNSET", "TAGS"):
-        names = list(_pairs(cursor, with_values=False))
+        names = list(_tag_list(cursor, with_values=False))
         cursor.end()
-        return Command("unset_tags", {**target, "column": column, "tags": names})
+        return UnsetTags(securable, column, names)
     if column is not None:
         raise Unmatched
     cursor.words("SET")
     cursor.need("OWNER", "TO")
-    owner = _principal(cursor)
+    owner = cursor.part_or_string()
     cursor.end()
-    return Command("set_owner", {**target, "owner": owner})
+    return SetOwner(securable, owner)
 
 
-def _principal(cursor: Cursor) -> str:
-    token = cursor.next
-    return cursor.string() if token is not None and token.is_string else cursor.part()
-
-
-def _set_tag(cursor: Cursor) -> Outcome:
-    """SET TAG ON TABLE t key = value, UNSET TAG ON TABLE t key."""
+def _tag_on(cursor: TokenCursor) -> SetTags | UnsetTags:
+    """Parse SET TAG ON TABLE t key = value, UNSET TAG ON TABLE t key."""
     verb = cursor.one_of("SET", "UNSET")
     cursor.need("TAG", "ON")
     column = None
     if cursor.words("COLUMN"):
         *name, column = cursor.name(4)
-        target: dict[str, Any] = {"kind": "TABLE", "name": name}
+        securable = Securable("TABLE", name)
     else:
-        target = _securable(cursor)
-    key = _principal(cursor)
-    value = _principal(cursor) if verb == "SET" and cursor.words("=") else ""
+        securable = _securable(cursor)
+    key = cursor.part_or_string()
+    value = cursor.part_or_string() if verb == "SET" and cursor.words("=") else ""
     cursor.end()
     if verb == "SET":
-        return Command("set_tags", {**target, "column": column, "tags": {key: value}})
-    return Command("unset_tags", {**target, "column": column, "tags": [key]})
+        return SetTags(securable, column, {key: value})
+    return UnsetTags(securable, column, [key])
 
 
-def _privileges(cursor: Cursor) -> list[str]:
-    found = []
+def _privileges(cursor: TokenCursor) -> list[str]:
+    privileges = []
     while True:
         words = []
         while (
@@ -100,89 +253,116 @@ def _privileges(cursor: Cursor) -> list[str]:
             cursor.at += 1
         if not words:
             raise Unmatched
-        found.append(" ".join(words))
+        privileges.append(" ".join(words))
         if not cursor.words(","):
-            return found
+            return privileges
 
 
-def _grant(cursor: Cursor) -> Outcome:
+def _grant(cursor: TokenCursor) -> Grant | Revoke:
     verb = cursor.one_of("GRANT", "REVOKE")
     privileges = _privileges(cursor)
     cursor.need("ON")
-    target = _securable(cursor, needs_kind=False)
+    securable = _securable(cursor, needs_kind=False)
     cursor.need("TO" if verb == "GRANT" else "FROM")
-    principal = _principal(cursor)
+    principal = cursor.part_or_string()
     cursor.end()
-    return Command(verb.lower(), {**target, "privileges": privileges, "principal": principal})
+    return (Grant if verb == "GRANT" else Revoke)(securable, privileges, principal)
 
 
-def _show_grants(cursor: Cursor) -> Outcome:
+def _show_grants(cursor: TokenCursor) -> ShowGrants:
     cursor.need("SHOW")
     cursor.one_of("GRANTS", "GRANT")
-    principal = None if cursor.next is not None and cursor.next.word == "ON" else _principal(cursor)
+    is_named = cursor.next is None or cursor.next.word != "ON"
+    principal = cursor.part_or_string() if is_named else None
     cursor.need("ON")
-    target = _securable(cursor, needs_kind=False)
+    securable = _securable(cursor, needs_kind=False)
     cursor.end()
-    return Command("show_grants", {**target, "principal": principal})
+    return ShowGrants(securable, principal)
 
 
-def _comment_on(cursor: Cursor) -> Outcome:
+def _comment_on(cursor: TokenCursor) -> CommentOn:
     cursor.need("COMMENT", "ON")
     kind = cursor.one_of("CATALOG", "VOLUME")
     name = cursor.name(_PARTS.get(kind, 3))
     cursor.need("IS")
     comment = None if cursor.words("NULL") else cursor.string()
     cursor.end()
-    return Command("comment_on", {"kind": kind, "name": name, "comment": comment})
+    return CommentOn(Securable(kind, name), comment)
 
 
-_NOT_ENFORCED = "kept and shown, never enforced: everybody who reads the folder reads the tables"
-_NO_SUCH_THING = "there is nothing of the kind on one machine."
+_UNSUPPORTED = (
+    "SHOW SHARES",
+    "SHOW RECIPIENTS",
+    "SHOW PROVIDERS",
+    "SHOW CONNECTIONS",
+    "SHOW EXTERNAL LOCATIONS",
+    "SHOW STORAGE CREDENTIALS",
+    "CREATE SHARE",
+    "CREATE RECIPIENT",
+    "CREATE CONNECTION",
+    "CREATE EXTERNAL LOCATION",
+    "CREATE STORAGE CREDENTIAL",
+)
 
 CONSTRUCTS = (
     Construct(
-        "SET TAGS, UNSET TAGS, OWNER TO",
-        _AREA,
-        "added",
-        "ALTER TABLE t SET TAGS ('pii' = 'yes')",
-        "on catalogs, schemas, tables, columns, views and volumes",
-        ("ALTER",),
-        _alter,
+        name="SET TAGS, UNSET TAGS, OWNER TO",
+        area=_AREA,
+        verdict="emulated",
+        example="ALTER TABLE t SET TAGS ('pii' = 'yes')",
+        note="on catalogs, schemas, tables, columns, views and volumes",
+        starts=("ALTER",),
+        statement=_alter,
     ),
-    Construct("SET TAG ON", _AREA, "added", "SET TAG ON TABLE t pii = yes", "", ("SET", "UNSET"), _set_tag),
     Construct(
-        "GRANT", _AREA, "added", "GRANT SELECT ON TABLE t TO `data team`", _NOT_ENFORCED, ("GRANT",), _grant
+        name="SET TAG ON",
+        area=_AREA,
+        verdict="emulated",
+        example="SET TAG ON TABLE t pii = yes",
+        starts=("SET", "UNSET"),
+        statement=_tag_on,
     ),
-    Construct("REVOKE", _AREA, "added", "REVOKE SELECT ON TABLE t FROM `data team`", "", ("REVOKE",), _grant),
-    Construct("SHOW GRANTS", _AREA, "added", "SHOW GRANTS ON TABLE t", "", ("SHOW",), _show_grants),
     Construct(
-        "COMMENT ON CATALOG, VOLUME",
-        _AREA,
-        "added",
-        "COMMENT ON CATALOG main IS 'all'",
-        "",
-        ("COMMENT",),
-        _comment_on,
+        name="GRANT",
+        area=_AREA,
+        verdict="emulated",
+        example="GRANT SELECT ON TABLE t TO `data team`",
+        note="stored and shown, never enforced: anyone who can read the folder can read the tables",
+        starts=("GRANT",),
+        statement=_grant,
+    ),
+    Construct(
+        name="REVOKE",
+        area=_AREA,
+        verdict="emulated",
+        example="REVOKE SELECT ON TABLE t FROM `data team`",
+        starts=("REVOKE",),
+        statement=_grant,
+    ),
+    Construct(
+        name="SHOW GRANTS",
+        area=_AREA,
+        verdict="emulated",
+        example="SHOW GRANTS ON TABLE t",
+        starts=("SHOW",),
+        statement=_show_grants,
+    ),
+    Construct(
+        name="COMMENT ON CATALOG, VOLUME",
+        area=_AREA,
+        verdict="emulated",
+        example="COMMENT ON CATALOG main IS 'all'",
+        starts=("COMMENT",),
+        statement=_comment_on,
     ),
     *(
-        refused(
-            f"{verb} {thing}",
+        unsupported(
+            words,
             _AREA,
-            f"{verb} {thing}{' x' if verb != 'SHOW' else ''}",
-            f"{verb} {thing}",
-            _NO_SUCH_THING,
+            example=words if words.startswith("SHOW") else f"{words} x",
+            starts=words,
+            reason="a local lakehouse has no such objects.",
         )
-        for verb, things in {
-            "SHOW": (
-                "SHARES",
-                "RECIPIENTS",
-                "PROVIDERS",
-                "CONNECTIONS",
-                "EXTERNAL LOCATIONS",
-                "STORAGE CREDENTIALS",
-            ),
-            "CREATE": ("SHARE", "RECIPIENT", "CONNECTION", "EXTERNAL LOCATION", "STORAGE CREDENTIAL"),
-        }.items()
-        for thing in things
+        for words in _UNSUPPORTED
     ),
 )

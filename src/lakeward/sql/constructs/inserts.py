@@ -1,18 +1,102 @@
-"""INSERT … REPLACE USING and REPLACE ON, which Spark parses and Delta does not carry out."""
+"""INSERT … REPLACE USING and REPLACE ON, which Spark parses and Delta does not support."""
 
 from __future__ import annotations
 
-from lakeward.sql.construct import BEGINNING, Construct
-from lakeward.sql.cursor import Cursor, Unmatched
-from lakeward.sql.outcome import Command, Outcome
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-__all__ = ["CONSTRUCTS"]
+from lakeward.errors import SqlError
+from lakeward.quoting import quote_identifier, quote_name
+from lakeward.sql.commands import Command
+from lakeward.sql.construct import BEGINNING, Construct
+from lakeward.sql.token_cursor import TokenCursor, Unmatched
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _AREA = "Tables"
 _QUERY = ("SELECT", "VALUES", "TABLE", "WITH", "FROM", "MAP", "REDUCE")
+# True in the rows to insert; the same rows with false find the rows that they replace.
+_IS_INSERTED = "__lakeward_comes"
 
 
-def _replace(cursor: Cursor) -> Outcome:
+@dataclass(frozen=True)
+class InsertReplace(Command):
+    """Replaces rows of a Delta table in one commit: a MERGE that deletes matches and inserts the query.
+
+    Attributes:
+        table: The target.
+        columns: The column list, None without one.
+        by_name: Whether columns match by name.
+        alias: The target's alias.
+        using: The columns of REPLACE USING; None for REPLACE ON.
+        on: The condition of REPLACE ON.
+        query: The query to insert.
+        source: The query's alias.
+    """
+
+    table: list[str]
+    columns: list[str] | None
+    by_name: bool
+    alias: str | None
+    using: list[str] | None
+    on: str | None
+    query: str
+    source: str | None
+
+    def run(self, spark: SparkSession) -> None:
+        from delta.tables import DeltaTable
+        from pyspark.sql import functions as F
+
+        target = DeltaTable.forName(spark, quote_name(self.table))
+        into = quote_identifier(self.alias or self.table[-1])
+        source = self.source or "__lakeward_source"
+        prefix = quote_identifier(source)
+        rows = spark.sql(self.query)
+        fields = self.columns or (rows.columns if self.by_name else target.toDF().columns)
+        if len(fields) != len(rows.columns):
+            raise _arity_mismatch(self.table, fields, rows.columns)
+        condition = self.on
+        names = rows.columns
+        finders = rows
+        if self.using is not None:
+            condition = " AND ".join(
+                f"{into}.{quote_identifier(name)} <=> {prefix}.{quote_identifier(name)}"
+                for name in self.using
+            )
+            names = fields
+            rows = rows.toDF(*fields)
+            finders = rows.select(*map(quote_identifier, self.using)).distinct()
+        values = {
+            quote_identifier(field): F.col(f"{prefix}.{quote_identifier(name)}")
+            for field, name in zip(fields, names, strict=True)
+        }
+        both = rows.withColumn(_IS_INSERTED, F.lit(True)).unionByName(
+            finders.withColumn(_IS_INSERTED, F.lit(False)), allowMissingColumns=True
+        )
+        (
+            target.alias(self.alias or self.table[-1])
+            .merge(both.alias(source), f"NOT {prefix}.{_IS_INSERTED} AND ({condition})")
+            .whenMatchedDelete()
+            .whenNotMatchedInsert(f"{prefix}.{_IS_INSERTED}", values)  # type: ignore[arg-type]  # Columns are accepted
+            .execute()
+        )
+
+
+def _arity_mismatch(table: list[str], fields: list[str], columns: list[str]) -> SqlError:
+    which = "NOT_ENOUGH_DATA_COLUMNS" if len(columns) < len(fields) else "TOO_MANY_DATA_COLUMNS"
+    return SqlError(
+        f"INSERT_COLUMN_ARITY_MISMATCH.{which}",
+        f"The query has {len(columns)} columns, the table {len(fields)}.",
+        parameters={
+            "tableName": quote_name(table),
+            "tableColumns": ", ".join(map(quote_identifier, fields)),
+            "dataColumns": ", ".join(map(quote_identifier, columns)),
+        },
+    )
+
+
+def _insert_replace(cursor: TokenCursor) -> InsertReplace:
     cursor.need("INSERT", "INTO")
     cursor.words("TABLE")
     table = cursor.name()
@@ -20,44 +104,32 @@ def _replace(cursor: Cursor) -> Outcome:
     by_name = cursor.words("BY", "NAME")
     alias = None
     if not by_name and cursor.words("("):
-        columns = _names(cursor)
+        columns = cursor.part_list()
     elif not by_name and (cursor.words("AS") or (cursor.next is not None and cursor.next.word != "REPLACE")):
         alias = cursor.part()
     cursor.need("REPLACE")
     using = on = None
     if cursor.words("USING"):
         cursor.need("(")
-        using = _names(cursor)
+        using = cursor.part_list()
     else:
         cursor.need("ON")
         on = _condition(cursor)
     query, source = _query(cursor)
-    return Command(
-        "insert_replace",
-        {
-            "table": table,
-            "columns": columns,
-            "by_name": by_name,
-            "alias": alias,
-            "using": using,
-            "on": on,
-            "query": query,
-            "source": source,
-        },
+    return InsertReplace(
+        table=table,
+        columns=columns,
+        by_name=by_name,
+        alias=alias,
+        using=using,
+        on=on,
+        query=query,
+        source=source,
     )
 
 
-def _names(cursor: Cursor) -> list[str]:
-    """The names up to the closing parenthesis; the opening one is read."""
-    names = [cursor.part()]
-    while cursor.words(","):
-        names.append(cursor.part())
-    cursor.need(")")
-    return names
-
-
-def _condition(cursor: Cursor) -> str:
-    """Everything up to the query."""
+def _condition(cursor: TokenCursor) -> str:
+    """Read everything up to the query."""
     begin = cursor.at
     depth = 0
     while cursor.next is not None:
@@ -69,13 +141,13 @@ def _condition(cursor: Cursor) -> str:
     raise Unmatched
 
 
-def _opens_query(cursor: Cursor) -> bool:
+def _opens_query(cursor: TokenCursor) -> bool:
     ahead = cursor.ahead(2)
     return len(ahead) == 2 and ahead[0].text == "(" and ahead[1].word in _QUERY
 
 
-def _query(cursor: Cursor) -> tuple[str, str | None]:
-    """The query, and its alias when it stands in parentheses with one."""
+def _query(cursor: TokenCursor) -> tuple[str, str | None]:
+    """Read the query, and its alias if it is in parentheses."""
     begin = cursor.at
     if not _opens_query(cursor):
         if cursor.next is None:
@@ -99,13 +171,13 @@ def _query(cursor: Cursor) -> tuple[str, str | None]:
 
 CONSTRUCTS = (
     Construct(
-        "INSERT … REPLACE USING, REPLACE ON",
-        _AREA,
-        "added",
-        "INSERT INTO t AS t REPLACE ON t.id = s.id (SELECT 1 AS id) AS s",
-        "one MERGE: rows that a row of the query replaces go, all rows of the query come",
-        ("INSERT",),
-        _replace,
+        name="INSERT … REPLACE USING, REPLACE ON",
+        area=_AREA,
+        verdict="emulated",
+        example="INSERT INTO t AS t REPLACE ON t.id = s.id (SELECT 1 AS id) AS s",
+        note="one MERGE: deletes the rows that match a row of the query, inserts all rows of the query",
+        starts=("INSERT",),
+        statement=_insert_replace,
         trigger=BEGINNING + r"insert\s+into\s.*?\breplace\s+(?:using|on)\b",
     ),
 )

@@ -1,17 +1,23 @@
-"""Primary and foreign keys: information for people on the platform, never enforced there either."""
+"""Primary and foreign keys: informational on the platform and here, enforced on neither."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+from lakeward.errors import SqlError
+from lakeward.quoting import quote_identifier, quote_name
+from lakeward.sql.commands import Command
 from lakeward.sql.construct import BEGINNING, Construct
-from lakeward.sql.constructs.column_list import between, items
-from lakeward.sql.cursor import Cursor, Unmatched
-from lakeward.sql.outcome import Command, Edit, Outcome
+from lakeward.sql.constructs.column_list import column_list_items, tokens_between
+from lakeward.sql.rewrite_result import Edit
+from lakeward.sql.session_context import SessionContext, run_with_delta, session_context
+from lakeward.sql.token_cursor import TokenCursor, Unmatched
 from lakeward.sql.tokens import Token
 
-__all__ = ["CONSTRUCTS", "key_clauses"]
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _AREA = "Tables"
 _OPTIONS = {
@@ -20,69 +26,169 @@ _OPTIONS = {
 }
 
 
-def key_clauses(tokens: Sequence[Token], text: str) -> tuple[list[dict[str, Any]], list[Token]]:
-    """The keys in the column list of CREATE TABLE, and the tokens that say so."""
-    found: list[dict[str, Any]] = []
-    gone: list[Token] = []
-    listed = list(items(tokens))
-    for number, item in enumerate(listed):
-        if _begins_with_key(item):
-            gone += between(tokens, listed[number - 1], item) if number > 0 else []
-            gone += [t for t in item if not t.is_string]
-            found.append(_key(Cursor(item, text), None))
-        elif clause := _inside(item):
-            gone += clause
-            found.append(_key(Cursor(clause, text), Cursor(item).part()))
-    return found, gone
+@dataclass(frozen=True)
+class Key:
+    """A primary or foreign key.
+
+    Attributes:
+        name: None until the key is stored, if the user gave none.
+        type: PRIMARY KEY or FOREIGN KEY.
+        columns: The table's columns.
+        parent: The referenced table of a foreign key.
+        parent_columns: The referenced columns; empty for the parent's primary key.
+    """
+
+    name: str | None
+    type: str
+    columns: list[str]
+    parent: list[str] | None
+    parent_columns: list[str]
 
 
-def _keys(tokens: Sequence[Token]) -> list[Edit]:
-    """Blanks in place of every key, where the statement is none that is carried out here."""
+@dataclass(frozen=True)
+class AddKey(Command):
+    """Adds a key to a table's metadata."""
+
+    table: list[str]
+    key: Key
+
+    def run(self, spark: SparkSession) -> None:
+        store_keys(spark, self.table, [*_stored_keys(spark, self.table), self.key])
+
+
+@dataclass(frozen=True)
+class DropKey(Command):
+    """Drops the primary key, or the foreign key of these columns."""
+
+    table: list[str]
+    type: str
+    columns: list[str]
+    if_exists: bool
+
+    def run(self, spark: SparkSession) -> None:
+        keys = _stored_keys(spark, self.table)
+        remaining = [key for key in keys if not self._matches(key)]
+        if len(remaining) == len(keys) and not self.if_exists:
+            raise SqlError(
+                "CONSTRAINT_DOES_NOT_EXIST",
+                f"The table {'.'.join(self.table)} has no such {self.type}.",
+                parameters={"constraintName": self.type, "tableName": quote_name(self.table)},
+            )
+        store_keys(spark, self.table, remaining)
+
+    def _matches(self, key: Key) -> bool:
+        columns = [column.lower() for column in self.columns]
+        return key.type == self.type and (not columns or [c.lower() for c in key.columns] == columns)
+
+
+@dataclass(frozen=True)
+class DropConstraint(Command):
+    """Drops a key by its name, or else runs Delta's DROP CONSTRAINT."""
+
+    table: list[str]
+    constraint: str
+    text: str
+
+    def run(self, spark: SparkSession) -> DataFrame | None:
+        keys = _stored_keys(spark, self.table)
+        remaining = [key for key in keys if (key.name or "").lower() != self.constraint.lower()]
+        if len(remaining) == len(keys):
+            return run_with_delta(spark, self.text)
+        store_keys(spark, self.table, remaining)
+        return None
+
+
+def store_keys(spark: SparkSession, table: list[str], keys: Sequence[Key]) -> None:
+    """Replace a table's keys; those without a name get one. Raises what analyzing their columns raises."""
+    frame = spark.table(quote_name(table))
+    context = session_context(spark)
+    for key in keys:
+        frame.select(*map(quote_identifier, key.columns))
+    completed = [asdict(_complete(context, table[-1].lower(), key)) for key in keys]
+    context.update_metadata("TABLE", context.qualify(table), keys=completed)
+
+
+def _complete(context: SessionContext, table: str, key: Key) -> Key:
+    """Return the key with a name, and with the parent's full name and columns."""
+    if key.parent is None:
+        return replace(key, name=key.name or f"{table}_pk")
+    parent = context.qualify(key.parent)
+    parent_keys: list[dict[str, Any]] = context.metadata("TABLE", parent).get("keys", [])
+    primary = (each["columns"] for each in parent_keys if not each["parent"])
+    return replace(
+        key,
+        name=key.name or f"{table}_{parent[-1]}_fk",
+        parent=list(parent),
+        parent_columns=key.parent_columns or next(primary, []),
+    )
+
+
+def _stored_keys(spark: SparkSession, table: list[str]) -> list[Key]:
+    context = session_context(spark)
+    return [Key(**key) for key in context.metadata("TABLE", context.qualify(table)).get("keys", [])]
+
+
+def key_clauses(tokens: Sequence[Token], text: str) -> tuple[list[Key], list[Token]]:
+    """Return the keys in the column list of CREATE TABLE, and the tokens that declare them."""
+    keys: list[Key] = []
+    removed: list[Token] = []
+    items = list(column_list_items(tokens))
+    for number, item in enumerate(items):
+        if _is_table_constraint(item):
+            removed += tokens_between(tokens, items[number - 1], item) if number > 0 else []
+            removed += [t for t in item if not t.is_string]
+            keys.append(_key(TokenCursor(item, text), None))
+        elif clause := _column_constraint(item):
+            removed += clause
+            keys.append(_key(TokenCursor(clause, text), TokenCursor(item).part()))
+    return keys, removed
+
+
+def _remove_keys(tokens: Sequence[Token]) -> list[Edit]:
+    """Replace keys with blanks in statements that Spark runs."""
     words = [t.word for t in tokens]
     if words[0] not in ("CREATE", "REPLACE") or "TABLE" not in words[:5]:
         return []
     try:
-        gone = key_clauses(tokens, "")[1]
+        removed = key_clauses(tokens, "")[1]
     except Unmatched:
         return []
-    return [Edit(t.start, t.end, " " * len(t.text)) for t in gone]
+    return [Edit(t.start, t.end, " " * len(t.text)) for t in removed]
 
 
-def _key(cursor: Cursor, column: str | None) -> dict[str, Any]:
-    """`[CONSTRAINT n] PRIMARY KEY (…)`, `[FOREIGN KEY (…)] REFERENCES p (…)`; of `column` by default."""
+def _key(cursor: TokenCursor, column: str | None) -> Key:
+    """Parse `[CONSTRAINT n] PRIMARY KEY (…)` or `[FOREIGN KEY (…)] REFERENCES p (…)` of a table or column."""
     name = cursor.part() if cursor.words("CONSTRAINT") else None
+    default = [column] if column is not None else []
     if cursor.words("PRIMARY", "KEY"):
-        kind, columns, parent, meant = "PRIMARY KEY", _columns(cursor), None, []
-    else:
-        kind, columns = "FOREIGN KEY", _columns(cursor) if cursor.words("FOREIGN", "KEY") else []
-        cursor.need("REFERENCES")
-        parent, meant = cursor.name(3), _columns(cursor)
-    if not columns and column is not None:
-        columns = [column]
-    return {"name": name, "type": kind, "columns": columns, "parent": parent, "parent_columns": meant}
+        return Key(name, "PRIMARY KEY", _columns(cursor) or default, None, [])
+    columns = _columns(cursor) if cursor.words("FOREIGN", "KEY") else []
+    cursor.need("REFERENCES")
+    parent = cursor.name(3)
+    return Key(name, "FOREIGN KEY", columns or default, parent, _columns(cursor))
 
 
-def _columns(cursor: Cursor) -> list[str]:
-    found: list[str] = []
+def _columns(cursor: TokenCursor) -> list[str]:
+    columns: list[str] = []
     if not cursor.words("("):
-        return found
+        return columns
     while not cursor.words(")"):
-        if found:
+        if columns:
             cursor.need(",")
-        found.append(cursor.part())
+        columns.append(cursor.part())
         cursor.words("TIMESERIES")
-    return found
+    return columns
 
 
-def _begins_with_key(item: Sequence[Token]) -> bool:
+def _is_table_constraint(item: Sequence[Token]) -> bool:
     words = [t.word for t in item]
     if words[:1] == ["CONSTRAINT"]:
         words = words[2:]
     return words[:2] in (["PRIMARY", "KEY"], ["FOREIGN", "KEY"])
 
 
-def _inside(item: Sequence[Token]) -> list[Token]:
-    """The key among the constraints of a single column, with its options."""
+def _column_constraint(item: Sequence[Token]) -> list[Token]:
+    """Return the tokens of the key among the constraints of one column, with its options."""
     words = [t.word for t in item]
     start = next(
         (
@@ -109,16 +215,16 @@ def _inside(item: Sequence[Token]) -> list[Token]:
     return list(item[start:end])
 
 
-def _alter(cursor: Cursor) -> Outcome:
-    """ADD [CONSTRAINT name] PRIMARY KEY …, DROP PRIMARY KEY, DROP FOREIGN KEY (…)."""
+def _alter_key(cursor: TokenCursor) -> AddKey | DropKey:
+    """Parse ADD [CONSTRAINT name] PRIMARY KEY …, DROP PRIMARY KEY, DROP FOREIGN KEY (…)."""
     cursor.need("ALTER", "TABLE")
     table = cursor.name(3)
     if cursor.words("ADD"):
         key = _key(cursor, None)
         cursor.finish()
-        if not key["columns"]:
+        if not key.columns:
             raise Unmatched
-        return Command("add_key", {"table": table, "key": key})
+        return AddKey(table, key)
     cursor.need("DROP")
     kind = f"{cursor.one_of('PRIMARY', 'FOREIGN')} KEY"
     cursor.need("KEY")
@@ -128,11 +234,11 @@ def _alter(cursor: Cursor) -> Outcome:
     cursor.words("RESTRICT")
     cursor.words("CASCADE")
     cursor.end()
-    return Command("drop_key", {"table": table, "kind": kind, "columns": columns, "if_exists": if_exists})
+    return DropKey(table, kind, columns, if_exists)
 
 
-def _drop_constraint(cursor: Cursor) -> Outcome:
-    """DROP CONSTRAINT name, which may be a key's or one of Delta's."""
+def _drop_constraint(cursor: TokenCursor) -> DropConstraint:
+    """Parse DROP CONSTRAINT name, which is a key's or one of Delta's."""
     begin = cursor.at
     cursor.need("ALTER", "TABLE")
     table = cursor.name(3)
@@ -142,38 +248,38 @@ def _drop_constraint(cursor: Cursor) -> Outcome:
     cursor.words("RESTRICT")
     cursor.words("CASCADE")
     cursor.end()
-    return Command("drop_constraint", {"table": table, "constraint": name, "text": cursor.text(begin)})
+    return DropConstraint(table, name, cursor.text(begin))
 
 
 CONSTRUCTS = (
     Construct(
-        "PRIMARY KEY, FOREIGN KEY where no CREATE TABLE is carried out",
-        _AREA,
-        "rewritten",
-        "CREATE EXTERNAL TABLE t (id INT NOT NULL PRIMARY KEY) LOCATION '/x'",
-        "left out: neither side enforces them",
-        edits=_keys,
+        name="PRIMARY KEY, FOREIGN KEY in other CREATE statements",
+        area=_AREA,
+        verdict="rewritten",
+        example="CREATE EXTERNAL TABLE t (id INT NOT NULL PRIMARY KEY) LOCATION '/x'",
+        note="removed: the platform does not enforce them either",
+        edits=_remove_keys,
         trigger=r"\b(?:primary|foreign)\s+key\b|\breferences\b",
         test="tests/sql/test_rewrite.py",
     ),
     Construct(
-        "ALTER TABLE … ADD PRIMARY KEY, FOREIGN KEY",
-        _AREA,
-        "added",
-        "ALTER TABLE t ADD CONSTRAINT pk PRIMARY KEY (id)",
-        "kept for the information schema: neither side enforces keys",
-        ("ALTER",),
-        _alter,
+        name="ALTER TABLE … ADD PRIMARY KEY, FOREIGN KEY",
+        area=_AREA,
+        verdict="emulated",
+        example="ALTER TABLE t ADD CONSTRAINT pk PRIMARY KEY (id)",
+        note="stored for the information schema; not enforced, as on the platform",
+        starts=("ALTER",),
+        statement=_alter_key,
         test="tests/sql/test_information_schema.py",
     ),
     Construct(
-        "ALTER TABLE … DROP CONSTRAINT",
-        _AREA,
-        "added",
-        "ALTER TABLE t DROP CONSTRAINT pk",
-        "a key's, else Delta's own",
-        ("ALTER",),
-        _drop_constraint,
+        name="ALTER TABLE … DROP CONSTRAINT",
+        area=_AREA,
+        verdict="emulated",
+        example="ALTER TABLE t DROP CONSTRAINT pk",
+        note="a key, or else a constraint of Delta's",
+        starts=("ALTER",),
+        statement=_drop_constraint,
         trigger=BEGINNING + r"alter\s+table\s.*\bdrop\s+constraint\b",
         test="tests/sql/test_information_schema.py",
     ),

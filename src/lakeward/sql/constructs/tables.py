@@ -1,24 +1,28 @@
-"""Tables: clauses and statements beyond Spark's and Delta's."""
+"""Tables: clauses and statements beyond Spark's and Delta's own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from lakeward.sql.construct import BEGINNING, Construct, as_is, refused
-from lakeward.sql.cursor import Cursor
-from lakeward.sql.outcome import Command, Edit, Edits, Outcome
+from lakeward.quoting import quote_identifier, quote_name
+from lakeward.sql.commands import Command
+from lakeward.sql.construct import BEGINNING, Construct, supported, unsupported
+from lakeward.sql.rewrite_result import Edit, Edits
+from lakeward.sql.session_context import run_with_delta
+from lakeward.sql.token_cursor import TokenCursor
 from lakeward.sql.tokens import Token
 
-__all__ = ["CONSTRUCTS"]
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _AREA = "Tables"
-_MAKES_A_TABLE = ("CREATE", "REPLACE")
 
 
 def _cluster_by_auto(tokens: Sequence[Token]) -> list[Edit]:
-    """The clause is left out; blanks keep every other position."""
-    if tokens[0].word not in _MAKES_A_TABLE:
+    """Remove CLUSTER BY AUTO; blanks keep all other positions."""
+    if tokens[0].word not in ("CREATE", "REPLACE"):
         return []
     return [
         Edit(word.start, word.end, " " * len(word.text))
@@ -28,82 +32,35 @@ def _cluster_by_auto(tokens: Sequence[Token]) -> list[Edit]:
     ]
 
 
-def _alter_cluster_by_auto(cursor: Cursor) -> Outcome:
+@dataclass(frozen=True)
+class RequireTable(Command):
+    """Fails with Spark's error if the table or view does not exist, and has no other effect."""
+
+    table: list[str]
+
+    def run(self, spark: SparkSession) -> None:
+        spark.table(quote_name(self.table))
+
+
+def _alter_cluster_by_auto(cursor: TokenCursor) -> RequireTable:
     cursor.need("ALTER", "TABLE")
     table = cursor.name()
     cursor.need("CLUSTER", "BY", "AUTO")
     cursor.end()
-    return Command("require_table", {"table": table})
+    return RequireTable(table)
 
 
-def _analyze(cursor: Cursor) -> Outcome:
+def _analyze(cursor: TokenCursor) -> RequireTable:
     cursor.need("ANALYZE", "TABLE")
     table = cursor.name()
     cursor.finish()
-    return Command("require_table", {"table": table})
+    return RequireTable(table)
 
 
-def _show_create(cursor: Cursor) -> Outcome:
-    cursor.need("SHOW", "CREATE", "TABLE")
-    table = cursor.name(3)
-    cursor.end()
-    return Command("show_create_table", {"table": table})
-
-
-def _clone(cursor: Cursor) -> Outcome:
-    replace = cursor.words("CREATE", "OR", "REPLACE", "TABLE")
-    if not replace:
-        cursor.need("CREATE", "TABLE")
-    if_not_exists = not replace and cursor.words("IF", "NOT", "EXISTS")
-    target = cursor.name()
-    cursor.words("DEEP")
-    return Command(
-        "deep_clone", {"replace": replace, "if_not_exists": if_not_exists, **_source(cursor, target)}
-    )
-
-
-def _replace_by_shallow_clone(cursor: Cursor) -> Outcome:
-    cursor.need("CREATE", "OR", "REPLACE", "TABLE")
-    target = cursor.name()
-    cursor.need("SHALLOW")
-    return Command("replace_by_shallow_clone", _source(cursor, target))
-
-
-def _vacuum(cursor: Cursor) -> Outcome:
-    """VACUUM t [FULL | LITE] [USING INVENTORY …] [RETAIN n HOURS] [DRY RUN]; Delta reads it once more."""
-    begin = cursor.at
-    cursor.need("VACUUM")
-    table = cursor.name()
-    hours, dry_run = None, False
-    while cursor.next is not None:
-        before = cursor.ahead(2)
-        if before[0].word == "RETAIN" and len(before) == 2 and before[1].text.isdecimal():
-            hours = float(before[1].text)
-        dry_run = dry_run or [t.word for t in before] == ["DRY", "RUN"]
-        cursor.at += 1
-    arguments = {"table": table, "hours": hours, "dry_run": dry_run}
-    return Command("vacuum", {**arguments, "text": cursor.text(begin)})
-
-
-def _source(cursor: Cursor, target: list[str]) -> dict[str, Any]:
-    """CLONE source, as of a version or a time."""
-    cursor.need("CLONE")
-    source = cursor.name()
-    version = timestamp = None
-    if cursor.words("VERSION", "AS", "OF"):
-        version = cursor.integer()
-    elif cursor.words("TIMESTAMP", "AS", "OF"):
-        timestamp = cursor.string()
-    cursor.end()
-    return {"target": target, "source": source, "version": version, "timestamp": timestamp}
-
-
-def _comment_on_column(cursor: Cursor) -> Outcome:
-    """COMMENT ON COLUMN t.c IS '…' as ALTER TABLE t ALTER COLUMN c COMMENT '…'."""
+def _comment_on_column(cursor: TokenCursor) -> Edits:
+    """Rewrite COMMENT ON COLUMN t.c IS '…' as ALTER TABLE t ALTER COLUMN c COMMENT '…'."""
     first = cursor.next
     cursor.need("COMMENT", "ON", "COLUMN")
-    assert first is not None
-    start = cursor.next
     *table, column = cursor.name(5)
     end = cursor.next
     cursor.need("IS")
@@ -111,123 +68,139 @@ def _comment_on_column(cursor: Cursor) -> Outcome:
     if not cursor.words("NULL"):
         cursor.string()
     cursor.end()
-    assert start is not None
+    assert first is not None
     assert end is not None
     assert text is not None
-    name = ".".join(f"`{part.replace('`', '``')}`" for part in table)
-    quoted = column.replace("`", "``")
-    edits = [Edit(first.start, end.end, f"ALTER TABLE {name} ALTER COLUMN `{quoted}` COMMENT")]
+    alter = f"ALTER TABLE {quote_name(table)} ALTER COLUMN {quote_identifier(column)} COMMENT"
+    edits = [Edit(first.start, end.end, alter)]
     if text.word == "NULL":
         edits.append(Edit(text.start, text.end, "''"))
     return Edits(tuple(edits))
 
 
+@dataclass(frozen=True)
+class TrimLoadHistory(Command):
+    """Removes expired load history of COPY INTO. Registered by the package that implements COPY INTO."""
+
+    table: list[str]
+    hours: float | None
+
+
+@dataclass(frozen=True)
+class Vacuum(Command):
+    """Runs Delta's VACUUM, then trims the load history of COPY INTO."""
+
+    table: list[str]
+    hours: float | None
+    dry_run: bool
+    text: str
+
+    def run(self, spark: SparkSession) -> DataFrame:
+        rows = run_with_delta(spark, self.text)
+        if not self.dry_run:
+            TrimLoadHistory(self.table, self.hours).run(spark)
+        return rows
+
+
+def _vacuum(cursor: TokenCursor) -> Vacuum:
+    """Parse VACUUM t [FULL | LITE] [USING INVENTORY …] [RETAIN n HOURS] [DRY RUN]; Delta parses it again."""
+    begin = cursor.at
+    cursor.need("VACUUM")
+    table = cursor.name()
+    hours, dry_run = None, False
+    while cursor.next is not None:
+        ahead = cursor.ahead(2)
+        if ahead[0].word == "RETAIN" and len(ahead) == 2 and ahead[1].text.isdecimal():
+            hours = float(ahead[1].text)
+        dry_run = dry_run or [t.word for t in ahead] == ["DRY", "RUN"]
+        cursor.at += 1
+    return Vacuum(table, hours, dry_run, cursor.text(begin))
+
+
 CONSTRUCTS = (
-    as_is("CREATE TABLE without columns", _AREA, "CREATE TABLE t"),
-    as_is("CLUSTER BY", _AREA, "CREATE TABLE t (id INT) CLUSTER BY (id)"),
+    supported("CREATE TABLE without columns", _AREA, "CREATE TABLE t"),
+    supported("CLUSTER BY", _AREA, "CREATE TABLE t (id INT) CLUSTER BY (id)"),
     Construct(
-        "CLUSTER BY AUTO",
-        _AREA,
-        "rewritten",
-        "CREATE TABLE t (id INT) CLUSTER BY AUTO",
-        "left out: the platform's choice of keys is its own",
+        name="CLUSTER BY AUTO",
+        area=_AREA,
+        verdict="rewritten",
+        example="CREATE TABLE t (id INT) CLUSTER BY AUTO",
+        note="removed: only the platform chooses clustering keys automatically",
         edits=_cluster_by_auto,
     ),
     Construct(
-        "ALTER TABLE … CLUSTER BY AUTO",
-        _AREA,
-        "added",
-        "ALTER TABLE t CLUSTER BY AUTO",
-        "changes nothing",
-        ("ALTER",),
-        _alter_cluster_by_auto,
-    ),
-    as_is("SHALLOW CLONE", _AREA, "CREATE TABLE u SHALLOW CLONE t"),
-    Construct(
-        "DEEP CLONE",
-        _AREA,
-        "added",
-        "CREATE OR REPLACE TABLE u DEEP CLONE t",
-        "a full copy in one commit: columns, comments, layout and properties; not the history",
-        ("CREATE",),
-        _clone,
+        name="ALTER TABLE … CLUSTER BY AUTO",
+        area=_AREA,
+        verdict="emulated",
+        example="ALTER TABLE t CLUSTER BY AUTO",
+        note="has no effect",
+        starts=("ALTER",),
+        statement=_alter_cluster_by_auto,
     ),
     Construct(
-        "CREATE OR REPLACE … SHALLOW CLONE",
-        _AREA,
-        "added",
-        "CREATE OR REPLACE TABLE u SHALLOW CLONE t",
-        "a full copy where the table is there already: Delta makes no shallow one over rows",
-        ("CREATE",),
-        _replace_by_shallow_clone,
-        trigger=BEGINNING + r"create\s+or\s+replace\s+table\s.*\bshallow\s+clone\b",
+        name="COMMENT ON COLUMN",
+        area=_AREA,
+        verdict="rewritten",
+        example="COMMENT ON COLUMN main.default.t.id IS 'key'",
+        note="ALTER TABLE … ALTER COLUMN … COMMENT",
+        starts=("COMMENT",),
+        statement=_comment_on_column,
     ),
     Construct(
-        "COMMENT ON COLUMN",
-        _AREA,
-        "rewritten",
-        "COMMENT ON COLUMN main.default.t.id IS 'key'",
-        "ALTER TABLE … ALTER COLUMN … COMMENT",
-        ("COMMENT",),
-        _comment_on_column,
-    ),
-    Construct(
-        "SHOW CREATE TABLE",
-        _AREA,
-        "added",
-        "SHOW CREATE TABLE t",
-        "of Delta tables and of views",
-        ("SHOW",),
-        _show_create,
-        trigger=BEGINNING + r"show\s+create\s+table\b",
-    ),
-    Construct(
-        "ANALYZE TABLE",
-        _AREA,
-        "added",
-        "ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS",
-        "changes nothing: Delta keeps the statistics that it uses by itself",
-        ("ANALYZE",),
-        _analyze,
+        name="ANALYZE TABLE",
+        area=_AREA,
+        verdict="emulated",
+        example="ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS",
+        note="has no effect: Delta maintains the statistics that it uses",
+        starts=("ANALYZE",),
+        statement=_analyze,
         trigger=BEGINNING + r"analyze\s+table\b",
     ),
     Construct(
-        "VACUUM",
-        _AREA,
-        "added",
-        "VACUUM t RETAIN 240 HOURS",
-        "Delta's own; it also trims what COPY INTO keeps of its loads",
-        ("VACUUM",),
-        _vacuum,
+        name="VACUUM",
+        area=_AREA,
+        verdict="emulated",
+        example="VACUUM t RETAIN 240 HOURS",
+        note="Delta's VACUUM; also removes expired load history of COPY INTO",
+        starts=("VACUUM",),
+        statement=_vacuum,
         trigger=BEGINNING + r"vacuum\b",
-        test="tests/copy_into/test_keeping.py",
+        test="tests/copy_into/test_history_upkeep.py",
     ),
-    as_is("COMMENT ON TABLE, SCHEMA", _AREA, "COMMENT ON TABLE t IS 'x'"),
-    as_is("Identity and generated columns", _AREA, "CREATE TABLE t (id BIGINT GENERATED ALWAYS AS IDENTITY)"),
-    as_is(
+    supported("COMMENT ON TABLE, SCHEMA", _AREA, "COMMENT ON TABLE t IS 'x'"),
+    supported(
+        "Identity and generated columns", _AREA, "CREATE TABLE t (id BIGINT GENERATED ALWAYS AS IDENTITY)"
+    ),
+    supported(
         "Table properties of Databricks", _AREA, "CREATE TABLE t TBLPROPERTIES ('delta.targetFileSize'='1mb')"
     ),
-    as_is("CHECK constraints", _AREA, "ALTER TABLE t ADD CONSTRAINT positive CHECK (id > 0)"),
-    as_is(
+    supported("CHECK constraints", _AREA, "ALTER TABLE t ADD CONSTRAINT positive CHECK (id > 0)"),
+    supported(
         "MERGE WITH SCHEMA EVOLUTION",
         _AREA,
         "MERGE WITH SCHEMA EVOLUTION INTO t USING s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *",
     ),
-    as_is("INSERT … REPLACE WHERE", _AREA, "INSERT INTO t REPLACE WHERE id = 1 SELECT 1"),
-    as_is("INSERT … BY NAME", _AREA, "INSERT INTO t BY NAME SELECT 1 AS id"),
-    refused("UNDROP", _AREA, "UNDROP TABLE t", "UNDROP", "a dropped table's files are gone."),
-    refused(
+    supported("INSERT … REPLACE WHERE", _AREA, "INSERT INTO t REPLACE WHERE id = 1 SELECT 1"),
+    supported("INSERT … BY NAME", _AREA, "INSERT INTO t BY NAME SELECT 1 AS id"),
+    unsupported(
+        "UNDROP",
+        _AREA,
+        example="UNDROP TABLE t",
+        starts="UNDROP",
+        reason="the files of a dropped table are deleted.",
+    ),
+    unsupported(
         "FSCK REPAIR TABLE",
         _AREA,
-        "FSCK REPAIR TABLE t",
-        "FSCK",
-        "RESTORE TABLE goes back to a whole version.",
+        example="FSCK REPAIR TABLE t",
+        starts="FSCK",
+        reason="RESTORE TABLE restores an earlier version.",
     ),
-    refused(
+    unsupported(
         "BLOOMFILTER INDEX",
         _AREA,
-        "CREATE BLOOMFILTER INDEX ON TABLE t FOR COLUMNS (id)",
-        "CREATE BLOOMFILTER INDEX",
-        "CLUSTER BY is the recommended way on both sides.",
+        example="CREATE BLOOMFILTER INDEX ON TABLE t FOR COLUMNS (id)",
+        starts="CREATE BLOOMFILTER INDEX",
+        reason="use CLUSTER BY, which Databricks recommends too.",
     ),
 )

@@ -1,18 +1,86 @@
-"""Volumes: CREATE, DROP, DESCRIBE, SHOW and LIST."""
+"""Volumes, which are folders: CREATE, DROP, DESCRIBE, SHOW and LIST."""
 
 from __future__ import annotations
 
-from lakeward.sql.construct import BEGINNING, Construct
-from lakeward.sql.constructs.catalogs import pattern
-from lakeward.sql.cursor import Cursor, Unmatched
-from lakeward.sql.outcome import Command, Outcome
+import shutil
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["CONSTRUCTS"]
+from lakeward.errors import SqlError
+from lakeward.session import PathMap
+from lakeward.sql.commands import Command, Rows
+from lakeward.sql.construct import BEGINNING, Construct
+from lakeward.sql.constructs.catalogs import like_pattern
+from lakeward.sql.session_context import SessionContext, matches_pattern, session_context
+from lakeward.sql.token_cursor import TokenCursor, Unmatched
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _AREA = "Volumes"
 
 
-def _create(cursor: Cursor) -> Outcome:
+def _folder(context: SessionContext, volume: tuple[str, ...]) -> Path:
+    return context.settings.volumes.joinpath(*volume)
+
+
+def _require_volume(context: SessionContext, volume: list[str]) -> tuple[str, ...]:
+    """Return the full name of an existing volume; raises SqlError if it does not exist."""
+    name = context.qualify(volume)
+    context.require_schema(*name[:2])
+    if not _folder(context, name).is_dir():
+        raise SqlError(
+            "VOLUME_NOT_FOUND",
+            f"The volume `{'`.`'.join(name)}` cannot be found.",
+            sql_state="42704",
+            next_step=f"SHOW VOLUMES IN {name[0]}.{name[1]} lists the existing ones.",
+        )
+    return name
+
+
+@dataclass(frozen=True)
+class CreateVolume(Command):
+    """Creates a folder for files; an external volume is a link to another folder."""
+
+    volume: list[str]
+    if_not_exists: bool
+    location: str | None
+    comment: str | None
+
+    def run(self, spark: SparkSession) -> None:
+        context = session_context(spark)
+        name = context.qualify(self.volume)
+        context.require_schema(*name[:2])
+        folder = _folder(context, name)
+        if folder.exists():
+            if self.if_not_exists:
+                return
+            raise SqlError(
+                "VOLUME_ALREADY_EXISTS",
+                f"Cannot create volume `{'`.`'.join(name)}` because it already exists.",
+                sql_state="42000",
+                next_step="Choose a different name, drop the existing volume, or add IF NOT EXISTS.",
+            )
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if self.location is None:
+            folder.mkdir()
+        else:
+            target = _local_path(context, self.location)
+            target.mkdir(parents=True, exist_ok=True)
+            folder.symlink_to(target, target_is_directory=True)
+        context.update_metadata(
+            "VOLUME", name, owner=context.settings.user, comment=self.comment, location=self.location
+        )
+
+
+def _local_path(context: SessionContext, path: str) -> Path:
+    return Path(PathMap.of(context.settings).local(path) or path.removeprefix("file:"))
+
+
+def _create_volume(cursor: TokenCursor) -> CreateVolume:
     cursor.need("CREATE")
     external = cursor.words("EXTERNAL")
     cursor.need("VOLUME")
@@ -28,85 +96,173 @@ def _create(cursor: Cursor) -> Outcome:
             raise Unmatched
     if external and location is None:
         raise Unmatched
-    return Command(
-        "create_volume",
-        {"volume": volume, "if_not_exists": if_not_exists, "location": location, "comment": comment},
-    )
+    return CreateVolume(volume, if_not_exists, location, comment)
 
 
-def _drop(cursor: Cursor) -> Outcome:
+@dataclass(frozen=True)
+class DropVolume(Command):
+    """Removes a volume and its files; the files of an external volume stay."""
+
+    volume: list[str]
+    if_exists: bool
+
+    def run(self, spark: SparkSession) -> None:
+        context = session_context(spark)
+        if self.if_exists and not _folder(context, context.qualify(self.volume)).is_dir():
+            return
+        name = _require_volume(context, self.volume)
+        folder = _folder(context, name)
+        if folder.is_symlink():
+            folder.unlink()
+        else:
+            dropped = folder.with_name(f".dropped-{uuid.uuid4()}")
+            folder.rename(dropped)
+            shutil.rmtree(dropped, ignore_errors=True)
+        context.metadata_file("VOLUME", name).unlink(missing_ok=True)
+
+
+def _drop_volume(cursor: TokenCursor) -> DropVolume:
     cursor.need("DROP", "VOLUME")
     if_exists = cursor.words("IF", "EXISTS")
     volume = cursor.name(3)
     cursor.end()
-    return Command("drop_volume", {"volume": volume, "if_exists": if_exists})
+    return DropVolume(volume, if_exists)
 
 
-def _describe(cursor: Cursor) -> Outcome:
+@dataclass(frozen=True)
+class DescribeVolume(Command):
+    """Shows one row about a volume."""
+
+    volume: list[str]
+
+    def run(self, spark: SparkSession) -> Rows:
+        context = session_context(spark)
+        name = _require_volume(context, self.volume)
+        metadata = context.metadata("VOLUME", name)
+        location = metadata.get("location")
+        values = {
+            "name": name[2],
+            "catalog": name[0],
+            "database": name[1],
+            "owner": metadata.get("owner") or context.settings.user,
+            "storageLocation": location or _folder(context, name).as_uri(),
+            "volumeType": "EXTERNAL" if location else "MANAGED",
+            "comment": metadata.get("comment") or "",
+        }
+        return Rows(", ".join(f"{column} STRING" for column in values), [list(values.values())])
+
+
+def _describe_volume(cursor: TokenCursor) -> DescribeVolume:
     cursor.one_of("DESCRIBE", "DESC")
     cursor.need("VOLUME")
     volume = cursor.name(3)
     cursor.end()
-    return Command("describe_volume", {"volume": volume})
+    return DescribeVolume(volume)
 
 
-def _show(cursor: Cursor) -> Outcome:
+@dataclass(frozen=True)
+class ShowVolumes(Command):
+    """Lists the volumes of a schema, by default the current one."""
+
+    schema: list[str] | None
+    like: str | None
+
+    def run(self, spark: SparkSession) -> Rows:
+        context = session_context(spark)
+        catalog, schema = (
+            context.qualify(self.schema, 2) if self.schema else (context.catalog, context.schema)
+        )
+        context.require_schema(catalog, schema)
+        folder = context.settings.volumes / catalog / schema
+        names: list[str] = []
+        if folder.is_dir():
+            names = sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
+        rows = [[schema, name] for name in names if matches_pattern(self.like, name)]
+        return Rows("database STRING, volume_name STRING", rows)
+
+
+def _show_volumes(cursor: TokenCursor) -> ShowVolumes:
     cursor.need("SHOW", "VOLUMES")
     schema = cursor.name(2) if cursor.words("IN") or cursor.words("FROM") else None
-    like = pattern(cursor)
+    like = like_pattern(cursor)
     cursor.end()
-    return Command("show_volumes", {"schema": schema, "like": like})
+    return ShowVolumes(schema, like)
 
 
-def _list(cursor: Cursor) -> Outcome:
+@dataclass(frozen=True)
+class ListFiles(Command):
+    """Lists the files and folders of a folder."""
+
+    path: str
+    limit: int | None
+
+    def run(self, spark: SparkSession) -> Rows:
+        folder = _local_path(session_context(spark), self.path)
+        if not folder.exists():
+            raise SqlError(
+                "PATH_NOT_FOUND", f"Path does not exist: {self.path}.", parameters={"path": self.path}
+            )
+        entries = sorted(folder.iterdir()) if folder.is_dir() else [folder]
+        rows = [self._row(entry, in_folder=folder.is_dir()) for entry in entries[: self.limit]]
+        return Rows("path STRING, name STRING, size BIGINT, modification_time TIMESTAMP", rows)
+
+    def _row(self, entry: Path, *, in_folder: bool) -> list[Any]:
+        stat = entry.stat()
+        path = f"{self.path.rstrip('/')}/{entry.name}" if in_folder else self.path
+        modified = datetime.fromtimestamp(stat.st_mtime, timezone.utc)
+        slash, size = ("/", 0) if entry.is_dir() else ("", stat.st_size)
+        return [f"{path}{slash}", f"{entry.name}{slash}", size, int(modified.timestamp() * 1_000_000)]
+
+
+def _list_files(cursor: TokenCursor) -> ListFiles:
     cursor.need("LIST")
     path = cursor.string()
     limit = cursor.integer() if cursor.words("LIMIT") else None
     cursor.end()
-    return Command("list_files", {"path": path, "limit": limit})
+    return ListFiles(path, limit)
 
 
 CONSTRUCTS = (
     Construct(
-        "CREATE VOLUME",
-        _AREA,
-        "added",
-        "CREATE VOLUME IF NOT EXISTS main.default.landing COMMENT 'files'",
-        "an EXTERNAL volume takes a folder of this machine",
-        ("CREATE",),
-        _create,
+        name="CREATE VOLUME",
+        area=_AREA,
+        verdict="emulated",
+        example="CREATE VOLUME IF NOT EXISTS main.default.landing COMMENT 'files'",
+        note="the LOCATION of an EXTERNAL volume is a folder of this machine",
+        starts=("CREATE",),
+        statement=_create_volume,
     ),
     Construct(
-        "DROP VOLUME",
-        _AREA,
-        "added",
-        "DROP VOLUME IF EXISTS main.default.landing",
+        name="DROP VOLUME",
+        area=_AREA,
+        verdict="emulated",
+        example="DROP VOLUME IF EXISTS main.default.landing",
         starts=("DROP",),
-        statement=_drop,
+        statement=_drop_volume,
     ),
     Construct(
-        "DESCRIBE VOLUME",
-        _AREA,
-        "added",
-        "DESCRIBE VOLUME main.default.landing",
+        name="DESCRIBE VOLUME",
+        area=_AREA,
+        verdict="emulated",
+        example="DESCRIBE VOLUME main.default.landing",
         starts=("DESCRIBE", "DESC"),
-        statement=_describe,
+        statement=_describe_volume,
         trigger=BEGINNING + r"desc(?:ribe)?\s+volume\s+[\w`]",
     ),
     Construct(
-        "SHOW VOLUMES",
-        _AREA,
-        "added",
-        "SHOW VOLUMES IN main.default",
+        name="SHOW VOLUMES",
+        area=_AREA,
+        verdict="emulated",
+        example="SHOW VOLUMES IN main.default",
         starts=("SHOW",),
-        statement=_show,
+        statement=_show_volumes,
     ),
     Construct(
-        "LIST",
-        _AREA,
-        "added",
-        "LIST '/Volumes/main/default/landing' LIMIT 10",
+        name="LIST",
+        area=_AREA,
+        verdict="emulated",
+        example="LIST '/Volumes/main/default/landing' LIMIT 10",
         starts=("LIST",),
-        statement=_list,
+        statement=_list_files,
     ),
 )

@@ -1,0 +1,5 @@
+"""`make docs`."""
+
+from pages import write_pages
+
+write_pages()

@@ -1,0 +1,93 @@
+"""Generate docs/sql.md from the table of constructs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from lakeward.session import INFORMATION_SCHEMA
+from lakeward.sql.construct import Construct
+from lakeward.sql.constructs import CONSTRUCTS
+from lakeward.sql.platform_functions import ADDED, MISSING
+
+_HEAD = """# Databricks SQL
+
+Spark's parser gets every statement first, unchanged. The tables below show how the rest runs. The page is
+generated from the table in `lakeward.sql`.
+
+| verdict | meaning |
+|---|---|
+| supported | Spark runs it; the statement reaches Spark unchanged |
+| rewritten | some tokens are replaced before Spark parses; strings, comments and error positions stay |
+| emulated | lakeward runs it |
+| unsupported | fails with `UNSUPPORTED_SQL` and the reason |
+"""
+_POLICIES = """## Row filters and column masks
+
+A table's filter and masks apply wherever its name is read through lakeward: in SQL, `spark.table`, views,
+streams, `table_changes`, `DeltaTable.toDF()`. `INSERT`, `UPDATE`, `DELETE`, `MERGE` and `COPY INTO` write to
+the table itself, with all its rows and values. Policy functions are SQL functions (`CREATE FUNCTION`). The
+user is `current_user()`, with the groups of `spark.lakeward.groups` or `LAKEWARD_GROUPS`.
+
+Policies show how code behaves under them. They are not a security boundary: anyone who reads the folder, by
+path or with another tool, reads everything.
+
+| unsupported | condition |
+|---|---|
+| time travel | `ROW_LEVEL_SECURITY_FEATURE_NOT_SUPPORTED.TIME_TRAVEL` |
+| a policy on a view | `ROW_LEVEL_SECURITY_FEATURE_NOT_SUPPORTED.VIEWS` |
+| a policy on a table with CHECK constraints | `ROW_LEVEL_SECURITY_FEATURE_NOT_SUPPORTED.CHECK_CONSTRAINT` |
+| a clone of the table | `ROW_LEVEL_SECURITY_TABLE_CLONE_SOURCE_NOT_SUPPORTED` |
+| changing or dropping a column that a policy uses | `ROW_LEVEL_SECURITY_INCOMPATIBLE_SCHEMA_CHANGE` |
+| a column twice among a filter's arguments | `ROW_LEVEL_SECURITY_DUPLICATE_COLUMN_NAME` |
+
+The conditions of masks begin with `COLUMN_MASKS`.
+"""
+
+
+def as_markdown(constructs: Iterable[Construct] = CONSTRUCTS) -> str:
+    """Return the page: one table per area, in the order of declaration."""
+    parts = [_HEAD]
+    for area, rows in groupby(constructs, key=lambda c: c.area):
+        lines = [
+            f"## {area}\n",
+            "| construct | verdict | example | note | shown by |",
+            "|---|---|---|---|---|",
+        ]
+        for row in rows:
+            cells = (row.name, row.verdict, _code(row.example), row.note, f"`{row.test}`")
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join([*parts, _POLICIES, _information_schema(), _functions()])
+
+
+def _information_schema() -> str:
+    relations = ", ".join(f"`{name}`" for name in INFORMATION_SCHEMA)
+    return f"""## The information schema
+
+`<catalog>.information_schema` describes its catalog, `system.information_schema` all catalogs; the columns
+are the platform's. Keys and grants are shown as declared and are not enforced. Columns without a value in
+a local lakehouse are null.
+
+Relations: {relations}.
+"""
+
+
+def _functions() -> str:
+    added = [f"`{name}` (Spark's `{of}`)" if of else f"`{name}`" for name, of in ADDED.items()]
+    lines = [
+        "## Functions that Spark lacks\n",
+        f"Added: {', '.join(added)}.\n",
+        "Unsupported functions fail with `UNSUPPORTED_SQL`, missing ones with Spark's `UNRESOLVED_ROUTINE`,",
+        "or in FROM with `UNRESOLVABLE_TABLE_VALUED_FUNCTION`.\n",
+        "| functions | verdict | reason |",
+        "|---|---|---|",
+    ]
+    for group in MISSING:
+        names = ", ".join(f"`{name}`" for name in group.names)
+        lines.append(f"| {names} | {'unsupported' if group.unsupported else 'missing'} | {group.reason} |")
+    return "\n".join(lines) + "\n"
+
+
+def _code(text: str) -> str:
+    return f"`` {text} ``" if "`" in text else f"`{text}`"

@@ -1,0 +1,46 @@
+"""Atomic file writes: write to a temporary file in the same directory, then rename it into place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+@contextmanager
+def atomic_replace(path: Path) -> Iterator[Path]:
+    """Yield a temporary path to write to; it replaces `path` when the block ends.
+
+    Readers of `path` see the old content until then. If the block fails, the temporary file is removed and
+    `path` is unchanged.
+    """
+    # A random name, not the process id: two threads may write the same file. Short: names can be long.
+    temporary = path.with_name(f".{os.urandom(8).hex()}.part")
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def atomic_write(path: Path, content: str | bytes, *, mode: int = 0o666, synced: bool = False) -> None:
+    """Replace the content of `path`.
+
+    Args:
+        path: The file to write. Its directory must exist.
+        content: The new content; text is encoded as UTF-8.
+        mode: Permissions of the new file from its first byte on, minus the umask.
+        synced: Flush the content to disk before the rename.
+
+    Raises:
+        OSError: The file could not be written; the old content is unchanged.
+    """
+    with atomic_replace(path) as temporary:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
+            if synced:
+                stream.flush()
+                os.fsync(stream.fileno())

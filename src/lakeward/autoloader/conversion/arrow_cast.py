@@ -1,0 +1,128 @@
+"""Arrow columns of a file to the column types of the schema, and the values that do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def spark_compatible_type(arrow_type: pa.DataType) -> pa.DataType:
+    """Return the type that Spark reads: no dictionaries, time units, large offsets, unsigned numbers."""
+    if pa.types.is_dictionary(arrow_type):
+        return spark_compatible_type(arrow_type.value_type)
+    if pa.types.is_timestamp(arrow_type):
+        return pa.timestamp("us", tz="UTC" if arrow_type.tz else None)
+    if pa.types.is_large_string(arrow_type):
+        return pa.string()
+    if pa.types.is_large_binary(arrow_type) or pa.types.is_fixed_size_binary(arrow_type):
+        return pa.binary()
+    if pa.types.is_unsigned_integer(arrow_type):
+        wider = {8: pa.int16(), 16: pa.int32(), 32: pa.int64(), 64: pa.decimal128(20, 0)}
+        return wider[arrow_type.bit_width]
+    if pa.types.is_list(arrow_type) or pa.types.is_large_list(arrow_type):
+        return pa.list_(spark_compatible_type(arrow_type.value_type))
+    if pa.types.is_map(arrow_type):
+        return pa.map_(
+            spark_compatible_type(arrow_type.key_type), spark_compatible_type(arrow_type.item_type)
+        )
+    if pa.types.is_struct(arrow_type):
+        return pa.struct([pa.field(field.name, spark_compatible_type(field.type)) for field in arrow_type])
+    return arrow_type
+
+
+@dataclass(frozen=True)
+class ColumnCast:
+    """Casts columns of a file to types of the schema.
+
+    Attributes:
+        case_sensitive: Whether names must match exactly.
+        widens: Whether narrower numbers are read into wider columns.
+        zone: Zone of timestamps without one, for files whose timestamps have no other meaning; else None.
+    """
+
+    case_sensitive: bool = True
+    widens: bool = False
+    zone: str | None = None
+
+    def split(self, array: pa.Array, target: pa.DataType) -> tuple[pa.Array | None, pa.Array | None]:
+        """Return (values of the target type, remaining values); None for an empty part.
+
+        A plain cast would hide a type mismatch. Missing fields of records are null. Remaining record fields
+        are those that the schema lacks or has with another type (assumed).
+        """
+        if array.type == target:
+            return array, None
+        if self._fits(array.type, target):
+            return self._converted(array, target), None
+        if pa.types.is_struct(array.type) and pa.types.is_struct(target):
+            return self._split_record(array, target)
+        return None, array
+
+    def match_name(self, name: str, names: Sequence[str]) -> str | None:
+        """Return the name in `names` that matches a file's `name`."""
+        if name in names or self.case_sensitive:
+            return name if name in names else None
+        return next((known for known in names if known.lower() == name.lower()), None)
+
+    def _split_record(self, array: pa.Array, target: pa.DataType) -> tuple[pa.Array, pa.Array | None]:
+        names = [field.name for field in target]
+        matched: dict[str, pa.Array] = {}
+        surplus: dict[str, pa.Array] = {}
+        for field, child in zip(array.type, array.flatten(), strict=True):
+            column = self.match_name(field.name, names)
+            kept, rest = (None, child) if column is None else self.split(child, target.field(column).type)
+            if kept is not None and column is not None:
+                matched[column] = kept
+            if rest is not None:
+                surplus[field.name] = rest
+        children = [matched.get(f.name, pa.nulls(len(array), f.type)) for f in target]
+        record = pa.StructArray.from_arrays(children, fields=list(target), mask=array.is_null())
+        if not surplus:
+            return record, None
+        return record, pa.StructArray.from_arrays(list(surplus.values()), names=list(surplus))
+
+    def _fits(self, source: pa.DataType, target: pa.DataType) -> bool:
+        """Return whether all values of a type are valid in the target type."""
+        if pa.types.is_null(source):
+            return True
+        if pa.types.is_struct(source) and pa.types.is_struct(target):
+            names = [field.name for field in target]
+            return all(f.name in names and self._fits(f.type, target.field(f.name).type) for f in source)
+        if pa.types.is_map(source) and pa.types.is_map(target):
+            return self._fits(source.key_type, target.key_type) and self._fits(
+                source.item_type, target.item_type
+            )
+        if (pa.types.is_list(source) or pa.types.is_large_list(source)) and pa.types.is_list(target):
+            return self._fits(source.value_type, target.value_type)
+        if self.zone is not None and pa.types.is_timestamp(source) and pa.types.is_timestamp(target):
+            return True
+        plain = spark_compatible_type(source)
+        return plain == target or (self.widens and _is_wider(target, plain))
+
+    def _converted(self, array: pa.Array, target: pa.DataType) -> pa.Array:
+        if self.zone is not None and pa.types.is_timestamp(target) and array.type.tz is None and target.tz:
+            clocks = array.cast(pa.timestamp("us"))
+            return pc.assume_timezone(clocks, self.zone, ambiguous="earliest", nonexistent="latest").cast(
+                target
+            )
+        try:
+            return array.cast(target)
+        except (pa.ArrowNotImplementedError, pa.ArrowTypeError, pa.ArrowInvalid):
+            # Arrow cannot cast records in lists and maps to other fields, but builds them from Python values.
+            return pa.array(array.to_pylist(), target)
+
+
+def _is_wider(target: pa.DataType, source: pa.DataType) -> bool:
+    from pyspark.errors import PySparkException
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    from lakeward.autoloader.conversion.type_merging import widen_type
+
+    try:
+        dtype = from_arrow_type(target)
+        return widen_type(dtype, from_arrow_type(source)) == dtype
+    except PySparkException:
+        return False

@@ -1,0 +1,248 @@
+"""The Python data sources: `cloudFiles` for streams, and a file list for batches.
+
+Spark pickles these classes to its planner and worker processes by reference. Heavy imports are deferred to
+the functions that need them.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxFiles,
+    SupportsTriggerAvailableNow,
+)
+
+from lakeward.autoloader.discovery import FileStatus
+from lakeward.autoloader.read_plan import PLAN_OPTION, ReadPlan
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+    from pyspark.sql.types import StructType
+
+    from lakeward.autoloader.streams.file_tracker import FileTracker
+
+# The cost of opening a file, as the number of bytes read in the same time.
+OPEN_COST_BYTES = 16 * 1024
+# Larger partitions are split by files, to limit memory and the cost of a retry.
+MAX_PARTITION_BYTES = 256 * 1024 * 1024
+
+
+def plan_partitions(files: Sequence[FileStatus], parallelism: int) -> list[list[FileStatus]]:
+    """Group files into partitions of similar cost, each in the order of `files`; [] for no files."""
+    if not files:
+        return []
+    total = sum(status.size + OPEN_COST_BYTES for status in files)
+    count = min(len(files), max(parallelism, -(-total // MAX_PARTITION_BYTES)))
+    loads = [(0, number) for number in range(count)]
+    chosen: list[list[int]] = [[] for _ in range(count)]
+    for index in sorted(range(len(files)), key=lambda i: -files[i].size):
+        load, number = heapq.heappop(loads)
+        chosen[number].append(index)
+        heapq.heappush(loads, (load + files[index].size + OPEN_COST_BYTES, number))
+    return [[files[index] for index in sorted(indexes)] for indexes in chosen]
+
+
+class FilesPartition(InputPartition):
+    """The files of one task.
+
+    `batch` locates the batch's files in the state log (state directory, from, to). `metadata` is whether the
+    query references `_metadata`.
+    """
+
+    def __init__(self, files: list[FileStatus], batch: tuple[str, int, int], *, metadata: bool) -> None:
+        self.files = files
+        self.batch = batch
+        self.metadata = metadata
+
+
+class CloudFilesDataSource(DataSource):
+    """`format("cloudFiles")`; `load` has determined its schema and plan."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name for `format`, which is case-insensitive."""
+        return "cloudFiles"
+
+    def schema(self) -> StructType:
+        """Raise CF_UNSUPPORTED_USAGE: `load` always passes a schema, so Spark never calls this."""
+        from lakeward.autoloader.error_translation import unsupported_usage_error
+
+        raise unsupported_usage_error()
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002  # as PySpark calls it
+        """Raise CF_INCORRECT_BATCH_USAGE."""
+        from lakeward.autoloader.error_translation import batch_usage_error
+
+        raise batch_usage_error()
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  # as PySpark names it
+        """Return the reader. Spark passes `schema` by name."""
+        return CloudFilesStreamReader(self.options[PLAN_OPTION], schema)
+
+
+class CloudFilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Plans offsets and partitions on the driver and reads files in the workers."""
+
+    def __init__(self, plan: str, schema: StructType) -> None:
+        self._plan_text = plan
+        self._schema = schema
+        self._plan: ReadPlan | None = None
+        self._tracker: FileTracker | None = None
+        self._state = ""
+        self._metadata = True
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_plan": None, "_tracker": None}
+
+    @property
+    def plan(self) -> ReadPlan:
+        """The read plan."""
+        if self._plan is None:
+            self._plan = ReadPlan.from_json(self._plan_text)
+        return self._plan
+
+    @property
+    def tracker(self) -> FileTracker:
+        """The file tracker, created on first use, when the checkpoint is known."""
+        if self._tracker is None:
+            from lakeward.autoloader.streams.checkpoint_handoff import claim_checkpoint
+
+            binding = claim_checkpoint(Path(self.plan.handoff_dir), self.plan.token)
+            self._state, self._metadata = binding.state, binding.metadata
+            self._tracker = _create_tracker(self.plan, Path(self._state))
+        return self._tracker
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802  # as PySpark names it
+        """Return the offset of a new stream."""
+        return dict(self.tracker.initial_offset())
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  # as PySpark names it
+        """Return the hard limit of files; the tracker applies the soft limit of bytes."""
+        return ReadMaxFiles(self.plan.user_options.max_files)
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802  # as PySpark names it
+        """Assign the next files to a batch; with trigger `once` all files."""
+        limited = not isinstance(limit, ReadAllAvailable)
+        return dict(self.tracker.latest(start, limited=limited))  # type: ignore[arg-type]
+
+    def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802  # as PySpark names it
+        """Return the backlog; the latest offset is the only path into the query's progress."""
+        backlog = self.tracker.backlog
+        return {"numFilesOutstanding": len(backlog), "numBytesOutstanding": backlog.bytes}
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  # as PySpark names it
+        """Leave files that arrive from now on to the next run."""
+        self.tracker.prepare_available_now()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """Return the files of the batch, in about as many groups as there are cores."""
+
+        files = self.tracker.files(start, end)  # type: ignore[arg-type]
+        batch = (self._state, start["seqNum"], end["seqNum"])
+        parts = plan_partitions(files, self.plan.parallelism)
+        return [FilesPartition(group, batch, metadata=self._metadata) for group in parts]
+
+    def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
+        """Return Arrow batches of these files. Runs in a worker."""
+        from lakeward.autoloader.state import StateLog
+
+        assert isinstance(partition, FilesPartition)
+        skips = StateLog(Path(partition.batch[0])).skips
+        plan = replace(self.plan, skipped=str(skips.folder), metadata=partition.metadata)
+        return read_batch_files(plan, self._schema, partition.files, partition.batch)
+
+
+def read_batch_files(
+    plan: ReadPlan, schema: StructType, files: list[FileStatus], batch: tuple[str, int, int]
+) -> Iterator[RecordBatch]:
+    """Read files of a micro-batch; if they have new fields, evolve the stored schema and fail the stream.
+
+    Args:
+        plan: The read plan of the stream.
+        schema: The columns of the record batches.
+        files: The files of one task.
+        batch: State directory and offsets (exclusive, inclusive) of the micro-batch.
+
+    Raises:
+        CloudFilesError: A file cannot be read.
+        UnknownFieldException: The schema has to grow; the next version is stored.
+    """
+    from lakeward.autoloader.readers import read_task_files
+    from lakeward.autoloader.readers.schema_drift import NewFieldsError
+
+    try:
+        yield from read_task_files(plan, schema, files)
+    except NewFieldsError as drift:
+        from lakeward.autoloader.schema.schema_evolution import evolve_schema
+
+        raise evolve_schema(plan, drift, batch) from None
+
+
+def _create_tracker(plan: ReadPlan, state: Path) -> FileTracker:
+    from lakeward.autoloader.state import FileRegistry, StateLog
+    from lakeward.autoloader.streams.file_tracker import FileTracker
+    from lakeward.autoloader.streams.source_cleaning import SourceCleaner, cleaning_policy
+
+    options = plan.user_options
+    registry = FileRegistry(StateLog(state), versions=options.flag("cloudFiles.allowOverwrites"))
+    policy = cleaning_policy(options, plan.source, plan.names)
+    cleaner = SourceCleaner(policy) if policy is not None else None
+    return FileTracker(registry, plan.lister(), options, cleaner=cleaner)
+
+
+FILE_LIST_OPTION = "lakeward.files"
+
+
+class FileListPartition(InputPartition):
+    """The files of one task."""
+
+    def __init__(self, files: list[FileStatus]) -> None:
+        self.files = files
+
+
+class FileListDataSource(DataSource):
+    """Reads a list of files under a plan, both created by `FileSource.frame`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the internal name; users name a path, not a list."""
+        return "lakeward_files"
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Return the reader. Spark passes `schema` by name."""
+        return FileListReader(self.options[PLAN_OPTION], self.options[FILE_LIST_OPTION], schema)
+
+
+class FileListReader(DataSourceReader):
+    """Plans partitions on the driver and reads files in the workers."""
+
+    def __init__(self, plan: str, listed: str, schema: StructType) -> None:
+        self._plan_text, self._listed, self._schema = plan, listed, schema
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Return the files, in about as many groups as there are cores."""
+        from lakeward.autoloader.discovery import FileStatus
+
+        rows = json.loads(Path(self._listed).read_text(encoding="utf-8", errors="surrogateescape"))
+        plan = ReadPlan.from_json(self._plan_text)
+        return [
+            FileListPartition(group)
+            for group in plan_partitions([FileStatus(*row) for row in rows], plan.parallelism)
+        ]
+
+    def read(self, partition: InputPartition | None) -> Iterator[RecordBatch]:
+        """Return Arrow batches of these files, none for the empty partition of an empty list."""
+        from lakeward.autoloader.readers import read_task_files
+
+        if not isinstance(partition, FileListPartition):
+            return iter(())
+        return read_task_files(ReadPlan.from_json(self._plan_text), self._schema, partition.files)

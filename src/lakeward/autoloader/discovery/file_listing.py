@@ -1,0 +1,183 @@
+"""File listings: complete, filtered by the options, with names as users see them (AL-1.4, AL-6).
+
+A file has a local path or URI and a key, the name that Databricks shows (`dbfs:/Volumes/…`, `file:/…`).
+`key=value` directories below the source are partition values (AL-5.2).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote, unquote
+
+from lakeward.autoloader.discovery.globs import Globber, name_pattern
+from lakeward.autoloader.discovery.storage import Storage
+from lakeward.errors import CloudFilesError
+from lakeward.session.paths import PathMap
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+# Java's URI does not encode these, nor letters of any script.
+_TO_ENCODE = re.compile(r"[^A-Za-z0-9/:!$&'()*+,;=@._~\x80-\U0010ffff-]")
+_SAFE = "/:!$&'()*+,;=@-._~"
+
+
+@dataclass(frozen=True)
+class FileNames:
+    """Translates between local paths and keys. A key is a display name that is not URI-encoded."""
+
+    path_map: PathMap
+
+    def local(self, path: str) -> str:
+        """Return the local path or store URI of a key or of a path as the user wrote it."""
+        mapped = self.path_map.local(path)
+        if mapped.startswith("file:/"):
+            rest = mapped[len("file:") :]
+            mapped = "/" + rest.lstrip("/")
+        if mapped.startswith("/") or _SCHEME.match(mapped):
+            return mapped
+        return str(Path(mapped).absolute()) + ("/" if mapped.endswith("/") else "")
+
+    def key(self, local: str) -> str:
+        """Return the name for state and users; it is stable when the lakehouse moves."""
+        user = self.path_map.user(local)
+        if user.startswith("/") and user != local and not user.startswith("/Workspace/"):
+            return "dbfs:" + (user[len("/dbfs") :] if user.startswith("/dbfs/") else user)
+        return user if _SCHEME.match(user) else "file:" + user
+
+    @staticmethod
+    def encode(key: str) -> str:
+        """Return a key as `_metadata.file_path` and `_file_path` show it, encoded like Spark's paths."""
+        if _TO_ENCODE.search(key) is None:
+            return key
+        return "".join(part if ord(part[0]) > 127 else quote(part, _SAFE) for part in _split_by_ascii(key))
+
+
+def session_file_names() -> FileNames:
+    """Names under the path map of the active session's lakehouse."""
+    from lakeward.session import current_settings
+
+    settings = current_settings()
+    return FileNames(PathMap.of(settings) if settings else PathMap(()))
+
+
+def _split_by_ascii(text: str) -> list[str]:
+    """Split into runs of ASCII and other characters; Spark does not encode the latter."""
+    return re.findall(r"[\x00-\x7f]+|[^\x00-\x7f]+", text)
+
+
+DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+def parse_partition_values(below: str) -> dict[str, str | None]:
+    """Return partition keys and unescaped values of a relative path (AL-5.2)."""
+    out: dict[str, str | None] = {}
+    for segment in below.split("/")[:-1]:
+        key, equals, value = segment.partition("=")
+        if equals and key:
+            out[unquote(key)] = None if value == DEFAULT_PARTITION else unquote(value)
+    return out
+
+
+class FileStatus(NamedTuple):
+    """A discovered file: key, local path or URI, size in bytes, modification time in microseconds."""
+
+    key: str
+    path: str
+    size: int
+    mtime: int
+
+
+@dataclass(frozen=True)
+class FileLister:
+    """Lists one source: a local path or a URI, possibly with wildcards."""
+
+    source: str
+    storage: Storage
+    names: FileNames
+    strict: bool = False
+    name_glob: str | None = None
+    ignored: str = "^[._]"
+    modified: tuple[datetime | None, datetime | None] = (None, None)
+
+    @property
+    def root(self) -> str:
+        """The listed directory; partition columns are below it."""
+        return Globber(self.source, strict=self.strict).root
+
+    def list_new(
+        self, known: Callable[[str], bool], changed: Callable[[FileStatus], bool] | None = None
+    ) -> list[FileStatus]:
+        """Return unknown files, oldest first; known ones too if `changed` returns true for them.
+
+        Files that disappear during the listing are skipped. Raises FileNotFoundError if the source does not
+        exist.
+        """
+        files = []
+        root, root_key = self.root, self.names.key(self.root)
+        for path in self._paths():
+            key = root_key + path[len(root) :]
+            is_known = known(key)
+            if is_known and changed is None:
+                continue
+            try:
+                size, mtime = self.storage.stat(path)
+            except FileNotFoundError:
+                continue
+            status = FileStatus(key, path, size, mtime)
+            if self._in_time(mtime) and (not is_known or (changed is not None and changed(status))):
+                files.append(status)
+        files.sort(key=lambda status: (status.mtime, status.key))
+        return files
+
+    def list_keys(self) -> Iterator[str]:
+        """Return the keys of all files below the root, regardless of filters."""
+        root, root_key = self.root, self.names.key(self.root)
+        return (root_key + path[len(root) :] for path in self.storage.walk(root, lambda _: True))
+
+    def covers(self, path: str) -> bool:
+        """Return whether a path is below the root (never the disk's) and matches the wildcards."""
+        root = self.root.rstrip("/")
+        segments = path[len(root) :].split("/")
+        inside = root != "" and path.startswith(f"{root}/") and ".." not in segments
+        return inside and Globber(self.source, strict=self.strict).matches(path)
+
+    def relative_paths(self) -> Iterable[str]:
+        """Yield paths relative to the root; nothing if the root does not exist."""
+        root = self.root
+        try:
+            yield from (path[len(root) :] for path in self._paths())
+        except FileNotFoundError:
+            return
+
+    def _paths(self) -> Iterable[str]:
+        globber = Globber(self.source, strict=self.strict)
+        ignored = re.compile(self.ignored)
+        paths: Iterable[str] = self.storage.walk(
+            globber.root, lambda name: "=" in name or not ignored.search(name)
+        )
+        if globber.is_glob:
+            paths = (path for path in paths if globber.matches(path))
+        if self.name_glob:
+            pattern = name_pattern(self.name_glob)
+            paths = (path for path in paths if pattern.fullmatch(path.rpartition("/")[2]))
+        return paths
+
+    def _in_time(self, mtime: int) -> bool:
+        after, before = self.modified
+        seconds = mtime / 1e6
+        return (after is None or seconds > after.timestamp()) and (
+            before is None or seconds < before.timestamp()
+        )
+
+
+def path_not_found(shown: str) -> CloudFilesError:
+    """Return the error for a source that does not exist."""
+    return CloudFilesError(
+        "CF_PATH_DOES_NOT_EXIST",
+        f"The input path {shown} does not exist.",
+        next_step="Create the folder or correct the path in load(…).",
+    )

@@ -1,0 +1,254 @@
+"""Patches of PySpark's readers, writers and streaming queries."""
+
+from __future__ import annotations
+
+import threading
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from lakeward import patching
+from lakeward.autoloader.streams.query_progress import patch_from_java, patch_from_json
+from lakeward.errors import CloudFilesError
+from lakeward.patching import Order, PatchSpec
+from lakeward.spark_internals import activated, session_state
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_STATE_ATTRIBUTE = "_lakeward_reader"
+_registration_lock = threading.Lock()
+
+
+def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of all `install`
+    """Patch PySpark once; cheap and idempotent.
+
+    `cloudFiles` is registered on first use: registering the first Python data source of a session makes Spark
+    start a Python process to look for others, which costs a second.
+    """
+    patch()
+
+
+def register_data_source(spark: SparkSession, source: Any) -> None:
+    """Register a Python data source in a session, once."""
+    with _registration_lock:
+        if not session_state(spark).dataSourceManager().dataSourceExists(source.name()):
+            _register(spark, source)
+
+
+def _register(spark: SparkSession, source: Any) -> None:
+    # Spark looks for an existing source in the active session instead of this one.
+    with activated(spark):
+        spark.dataSource.register(source)
+
+
+class _ReaderState:
+    """Format, schema and options set on a reader so far. PySpark keeps them in the JVM, without access."""
+
+    def __init__(self) -> None:
+        self.format = ""
+        self.schema: Any = None
+        self.options: dict[str, str] = {}
+
+
+def _reader_state(reader: Any) -> _ReaderState:
+    state: _ReaderState = reader.__dict__.setdefault(_STATE_ATTRIBUTE, _ReaderState())
+    return state
+
+
+def patch() -> None:
+    """Patch PySpark's readers, writers and queries once per process; no session is needed."""
+    patching.install(PATCHES)
+
+
+def _record_format(before: Any) -> Any:
+
+    @wraps(before)
+    def noting(self: Any, source: str) -> Any:
+        _reader_state(self).format = str(source).lower()
+        return before(self, source)
+
+    return noting
+
+
+def _record_schema(before: Any) -> Any:
+
+    @wraps(before)
+    def schema(self: Any, schema: Any) -> Any:
+        _reader_state(self).schema = schema
+        return before(self, schema)
+
+    return schema
+
+
+def _record_option(before: Any) -> Any:
+
+    @wraps(before)
+    def option(self: Any, key: str, value: Any) -> Any:
+        _record(self, {key: value})
+        return before(self, key, value)
+
+    return option
+
+
+def _record_options(before: Any) -> Any:
+
+    @wraps(before)
+    def options(self: Any, **options: Any) -> Any:
+        _record(self, options)
+        return before(self, **options)
+
+    return options
+
+
+def _record(reader: Any, options: dict[str, Any]) -> None:
+    from pyspark.sql.utils import to_str
+
+    for key, value in options.items():
+        text = to_str(value)
+        if text is None:
+            _reader_state(reader).options.pop(key.lower(), None)
+        else:
+            _reader_state(reader).options[key.lower()] = text
+
+
+def _patch_stream_load(before: Any) -> Any:
+
+    @wraps(before)
+    def load(self: Any, path: Any = None, format: Any = None, schema: Any = None, **options: Any) -> Any:
+        if format is not None:
+            self.format(format)
+        if _reader_state(self).format != "cloudfiles":
+            return before(self, path, None, schema, **options)
+        if schema is not None:
+            self.schema(schema)
+        self.options(**options)
+        return _load_cloud_files(self, before, path if path is None else str(path))
+
+    return load
+
+
+def _load_cloud_files(reader: Any, before: Any, path: str | None) -> Any:
+    from pyspark.sql.types import StructType, _parse_datatype_string
+
+    from lakeward.autoloader.data_sources import CloudFilesDataSource
+    from lakeward.autoloader.discovery import session_file_names
+    from lakeward.autoloader.error_translation import to_analysis_exception
+    from lakeward.autoloader.metadata_column import hide_metadata, raw_metadata_field
+    from lakeward.autoloader.read_plan import METADATA, PLAN_OPTION
+    from lakeward.autoloader.streams.checkpoint_handoff import handoff_directory
+    from lakeward.autoloader.streams.stream_definition import define_stream
+
+    seen, spark = _reader_state(reader), reader._spark
+    register_data_source(spark, CloudFilesDataSource)
+    schema: Any = _parse_datatype_string(seen.schema) if isinstance(seen.schema, str) else seen.schema
+    path = path if path is not None else seen.options.get("path")
+    try:
+        plan, columns = define_stream(
+            spark,
+            path=path,
+            user_options=seen.options,
+            user_schema=schema,
+            names=session_file_names(),
+            handoff_dir=handoff_directory(),
+        )
+    except CloudFilesError as error:
+        raise to_analysis_exception(error) from None
+    own_metadata = METADATA in columns.names
+    metadata = [] if own_metadata else [raw_metadata_field()]
+    full = StructType([*columns.fields, *metadata])
+    reader = spark.readStream.format("cloudFiles").schema(full)
+    # Not as `path`: Spark would resolve that itself.
+    raw = before(reader.option(PLAN_OPTION, plan.as_json()))
+    return raw if own_metadata else hide_metadata(raw, columns.names)
+
+
+def _patch_batch_load(before: Any) -> Any:
+
+    @wraps(before)
+    def load(self: Any, path: Any = None, format: Any = None, schema: Any = None, **options: Any) -> Any:
+        from lakeward.autoloader.error_translation import batch_usage_error, to_analysis_exception
+
+        if format is not None:
+            self.format(format)
+        if _reader_state(self).format == "cloudfiles":
+            raise to_analysis_exception(batch_usage_error())
+        return before(self, path, None, schema, **options)
+
+    return load
+
+
+def _patch_start(before: Any) -> Any:
+
+    @wraps(before)
+    def start(self: Any, *arguments: Any, **named: Any) -> Any:
+        from lakeward.autoloader.streams.query_start import start_query
+
+        return start_query(self._df, lambda: before(self, *arguments, **named))
+
+    return start
+
+
+def _translate_errors(before: Any) -> Any:
+
+    @wraps(before)
+    def method(self: Any, *arguments: Any, **named: Any) -> Any:
+        from pyspark.errors import StreamingQueryException
+
+        from lakeward.autoloader.error_translation import translate_query_exception
+
+        try:
+            return before(self, *arguments, **named)
+        except StreamingQueryException as error:
+            cleaned = translate_query_exception(error)
+            if cleaned is error:
+                raise
+        raise cleaned
+
+    return method
+
+
+def _translate_exception(before: Any) -> Any:
+
+    @wraps(before)
+    def exception(self: Any) -> Any:
+        from lakeward.autoloader.error_translation import translate_query_exception
+
+        return translate_query_exception(before(self))
+
+    return exception
+
+
+_READER = "pyspark.sql.streaming.readwriter:DataStreamReader"
+_WRITER = "pyspark.sql.streaming.readwriter:DataStreamWriter"
+_BATCH_READER = "pyspark.sql.readwriter:DataFrameReader"
+_QUERY = "pyspark.sql.streaming.query:StreamingQuery"
+_QUERIES = "pyspark.sql.streaming.query:StreamingQueryManager"
+_PROGRESS = "pyspark.sql.streaming.listener:StreamingQueryProgress"
+_FORMAT, _BINDING = "Auto Loader: format('cloudFiles')", "Auto Loader: a source learns its checkpoint"
+_CLEAN = "Auto Loader: errors without Spark's wrapping"
+_METRICS = "Auto Loader: description and metrics of a source"
+PATCHES = tuple(
+    PatchSpec(owner, name, "autoloader", reason, make, Order.SOURCE)
+    for owner, name, make, reason in (
+        (_READER, "format", _record_format, _FORMAT),
+        (_READER, "schema", _record_schema, _FORMAT),
+        (_READER, "option", _record_option, _FORMAT),
+        (_READER, "options", _record_options, _FORMAT),
+        (_READER, "load", _patch_stream_load, _FORMAT),
+        (_BATCH_READER, "format", _record_format, _FORMAT),
+        (_BATCH_READER, "load", _patch_batch_load, _FORMAT),
+        (_WRITER, "start", _patch_start, _BINDING),
+        (_WRITER, "toTable", _patch_start, _BINDING),
+        (_QUERY, "awaitTermination", _translate_errors, _CLEAN),
+        (_QUERY, "processAllAvailable", _translate_errors, _CLEAN),
+        (
+            "pyspark.sql.streaming.query:StreamingQueryManager",
+            "awaitAnyTermination",
+            _translate_errors,
+            _CLEAN,
+        ),
+        (_QUERY, "exception", _translate_exception, _CLEAN),
+        (_PROGRESS, "fromJson", patch_from_json, _METRICS),
+        (_PROGRESS, "fromJObject", patch_from_java, _METRICS),
+    )
+)

@@ -1,0 +1,183 @@
+"""CSV text to rows of strings, compatible with Spark's parser (univocity)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lakeward.autoloader.options import Options
+
+Row = list["str | None"]
+
+
+@dataclass(frozen=True)
+class CsvDialect:
+    """The format of CSV files."""
+
+    sep: str = ","
+    quote: str = '"'
+    escape: str = "\\"
+    comment: str = ""
+    null: str = ""
+    empty: str = ""
+    trim_start: bool = False
+    trim_end: bool = False
+    multi_line: bool = False
+    skip: int = 0
+    separator: str | None = None
+    encoding: str = "utf-8"
+
+    @classmethod
+    def of(cls, options: Options) -> CsvDialect:
+        """Create the dialect from the options."""
+
+        def text(key: str) -> str:
+            return str(options.text(key) or "")
+
+        return cls(
+            sep=(options.raw.get("delimiter") or text("sep")).replace("\\t", "\t"),
+            quote=text("quote"),
+            escape=text("escape"),
+            comment=text("comment"),
+            null=text("nullValue"),
+            empty=text("emptyValue"),
+            trim_start=options.flag("ignoreLeadingWhiteSpace"),
+            trim_end=options.flag("ignoreTrailingWhiteSpace"),
+            multi_line=options.flag("multiLine"),
+            skip=int(options.value("skipRows")),
+            separator=options.text("lineSep"),
+            encoding=options.raw.get("charset") or text("encoding"),
+        )
+
+    def row(self, line: str) -> Row:
+        """Return the values of a line; unquoted empty values and `nullValue` are null."""
+        if not (self.quote and self.quote in line):
+            values: Row = line.split(self.sep)  # type: ignore[assignment]
+            if self.trim_start or self.trim_end:
+                values = [self._trimmed(str(value)) for value in values]
+            return [None if value in ("", self.null) else value for value in values]
+        return [
+            self._quoted(value) if is_quoted else self._plain(value)
+            for value, is_quoted in self._values(line)
+        ]
+
+    def _plain(self, value: str) -> str | None:
+        value = self._trimmed(value)
+        return None if value in ("", self.null) else value
+
+    def _quoted(self, value: str) -> str | None:
+        value = value or self.empty
+        return None if value == self.null else value
+
+    def _trimmed(self, value: str) -> str:
+        if self.trim_start:
+            value = value.lstrip(" \t")
+        return value.rstrip(" \t") if self.trim_end else value
+
+    def _values(self, line: str) -> Iterator[tuple[str, bool]]:
+        at, end = 0, len(line)
+        while True:
+            start = at
+            while start < end and line[start] in " \t" and line[start] != self.sep:
+                start += 1
+            if line.startswith(self.quote, start) and (start == at or self.trim_start):
+                value, at, whole = self._in_quotes(line, start + 1)
+                yield (value, True) if whole else (value, False)
+            else:
+                stop = line.find(self.sep, at)
+                stop = end if stop < 0 else stop
+                yield line[at:stop], False
+                at = stop
+            if at >= end:
+                return
+            at += len(self.sep)
+            if at == end:
+                yield "", False
+                return
+
+    def _in_quotes(self, line: str, at: int) -> tuple[str, int, bool]:
+        """Return the value after an opening quote, its end, and whether it was quoted correctly.
+
+        An unescaped quote inside makes it an unquoted value up to the next separator (STOP_AT_DELIMITER).
+        """
+        out: list[str] = []
+        end = len(line)
+        while at < end:
+            char = line[at]
+            if char == self.escape and at + 1 < end and line[at + 1] in (self.quote, self.escape):
+                if self.escape != self.quote:
+                    out.append(line[at + 1] if line[at + 1] == self.quote else self.escape)
+                    at += 2
+                    continue
+                out.append(self.quote)
+                at += 2
+                continue
+            if char == self.quote:
+                run = at
+                while run < end and line[run] == self.quote:
+                    run += 1
+                out.append(self.quote * (run - at - 1))
+                after = run
+                while after < end and line[after] in " \t" and line[after] != self.sep:
+                    after += 1
+                if after >= end or line.startswith(self.sep, after):
+                    return "".join(out), after, True
+                stop = line.find(self.sep, run)
+                stop = end if stop < 0 else stop
+                return f"{self.quote}{''.join(out)}{self.quote}{line[run:stop]}", stop, False
+            out.append(char)
+            at += 1
+        return "".join(out), end, True
+
+
+def split_lines(data: bytes, dialect: CsvDialect) -> list[str]:
+    """Return lines with content, without comments and skipped rows; records with `multiLine`."""
+    if data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
+    text = data.decode(dialect.encoding, "replace")
+    if dialect.separator is not None:
+        lines = text.split(dialect.separator)
+    else:
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        lines = text.split("\n")
+    lines = lines[dialect.skip :]
+    if dialect.multi_line and dialect.quote in text:
+        lines = list(_join_quoted_lines(lines, dialect))
+    return [
+        line
+        for line in lines
+        if line and not line.isspace() and not (dialect.comment and line.startswith(dialect.comment))
+    ]
+
+
+def _join_quoted_lines(lines: list[str], dialect: CsvDialect) -> Iterator[str]:
+    """Join lines while a quote is open."""
+    open_line: str | None = None
+    for line in lines:
+        whole = line if open_line is None else f"{open_line}\n{line}"
+        bare = whole if dialect.escape == dialect.quote else whole.replace(dialect.escape + dialect.quote, "")
+        if bare.count(dialect.quote) % 2:
+            open_line = whole
+        else:
+            open_line = None
+            yield whole
+    if open_line is not None:
+        yield open_line
+
+
+def header_names(row: Row) -> list[str]:
+    """Return column names as Spark makes them: `_c<i>` for empty, a numeric suffix for repeated ones."""
+    lower = [(name or "").lower() for name in row]
+    names = []
+    for index, name in enumerate(row):
+        if not name:
+            names.append(f"_c{index}")
+        else:
+            names.append(f"{name}{index}" if lower.count(name.lower()) > 1 else name)
+    return names
+
+
+def has_header(text: str | None, *, has_user_schema: bool) -> bool:
+    """Return whether files have a header; by default they do if the schema is inferred (AL-1.5)."""
+    return not has_user_schema if text is None else text.strip().lower() == "true"

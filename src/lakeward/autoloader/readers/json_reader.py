@@ -1,0 +1,263 @@
+"""The JSON reader: JSON lines, and whole documents with `multiLine`.
+
+Files whose records match the schema are decoded as a whole by msgspec. A line that does not match (unknown
+member, value of another type, malformed text) is parsed member by member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pyarrow as pa
+
+from lakeward.autoloader.conversion.text_formats import TextFormats
+from lakeward.autoloader.conversion.text_parsing import parse_column
+from lakeward.autoloader.readers.batch_builder import (
+    BatchBuilder,
+    FileSpan,
+    FileSpans,
+    join_json_object,
+    to_json,
+)
+from lakeward.autoloader.readers.file_contents import FileContents
+from lakeward.autoloader.readers.json_fast_path import (
+    JsonFastPath,
+    msgspec_record_type,
+    msgspec_type,
+    raw_strings,
+)
+from lakeward.autoloader.readers.json_text import InvalidJson, JsonText, count_object_lines
+from lakeward.autoloader.readers.json_values import MatchRules, json_value_reader, rescued_json_value
+from lakeward.autoloader.readers.parse_modes import MalformedRecordPolicy as Policy
+from lakeward.autoloader.readers.schema_drift import NewFieldsError, widen_for_value
+
+if TYPE_CHECKING:
+    from lakeward.autoloader.discovery import FileStatus
+
+ROWS = 20_000
+BYTES = 16 << 20
+_TIMES = ("timestamp", "timestamp_ntz", "date")
+
+
+class JsonReader:
+    """Reads the files of one task."""
+
+    def __init__(self, builder: BatchBuilder, contents: FileContents) -> None:
+        self._builder = builder
+        self._contents = contents
+        self._text = JsonText.of(builder.options)
+        self._multi_line = builder.options.flag("multiLine")
+        self._formats = TextFormats.of(builder.options, builder.plan.time_zone)
+        self._policy = Policy.of(builder)
+        self._plain = JsonFastPath(builder, self._formats)
+        self._names = list(builder.data)
+        self._attribute = {name: f"f{i}" for i, name in enumerate(self._names)}
+        self._raw: set[str] = set()
+        rules = MatchRules(builder.plan.case_sensitive, report_unknown=builder.rescues)
+        self._reads = {
+            name: json_value_reader(dtype, self._formats, rules) for name, dtype in builder.data.items()
+        }
+        self._shape()
+        self._start()
+
+    def _shape(self) -> None:
+        kinds: dict[str, Any] = {}
+        for name, dtype in self._builder.data.items():
+            kind = str | None if dtype.typeName() in _TIMES else msgspec_type(dtype)
+            if kind is None or name in self._raw:
+                self._raw.add(name)
+                kind = msgspec.Raw
+            kinds[name] = kind
+        self._type = msgspec_record_type(kinds)
+        self._decoder = msgspec.json.Decoder(self._type)
+
+    def _start(self) -> None:
+        self._rows: list[Any] = []
+        self._slow: dict[int, bytes] = {}
+        self._rescued: dict[int, dict[str, str]] = {}
+        self._broken: dict[int, bytes] = {}
+        self._spans: list[tuple[FileStatus, int, bytes]] = []
+        self._size = 0
+
+    def read(self, files: list[FileStatus]) -> Iterator[pa.RecordBatch]:
+        """Yield record batches of many files, or of a part of one."""
+        for status in files:
+            data = self._contents.of(status)
+            if data is None:
+                continue
+            plain = None if self._multi_line else self._plain.batches(status, self._text.lines(data))
+            if plain is not None:
+                yield from plain
+                continue
+            self._add(status, data)
+            self._size += len(data)
+            if len(self._rows) >= ROWS or self._size >= BYTES:
+                yield self._flush()
+        if self._rows:
+            yield self._flush()
+
+    def _add(self, status: FileStatus, data: bytes) -> None:
+        before = len(self._rows)
+        data = self._text.lines(data)
+        if self._multi_line:
+            if data.strip():
+                self._add_slowly(status, data)
+        else:
+            records = self._all_of(data)
+            if records is None:
+                self._add_lines(status, data)
+            else:
+                self._rows += records
+        self._spans.append((status, len(self._rows) - before, data))
+
+    def _all_of(self, data: bytes) -> list[Any] | None:
+        """Return the records of a text with one record per line, None for any other text."""
+        lines = count_object_lines(data)
+        try:
+            records = None if lines is None else self._decoder.decode_lines(data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        return None if records is None or len(records) != lines else records
+
+    def _add_lines(self, status: FileStatus, data: bytes) -> None:
+        decode, before = self._decoder.decode, len(self._slow)
+        for text in data.split(b"\n"):
+            if not text.strip(b" \t\r"):
+                continue
+            try:
+                self._rows.append(decode(text))
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                # Unchanged, with trailing blanks: a truncated line is kept verbatim.
+                self._add_slowly(status, text)
+        if len(self._slow) > before:
+            self._loosen(list(self._slow)[before:])
+
+    def _loosen(self, rows: list[int]) -> None:
+        """Read string columns with other values raw from now on, so that numbers keep their spelling."""
+        strings = {
+            n for n, t in self._builder.data.items() if t.typeName() == "string" and n not in self._raw
+        }
+        loosened = {
+            name
+            for name in strings
+            for row in rows
+            if (value := getattr(self._rows[row], self._attribute[name])) is not None
+            and bytes(value)[:1] not in (b'"', b"n")
+        }
+        if loosened:
+            self._raw |= loosened
+            self._shape()
+
+    def _add_slowly(self, status: FileStatus, line: bytes) -> None:
+        try:
+            records = self._text.members(line)
+        except InvalidJson as error:
+            self._policy.check(status, line, str(error))
+            self._broken[len(self._rows)] = line
+            self._rows.append(self._type())
+            return
+        for members in records:
+            self._slow[len(self._rows)] = line
+            self._rows.append(self._record(status, members))
+
+    def _record(self, status: FileStatus, members: dict[str, bytes]) -> Any:
+        """Return a record of raw values; members without a column are rescued or fail the stream."""
+        builder, values, unknown = self._builder, {}, {}
+        for key, raw in members.items():
+            name = key
+            if key not in self._attribute:
+                near = builder.by_lower_name.get(key.lower())
+                if near is None or builder.plan.case_sensitive:
+                    if near is None and key not in builder.plan.partitions:
+                        unknown[key] = raw
+                    if raw != b"null":
+                        self._rescued.setdefault(len(self._rows), {})[key] = rescued_json_value(raw)
+                    continue
+                name = near
+            values[self._attribute[name]] = msgspec.Raw(raw)
+        if unknown and builder.plan.mode not in ("none", "rescue"):
+            shown = join_json_object((key, raw.decode()) for key, raw in unknown.items())
+            raise NewFieldsError("NEW_FIELDS_IN_RECORD_WITH_FILE_PATH", shown, status.key)
+        return self._type(**values)
+
+    def _flush(self) -> pa.RecordBatch:
+        columns = {name: self._column(name) for name in self._names}
+        files = self._files
+        if self._policy.rescues_malformed:
+            self._rescued.update((row, self._policy.rescued(line)) for row, line in self._broken.items())
+        rescued = self._builder.rescued_column_values(self._rescued, files) if self._builder.rescues else None
+        kept, corrupt = self._policy.apply(len(self._rows), files, self._broken, self._misfits, self._line_of)
+        batch = self._builder.build(columns, files, rescued, corrupt)
+        self._start()
+        return batch if kept is None else batch.filter(pa.array(kept))
+
+    @property
+    def _misfits(self) -> list[int]:
+        """Rows with a value of another type that no column rescues: they count as malformed."""
+        return sorted(row for row, fields in self._rescued.items() if "" in fields)
+
+    def _column(self, name: str) -> pa.Array:
+        attribute, dtype = self._attribute[name], self._builder.data[name]
+        arrow_type = self._builder.arrow.field(name).type
+        values = list(map(attrgetter(attribute), self._rows))
+        if name in self._raw and dtype.typeName() == "string":
+            texts = raw_strings(values)
+            if texts is not None:
+                return texts
+        read = self._reads[name]
+        for row in range(len(values)) if name in self._raw else self._slow:
+            raw = values[row]
+            if isinstance(raw, msgspec.Raw):
+                values[row], problem = read(bytes(raw))
+                if problem is not None:
+                    self._mark(row, name, problem)
+        if dtype.typeName() in _TIMES:
+            return self._times(name, values, arrow_type)
+        if dtype.typeName() in ("struct", "array"):
+            values = msgspec.to_builtins(values, builtin_types=(bytes,)) if name not in self._raw else values
+        return pa.array(values, arrow_type)
+
+    def _times(self, name: str, values: list[Any], arrow_type: pa.DataType) -> pa.Array:
+        if any(isinstance(value, int) for value in values):
+            texts = [value if isinstance(value, str) else None for value in values]
+        else:
+            texts = values
+        column, bad = parse_column(texts, self._builder.data[name], arrow_type, self._formats)
+        for row in bad:
+            self._mark(row, name, to_json(values[row]))
+        if texts is values:
+            return column
+        whole = column.cast(pa.int32() if arrow_type == pa.date32() else pa.int64()).to_pylist()
+        return pa.array(
+            [value if isinstance(value, int) else known for value, known in zip(values, whole, strict=True)],
+            arrow_type,
+        )
+
+    def _mark(self, row: int, name: str, problem: str) -> None:
+        grown = widen_for_value(self._builder.plan, name, self._builder.data[name], problem)
+        if grown is not None:
+            condition = "NEW_FIELDS_AND_WIDENED_TYPES_IN_RECORD_WITH_FILE_PATH"
+            raise NewFieldsError(
+                condition, f'{{"{name}":{problem}}}', FileSpans(self._files).file_at(row).key, {name: grown}
+            )
+        fields = self._rescued.setdefault(row, {})
+        fields[name] = problem
+        if not self._builder.rescues:
+            fields[""] = ""
+
+    @property
+    def _files(self) -> list[FileSpan]:
+        return [(status, count) for status, count, _ in self._spans]
+
+    def _line_of(self, row: int) -> bytes:
+        if row in self._slow:
+            return self._slow[row]
+        first = 0
+        for _, count, data in self._spans:
+            if row < first + count:
+                return [line for line in data.split(b"\n") if line.strip()][row - first]
+            first += count
+        raise IndexError(row)

@@ -1,0 +1,218 @@
+"""Schema resolution: the data and partition columns of a stream at definition (AL-2.1, AL-2.4, AL-5.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import (
+    BinaryType,
+    DataType,
+    DateType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+    VariantType,
+)
+
+from lakeward.autoloader.conversion.text_formats import parse_date
+from lakeward.autoloader.conversion.type_merging import merge_types
+from lakeward.autoloader.discovery import FileLister, FileStatus, parse_partition_values
+from lakeward.autoloader.options import Options
+from lakeward.autoloader.options.option_values import parse_bytes, parse_int
+from lakeward.autoloader.options.validation import evolution_mode, has_fixed_schema, require_format_options
+from lakeward.errors import CloudFilesError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lakeward.autoloader.schema.schema_store import SchemaStore, SchemaVersion
+
+
+def fixed_schema(options: Options) -> StructType:
+    """Return the data columns of text, binaryFile, and single VARIANT columns."""
+    variant = options.text("singleVariantColumn")
+    if variant:
+        return StructType().add(variant, VariantType())
+    if options.format == "text":
+        return StructType().add("value", StringType())
+    columns = StructType().add("path", StringType()).add("modificationTime", TimestampType())
+    return columns.add("length", LongType()).add("content", BinaryType())
+
+
+def infer_partition_schema(
+    below: Sequence[str], options: Options, user_schema: StructType | None
+) -> StructType:
+    """Return the partition columns of files with these relative paths.
+
+    With a user schema these are its columns that are partition keys. Files with different layouts have none.
+    """
+    configured = options.value("cloudFiles.partitionColumns")
+    values = [parse_partition_values(path) for path in below]
+    if configured is not None:
+        names = list(configured)
+    elif options.flag("recursiveFileLookup"):
+        names = []
+    else:
+        layouts = {tuple(values_of_path) for values_of_path in values}
+        names = list(layouts.pop()) if len(layouts) == 1 else []
+    if user_schema is not None:
+        return StructType([field for field in user_schema.fields if field.name in names])
+    return StructType([StructField(name, _partition_type([v.get(name) for v in values])) for name in names])
+
+
+def _partition_type(texts: Sequence[str | None]) -> DataType:
+    merged: DataType | None = None
+    for text in texts:
+        if text is not None:
+            dtype = _value_type(text)
+            merged = dtype if merged is None else merge_types(merged, dtype)
+    return merged or StringType()
+
+
+def _value_type(text: str) -> DataType:
+    if text.lstrip("-").isdigit() and text.isascii():
+        value = int(text)
+        if -(1 << 31) <= value < 1 << 31:
+            return IntegerType()
+        return LongType() if -(1 << 63) <= value < 1 << 63 else StringType()
+    if len(text) == 10 and parse_date(text) is not None:
+        return DateType()
+    try:
+        if "_" not in text and any(char.isdigit() for char in text):
+            float(text)
+            return DoubleType()
+    except ValueError:
+        pass
+    return StringType()
+
+
+_SAMPLE = "spark.databricks.cloudFiles.schemaInference.sampleSize"
+
+
+@dataclass(frozen=True)
+class ResolvedSchema:
+    """Data columns (without rescued and partition columns), partition columns, evolution mode, location."""
+
+    data: StructType
+    partitions: StructType
+    mode: str
+    location: str | None
+
+
+def resolve_schema(
+    spark: SparkSession,
+    options: Options,
+    lister: FileLister,
+    *,
+    user_schema: StructType | None,
+    location: str | None,
+) -> ResolvedSchema:
+    """Return the columns of a source; raise CloudFilesError if they cannot be inferred.
+
+    Args:
+        spark: The session, for the sampling settings.
+        options: The options of the stream.
+        lister: The lister of the source.
+        user_schema: The schema of `.schema(…)`.
+        location: The schema location as a local path.
+    """
+    mode = evolution_mode(options, has_user_schema=user_schema is not None)
+    if user_schema is not None:
+        return _resolve_user_schema(options, lister, user_schema, mode, location)
+    from lakeward.autoloader.schema.schema_store import SchemaStore
+
+    if location is None and mode.startswith("addNewColumns"):
+        raise CloudFilesError(
+            "CF_SCHEMA_LOCATION_REQUIRED",
+            f"Schema inference in mode {mode} requires cloudFiles.schemaLocation, which is not set.",
+            next_step="Set it to a directory, such as the checkpoint's, or set a schema with .schema(…).",
+        )
+    store = SchemaStore(location) if location else None
+    stored = store.latest() if store else None
+    data, partitions = apply_hints_option(options, stored or _infer_version(spark, options, lister))
+    if store is not None and stored != (data, partitions):
+        data, partitions = _store_version(store, (data, partitions), first=stored is None)
+    return ResolvedSchema(data, partitions, mode, location)
+
+
+def _resolve_user_schema(
+    options: Options, lister: FileLister, user_schema: StructType, mode: str, location: str | None
+) -> ResolvedSchema:
+    from pyspark.sql.types import StructType
+
+    partitions = infer_partition_schema(list(islice(lister.relative_paths(), 1)), options, user_schema)
+    rescued = options.rescued_column or ("_rescued_data" if mode == "rescue" else None)
+    data = [field for field in user_schema.fields if field.name != rescued]
+    return ResolvedSchema(StructType(data), partitions, mode, location)
+
+
+def _infer_version(spark: SparkSession, options: Options, lister: FileLister) -> SchemaVersion:
+    from pyspark.sql.types import StructType
+
+    from lakeward.autoloader.schema.file_inference import infer_schema, sample_files
+
+    require_format_options(options)
+    try:
+        files: list[FileStatus] = lister.list_new(lambda _: False)
+    except FileNotFoundError:
+        files = []
+    root = lister.names.key(lister.root)
+    partitions = infer_partition_schema([status.key[len(root) :] for status in files], options, None)
+    if has_fixed_schema(options):
+        return fixed_schema(options), partitions
+    if not files:
+        raise CloudFilesError(
+            "CF_EMPTY_DIR_FOR_SCHEMA_INFERENCE",
+            f"Cannot infer schema when the input path {lister.names.key(lister.source)} is empty.",
+            next_step="Start the stream after files have arrived, or set a schema with .schema(…).",
+        )
+    max_files = parse_int(str(spark.conf.get(f"{_SAMPLE}.numFiles", "1000")))
+    max_bytes = parse_bytes(str(spark.conf.get(f"{_SAMPLE}.numBytes", "50gb")))
+    data = infer_schema(sample_files(files, max_files=max_files, max_bytes=max_bytes), options)
+    _reject_duplicate_columns(options, data, partitions)
+    return StructType([field for field in data.fields if field.name not in partitions.names]), partitions
+
+
+def _reject_duplicate_columns(options: Options, data: StructType, partitions: StructType) -> None:
+    """Raise for columns in both files and paths, unless `partitionColumns` is set."""
+    both = [name for name in partitions.names if name in data.names]
+    if both and not options.is_set("cloudFiles.partitionColumns"):
+        raise CloudFilesError(
+            "CF_DUPLICATE_COLUMN_IN_DATA",
+            f"Columns exist both in the files and in their paths: {', '.join(both)}.",
+            next_step="Set cloudFiles.partitionColumns to the columns to read from paths, '' for none.",
+        )
+
+
+def apply_hints_option(options: Options, version: SchemaVersion) -> SchemaVersion:
+    """Apply `schemaHints` to data and partition columns."""
+    from pyspark.sql.types import StructType, _parse_datatype_string
+
+    from lakeward.autoloader.options.schema_hints import apply_hints, parse_hints
+
+    text = options.text("cloudFiles.schemaHints")
+    if not text:
+        return version
+    hints = parse_hints(text, lambda t: _parse_datatype_string(f"struct<x: {t}>")["x"].dataType)  # type: ignore[index]
+    data, partitions = version
+    own = {path[0]: dtype for path, dtype in hints if len(path) == 1}
+    typed = [(f.name, own.get(f.name, f.dataType)) for f in partitions.fields]
+    rest = [hint for hint in hints if hint[0][0] not in partitions.names]
+    kept = StructType()
+    for name, dtype in typed:
+        kept = kept.add(name, dtype)
+    return apply_hints(data, rest), kept
+
+
+def _store_version(store: SchemaStore, version: SchemaVersion, *, first: bool) -> SchemaVersion:
+    """Store a version; if another stream was first, use its version."""
+    if not store.add(version) and first:
+        return store.latest() or version
+    return version

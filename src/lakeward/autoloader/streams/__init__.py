@@ -1,0 +1,1 @@
+"""Auto Loader streams: definition, start, file tracking, source cleaning and checkpoint state."""

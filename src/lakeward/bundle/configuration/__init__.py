@@ -1,0 +1,1 @@
+"""The configuration tree: reading, merging, and resolving references, variables and targets."""

@@ -1,0 +1,101 @@
+"""Known keys of a configuration's fixed parts; others are ignored with a warning, as by the Databricks CLI.
+
+Source: https://docs.databricks.com/aws/en/dev-tools/bundles/reference
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from lakeward.bundle.configuration.findings import Finding
+from lakeward.bundle.configuration.node import Node, Path
+from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS
+from lakeward.suggestions import unknown_name_hint
+
+UNKNOWN_FIELD = "unknown-field"
+"""The rule that findings of this module name."""
+
+SECTIONS = frozenset(
+    (
+        *("artifacts", "bundle", "environments", "experimental", "include", "permissions", "presets"),
+        *("python", "resources", "run_as", "scripts", "sync", "targets", "variables", "workspace"),
+    )
+)
+_TARGET = frozenset(
+    (
+        *("artifacts", "bundle", "cluster_id", "compute_id", "default", "experimental", "git", "mode"),
+        *("permissions", "presets", "resources", "run_as", "sync", "variables", "workspace"),
+    )
+)
+_BUNDLE = frozenset(
+    (
+        *("cluster_id", "compute_id", "databricks_cli_version", "deployment", "engine", "git", "name"),
+        *("mode", "target", "terraform", "uuid"),
+    )
+)
+_WORKSPACE = frozenset(
+    (
+        *("account_id", "artifact_path", "auth_type", "azure_client_id", "azure_environment"),
+        *("azure_login_app_id", "azure_tenant_id", "azure_use_msi", "azure_workspace_resource_id"),
+        *("client_id", "current_user", "experimental_is_unified_host", "file_path"),
+        *("google_service_account", "host", "metadata_service_url", "profile", "resource_path"),
+        *("root_path", "state_path", "workspace_id"),
+    )
+)
+
+
+def unknown_fields(tree: Node) -> Iterator[Finding]:
+    """Yield a warning for each unknown key of `tree`, the merged files of a bundle before a target is chosen.
+
+    Blocks that only hold YAML anchors are not settings and yield no warning.
+    """
+    yield from _unknown(tree, SECTIONS, "sections")
+    yield from _parts(tree)
+    for section in ("targets", "environments"):
+        targets = tree.get(section)
+        for target in targets.children.values() if targets is not None else ():
+            yield from _unknown(target, _TARGET, "settings")
+            yield from _parts(target)
+
+
+def unset_fields(tree: Node) -> dict[Path, Any]:
+    """Return an empty value for each known field of `bundle` and `workspace` that the files leave out.
+
+    References to them resolve to nothing instead of being unknown, as with the Databricks CLI.
+    """
+    parts = (("bundle", _BUNDLE - {"git", "deployment", "terraform"}), ("workspace", _WORKSPACE))
+    return {
+        (section, field): ""
+        for section, fields in parts
+        for field in fields - {"current_user"}
+        if (tree.get(section) or Node({}, tree.position)).get(field) is None
+    }
+
+
+def _parts(node: Node) -> Iterator[Finding]:
+    parts: tuple[tuple[str, Collection[str], str], ...] = (
+        ("bundle", _BUNDLE, "settings"),
+        ("workspace", _WORKSPACE, "settings"),
+        ("resources", RESOURCE_KINDS, "kinds"),
+    )
+    for name, known, what in parts:
+        part = node.get(name)
+        if part is not None:
+            yield from _unknown(part, known, what)
+
+
+def _unknown(node: Node, known: Collection[str], what: str) -> Iterator[Finding]:
+    for key, child in node.children.items():
+        if key not in known and not _holds_anchors(child):
+            message = f"Unknown field: {key}. It is ignored."
+            yield Finding(
+                UNKNOWN_FIELD, "warning", child.position, message, unknown_name_hint(key, known, what=what)
+            )
+
+
+def _holds_anchors(node: Node) -> bool:
+    if node.anchored:
+        return True
+    children = list(node.children.values()) if isinstance(node.value, dict) else node.value
+    return isinstance(children, list) and bool(children) and all(_holds_anchors(child) for child in children)

@@ -1,0 +1,108 @@
+"""Configuration as a tree whose every node knows the file, line and column it was written at.
+
+All passes of the loader are functions from `Node` to `Node`; nodes are never changed in place, so a pass
+may share what it does not touch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from lakeward.errors import BundleError
+
+Key: TypeAlias = "str | int"
+Path: TypeAlias = "tuple[Key, ...]"
+
+
+@dataclass(frozen=True)
+class Position:
+    """A position in a configuration file; `line` and `column` count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        """Return `file:line:column`, a form that editors open; the file alone without a line."""
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value (scalar, `dict[str, Node]` or `list[Node]`) and its position.
+
+    `anchored`: a YAML anchor is defined on it.
+    """
+
+    value: Any
+    position: Position
+    anchored: bool = field(default=False, compare=False, repr=False)
+
+    def get(self, key: str) -> Node | None:
+        """Return the child `key` of a mapping; None for any other node, a missing key or an empty value."""
+        child = self.value.get(key) if isinstance(self.value, dict) else None
+        return child if child is not None and child.value is not None else None
+
+    @property
+    def children(self) -> Mapping[str, Node]:
+        """Return the entries of a mapping; empty for any other node."""
+        return self.value if isinstance(self.value, dict) else {}
+
+
+def failure(condition: str, position: Position, message: str, *, next_step: str | None = None) -> BundleError:
+    """Return the error `message` about the setting at `position`."""
+    return BundleError(condition, f"{position}: {message}", next_step=next_step)
+
+
+def lift(value: Any, position: Position) -> Node:
+    """Return plain `value` as a tree in which every node has `position`."""
+    if isinstance(value, Mapping):
+        return Node({str(key): lift(child, position) for key, child in value.items()}, position)
+    if isinstance(value, list | tuple):
+        return Node([lift(child, position) for child in value], position)
+    return Node(value, position)
+
+
+def plain(node: Node) -> Any:
+    """Return the tree below `node` as dicts, lists and scalars."""
+    if isinstance(node.value, dict):
+        return {key: plain(child) for key, child in node.value.items()}
+    if isinstance(node.value, list):
+        return [plain(child) for child in node.value]
+    return node.value
+
+
+def with_value(node: Node, path: Path, leaf: Node) -> Node:
+    """Return `node` with `leaf` at `path`; mappings missing on the way are made."""
+    if not path:
+        return leaf
+    key, rest = path[0], path[1:]
+    if isinstance(key, int):
+        items = list(node.value)
+        items[key] = with_value(items[key], rest, leaf)
+        return Node(items, node.position)
+    entries = dict(node.children)
+    entries[key] = with_value(entries.get(key, Node({}, leaf.position)), rest, leaf)
+    return Node(entries, node.position)
+
+
+def walk(node: Node, path: Path = ()) -> Iterator[tuple[Path, Node]]:
+    """Yield every scalar below `node` with its path."""
+    if isinstance(node.value, dict):
+        for key, child in node.value.items():
+            yield from walk(child, (*path, key))
+    elif isinstance(node.value, list):
+        for index, child in enumerate(node.value):
+            yield from walk(child, (*path, index))
+    else:
+        yield path, node
+
+
+def show(path: Path) -> str:
+    """Return `path` as users write it: `resources.jobs.daily.tasks[0].task_key`."""
+    text = ""
+    for key in path:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else key
+    return text

@@ -1,0 +1,162 @@
+"""Assign every variable the value of its strongest source.
+
+`--var` beats BUNDLE_VAR_<name> (simple variables only), which beats the target's
+variable-overrides.json, which beats the target's value, which beats the default (BN-4.4).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from lakeward.bundle.configuration.limits import too_deep
+from lakeward.bundle.configuration.node import Node, Position, failure, lift
+from lakeward.errors import BundleError
+from lakeward.suggestions import unknown_name_hint
+
+LOOKUPS = (
+    "alert",
+    "cluster",
+    "cluster_policy",
+    "dashboard",
+    "instance_pool",
+    "job",
+    "metastore",
+    "notification_destination",
+    "pipeline",
+    "query",
+    "service_principal",
+    "warehouse",
+)
+"""Kinds of objects that a variable can look up by name. Offline, kind and name replace the id."""
+
+
+def overrides_file(root: Path, target: str) -> Path:
+    """Return where a checkout keeps its own values for the variables of `target`."""
+    return root / ".databricks" / "bundle" / target / "variable-overrides.json"
+
+
+def read_overrides(root: Path, target: str) -> Node | None:
+    """Return the content of the overrides file of `target`, or None without a file.
+
+    Raises BundleError(OVERRIDES_INVALID) when it is not a JSON object.
+    """
+    file = overrides_file(root, target)
+    if not file.is_file():
+        return None
+    name = file.relative_to(root).as_posix()
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise failure("OVERRIDES_INVALID", Position(name, 0, 0), "this file is not UTF-8.") from None
+    except RecursionError:
+        raise too_deep("OVERRIDES_INVALID", Position(name, 1, 1)) from None
+    except json.JSONDecodeError as error:
+        place = Position(name, error.lineno, error.colno)
+        raise failure("OVERRIDES_INVALID", place, f"this is not valid JSON: {error.msg}.") from None
+    if not isinstance(values, dict):
+        raise failure("OVERRIDES_INVALID", Position(name, 1, 1), "an object of variable values is expected.")
+    return lift(values, Position(name, 1, 1))
+
+
+def assign_variables(
+    tree: Node,
+    *,
+    given: Mapping[str, str],
+    environ: Mapping[str, str],
+    overrides: Node | None,
+    target: str,
+    assumed: str | None = None,
+) -> Node:
+    """Return `tree` with `variables.<name>.value` set for each variable.
+
+    `given` are the values of the command line, `overrides` the content of the overrides file, `assumed`
+    the value of every variable that has none (without it that is an error). Raises BundleError for a value
+    of an undeclared variable (VARIABLE_UNKNOWN), a variable that nothing gives a value
+    (VARIABLE_UNASSIGNED), and forms that a variable cannot take.
+    """
+    declared = tree.children["variables"]
+    known = declared.children
+    for name in given:
+        if name not in known:
+            raise BundleError(
+                "VARIABLE_UNKNOWN",
+                f"--var gives a value to `{name}`, which the bundle does not declare.",
+                next_step=unknown_name_hint(name, known, what="variables"),
+            )
+    own = overrides.children if overrides is not None else {}
+    for name, value in own.items():
+        if name not in known:
+            message = f"a value for the variable `{name}`, which the bundle does not declare."
+            next_step = unknown_name_hint(name, known, what="variables")
+            raise failure("VARIABLE_UNKNOWN", value.position, message, next_step=next_step)
+    values = {
+        name: _with_value(
+            name,
+            node,
+            given.get(name),
+            environ.get(f"BUNDLE_VAR_{name}"),
+            own.get(name),
+            target,
+            assumed,
+        )
+        for name, node in known.items()
+    }
+    return Node({**tree.children, "variables": Node(values, declared.position)}, tree.position)
+
+
+def _looked_up(name: str, lookup: Node) -> Node:
+    """Return the placeholder of an id that only a workspace knows: kind and name, `warehouse:shared`."""
+    kinds = list(lookup.children)
+    if len(kinds) != 1 or kinds[0] not in LOOKUPS:
+        message = f"the lookup of the variable `{name}` names exactly one kind of thing and its name."
+        next_step = unknown_name_hint(", ".join(kinds), LOOKUPS, what="kinds")
+        raise failure("VARIABLE_LOOKUP", lookup.position, message, next_step=next_step)
+    return Node(f"{kinds[0]}:{lookup.children[kinds[0]].value}", lookup.position)
+
+
+def _with_value(
+    name: str,
+    node: Node,
+    given: str | None,
+    environment: str | None,
+    own: Node | None,
+    target: str,
+    assumed: str | None,
+) -> Node:
+    if node.value is not None and not isinstance(node.value, dict):
+        message = f"the variable `{name}` is declared by a mapping (`default:`, `description:`, `type:`)."
+        raise failure("VARIABLE_INVALID", node.position, message)
+    kind = node.get("type")
+    is_complex = kind is not None and kind.value == "complex"
+    if is_complex and (given is not None or (environment is not None and own is None)):
+        source = "--var" if given is not None else f"BUNDLE_VAR_{name}"
+        message = f"the variable `{name}` is complex and cannot be given by {source}."
+        next_step = f"Write it into .databricks/bundle/{target}/variable-overrides.json or into the target."
+        raise failure("VARIABLE_INVALID", node.position, message, next_step=next_step)
+    if given is not None:
+        value = Node(given, node.position)
+    elif environment is not None and not is_complex:
+        value = Node(environment, node.position)
+    elif own is not None:
+        value = own
+    elif (lookup := node.get("lookup")) is not None:
+        value = _looked_up(name, lookup)
+    elif "default" in node.children and node.children["default"].value is not None:
+        value = node.children["default"]
+    elif assumed is not None:
+        return Node({**node.children, "value": Node(assumed, node.position)}, node.position)
+    else:
+        message = f"the variable `{name}` has no value."
+        next_step = (
+            f"Give it one with --var {name}=…, with the environment variable BUNDLE_VAR_{name}, or in "
+            f".databricks/bundle/{target}/variable-overrides.json (or as its default in databricks.yml)."
+        )
+        raise failure("VARIABLE_UNASSIGNED", node.position, message, next_step=next_step)
+    if value is own and isinstance(value.value, dict | list) != is_complex:
+        declared = "complex" if is_complex else "not complex"
+        message = f"the variable `{name}` is {declared}, and its value here is not of that type."
+        cure = "Write a mapping or list." if is_complex else "Add `type: complex` to its declaration."
+        raise failure("VARIABLE_INVALID", value.position, message, next_step=cure)
+    return Node({**node.children, "value": value}, node.position)

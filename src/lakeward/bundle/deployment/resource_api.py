@@ -1,0 +1,151 @@
+"""The REST calls that create, change and delete each kind of resource, in order of creation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from lakeward.errors import BundleError
+
+_UC = "/api/2.1/unity-catalog"
+
+
+class Api(Protocol):
+    """The REST API of a workspace.
+
+    Raises LookupError for what is not there, FileExistsError for what is there already.
+    """
+
+    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Return the answer to a request."""
+        ...
+
+    def upload(self, path: str, content: bytes) -> None:
+        """Write a file of the workspace, and the folders above it."""
+        ...
+
+    def download(self, path: str) -> bytes:
+        """Return a file of the workspace."""
+        ...
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The calls of one kind; `{id}` is the resource's id."""
+
+    name: str
+    create: tuple[str, str]
+    read: str
+    update: tuple[str, str] | None
+    delete: tuple[str, str]
+    id_field: str
+    # How the body of a change and of a removal carries the id, where the path does not.
+    keyed: str | None = None
+
+    def made(self, api: Api, body: Mapping[str, Any]) -> str:
+        """Make a resource and return its id; a schema or volume that `lakeward run` has made is taken over.
+
+        Raises BundleError(RESOURCE_EXISTS) for anything that this bundle did not create.
+        """
+        try:
+            answer = api.ask(*self.create, body) or {}
+        except FileExistsError as error:
+            if self.id_field != "full_name":
+                cure = "Give it another name, or delete the other one."
+                raise BundleError("RESOURCE_EXISTS", str(error), next_step=cure) from None
+            parts = (body.get(part) for part in ("catalog_name", "schema_name", "name"))
+            return ".".join(str(part) for part in parts if part)
+        return str(answer.get(self.id_field) or body.get(self.id_field))
+
+    def exists(self, api: Api, identifier: str) -> bool:
+        """Return whether the resource exists."""
+        try:
+            answer = api.ask("GET", self.read.replace("{id}", quote(identifier)))
+        except LookupError:
+            return False
+        names = (
+            [scope["name"] for scope in answer.get("scopes") or ()] if self.name == "secret_scopes" else None
+        )
+        return names is None or identifier in names
+
+    def change(self, api: Api, identifier: str, body: Mapping[str, Any]) -> None:
+        """Give the resource other settings."""
+        if self.update is None:
+            return
+        method, path = self.update
+        if self.keyed:
+            api.ask(method, path, {self.keyed: _number(identifier), "new_settings": body})
+        elif method == "PATCH":
+            api.ask(method, path.replace("{id}", quote(identifier)), {"comment": body.get("comment") or ""})
+        else:
+            api.ask(method, path.replace("{id}", quote(identifier)), body)
+
+    def remove(self, api: Api, identifier: str) -> None:
+        """Take the resource away; one that is gone already is fine."""
+        method, path = self.delete
+        with suppress(LookupError):
+            if self.keyed or self.name == "secret_scopes":
+                api.ask(method, path, {self.keyed or "scope": _number(identifier)})
+            else:
+                api.ask(method, path.replace("{id}", quote(identifier)))
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind(
+        "catalogs",
+        ("POST", f"{_UC}/catalogs"),
+        f"{_UC}/catalogs/{{id}}",
+        ("PATCH", f"{_UC}/catalogs/{{id}}"),
+        ("DELETE", f"{_UC}/catalogs/{{id}}?force=true"),
+        "name",
+    ),
+    Kind(
+        "schemas",
+        ("POST", f"{_UC}/schemas"),
+        f"{_UC}/schemas/{{id}}",
+        ("PATCH", f"{_UC}/schemas/{{id}}"),
+        ("DELETE", f"{_UC}/schemas/{{id}}?force=true"),
+        "full_name",
+    ),
+    Kind(
+        "volumes",
+        ("POST", f"{_UC}/volumes"),
+        f"{_UC}/volumes/{{id}}",
+        ("PATCH", f"{_UC}/volumes/{{id}}"),
+        ("DELETE", f"{_UC}/volumes/{{id}}"),
+        "full_name",
+    ),
+    Kind(
+        "secret_scopes",
+        ("POST", "/api/2.0/secrets/scopes/create"),
+        "/api/2.0/secrets/scopes/list",
+        None,
+        ("POST", "/api/2.0/secrets/scopes/delete"),
+        "scope",
+    ),
+    Kind(
+        "pipelines",
+        ("POST", "/api/2.0/pipelines"),
+        "/api/2.0/pipelines/{id}",
+        ("PUT", "/api/2.0/pipelines/{id}"),
+        ("DELETE", "/api/2.0/pipelines/{id}"),
+        "pipeline_id",
+    ),
+    Kind(
+        "jobs",
+        ("POST", "/api/2.2/jobs/create"),
+        "/api/2.2/jobs/get?job_id={id}",
+        ("POST", "/api/2.2/jobs/reset"),
+        ("POST", "/api/2.2/jobs/delete"),
+        "job_id",
+        keyed="job_id",
+    ),
+)
+"""Each kind refers only to those before it; they are taken away in the opposite order."""
+
+
+def _number(identifier: str) -> int | str:
+    return int(identifier) if identifier.isdecimal() else identifier

@@ -1,0 +1,173 @@
+"""Resolve databricks.yml and its includes into a bundle: the sequence of passes."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from lakeward.bundle.configuration.computed_values import complete_workspace, git_details, resource_ids
+from lakeward.bundle.configuration.includes import read_configuration, require_unique
+from lakeward.bundle.configuration.known_fields import SECTIONS, unknown_fields, unset_fields
+from lakeward.bundle.configuration.merge import merge_elements
+from lakeward.bundle.configuration.node import Node, failure, plain
+from lakeward.bundle.configuration.permissions import inherit_permissions, inherit_run_as
+from lakeward.bundle.configuration.references import require_resolved, resolve_references
+from lakeward.bundle.configuration.relative_paths import make_relative_to_root
+from lakeward.bundle.configuration.target_mode import apply_presets, presets_of, require_mode
+from lakeward.bundle.configuration.targets import choose_target, select_target
+from lakeward.bundle.configuration.variables import assign_variables, read_overrides
+from lakeward.bundle.python_resources import add_python_resources, python_code_of
+from lakeward.bundle.resolved_bundle import Bundle
+from lakeward.errors import BundleError
+
+_EARLY = ("bundle", "var", "variables", "workspace", "artifacts")
+
+
+def load(
+    root: Path,
+    target: str | None = None,
+    variables: Mapping[str, str] = {},
+    *,
+    user: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+    assumed: str | None = None,
+    execute: bool = True,
+) -> Bundle:
+    """Return the bundle in folder `root` as its `target`.
+
+    Without `target`, DATABRICKS_BUNDLE_TARGET names it, else the file's default does. `variables` are
+    values from the command line; `user` is who deploys (default: USER); `assumed` is the value of every
+    variable without a value, for static analysis. `execute` runs the bundle's Python code
+    (`python: resources:`); without it `Bundle.unexecuted` has the names of its functions. Raises BundleError
+    with file, line and column for everything that cannot be read.
+    """
+    root = root.resolve()
+    tree = read_configuration(root)
+    return resolved(
+        tree,
+        root=root,
+        target=target or environ.get("DATABRICKS_BUNDLE_TARGET") or None,
+        given=variables,
+        user=user or environ.get("USER") or environ.get("LOGNAME") or _login(),
+        environ=environ,
+        assumed=assumed,
+        execute=execute,
+    )
+
+
+def targets_to_read(
+    root: Path, target: str | None = None, environ: Mapping[str, str] = os.environ
+) -> tuple[str, ...]:
+    """Return the targets that a reader of the whole bundle in `root` looks at, at least one.
+
+    That is `target`, else DATABRICKS_BUNDLE_TARGET, else the default target, else all of them. Raises
+    BundleError as `load` does for files that cannot be read, and TARGET_UNKNOWN for `target`.
+    """
+    tree = _with_targets(read_configuration(root.resolve()))
+    try:
+        return (choose_target(tree, target or environ.get("DATABRICKS_BUNDLE_TARGET") or None),)
+    except BundleError as error:
+        if error.condition != "TARGET_AMBIGUOUS":
+            raise
+        return tuple(tree.children["targets"].children)
+
+
+def _with_targets(tree: Node) -> Node:
+    """Return `tree` in which `environments`, the name of `targets` before 2023, is called so."""
+    if "targets" in tree.children or "environments" not in tree.children:
+        return tree
+    return Node({**tree.children, "targets": tree.children["environments"]}, tree.position)
+
+
+def resolved(
+    tree: Node,
+    *,
+    root: Path,
+    target: str | None,
+    given: Mapping[str, str],
+    user: str,
+    environ: Mapping[str, str],
+    confined: bool = True,
+    called: str | None = None,
+    assumed: str | None = None,
+    execute: bool = True,
+) -> Bundle:
+    """Return `tree`, the merged files of a bundle, as the resolved bundle of `target`; see `load`.
+
+    Not `confined`, paths may lead out of `root`. A tree without targets has one that is `called` so.
+    """
+    _require_sections(tree)
+    notices = tuple(unknown_fields(tree))
+    tree = _with_targets(tree)
+    chosen = called or choose_target(tree, target)
+    tree = select_target(tree, chosen)
+    require_unique(tree)
+    name = tree.children["bundle"].get("name")
+    if name is None:
+        raise failure(
+            "BUNDLE_INVALID", tree.position, "the bundle has no name.", next_step="Set bundle.name."
+        )
+    section = tree.get("workspace")
+    explicit_root = section is not None and section.get("root_path") is not None
+    tree = complete_workspace(tree, user)
+    own = read_overrides(root, chosen)
+    tree = assign_variables(tree, given=given, environ=environ, overrides=own, target=chosen, assumed=assumed)
+    merge = merge_elements if called is None else _unchanged
+    empty = {**git_details(tree, root), **unset_fields(tree)}
+    tree = merge(resolve_references(tree, _EARLY, empty))
+    tree = make_relative_to_root(tree, confined=confined)
+    tree = inherit_permissions(inherit_run_as(tree))
+    require_mode(tree, explicit_root=explicit_root)
+    preset = presets_of(tree)
+    tree = apply_presets(tree, preset)
+    code = python_code_of(tree)
+    if code is not None and execute:
+
+        def normalize(part: Node) -> Node:
+            return merge(resolve_references(part, _EARLY, empty))
+
+        def initialize(part: Node) -> Node:
+            return apply_presets(inherit_permissions(inherit_run_as(normalize(part))), preset)
+
+        tree, warnings = add_python_resources(
+            tree, code, root=root, environ=environ, initialize=initialize, normalize=normalize
+        )
+        require_unique(tree)
+        require_mode(tree, explicit_root=explicit_root)
+        notices += warnings
+    tree = resolve_references(tree, ("resources",), resource_ids(tree))
+    require_resolved(tree, SECTIONS - {"scripts"})
+    mode = tree.children["bundle"].get("mode")
+    config = plain(tree)
+    return Bundle(
+        *(root, str(config["bundle"]["name"]), chosen, mode.value if mode else None, config, tree),
+        notices=notices,
+        unexecuted=code.functions if code is not None and not execute else (),
+    )
+
+
+def _unchanged(tree: Node) -> Node:
+    return tree
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "user"
+
+
+def _require_sections(tree: Node) -> None:
+    for key, child in tree.children.items():
+        if (
+            key in SECTIONS - {"include", "permissions"}
+            and child.value is not None
+            and not isinstance(child.value, dict)
+        ):
+            raise failure("BUNDLE_INVALID", child.position, f"the section `{key}` has to be a mapping.")
+    if "bundle" not in tree.children:
+        raise failure(
+            "BUNDLE_INVALID", tree.position, "there is no section `bundle`.", next_step="Set bundle.name."
+        )

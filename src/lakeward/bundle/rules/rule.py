@@ -1,0 +1,75 @@
+"""Rules: their declaration, and what they have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from lakeward.bundle.configuration.node import Key, Path, Position
+from lakeward.bundle.resolved_bundle import Bundle
+
+Breach: TypeAlias = "tuple[Path, str]"
+"""The path of the setting that breaks a rule, and a sentence about it."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A condition that a deployable bundle satisfies, and that needs no workspace to check.
+
+    Attributes:
+        name: Shown with every finding, and the row of docs/bundle.md.
+        severity: An error fails at deployment or run time; a warning works but is probably unintended.
+        holds: The condition, as a sentence.
+        fix: What to do about a breach.
+        check: Yields the breaches.
+    """
+
+    name: str
+    severity: Literal["error", "warning"]
+    holds: str
+    fix: str
+    check: Callable[[Bundle], Iterable[Breach]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task of a job, also one nested in a `for_each_task`, and its path."""
+
+    job: str
+    path: Path
+    settings: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Its name in messages."""
+        return f"the task `{self.settings.get('task_key', '?')}` of the job {self.job}"
+
+    @property
+    def kinds(self) -> list[str]:
+        """The keys of its settings that define what it runs."""
+        return [name for name in self.settings if name.endswith("_task") and self.settings[name] is not None]
+
+
+def tasks(bundle: Bundle) -> Iterator[Task]:
+    """Yield the tasks of all jobs, each followed by its nested task."""
+    for key, job in bundle.jobs.items():
+        for number, settings in enumerate(job.get("tasks") or ()):
+            if not isinstance(settings, Mapping):
+                continue
+            path: Path = ("resources", "jobs", key, "tasks", number)
+            yield Task(key, path, settings)
+            inner = (settings.get("for_each_task") or {}).get("task")
+            if isinstance(inner, Mapping):
+                yield Task(key, (*path, "for_each_task", "task"), inner)
+
+
+def position_of(bundle: Bundle, path: Path) -> Position | None:
+    """Return the position of `path`, or of its nearest parent in the files."""
+    steps: tuple[Key, ...] = path
+    while steps:
+        found = bundle.position(*steps)
+        if found is not None:
+            return found
+        steps = steps[:-1]
+    return None

@@ -1,0 +1,22 @@
+"""What detectors hand their findings to."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from lakeward.check.code.values import Text
+from lakeward.check.model import Kind
+
+__all__ = ["Sink"]
+
+
+class Sink(Protocol):
+    """Takes the uses of one file."""
+
+    def emit(
+        self, kind: Kind, name: str, line: int, column: int, detail: str | None = None, guarded: bool = False
+    ) -> None:
+        """Keep one use."""
+
+    def sql(self, text: Text) -> None:
+        """Look at SQL strings in the code."""

@@ -1,0 +1,216 @@
+"""The check of one folder or file, from its files to a report."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lakeward.check.bundles import UNASSIGNED, unread_in_bundle, uses_in_bundle
+from lakeward.check.files import SourceFile, files_below
+from lakeward.check.model import Place, Report, Unread, Use
+from lakeward.check.python_versions import newer_grammar
+from lakeward.check.requirements import requirements_in
+from lakeward.check.source_reader import Unreadable, content_of, uses_in
+from lakeward.check.tables import seeds_needed
+from lakeward.check.verdicts import judged, knowledge_with
+from lakeward.errors import ConfigurationError, LakewardError
+
+if TYPE_CHECKING:
+    from lakeward.bundle import Bundle
+
+__all__ = ["check"]
+
+_UNREADABLE = (LakewardError, OSError, ValueError, RecursionError)
+_LARGEST_JOB = 500_000
+_JOB_MARKS = (b"notebook_task", b"spark_python_task", b"python_wheel_task", b"pipeline_task", b"sql_task")
+
+
+def check(
+    path: Path,
+    *,
+    profile: str | None = None,
+    target: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+    clock: Callable[[], float] = time.monotonic,
+) -> Report:
+    """Look through everything at or below `path`; nothing of it is run or imported.
+
+    `target` names the target of bundles; without it that is DATABRICKS_BUNDLE_TARGET, else the default one,
+    else all are read. The profile is the given one, that of LAKEWARD_PROFILE, or what the bundle's compute
+    is; without any what the project names or its pins choose, as `lakeward test` has it. The report names
+    what cannot be read.
+    """
+    began = clock()
+    uses: list[Use] = []
+    unread: list[Unread] = []
+    read: Counter[str] = Counter()
+    profiles: list[str] = []
+    for file in files_below(path):
+        found, failures = _read(file, profiles, environ, target)
+        uses += found
+        read[file.kind] += not failures and (file.kind != "job" or bool(found))
+        unread += failures
+    knowledge = knowledge_with(_mounts(path, unread, environ))
+    findings = [finding for use in uses if (finding := judged(use, knowledge)) is not None]
+    findings += seeds_needed(uses, _seeds(path, unread))
+    chosen = profile or environ.get("LAKEWARD_PROFILE") or next(iter(profiles), None)
+    chosen = chosen or _of_bundle_above(path, environ, target) or _of_project(path)
+    advice, unread = newer_grammar(unread, chosen)
+    findings += advice
+    for finding in advice:
+        read["notebook" if finding.place.file.endswith(".ipynb") else "python"] += 1
+    findings.sort(key=lambda finding: (finding.place, finding.construct))
+    return Report(
+        path=str(path),
+        profile=chosen,
+        files={kind: count for kind, count in sorted(read.items()) if count},
+        findings=tuple(dict.fromkeys(findings)),
+        unread=tuple(unread),
+        seconds=clock() - began,
+        base=_base(path),
+    )
+
+
+def _base(path: Path) -> str:
+    folder = path if path.is_dir() else path.parent
+    return "" if folder == Path() else f"{folder.as_posix().rstrip('/')}/"
+
+
+def _of_bundle_above(path: Path, environ: Mapping[str, str], target: str | None) -> str | None:
+    """Return the runtime of the bundle that `path` is a part of."""
+    from lakeward.bundle import find_root, load, runtime_of, targets_to_read
+
+    root = find_root(path.absolute())
+    if root is None:
+        return None
+    try:
+        name = targets_to_read(root, target, environ)[0]
+        return runtime_of(load(root, name, environ=environ, assumed=UNASSIGNED, execute=False))
+    except (LakewardError, OSError, ValueError, RecursionError):
+        return None
+
+
+def _mounts(path: Path, unread: list[Unread], environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return the mounts of the project and of `environ`; an invalid one is added to `unread`."""
+    from lakeward.session import project_file, project_table, read_mounts
+
+    folder = (path if path.is_dir() else path.parent).absolute()
+    try:
+        return read_mounts(project_file(folder), project_table(folder), environ)
+    except ConfigurationError as error:
+        if error.condition == "MOUNT_INVALID":
+            unread.append(Unread(Place("pyproject.toml"), str(error)))
+        return ()
+
+
+def _seeds(path: Path, unread: list[Unread]) -> list[str]:
+    """The tables that are there already, in a lakehouse of the project or as a declared seed."""
+    from lakeward.seeds import declared_seeds
+    from lakeward.session import Settings
+
+    try:
+        settings = Settings.here(path if path.is_dir() else path.parent, environ={})
+        declared = [str(name) for name in declared_seeds(settings)]
+    except LakewardError as error:
+        if error.condition == "SEED_DECLARATION_INVALID":
+            unread.append(Unread(Place("pyproject.toml"), str(error)))
+        return []
+    tables = settings.home.glob("*/warehouse/*/*/*/_delta_log")
+    return declared + [".".join(table.parts[-4:-1]) for table in tables]
+
+
+def _of_project(path: Path) -> str:
+    """The runtime that the project names or its pins choose, else the default.
+
+    A file of the project that cannot be read chooses none.
+    """
+    from lakeward.environments import pinned_by
+    from lakeward.session import DEFAULT_PROFILE, Settings, project_table
+
+    whole = path.absolute()
+    try:
+        profile = Settings.here(whole, environ={}).profile
+        pinned = None if project_table(whole).get("runtime") else pinned_by(whole)
+        return pinned.runtime if pinned else profile
+    except ConfigurationError:
+        return DEFAULT_PROFILE
+
+
+def _read(
+    file: SourceFile, profiles: list[str], environ: Mapping[str, str], target: str | None
+) -> tuple[list[Use], list[Unread]]:
+    if file.kind == "bundle":
+        return _bundle(file, profiles, environ, target)
+    if file.kind == "job":
+        found, failure = _jobs(file)
+    elif file.kind != "requirements":
+        found, failure = uses_in(file)
+    else:
+        try:
+            return list(requirements_in(file.name, content_of(file))), []
+        except (Unreadable, ValueError) as error:
+            return [], [Unread(Place(file.name), str(error))]
+    return found, [failure] if failure is not None else []
+
+
+def _bundle(
+    file: SourceFile, profiles: list[str], environ: Mapping[str, str], target: str | None
+) -> tuple[list[Use], list[Unread]]:
+    """Return the uses of a bundle's targets, each use and each failure once with the targets that have it."""
+    from lakeward.bundle import load, runtime_of, targets_to_read
+
+    folder, prefix = file.path.parent, file.name.rpartition("/")[0]
+    uses: dict[Use, list[str]] = {}
+    reasons: dict[Unread, list[str]] = {}
+    names: tuple[str, ...] = ()
+    try:
+        names = targets_to_read(folder, target, environ)
+    except _UNREADABLE as error:
+        return [], [Unread(Place(file.name), str(error))]
+    for name in names:
+        try:
+            bundle: Bundle = load(folder, name, environ=environ, assumed=UNASSIGNED, execute=False)
+        except _UNREADABLE as error:
+            reasons.setdefault(Unread(Place(file.name), str(error)), []).append(name)
+            continue
+        runtime = runtime_of(bundle)
+        if runtime is not None:
+            profiles.append(runtime)
+        for failure in unread_in_bundle(bundle, f"{prefix}/" if prefix else ""):
+            reasons.setdefault(failure, []).append(name)
+        for use in uses_in_bundle(bundle, f"{prefix}/" if prefix else ""):
+            uses.setdefault(use, []).append(name)
+    if len(names) == 1:
+        return list(uses), list(reasons)
+    return (
+        [replace(use, targets=tuple(those)) for use, those in uses.items()],
+        [
+            replace(each, reason=f"target{'s' * (len(those) > 1)} {', '.join(those)}: {each.reason}")
+            for each, those in reasons.items()
+        ],
+    )
+
+
+def _jobs(file: SourceFile) -> tuple[list[Use], Unread | None]:
+    """The jobs of a file that stands outside of a bundle; most such files define none."""
+    try:
+        content = content_of(file)
+    except Unreadable:
+        return [], None
+    if len(content) > _LARGEST_JOB or not any(mark in content for mark in _JOB_MARKS):
+        return [], None
+    from lakeward.bundle import find_root, load_jobs
+
+    if find_root(file.path.parent.absolute()) is not None:
+        return [], None
+    prefix = file.name.rpartition("/")[0]
+    try:
+        bundle = load_jobs(file.path, user="user")
+    except (LakewardError, OSError, ValueError, RecursionError) as error:
+        return [], Unread(Place(file.name), str(error))
+    return list(uses_in_bundle(bundle, f"{prefix}/" if prefix else "")), None

@@ -1,0 +1,171 @@
+"""Extract the uses in a file; an unreadable file is reported with its reason, never raised."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable
+
+from lakeward.check import notebooks
+from lakeward.check.code.scan import Scanner
+from lakeward.check.code.values import Text
+from lakeward.check.files import LARGEST, SourceFile
+from lakeward.check.model import Place, Unread, Use
+from lakeward.check.python_versions import python_needed
+from lakeward.check.sql.scan import scan_sql
+from lakeward.notebooks import Notebook, parse
+
+__all__ = ["Unreadable", "uses_in"]
+
+
+class Unreadable(Exception):
+    """A file that cannot be read, at a line if one is known; `python` is the version that may read it."""
+
+    def __init__(
+        self, reason: str, line: int = 0, column: int = 0, python: tuple[int, int] | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.line, self.column, self.python = line, column, python
+
+
+def content_of(file: SourceFile) -> bytes:
+    """The bytes of a file. Raises Unreadable."""
+    try:
+        size = file.path.stat().st_size
+        if size > LARGEST:
+            raise Unreadable(f"it has {size // 1_000_000} MB, which is data rather than source")
+        if not file.path.is_file():
+            raise Unreadable("it is no regular file")
+        return file.path.read_bytes()
+    except OSError as error:
+        raise Unreadable(error.strerror or str(error)) from None
+
+
+def uses_in(file: SourceFile) -> tuple[list[Use], Unread | None]:
+    """The uses in a Python, notebook or SQL file."""
+    scanner = Scanner(file.name)
+    unread = None
+    try:
+        content = content_of(file)
+        _READERS[file.kind](content, scanner)
+        _included(file, scanner)
+    except Unreadable as error:
+        unread = Unread(Place(file.name, scanner.cell, error.line, error.column), str(error), error.python)
+    return scanner.uses, unread
+
+
+def _included(file: SourceFile, scanner: Scanner) -> None:
+    """Emit each `%run` of a workspace path that is neither in the repository nor mapped."""
+    from lakeward.errors import LakewardError
+    from lakeward.notebooks import SUFFIXES, inclusion
+    from lakeward.session import MOUNT_ADVICE, find_platform_file, is_platform_path
+
+    for text, line, column, cell in scanner.inclusions:
+        path = inclusion(text.strip().removeprefix("%run")).path
+        if not is_platform_path(path):
+            continue
+        try:
+            found = find_platform_file(path, file.path.parent, extensions=SUFFIXES)
+            reason = f"No file of the repository and no mount matches {path}. {MOUNT_ADVICE}"
+        except LakewardError as error:
+            if error.condition != "PATH_AMBIGUOUS":
+                return
+            found, reason = None, str(error)
+        if found is None:
+            scanner.cell = cell
+            scanner.emit("task", "%run", line, column, reason)
+
+
+def _python(content: bytes, scanner: Scanner) -> None:
+    notebook = _parsed_notebook(content, ".py")
+    if notebook is None:
+        scanner.scan(_parsed(content))
+    else:
+        _source_notebook(notebook, scanner)
+
+
+def _sql(content: bytes, scanner: Scanner) -> None:
+    notebook = _parsed_notebook(content, ".sql")
+    if notebook is not None:
+        _source_notebook(notebook, scanner)
+        return
+    try:
+        source = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"it is not UTF-8: byte {error.start + 1} cannot be read") from None
+    _cell(notebooks.Cell("sql", Text(source, 1, 1, True)), scanner)
+
+
+def _parsed_notebook(content: bytes, suffix: str) -> Notebook | None:
+    try:
+        return parse(content, suffix)
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"it is not UTF-8: byte {error.start + 1} cannot be read") from None
+    except ValueError as error:
+        raise Unreadable(str(error)) from None
+
+
+def _source_notebook(notebook: Notebook, scanner: Scanner) -> None:
+    """Read all cells; raise for the first that cannot be read, by its number."""
+    broken: Unreadable | None = None
+    for cell in notebooks.cells_of(notebook):
+        try:
+            _cell(cell, scanner)
+        except Unreadable as error:
+            broken = broken or Unreadable(
+                f"cell {cell.number}: {error}", error.line, error.column, error.python
+            )
+    if broken is not None:
+        raise broken
+
+
+def _notebook(content: bytes, scanner: Scanner) -> None:
+    notebook = _parsed_notebook(content, ".ipynb")
+    broken: tuple[int, Unreadable] | None = None
+    for cell in notebooks.cells_of(notebook) if notebook is not None else ():
+        scanner.cell = cell.number
+        try:
+            _cell(cell, scanner)
+        except Unreadable as error:
+            broken = broken or (cell.number, error)
+    if broken is not None:
+        scanner.cell = broken[0]
+        raise broken[1]
+
+
+def _cell(cell: notebooks.Cell, scanner: Scanner) -> None:
+    if cell.language == "sql":
+        try:
+            scan_sql(cell.text, scanner)
+        except ValueError as error:
+            raise Unreadable(f"it is no SQL: {error}", cell.text.line, cell.text.column) from None
+    elif cell.language == "python":
+        scanner.scan(_parsed(cell.text.value, cell.text.line))
+    else:
+        if cell.language == "run":
+            scanner.inclusions.append((cell.text.value, cell.text.line, cell.text.column, scanner.cell))
+        scanner.emit("magic", cell.language, cell.text.line, cell.text.column)
+
+
+def _parsed(source: str | bytes, line: int = 1) -> ast.Module:
+    """Parse Python that starts at `line` of its file."""
+    try:
+        with warnings.catch_warnings():
+            # An escape that Python would rather not see is no business of ours.
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except SyntaxError as error:
+        number = error.lineno or 0
+        needed = python_needed(source, error)
+        reason = f"Python cannot read it: {error.msg}"
+        raise Unreadable(reason, number and number + line - 1, error.offset or 0, needed) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise Unreadable(f"Python cannot read it: {error}") from None
+    return ast.increment_lineno(tree, line - 1) if line > 1 else tree
+
+
+_READERS: dict[str, Callable[[bytes, Scanner], None]] = {
+    "python": _python,
+    "notebook": _notebook,
+    "sql": _sql,
+}

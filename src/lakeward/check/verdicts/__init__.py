@@ -1,0 +1,64 @@
+"""The verdict on each use, from the tables that the packages declare.
+
+Each module here translates the table of one package into facts and adds nothing to it. A new package's table
+becomes known by one more entry in `KNOWLEDGE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from lakeward.check.model import Fact, Finding, Kind, Use
+from lakeward.check.verdicts import (
+    autoloader,
+    dbutils,
+    jobs,
+    modules,
+    packages,
+    paths,
+    pipelines,
+    session,
+    sql,
+)
+
+__all__ = ["KNOWLEDGE", "Judge", "judged", "knowledge_with"]
+
+Judge = Callable[[Use], "Fact | None"]
+
+KNOWLEDGE: Mapping[Kind, Judge] = {
+    "builtin": modules.builtin,
+    "conf": session.setting,
+    "dbutils": dbutils.function,
+    "format": session.data_format,
+    "magic": modules.magic,
+    "module": modules.module,
+    "option": autoloader.option,
+    "parameter": pipelines.parameter,
+    "path": paths.path,
+    "pipeline": pipelines.function_,
+    "requirement": packages.requirement,
+    "spark": session.attribute,
+    "sql": sql.construct,
+    "statement": session.statement,
+    "task": jobs.task,
+}
+
+
+def knowledge_with(mounts: Sequence[tuple[str, str]]) -> Mapping[Kind, Judge]:
+    """Return `KNOWLEDGE` for a project with these mounts."""
+    if not mounts:
+        return KNOWLEDGE
+    return {**KNOWLEDGE, "path": partial(paths.path, path_map=paths.map_with(mounts))}
+
+
+def judged(use: Use, knowledge: Mapping[Kind, Judge] = KNOWLEDGE) -> Finding | None:
+    """The finding about one use, None for what needs no word."""
+    judge = knowledge.get(use.kind)
+    fact = judge(use) if judge is not None else None
+    if fact is None:
+        return None
+    if use.guarded and fact.verdict == "refused":
+        cure = "The code catches the import's failure and goes its own way."
+        return Finding("differs", fact.construct, use.place, cure, use.targets)
+    return Finding(fact.verdict, fact.construct, use.place, fact.cure, use.targets)

@@ -1,0 +1,62 @@
+"""Modules, free names and magics that the platform gives to code."""
+
+from __future__ import annotations
+
+from lakeward.check.model import Fact, Use
+from lakeward.check.verdicts.words import NOTHING, SERVED, sentence
+from lakeward.databricks_shims import NAMES
+from lakeward.databricks_shims import SERVED as STAND_INS
+from lakeward.notebooks import MAGICS, WITHOUT_EFFECT
+from lakeward.pipelines import MODULES
+from lakeward.session import CONNECT_MODULES, SERVERLESS_NAMES
+
+__all__ = ["builtin", "magic", "module"]
+
+_WORKSPACE = (
+    "A client without credentials is answered here: secrets, files, volumes, workspace files and the current "
+    "user; other requests say what is missing."
+)
+_SERVED = frozenset((*MODULES, *CONNECT_MODULES, *STAND_INS))
+_OWN = "A package of its own: it runs where it is installed, and lakeward changes nothing about it."
+_PLATFORM = "The module exists on the platform only; lakeward has no replacement for it."
+
+_MAGICS = ", ".join(f"%{name}" for name in MAGICS if name not in WITHOUT_EFFECT)
+
+
+def module(use: Use) -> Fact | None:
+    """The verdict on an imported module."""
+    name = use.name
+    if name in _SERVED:
+        return Fact(f"module {name}", "runs_with_lakeward", SERVED)
+    if name.partition(".")[0] == "delta":
+        return Fact("module delta", "runs_as_is", NOTHING)
+    package = ".".join(name.split(".")[:2])
+    if package == "databricks.sdk":
+        return Fact(f"module {package}", "differs", _WORKSPACE)
+    if name.startswith("databricks."):
+        return Fact(f"module {package}", "runs_as_is", _OWN)
+    if name.startswith(("dbruntime", "pyspark.")):
+        return Fact(f"module {name}", "refused", _PLATFORM)
+    return None
+
+
+def builtin(use: Use) -> Fact | None:
+    """The verdict on a name that code has without an import; `detail` is where it was imported from."""
+    limit = SERVERLESS_NAMES.get(use.name)
+    if limit is not None:
+        return Fact(f"name {use.name}", "fails_on_serverless", sentence(limit))
+    if use.detail is not None or use.name not in NAMES:
+        return None
+    return Fact(f"name {use.name}", "runs_with_lakeward", SERVED)
+
+
+def magic(use: Use) -> Fact | None:
+    """The verdict on a magic of a notebook."""
+    if use.name in WITHOUT_EFFECT or use.name == "python":
+        return None
+    name = f"magic %{use.name}"
+    if use.name == "sh":
+        return Fact(name, "differs", "Shell cells are off unless `--allow-sh` lets them run.")
+    if use.name in MAGICS:
+        return Fact(name, "runs_with_lakeward", SERVED)
+    return Fact(name, "refused", f"Cells of this language cannot be run here; magics that can: {_MAGICS}.")

@@ -1,0 +1,121 @@
+"""From the working folder and `-t` to a bundle, if there is one, and the settings of the session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakeward.cli import failures
+from lakeward.errors import UsageError
+from lakeward.private_folders import private_folder
+
+if TYPE_CHECKING:
+    from lakeward.bundle import Bundle
+    from lakeward.session import Settings
+
+__all__ = ["Place", "here", "home_of_pipeline", "in_file"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a command works: the bundle of this folder or none, and the settings that follow."""
+
+    bundle: Bundle | None
+    settings: Settings
+
+    def the_bundle(self, name: str) -> Bundle:
+        """Return the bundle; raise `UsageError` if no bundle exists to find `name` in."""
+        if self.bundle is None:
+            raise no_bundle(
+                f"`{name}` was requested",
+                "run files with `lakeward pipeline PATH` or `lakeward notebook PATH`",
+            )
+        return self.bundle
+
+
+def no_bundle(request: str, otherwise: str) -> UsageError:
+    return UsageError(
+        "BUNDLE_NOT_FOUND",
+        f"{request}, but neither {Path.cwd()} nor a folder above it has a databricks.yml.",
+        next_step=f"Change to the folder of a bundle, or {otherwise}.",
+    )
+
+
+def here(
+    target: str | None = None, variables: Mapping[str, str] | None = None, *, key: str | None = None
+) -> Place:
+    """The place of this process: target `local` and `main.default` outside a bundle.
+
+    The runtime is that of the bundle's job or pipeline `key`, else the bundle's.
+
+    Raises `BundleError` for a bundle that cannot be read or a target that it has not, `UsageError` for a
+    target outside any bundle.
+    """
+    from lakeward.bundle import find_root, load
+    from lakeward.session import Settings
+
+    root = find_root(Path.cwd())
+    if root is None:
+        if target not in (None, "local"):
+            raise no_bundle(
+                f"the target `{target}` was requested", "leave -t out: the target is `local` then"
+            )
+        if variables:
+            raise no_bundle("--var was given", "leave it out")
+        place = Place(None, Settings.here(Path.cwd()))
+    else:
+        bundle = load(root, target, variables or {})
+        place = Place(bundle, Settings.here(root, target=bundle.target, profile=runtime(bundle, key)))
+    failures.state_folder.set(place.settings.state)
+    if place.settings.state.is_dir():
+        # Earlier versions let other users of the machine read it.
+        private_folder(place.settings.state)
+    return place
+
+
+def runtime(bundle: Bundle, key: str | None) -> str | None:
+    """The runtime that the bundle names, if it is one that is known here."""
+    from lakeward.bundle import runtime_of
+    from lakeward.session import known
+
+    found = known(runtime_of(bundle, key) or "")
+    return found.name if found else None
+
+
+def in_file(
+    argument: str, target: str | None = None, variables: Mapping[str, str] | None = None
+) -> tuple[Place, str] | None:
+    """Return the context and the key of a job that `argument` names in a file (`jobs.yml:nightly`).
+
+    None when `argument` is a key, not a file. The state is this folder's, as for everything without a bundle.
+    Raises `BundleError` for a file that cannot be read, `UsageError` for what only a bundle has.
+    """
+    from lakeward.bundle import is_job_file, load_jobs, only_job
+    from lakeward.session import Settings
+
+    if not is_job_file(argument):
+        return None
+    for option, value in (("-t", target), ("--var", variables)):
+        if value:
+            raise UsageError(
+                "OPTION_NEEDS_BUNDLE",
+                f"{option} was given, and {argument} is a file: only a bundle has targets and variables.",
+                next_step=f"Leave {option} out, or name a job of the bundle by its key.",
+            )
+    name, key = argument, None
+    if not Path(argument).exists() and not is_job_file(argument.rpartition(":")[2]):
+        name, _, key = argument.rpartition(":")
+    settings = Settings.here(Path.cwd())
+    bundle = load_jobs(Path(name), user=settings.user)
+    failures.state_folder.set(settings.state)
+    job = only_job(bundle, name, key)
+    return Place(bundle, Settings.here(Path.cwd(), profile=runtime(bundle, job))), job
+
+
+def home_of_pipeline(pipeline: Mapping[str, Any], settings: Settings) -> tuple[str, str]:
+    """The catalog and the schema that a resolved pipeline writes to."""
+    catalog = pipeline.get("catalog") or settings.catalog
+    schema = pipeline.get("schema") or pipeline.get("target") or settings.schema
+    return str(catalog), str(schema)

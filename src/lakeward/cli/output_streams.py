@@ -1,0 +1,125 @@
+"""The process's stdout and stderr while Spark and the user's code run.
+
+Both file descriptors, which the JVM inherits, lead into one pipe. What comes out of it is the user's and
+goes to stderr, in the order in which it was written; Spark's own chatter is dropped. The command itself
+writes to the real streams, so that nothing but its result is on stdout.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+from lakeward.cli.log_filter import SparkLogLines
+from lakeward.dbutils import redacted
+from lakeward.session import drain
+
+__all__ = ["Streams", "redirect_output"]
+
+PATIENCE = 0.1  # seconds that the beginning of a line, such as a prompt, waits for its end
+
+
+@dataclass
+class Streams:
+    """The real streams, and who shows the lines that come out of the pipe."""
+
+    out: TextIO
+    err: TextIO
+    show: Callable[[str], None] = field(default=print)
+
+    def to_stderr(self, text: str) -> None:
+        """Pass the text on without secrets; a terminal that has gone away loses it."""
+        with suppress(OSError, ValueError):
+            self.err.write(redacted(text))
+            self.err.flush()
+
+
+@contextmanager
+def redirect_output(*, verbose: bool) -> Iterator[Streams]:
+    """Divert fd 1 and fd 2 for the time of the block; `verbose` lets Spark's own lines through."""
+    flush()
+    real_out, real_err = os.dup(1), os.dup(2)
+    reading, writing = os.pipe()
+    streams = Streams(
+        os.fdopen(real_out, "w", encoding="utf-8", errors="replace"),
+        os.fdopen(real_err, "w", encoding="utf-8", errors="replace"),
+    )
+    streams.show = streams.to_stderr
+    os.dup2(writing, 1)
+    os.dup2(writing, 2)
+    os.close(writing)
+    ended = threading.Event()
+    pump = threading.Thread(target=carry, args=(reading, streams, ended, verbose), daemon=True)
+    buffering = line_buffered(True)
+    pump.start()
+    root = logging.getLogger()
+    if not verbose:
+        root.addFilter(not_py4j)
+    try:
+        yield streams
+    finally:
+        root.removeFilter(not_py4j)
+        flush()
+        drain()
+        line_buffered(buffering)
+        os.dup2(real_out, 1)
+        os.dup2(real_err, 2)
+        ended.set()
+        pump.join(timeout=5)
+        os.close(reading)
+        for stream in (streams.out, streams.err):
+            with suppress(OSError, ValueError):
+                stream.close()
+
+
+def carry(reading: int, streams: Streams, ended: threading.Event, verbose: bool) -> None:
+    """Move whole lines from the pipe to `streams.show` until `ended` and nothing is left in it."""
+    chatter, rest = SparkLogLines(), b""
+    while True:
+        ready, _, _ = select.select([reading], [], [], 0 if ended.is_set() else PATIENCE)
+        data = os.read(reading, 65536) if ready else b""
+        *lines, rest = (rest + data).split(b"\n")
+        if not data and rest and not could_be_chatter(rest):
+            lines, rest = [rest], b""
+            streams.show(lines.pop().decode(errors="replace"))
+        for line in lines:
+            text = line.decode(errors="replace")
+            if verbose or text not in chatter:
+                streams.show(f"{text}\n")
+        if not data and (ended.is_set()):
+            if rest and (verbose or rest.decode(errors="replace") not in chatter):
+                streams.show(rest.decode(errors="replace"))
+            return
+
+
+def not_py4j(record: logging.LogRecord) -> bool:
+    """Whether a record is not py4j's: interrupted by Ctrl-C, it logs a traceback on the root logger."""
+    return "py4j" not in Path(record.pathname).parts
+
+
+def could_be_chatter(beginning: bytes) -> bool:
+    """Whether an unfinished line begins like one of Spark's; it then waits for its end."""
+    return beginning[:1].isdigit() or beginning.startswith((b"{", b"\r[Stage", b"[Stage", b"WARNING"))
+
+
+def flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+
+
+def line_buffered(wanted: bool) -> bool:
+    """Make Python's stdout write line by line, or not; returns how it was before."""
+    before = bool(getattr(sys.stdout, "line_buffering", False))
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(line_buffering=wanted)
+    return before

@@ -1,0 +1,144 @@
+"""Progress of a run on stderr: a living table on a terminal, one line a change elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from lakeward.cli.formatting import STYLES, count, duration, kind
+from lakeward.cli.output_streams import Streams
+from lakeward.cli.run_progress import TERMINAL, Board, Line
+from lakeward.dbutils import redacted
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from lakeward.jobs import TaskProgress
+    from lakeward.pipelines import Progress
+
+__all__ = ["Plain", "Watcher", "watching"]
+
+
+class Watcher:
+    """Takes the events of a run; `__call__` is what `on_event` wants."""
+
+    def __call__(self, event: Progress | TaskProgress) -> None:
+        raise NotImplementedError
+
+    def stage(self, text: str) -> None:
+        """Say what the run as a whole does now."""
+        raise NotImplementedError
+
+
+class Plain(Watcher):
+    """One line for every change of a state."""
+
+    def __init__(self, board: Board, streams: Streams) -> None:
+        self.board, self.streams = board, streams
+
+    def __call__(self, event: Progress | TaskProgress) -> None:
+        before = self.board.stage
+        line = self.board.take(event)
+        if line is not None:
+            self.say(said(line, self.board))
+        elif self.board.stage != before:
+            self.say(self.board.stage)
+
+    def stage(self, text: str) -> None:
+        self.board.stage = text
+        self.say(text)
+
+    def say(self, text: str) -> None:
+        self.streams.to_stderr(f"{self.board.elapsed:7.1f} s  {text}\n")
+
+
+def said(line: Line, board: Board) -> str:
+    """One dataset's state as a sentence fragment: `heart_rate COMPLETED, 12 rows, 1.3 s`."""
+    facts = [f"{'task ' if line.kind == 'task' else ''}{line.name} {line.state}"]
+    if line.state in TERMINAL:
+        if line.rows_written is not None:
+            facts.append(f"{count(line.rows_written)} rows")
+        if line.state in ("COMPLETED", "SUCCESS", "FAILED"):
+            facts.append(duration(board.seconds(line)))
+    first = line.message.strip().splitlines()[0] if line.message.strip() else ""
+    if first and line.state in ("FAILED", "SKIPPED"):
+        facts.append(first)
+    return ", ".join(facts)
+
+
+class Living(Watcher):
+    """The datasets in a table that redraws itself; other output scrolls by above it."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+
+    def __call__(self, event: Progress | TaskProgress) -> None:
+        self.board.take(event)
+
+    def stage(self, text: str) -> None:
+        self.board.stage = text
+
+    def __rich_console__(self, console: Console, options: Any) -> Iterator[RenderableType]:
+        from rich.text import Text
+
+        board = self.board
+        frame = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"[int(board.elapsed * 10) % 10]
+        head = Text.assemble((f"{frame} ", "cyan"), (board.title, "bold"), "  ", board.stage)
+        head.append(f"  {duration(board.elapsed)}", "dim")
+        head.truncate(options.max_width, overflow="ellipsis")
+        yield head
+        if board.lines:
+            yield living_table(board, options.max_width, most=max(3, console.size.height - 4))
+
+
+def living_table(board: Board, width: int, most: int) -> RenderableType:
+    """Up to `most` datasets; finished ones give way first, and are counted instead."""
+    from rich.table import Table
+
+    shown = list(board.lines.values())
+    done = [line for line in shown if line.state in TERMINAL and line.state != "FAILED"]
+    hidden = done[: max(0, len(shown) - most + 1)] if len(shown) > most else []
+    rest = [line for line in shown if line not in hidden][:most]
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, overflow="ellipsis")
+    if width >= 60:
+        table.add_column(no_wrap=True, style="dim")
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True, style="dim")
+    if hidden:
+        table.add_row(f"  {len(hidden)} more are done")
+    for line in rest:
+        indent = "▸ " if line.kind == "task" else "  "
+        cells = [f"{indent}{line.name}", kind(line.kind)][: 2 if width >= 60 else 1]
+        rows = f"{count(line.rows_written)} rows" if line.rows_written is not None else ""
+        began = line.since is not None or line.state in TERMINAL
+        state = f"[{STYLES.get(line.state, '')}]{line.state.lower()}[/]" if line.state else ""
+        table.add_row(*cells, state, rows, duration(board.seconds(line)) if began else "")
+    return table
+
+
+@contextmanager
+def watching(board: Board, streams: Streams) -> Iterator[Watcher]:
+    """The watcher that suits stderr, for the time of a run; nothing of the living table stays."""
+    if not streams.err.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
+        watcher = Plain(board, streams)
+        watcher.say(f"{board.title}: {board.stage}")
+        yield watcher
+        return
+
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(file=streams.err, highlight=False)
+    living = Living(board)
+    options: dict[str, Any] = {"redirect_stdout": False, "redirect_stderr": False, "transient": True}
+    with Live(living, console=console, refresh_per_second=10, **options):
+        streams.show = lambda text: console.print(Text.from_ansi(redacted(text.rstrip("\n"))))
+        try:
+            yield living
+        finally:
+            streams.show = streams.to_stderr

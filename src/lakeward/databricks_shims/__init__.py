@@ -1,0 +1,35 @@
+"""Local replacements for what exists only on Databricks: modules, free names, settings, a workspace client.
+
+`install()` serves imports of `databricks.sdk.runtime`, `pyspark.dbutils` and the like, `running()` is a block
+with everything that a task finds, and `configure(spark)` sets the platform's settings and sample catalogs.
+Nothing is installed with LAKEWARD_DISABLE=1, on Databricks, or with Databricks Connect. Importing this
+package starts nothing; what needs py4j is imported on first use.
+"""
+
+from __future__ import annotations
+
+from lakeward.databricks_shims.configuring import configure, provided
+from lakeward.databricks_shims.defaults import DEFAULTS
+from lakeward.databricks_shims.display import display, displayHTML, shown_by
+from lakeward.databricks_shims.installing import install, installed, uninstall
+from lakeward.databricks_shims.modules import SERVED
+from lakeward.databricks_shims.names import NAMES, free_names
+from lakeward.databricks_shims.surroundings import VERSION, running, runtime_version
+
+__all__ = [
+    "DEFAULTS",
+    "NAMES",
+    "SERVED",
+    "VERSION",
+    "configure",
+    "display",
+    "displayHTML",
+    "free_names",
+    "install",
+    "installed",
+    "provided",
+    "running",
+    "runtime_version",
+    "shown_by",
+    "uninstall",
+]

@@ -1,0 +1,65 @@
+"""`display` and `displayHTML` outside of notebooks: a text table on stdout.
+
+A notebook's runner shows things itself: `shown_by` puts its function in force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+ROWS, WIDTH = 20, 60
+
+Show = Callable[..., None]
+_show: ContextVar[Show | None] = ContextVar("lakeward_display", default=None)
+
+
+@contextmanager
+def shown_by(show: Show) -> Iterator[None]:
+    """A block in which `display(value, …)` calls `show(value, …)`, and `displayHTML` too, with `html=`."""
+    token = _show.set(show)
+    try:
+        yield
+    finally:
+        _show.reset(token)
+
+
+def display(value: Any = None, *args: Any, **options: Any) -> None:
+    """Show a frame, a list of rows or any other value; options of the platform's charts are accepted."""
+    show = _show.get()
+    if show is not None:
+        show(value, *args, **options)
+    elif value is not None:
+        print(_text(value))
+
+
+def displayHTML(html: str = "") -> None:  # noqa: N802  # the platform's name
+    """Show HTML; without a notebook it is printed as it is."""
+    show = _show.get()
+    if show is not None:
+        show(None, html=html)
+    else:
+        print(html)
+
+
+def _text(value: Any) -> str:
+    if hasattr(value, "isStreaming"):
+        return _frame(value)
+    if hasattr(value, "to_spark"):  # pandas on Spark
+        return _frame(value.to_spark())
+    if hasattr(value, "to_string"):  # pandas
+        return str(value.to_string(max_rows=ROWS))
+    if isinstance(value, list) and value and isinstance(value[0], (tuple, Mapping)):
+        from lakeward.session import session
+
+        return _frame(session().createDataFrame(value))
+    return str(value)
+
+
+def _frame(df: Any) -> str:
+    if df.isStreaming:
+        names = ", ".join(df.columns)
+        return f"A stream of {names}: shown in notebooks only; write it with df.writeStream to look at it."
+    return str(df._show_string(ROWS, WIDTH, False)).rstrip()

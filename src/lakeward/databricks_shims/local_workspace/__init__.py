@@ -1,0 +1,50 @@
+"""The part of the workspace's REST surface that needs nothing but the state folder.
+
+Secrets, files, DBFS, volumes, workspace files and the current user. A client without credentials is answered
+with it in this process (`respond`, `adapter`), where every other path gives an error that names
+`lakeward workspace`; that server answers the same routes with the same functions.
+"""
+
+from __future__ import annotations
+
+from lakeward.databricks_shims.local_workspace import workspace_files as workspace_handlers
+from lakeward.databricks_shims.local_workspace.adapter import HOST, adapter
+from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
+from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, ApiResponse, printable
+from lakeward.databricks_shims.local_workspace.contained_paths import CONNECTION, check_name
+from lakeward.databricks_shims.local_workspace.dbfs import remove_idle_uploads
+from lakeward.databricks_shims.local_workspace.routes import (
+    ROUTES,
+    Handler,
+    Route,
+    Table,
+    handle_request,
+    respond,
+)
+from lakeward.databricks_shims.local_workspace.standard_folders import make_home
+from lakeward.databricks_shims.local_workspace.users import groups_of, user_id
+from lakeward.databricks_shims.local_workspace.workspace_files import object_id
+
+__all__ = [
+    "CONNECTION",
+    "HOST",
+    "ROUTES",
+    "ApiError",
+    "ApiRequest",
+    "ApiResponse",
+    "Handler",
+    "Route",
+    "Table",
+    "adapter",
+    "check_name",
+    "groups_of",
+    "handle_request",
+    "make_home",
+    "missing",
+    "object_id",
+    "printable",
+    "remove_idle_uploads",
+    "respond",
+    "user_id",
+    "workspace_handlers",
+]

@@ -1,0 +1,20 @@
+"""Error answers of the local workspace."""
+
+from __future__ import annotations
+
+
+class ApiError(Exception):
+    """An error answer: status, the platform's error code, and a message."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code = status, code
+
+    def as_json(self) -> dict[str, str]:
+        """Return the body: without a code, that of API 1.2."""
+        return {"error_code": self.code, "message": str(self)} if self.code else {"error": str(self)}
+
+
+def missing(what: str, code: str = "RESOURCE_DOES_NOT_EXIST") -> ApiError:
+    """Return the answer about something that does not exist."""
+    return ApiError(404, code, f"{what} does not exist.")

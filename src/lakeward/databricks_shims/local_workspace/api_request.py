@@ -1,0 +1,135 @@
+"""Requests to the local workspace and their responses."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from lakeward.atomic_files import atomic_replace
+from lakeward.databricks_shims.local_workspace.api_error import ApiError
+from lakeward.databricks_shims.local_workspace.body import parse_body
+from lakeward.dbutils import Environment
+
+MAX_INTEGER = 2**63 - 1
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class ApiRequest:
+    """A request.
+
+    Attributes:
+        environment: Settings, paths and secrets of the target.
+        path_parameter: The part of the path that matches the route's `*` or `{}`; several joined by `/`.
+        query: Parameters of the query.
+        data: The body.
+        received: The file that holds the body of an upload.
+        user: The caller, "" for the owner of the lakehouse, who has all permissions.
+    """
+
+    environment: Environment
+    path_parameter: str = ""
+    query: Mapping[str, str] = field(default_factory=dict)
+    data: bytes = b""
+    received: Path | None = None
+    user: str = ""
+
+    @property
+    def owner(self) -> str:
+        """The owner of the lakehouse."""
+        return self.environment.settings().user
+
+    @cached_property
+    def body(self) -> dict[str, Any]:
+        """The JSON body. Raises ApiError for what is none, and for fields of the wrong kind."""
+        return parse_body(self.data)
+
+    def required(self, name: str) -> str:
+        """Return a parameter of the query or the body. Raises ApiError where it is missing or not a text."""
+        value = self.text(name)
+        if not value:
+            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"The parameter {name} is missing.")
+        return value
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return a text of the query or the body; numbers count. Raises ApiError for anything else."""
+        value = self._value(name, default)
+        if isinstance(value, (dict, list, bool)):
+            raise self._wrong(name, "a string", value)
+        return str(value)
+
+    def number(self, name: str, default: int, *, least: int = 0, most: int = MAX_INTEGER) -> int:
+        """Return a whole number from `least` to `most`. Raises ApiError for anything else."""
+        value = self._value(name, default)
+        try:
+            number = None if isinstance(value, bool) else int(value)
+        except (TypeError, ValueError):
+            number = None
+        if number is None or not least <= number <= most:
+            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{name} cannot be {str(value)[:100]!r}.")
+        return number
+
+    def flag(self, name: str) -> bool:
+        """Return a yes or no, no where it is missing. Raises ApiError for anything else."""
+        value = str(self._value(name, False)).lower()
+        if value not in ("true", "false", ""):
+            raise self._wrong(name, "true or false", value)
+        return value == "true"
+
+    def mapping(self, name: str) -> dict[str, Any]:
+        """Return an object of the body, empty where it is missing. Raises ApiError for anything else."""
+        value = self.body.get(name)
+        if value is not None and not isinstance(value, dict):
+            raise self._wrong(name, "an object", value)
+        return value or {}
+
+    def items(self, name: str) -> list[Any]:
+        """Return a list of the body, empty where it is missing. Raises ApiError for anything else."""
+        value = self.body.get(name)
+        if value is not None and not isinstance(value, list):
+            raise self._wrong(name, "a list", value)
+        return value or []
+
+    def _value(self, name: str, default: Any) -> Any:
+        value = self.query.get(name) or self.body.get(name)
+        return default if value is None else value
+
+    @staticmethod
+    def _wrong(name: str, wanted: str, value: Any) -> ApiError:
+        return ApiError(400, "INVALID_PARAMETER_VALUE", f"{name} must be {wanted}, not {str(value)[:100]!r}.")
+
+    def keep(self, place: Path, data: bytes | None = None) -> None:
+        """Write `data`, else what was uploaded, to `place`: whole or, on a full disk, not at all."""
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_replace(place) as aside:
+            if data is None and self.received is not None:
+                shutil.move(self.received, aside)
+            else:
+                aside.write_bytes(self.data if data is None else data)
+
+
+@dataclass(frozen=True)
+class ApiResponse:
+    """What comes back when it is not JSON: bytes, or those of a file, and headers."""
+
+    data: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    file: Path | None = None
+
+    def content(self) -> bytes:
+        """The bytes."""
+        return self.data if self.file is None else self.file.read_bytes()
+
+
+def printable(answer: Any) -> Any:
+    """Return an answer with U+FFFD for what UTF-8 does not have: names on the disk can be any bytes."""
+    if isinstance(answer, str):
+        return answer if answer.isascii() else _SURROGATE.sub("\ufffd", answer)
+    if isinstance(answer, dict):
+        return {printable(name): printable(value) for name, value in answer.items()}
+    return [printable(each) for each in answer] if isinstance(answer, (list, tuple)) else answer

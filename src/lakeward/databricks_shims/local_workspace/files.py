@@ -1,0 +1,121 @@
+"""The Files API: files and directories of volumes."""
+
+from __future__ import annotations
+
+import posixpath
+import shutil
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
+from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, ApiResponse
+from lakeward.databricks_shims.local_workspace.contained_paths import (
+    entries,
+    is_root,
+    require_volume,
+    resolve,
+)
+
+
+def download(call: ApiRequest) -> ApiResponse:
+    """The bytes of a file."""
+    file = _file(call)
+    return ApiResponse(headers=_headers(file), file=file)
+
+
+def metadata(call: ApiRequest) -> ApiResponse:
+    """Size and time of a file."""
+    file = _file(call)
+    return ApiResponse(headers={**_headers(file), "Content-Length": str(file.stat().st_size)})
+
+
+def upload(call: ApiRequest) -> None:
+    """Write a file; the directories above it are made."""
+    file = _local(call)
+    require_volume(call, file, call.path_parameter)
+    if file.is_dir() or (file.exists() and call.query.get("overwrite", "true").lower() == "false"):
+        raise ApiError(409, "ALREADY_EXISTS", f"The file {call.path_parameter} already exists.")
+    call.keep(file)
+
+
+def delete(call: ApiRequest) -> None:
+    """Remove a file."""
+    _file(call).unlink()
+
+
+def list_directory(call: ApiRequest) -> Any:
+    """The entries of a directory."""
+    folder = _directory(call)
+    return {
+        "contents": [
+            {
+                "path": f"{call.path_parameter.rstrip('/')}/{entry.name}",
+                "name": entry.name,
+                "is_directory": entry.is_dir(),
+                "last_modified": int(entry.stat().st_mtime * 1000),
+                **({} if entry.is_dir() else {"file_size": entry.stat().st_size}),
+            }
+            for entry in entries(call, folder)
+        ]
+    }
+
+
+def directory_metadata(call: ApiRequest) -> ApiResponse:
+    """Whether there is such a directory."""
+    _directory(call)
+    return ApiResponse()
+
+
+def create_directory(call: ApiRequest) -> None:
+    """Make a directory and those above it."""
+    folder = _local(call)
+    require_volume(call, folder, call.path_parameter)
+    if folder.is_file():
+        raise ApiError(409, "ALREADY_EXISTS", f"{call.path_parameter} is a file.")
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def delete_directory(call: ApiRequest) -> None:
+    """Remove an empty directory."""
+    folder = _directory(call)
+    if is_root(call, folder):
+        raise ApiError(
+            400,
+            "INVALID_PARAMETER_VALUE",
+            f"The directory {call.path_parameter} cannot be removed: it is a volume.",
+        )
+    if any(folder.iterdir()):
+        raise ApiError(400, "DIRECTORY_NOT_EMPTY", f"The directory {call.path_parameter} is not empty.")
+    shutil.rmtree(folder)
+
+
+def _headers(file: Path) -> dict[str, str]:
+    return {
+        "Content-Type": "application/octet-stream",
+        "Last-Modified": formatdate(file.stat().st_mtime, usegmt=True),
+    }
+
+
+def _local(call: ApiRequest) -> Path:
+    if not posixpath.normpath(call.path_parameter).startswith("/Volumes/"):
+        raise ApiError(
+            400,
+            "INVALID_PARAMETER_VALUE",
+            f"{call.path_parameter} is not a path in a volume: /Volumes/<catalog>/…",
+        )
+    return resolve(call, call.path_parameter, call.path_parameter)
+
+
+def _file(call: ApiRequest) -> Path:
+    file = _local(call)
+    if not file.is_file():
+        raise missing(f"The file {call.path_parameter}", "NOT_FOUND")
+    return file
+
+
+def _directory(call: ApiRequest) -> Path:
+    folder = _local(call)
+    if not folder.is_dir():
+        raise missing(f"The directory {call.path_parameter}", "NOT_FOUND")
+    return folder

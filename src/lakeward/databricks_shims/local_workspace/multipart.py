@@ -1,0 +1,23 @@
+"""Fields of a request that is JSON or a multipart form with a file."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
+
+
+def request_fields(call: ApiRequest) -> dict[str, Any]:
+    """The fields: JSON, or a form with the content as a file."""
+    if not call.data.startswith(b"--"):
+        return call.body
+    boundary = call.data.split(b"\r\n", 1)[0]
+    fields: dict[str, Any] = {}
+    for part in call.data.split(boundary)[1:-1]:
+        head, _, value = part.partition(b"\r\n\r\n")
+        name = re.search(rb'name="([^"]+)"', head)
+        if name:
+            plain = value.removesuffix(b"\r\n")
+            fields[name.group(1).decode()] = plain if b"filename=" in head else plain.decode()
+    return fields

@@ -1,0 +1,181 @@
+"""Table of the routes that need only the state folder, and their dispatch."""
+
+from __future__ import annotations
+
+import errno
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace import dbfs, files, secrets, users, volumes, workspace_files
+from lakeward.databricks_shims.local_workspace.api_error import ApiError
+from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
+from lakeward.dbutils import Environment
+from lakeward.errors import ConfigurationError, InvalidPathError
+
+Handler = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Route:
+    """A request that is answered: a path that ends in `/*` leads to everything below it, `{}` is one name.
+
+    `upload` says that the body is the content of a file, of any size, `quick` that the answer takes no longer
+    than handing it to another thread would.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    upload: bool = False
+    quick: bool = False
+
+
+ROUTES: tuple[Route, ...] = (
+    Route("GET", "/api/2.0/preview/scim/v2/Me", users.me),
+    Route("GET", "/api/2.0/secrets/scopes/list", secrets.list_scopes),
+    Route("POST", "/api/2.0/secrets/scopes/create", secrets.create_scope),
+    Route("POST", "/api/2.0/secrets/scopes/delete", secrets.delete_scope),
+    Route("GET", "/api/2.0/secrets/list", secrets.list_secrets),
+    Route("GET", "/api/2.0/secrets/get", secrets.get_secret),
+    Route("POST", "/api/2.0/secrets/put", secrets.put_secret),
+    Route("POST", "/api/2.0/secrets/delete", secrets.delete_secret),
+    Route("GET", "/api/2.0/secrets/acls/list", secrets.list_acls),
+    Route("GET", "/api/2.0/secrets/acls/get", secrets.get_acl),
+    Route("POST", "/api/2.0/secrets/acls/put", secrets.put_acl),
+    Route("POST", "/api/2.0/secrets/acls/delete", secrets.delete_acl),
+    Route("GET", "/api/2.0/fs/files/*", files.download),
+    Route("HEAD", "/api/2.0/fs/files/*", files.metadata),
+    Route("PUT", "/api/2.0/fs/files/*", files.upload, upload=True),
+    Route("DELETE", "/api/2.0/fs/files/*", files.delete),
+    Route("GET", "/api/2.0/fs/directories/*", files.list_directory),
+    Route("HEAD", "/api/2.0/fs/directories/*", files.directory_metadata),
+    Route("PUT", "/api/2.0/fs/directories/*", files.create_directory),
+    Route("DELETE", "/api/2.0/fs/directories/*", files.delete_directory),
+    Route("GET", "/api/2.0/dbfs/list", dbfs.list_files),
+    Route("GET", "/api/2.0/dbfs/get-status", dbfs.get_status),
+    Route("GET", "/api/2.0/dbfs/read", dbfs.read),
+    Route("POST", "/api/2.0/dbfs/put", dbfs.put),
+    Route("POST", "/api/2.0/dbfs/create", dbfs.create),
+    Route("POST", "/api/2.0/dbfs/add-block", dbfs.add_block),
+    Route("POST", "/api/2.0/dbfs/close", dbfs.close),
+    Route("POST", "/api/2.0/dbfs/mkdirs", dbfs.mkdirs),
+    Route("POST", "/api/2.0/dbfs/move", dbfs.move),
+    Route("POST", "/api/2.0/dbfs/delete", dbfs.delete),
+    Route("GET", "/api/2.1/unity-catalog/volumes", volumes.list_volumes),
+    Route("POST", "/api/2.1/unity-catalog/volumes", volumes.create),
+    Route("GET", "/api/2.1/unity-catalog/volumes/*", volumes.read),
+    Route("PATCH", "/api/2.1/unity-catalog/volumes/*", volumes.update),
+    Route("DELETE", "/api/2.1/unity-catalog/volumes/*", volumes.delete),
+    Route("GET", "/api/2.0/workspace/list", workspace_files.list_objects),
+    Route("GET", "/api/2.0/workspace/get-status", workspace_files.get_status),
+    Route("GET", "/api/2.0/workspace/export", workspace_files.export),
+    Route("POST", "/api/2.0/workspace/import", workspace_files.import_),
+    Route("POST", "/api/2.0/workspace-files/import-file/*", workspace_files.import_file, upload=True),
+    Route("POST", "/api/2.0/workspace/mkdirs", workspace_files.mkdirs),
+    Route("POST", "/api/2.0/workspace/delete", workspace_files.delete),
+)
+"""What needs no server: it is all in the state folder."""
+
+
+class Table:
+    """Routes by what they answer."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self.routes = tuple(routes)
+        self._exact = {(route.method, route.path): route for route in self.routes}
+        self._patterns = [
+            (route, route.path.split("/"))
+            for route in self.routes
+            if route.path.endswith("/*") or "{}" in route.path
+        ]
+
+    def find(self, method: str, path: str) -> tuple[Route, str] | None:
+        """The route, and what the path leads to; names in braces come joined by `/`.
+
+        >>> Table([Route("GET", "/p/{}/events", print), Route("GET", "/f/*", print)]).find("GET", "/f/a/b")[1]
+        '/a/b'
+        """
+        exact = self._exact.get((method, path))
+        if exact is not None:
+            return exact, ""
+        for route, parts in self._patterns:
+            if route.method != method:
+                continue
+            if parts[-1] == "*":
+                if path.startswith(route.path[:-1]):
+                    return route, path[len(route.path) - 2 :]
+                continue
+            given = path.split("/")
+            if len(given) == len(parts) and all(
+                a in (b, "{}") and b for a, b in zip(parts[1:], given[1:], strict=True)
+            ):
+                return route, "/".join(b for a, b in zip(parts, given, strict=True) if a == "{}")
+        return None
+
+
+_TABLE = Table(ROUTES)
+
+
+def respond(
+    environment: Environment, method: str, path: str, query: Mapping[str, str], data: bytes
+) -> tuple[int, Any]:
+    """Status and answer (JSON, or an Answer) of a request."""
+    found = _TABLE.find(method, path)
+    if found is None:
+        message = (
+            f"{method} {path} is not answered without a workspace: start `lakeward workspace`, "
+            "or set DATABRICKS_HOST and credentials of a real one."
+        )
+        return 501, {"error_code": "NOT_IMPLEMENTED", "message": message}
+    route, at = found
+    return handle_request(route.handler, ApiRequest(environment, at, query, data))
+
+
+def handle_request(
+    handler: Handler, call: ApiRequest, note: Callable[[str], None] = lambda _: None
+) -> tuple[int, Any]:
+    """Return status and answer of a handler; what it raises for a wrong request is an answer, too.
+
+    A handler that fails over the type of a value was given a field that it does not expect: 400, and `note`
+    is called with the place. Without a body or query the request cannot be at fault: the error is raised.
+    """
+    try:
+        answer = handler(call)
+        return 200, {} if answer is None else answer
+    except ApiError as failure:
+        return failure.status, failure.as_json()
+    except InvalidPathError as error:
+        return 400, {"error_code": "INVALID_PARAMETER_VALUE", "message": error.message}
+    except ConfigurationError as error:
+        return 400, {"error_code": "INVALID_STATE", "message": str(error)}
+    except ValueError as error:
+        return 400, {"error_code": "INVALID_PARAMETER_VALUE", "message": str(error)}
+    except (TypeError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
+        if not (call.data or call.query):
+            raise
+        note(f"{_origin(error)}: {type(error).__name__}: {error}")
+        message = f"A field of the request has a value of the wrong type: {error}."
+        return 400, {"error_code": "INVALID_PARAMETER_VALUE", "message": message}
+    except OSError as error:
+        message = _without_places(call, f"{error.strerror or error}: {error.filename or 'the state folder'}")
+        # Insufficient storage: clients take it for final, as they should.
+        status = 507 if error.errno in (errno.ENOSPC, errno.EDQUOT) else 400
+        return status, {"error_code": "IO_ERROR", "message": message}
+
+
+def _without_places(call: ApiRequest, message: str) -> str:
+    """Replace the folders of this machine by the names that clients know."""
+    settings = call.environment.settings()
+    roots = {settings.dbfs: "dbfs:", settings.volumes: "/Volumes", settings.workspace: "/Workspace"}
+    for folder, name in {**roots, settings.state: "the state folder"}.items():
+        message = message.replace(str(folder), name)
+    return message
+
+
+def _origin(error: BaseException) -> str:
+    """The line that raised the error, for the request log."""
+    *_, frame = traceback.extract_tb(error.__traceback__)
+    return f"{Path(frame.filename).name}:{frame.lineno}"

@@ -1,0 +1,140 @@
+"""Secret scopes and secrets: reading as `dbutils.secrets` does, writing to the target's folder."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
+from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
+from lakeward.databricks_shims.local_workspace.users import groups_of
+from lakeward.dbutils import FileSecrets
+
+_LEVELS = ("READ", "WRITE", "MANAGE")
+
+
+def list_scopes(call: ApiRequest) -> Any:
+    """All scopes."""
+    names = map(_files(call).display_name, call.environment.secrets.scopes())
+    return {"scopes": [{"name": name, "backend_type": "DATABRICKS"} for name in names]}
+
+
+def create_scope(call: ApiRequest) -> None:
+    """A new scope, managed by its creator (or all users); an existing one is an error."""
+    scope = call.required("scope")
+    backend = call.body.get("scope_backend_type") or "DATABRICKS"
+    if backend != "DATABRICKS":
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"A scope of type {backend} needs Azure Key Vault.")
+    if not _files(call).create_scope(scope):
+        raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"Scope {scope} already exists!")
+    manager = call.body.get("initial_manage_principal") or call.user or call.owner
+    _files(call).set_acls(scope, {str(manager): "MANAGE"})
+
+
+def delete_scope(call: ApiRequest) -> None:
+    """A scope with all its secrets."""
+    scope = _allowed(call, "MANAGE")
+    if not _files(call).delete_scope(scope):
+        raise missing(f"Scope {scope}")
+
+
+def list_secrets(call: ApiRequest) -> Any:
+    """The keys of a scope."""
+    scope = _allowed(call, "READ")
+    keys = call.environment.secrets.keys(scope)
+    if not keys:
+        _require(call, scope)
+    files = _files(call)
+    return {"secrets": [{"key": key, "last_updated_timestamp": files.changed_at(scope, key)} for key in keys]}
+
+
+def get_secret(call: ApiRequest) -> Any:
+    """A secret, its value in base64."""
+    scope, key = _allowed(call, "READ"), call.required("key")
+    value = call.environment.secrets.get(scope, key)
+    if value is None:
+        raise missing(f"Secret with scope {scope} and key {key}")
+    return {"key": key, "value": base64.b64encode(value).decode()}
+
+
+def put_secret(call: ApiRequest) -> None:
+    """Keep a secret in an existing scope."""
+    scope, key = _allowed(call, "WRITE"), call.required("key")
+    _require(call, scope)
+    if "bytes_value" in call.body:
+        value = base64.b64decode(call.body["bytes_value"], validate=True)
+    else:
+        value = str(call.body.get("string_value", "")).encode()
+    if len(value) > 128 * 1024:
+        raise ApiError(400, "MAX_SECRET_SIZE_EXCEEDED", "A secret has 128 KB at most.")
+    _files(call).put(scope, key, value)
+
+
+def delete_secret(call: ApiRequest) -> None:
+    """Forget a secret."""
+    scope, key = _allowed(call, "WRITE"), call.required("key")
+    if not _files(call).delete(scope, key):
+        raise missing(f"Secret with scope {scope} and key {key}")
+
+
+def list_acls(call: ApiRequest) -> Any:
+    """Who may do what with a scope."""
+    scope = _allowed(call, "MANAGE")
+    _require(call, scope)
+    acls = _files(call).acls(scope)
+    return {"items": [{"principal": name, "permission": level} for name, level in sorted(acls.items())]}
+
+
+def get_acl(call: ApiRequest) -> Any:
+    """What one principal may do."""
+    scope, principal = _allowed(call, "MANAGE"), call.required("principal")
+    level = _files(call).acls(scope).get(principal)
+    if level is None:
+        raise missing(f"The permission of {principal} on scope {scope}")
+    return {"principal": principal, "permission": level}
+
+
+def put_acl(call: ApiRequest) -> None:
+    """Let a principal READ, WRITE or MANAGE a scope."""
+    scope, principal, level = (
+        _allowed(call, "MANAGE"),
+        call.required("principal"),
+        call.required("permission"),
+    )
+    _require(call, scope)
+    if level not in _LEVELS:
+        message = f"A permission on a scope is READ, WRITE or MANAGE, not {level}."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    _files(call).set_acls(scope, {**_files(call).acls(scope), principal: level})
+
+
+def delete_acl(call: ApiRequest) -> None:
+    """Take a principal's permission away."""
+    scope, principal = _allowed(call, "MANAGE"), call.required("principal")
+    acls = _files(call).acls(scope)
+    if acls.pop(principal, None) is None:
+        raise missing(f"The permission of {principal} on scope {scope}")
+    _files(call).set_acls(scope, acls)
+
+
+def _files(call: ApiRequest) -> FileSecrets:
+    return FileSecrets(call.environment.settings().secrets)
+
+
+def _allowed(call: ApiRequest, level: str) -> str:
+    """The scope of the request. Raises ApiError where its list does not let the user do this."""
+    scope = call.required("scope")
+    groups = groups_of(call)
+    if "admins" in groups:
+        return scope
+    acls = _files(call).acls(scope)
+    held = [acls[name] for name in (call.user, *groups) if name in acls]
+    if not any(_LEVELS.index(each) >= _LEVELS.index(level) for each in held):
+        message = f"{call.user} does not have {level} permission on scope: {scope}"
+        raise ApiError(403, "PERMISSION_DENIED", message)
+    return scope
+
+
+def _require(call: ApiRequest, scope: str) -> None:
+    if scope.lower() not in call.environment.secrets.scopes():
+        raise missing(f"Scope {scope}")

@@ -1,0 +1,154 @@
+"""Volumes of Unity Catalog: one folder for each volume."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+from lakeward.atomic_files import atomic_write
+from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
+from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
+from lakeward.databricks_shims.local_workspace.contained_paths import check_name, volume_note
+
+
+def list_volumes(call: ApiRequest) -> Any:
+    """The volumes of a schema."""
+    catalog, schema = call.required("catalog_name"), call.required("schema_name")
+    check_name(catalog)
+    check_name(schema)
+    folder = _root(call) / catalog / schema
+    names = sorted(entry.name for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
+    return {"volumes": [_about(call, catalog, schema, name) for name in names]}
+
+
+def create(call: ApiRequest) -> Any:
+    """A new managed volume; external ones need a storage account."""
+    parts = [call.required(name) for name in ("catalog_name", "schema_name", "name")]
+    if call.body.get("volume_type", "MANAGED") != "MANAGED":
+        raise ApiError(
+            501,
+            "NOT_IMPLEMENTED",
+            "An external volume has no storage here: map its path with --mount /Volumes/…=FOLDER.",
+        )
+    folder = _folder(call, parts)
+    _require_schema(call, *parts[:2])
+    if folder.exists():
+        raise ApiError(409, "RESOURCE_ALREADY_EXISTS", f"Volume '{'.'.join(parts)}' already exists")
+    folder.mkdir(parents=True)
+    _describe(call, parts, created_at=_now(), created_by=call.user or call.owner)
+    return _about(call, *parts)
+
+
+def read(call: ApiRequest) -> Any:
+    """One volume."""
+    return _about(call, *_existing(call)[0])
+
+
+def update(call: ApiRequest) -> Any:
+    """Another name for a volume; its files go along."""
+    parts, folder = _existing(call)
+    name = call.body.get("new_name")
+    if name:
+        renamed = [*parts[:2], str(name)]
+        if _folder(call, renamed).exists():
+            raise ApiError(409, "RESOURCE_ALREADY_EXISTS", f"Volume '{'.'.join(renamed)}' already exists")
+        folder.rename(_folder(call, renamed))
+        if _description(call, parts).is_file():
+            _description(call, parts).rename(_description(call, renamed))
+        note = volume_note(call.environment.settings(), parts)
+        if note.is_file():
+            note.rename(volume_note(call.environment.settings(), renamed))
+        parts = renamed
+    _describe(call, parts, updated_by=call.user or call.owner)
+    return _about(call, *parts)
+
+
+def delete(call: ApiRequest) -> None:
+    """Remove a volume and its files."""
+    parts, folder = _existing(call)
+    _description(call, parts).unlink(missing_ok=True)
+    volume_note(call.environment.settings(), parts).unlink(missing_ok=True)
+    if folder.is_symlink():
+        folder.unlink()
+    else:
+        shutil.rmtree(folder)
+
+
+def _root(call: ApiRequest) -> Path:
+    return call.environment.settings().volumes
+
+
+def _existing(call: ApiRequest) -> tuple[list[str], Path]:
+    """Return the name's parts and the folder of a volume. Raises ApiError where it does not exist."""
+    parts = call.path_parameter.strip("/").split(".")
+    if len(parts) != 3:
+        raise ApiError(
+            400, "INVALID_PARAMETER_VALUE", "A volume's name has three parts: catalog.schema.volume"
+        )
+    folder = _folder(call, parts)
+    if not folder.is_dir():
+        raise missing(f"Volume '{'.'.join(parts)}'")
+    return parts, folder
+
+
+def _folder(call: ApiRequest, parts: list[str]) -> Path:
+    for part in parts:
+        check_name(part)
+    return _root(call).joinpath(*parts)
+
+
+def _about(call: ApiRequest, catalog: str, schema: str, name: str) -> dict[str, Any]:
+    folder = _folder(call, [catalog, schema, name])
+    changed = int(folder.stat().st_mtime * 1000)
+    return {
+        "created_at": changed,
+        "updated_at": changed,
+        "catalog_name": catalog,
+        "schema_name": schema,
+        "name": name,
+        "full_name": f"{catalog}.{schema}.{name}",
+        "volume_type": "MANAGED",
+        "owner": call.environment.settings().user,
+        "volume_id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{catalog}.{schema}.{name}")),
+        "storage_location": f"dbfs:/Volumes/{catalog}/{schema}/{name}",
+        **_kept(call, [catalog, schema, name]),
+    }
+
+
+def _require_schema(call: ApiRequest, catalog: str, schema: str) -> None:
+    """Raise ApiError for a schema that does not exist: neither tables nor volumes are below it."""
+    places = (call.environment.settings().warehouse, _root(call))
+    catalogs = [place / name for place in places for name in {catalog, catalog.lower()}]
+    if catalog.lower() != "main" and not any(each.is_dir() for each in catalogs):
+        raise missing(f"Catalog '{catalog}'", "CATALOG_DOES_NOT_EXIST")
+    if (catalog.lower(), schema.lower()) == ("main", "default"):
+        return
+    if not any((each / name).is_dir() for each in catalogs for name in {schema, schema.lower()}):
+        raise missing(f"Schema '{catalog}.{schema}'", "SCHEMA_DOES_NOT_EXIST")
+
+
+def _description(call: ApiRequest, parts: list[str]) -> Path:
+    """The hidden file next to a volume that holds what its folder cannot say."""
+    return _folder(call, parts).with_name(f".{parts[2]}.volume.json")
+
+
+def _describe(call: ApiRequest, parts: list[str], **facts: Any) -> None:
+    given = {name: str(call.body[name]) for name in ("comment", "owner") if call.body.get(name) is not None}
+    kept = {**_kept(call, parts), **facts, **given, "updated_at": _now()}
+    atomic_write(_description(call, parts), json.dumps(kept))
+
+
+def _kept(call: ApiRequest, parts: list[str]) -> dict[str, Any]:
+    try:
+        kept = json.loads(_description(call, parts).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return kept if isinstance(kept, dict) else {}
+
+
+def _now() -> int:
+    return int(time.time() * 1000)

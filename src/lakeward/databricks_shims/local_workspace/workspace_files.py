@@ -1,0 +1,207 @@
+"""The workspace API: notebooks and files below `/Workspace`.
+
+A notebook is a source file that begins with the platform's mark; the name of its object is the file's without
+the last ending. The formats SOURCE and JUPYTER keep the name in the request: `foo.py` is kept in `foo.py.py`.
+AUTO removes the ending of a notebook.
+
+Source: https://docs.databricks.com/api/workspace/workspace/import
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace.api_error import ApiError
+from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, ApiResponse
+from lakeward.databricks_shims.local_workspace.contained_paths import (
+    check_inside,
+    entries,
+    is_root,
+    resolve,
+)
+from lakeward.databricks_shims.local_workspace.multipart import request_fields
+from lakeward.databricks_shims.local_workspace.standard_folders import make_standard_folders
+
+_LANGUAGES = {".py": "PYTHON", ".sql": "SQL", ".scala": "SCALA", ".r": "R"}
+_COMMENTS = {".py": b"#", ".sql": b"--", ".scala": b"//", ".r": b"#"}
+_LAYOUTS = ("SOURCE", "JUPYTER", "AUTO", "RAW")
+_MARK = re.compile(rb"^(#|--|//) Databricks notebook source")
+
+
+def list_objects(call: ApiRequest) -> Any:
+    """The objects in a folder, or the one at the path."""
+    path, place = _found(call)
+    if not place.is_dir():
+        return {"objects": [_about(path, place)]}
+    return {"objects": [_about(f"{path.rstrip('/')}/{each.name}", each) for each in entries(call, place)]}
+
+
+def get_status(call: ApiRequest) -> Any:
+    """What is at a path."""
+    return _about(*_found(call))
+
+
+def export(call: ApiRequest) -> Any:
+    """The source of a notebook, or a file."""
+    path, place = _found(call)
+    if place.is_dir():
+        raise ApiError(501, "NOT_IMPLEMENTED", f"{path} is a folder: export its files one by one.")
+    if not place.is_file():
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{path} is not a file.")
+    if call.flag("direct_download"):
+        return ApiResponse(headers={"Content-Type": "application/octet-stream"}, file=place)
+    return {"content": base64.b64encode(place.read_bytes()).decode(), "file_type": place.suffix.lstrip(".")}
+
+
+def import_(call: ApiRequest) -> None:
+    """Write a notebook or file to a folder that exists; an existing one only with `overwrite`."""
+    fields = request_fields(call)
+    path = fields.get("path") or call.required("path")
+    content = fields.get("content")
+    data = content if isinstance(content, bytes) else base64.b64decode(content or "")
+    language, layout = str(fields.get("language") or ""), str(fields.get("format") or "SOURCE")
+    place = _local(call, str(path))
+    if layout not in _LAYOUTS:
+        raise ApiError(501, "NOT_IMPLEMENTED", f"{layout} is not taken here, but {', '.join(_LAYOUTS)}.")
+    if layout == "SOURCE" and language:
+        place, data = _notebook(place, data, language)
+    elif layout == "JUPYTER":
+        place = place.with_name(f"{place.name}.ipynb")
+    _require_parent(path, place)
+    if place.exists() and str(fields.get("overwrite", "false")).lower() != "true":
+        raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"Path ({path}) already exists.")
+    call.keep(place, data)
+
+
+def import_file(call: ApiRequest) -> None:
+    """Write the body to a path whose folder exists, as the CLI deploys files."""
+    path = call.path_parameter
+    place = _local(call, path)
+    _require_parent(path, place)
+    if place.is_dir() or (place.exists() and not call.flag("overwrite")):
+        raise ApiError(409, "RESOURCE_ALREADY_EXISTS", f"Path ({path}) already exists.")
+    call.keep(place)
+
+
+def mkdirs(call: ApiRequest) -> None:
+    """Make a folder and those above it."""
+    place = _local(call, call.required("path"))
+    if place.is_file():
+        raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"{call.required('path')} is a file.")
+    place.mkdir(parents=True, exist_ok=True)
+
+
+def delete(call: ApiRequest) -> None:
+    """Remove an object; a folder with something in it only with `recursive`."""
+    path, place = _found(call)
+    if is_root(call, place):
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", "The root of the workspace cannot be removed.")
+    if not place.is_dir():
+        place.unlink()
+    elif any(place.iterdir()) and not call.flag("recursive"):
+        raise ApiError(400, "DIRECTORY_NOT_EMPTY", f"Folder ({path}) is not empty")
+    else:
+        shutil.rmtree(place)
+
+
+def _require_parent(path: object, place: Path) -> None:
+    if not place.parent.is_dir():
+        raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"The parent folder of ({path}) does not exist.")
+
+
+def _notebook(place: Path, data: bytes, language: str) -> tuple[Path, bytes]:
+    """Where the source of a notebook is kept, and its text with the mark, which it may be sent without."""
+    ending = next((end for end, name in _LANGUAGES.items() if name == language), None)
+    if ending is None:
+        message = f"'{language}' is not a language of notebooks: {', '.join(_LANGUAGES.values())}."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    if not _MARK.match(data):
+        data = _COMMENTS[ending] + b" Databricks notebook source\n" + data
+    return place.with_name(place.name + ending), data
+
+
+def object_id(path: str) -> int:
+    """Return the id of the object at a path: the same after the file is replaced, exact in JavaScript.
+
+    >>> object_id("/Users/ada") == object_id("/Users/ada")
+    True
+    """
+    plain = path.rstrip("/").removeprefix("/Workspace") or "/"
+    return int.from_bytes(hashlib.sha256(plain.encode(errors="surrogatepass")).digest()[:6], "big")
+
+
+def _about(path: str, place: Path) -> dict[str, Any]:
+    status = place.stat()
+    language = _LANGUAGES.get(place.suffix.lower())
+    is_notebook = place.is_file() and _is_notebook(place, language)
+    if is_notebook and path.rpartition("/")[2] == place.name:
+        path = path[: -len(place.suffix)]
+    number = object_id(path)
+    about: dict[str, Any] = {
+        "path": path,
+        "object_id": number,
+        "resource_id": str(number),
+        # The file system keeps no time of creation that survives a replacement.
+        "created_at": int(min(status.st_ctime, status.st_mtime) * 1000),
+        "modified_at": int(status.st_mtime * 1000),
+    }
+    if place.is_dir():
+        return {**about, "object_type": "DIRECTORY"}
+    if is_notebook:
+        return {**about, "object_type": "NOTEBOOK", "language": language or "PYTHON"}
+    return {**about, "object_type": "FILE", "size": status.st_size}
+
+
+def _is_notebook(place: Path, language: str | None) -> bool:
+    if place.suffix == ".ipynb":
+        return True
+    if not language:
+        return False
+    with place.open("rb") as file:
+        return bool(_MARK.match(file.read(64)))
+
+
+def find_object(call: ApiRequest) -> tuple[str, Path]:
+    """Return the path of a request and its place. Raises ApiError where nothing is there."""
+    return _found(call)
+
+
+def describe(path: str, place: Path) -> dict[str, Any]:
+    """Return the fields of an object as the API has them."""
+    return _about(path, place)
+
+
+def resolve_object(call: ApiRequest, path: str) -> Path:
+    """Return the place of a workspace path. Raises ApiError for one outside of the workspace."""
+    return _local(call, path)
+
+
+def _local(call: ApiRequest, path: str) -> Path:
+    make_standard_folders(call)
+    plain = path.removeprefix("/Workspace") if f"{path}/".startswith("/Workspace/") else path
+    if not path.startswith("/"):
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Path ({path}) must be absolute.")
+    place = resolve(call, f"/Workspace{plain}", path)
+    if not place.is_relative_to(call.environment.settings().workspace):
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Path ({path}) is outside of the workspace.")
+    return place
+
+
+def _found(call: ApiRequest) -> tuple[str, Path]:
+    path = call.required("path")
+    place = _local(call, path)
+    endings = (*_LANGUAGES, ".ipynb")
+    candidates = [place, *(place.with_name(place.name + end) for end in endings)]
+    if place.suffix in endings:
+        # `foo.py.py` is the notebook `foo.py`; the object of the file `foo.py` is `foo`.
+        candidates = [*candidates[1:], place]
+    for candidate in candidates:
+        if candidate.exists():
+            check_inside(call, candidate, path)
+            return path, candidate
+    raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"Path ({path}) doesn't exist.")

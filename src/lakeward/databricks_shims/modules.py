@@ -1,0 +1,47 @@
+"""The modules that exist only on Databricks: what each of them contains here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from lakeward.databricks_shims.ipython import Shell
+from lakeward.databricks_shims.names import NAMES, free_names
+
+
+def _runtime(module: ModuleType) -> None:
+    vars(module).update(free_names(), __all__=list(NAMES), is_local_implementation=False)
+    # databricks-sdk asks this module how a notebook authenticates: here it does not.
+    vars(module).update(init_runtime_native_auth=None, init_runtime_native_unified=None)
+    vars(module).update(init_runtime_repl_auth=_no_host, init_runtime_legacy_auth=_no_host)
+    vars(module).update(dbruntime_objects=list(NAMES))
+
+
+def _no_host() -> tuple[None, None]:
+    return None, None
+
+
+def _pyspark_dbutils(module: ModuleType) -> None:
+    from lakeward.dbutils import DBUtils, FileInfo
+
+    vars(module).update(DBUtils=DBUtils, FileInfo=FileInfo, __all__=["DBUtils"])
+
+
+def _ipython(module: ModuleType) -> None:
+    shell = Shell(free_names())
+    get: Callable[[], Any] = lambda: shell  # noqa: E731
+    vars(module).update(get_ipython=get, __all__=["get_ipython"])
+
+
+SERVED: Mapping[str, Callable[[ModuleType], None]] = {
+    "databricks.sdk.runtime": _runtime,
+    "pyspark.dbutils": _pyspark_dbutils,
+}
+"""Served in place of any other module of the name; what is given is executed as the module's body."""
+
+PACKAGES = ("databricks", "databricks.sdk")
+"""Packages that lead to those, served empty where they are not installed."""
+
+WHEN_ASKED: Mapping[str, Callable[[ModuleType], None]] = {"IPython": _ipython}
+"""Served only on request and where it is not installed: libraries take it as the sign of a notebook."""

@@ -1,0 +1,49 @@
+"""Environment of a run: replacement modules, `dbutils` of the runner, the runtime's version."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from lakeward.databricks_shims.defaults import release
+from lakeward.databricks_shims.installing import install, installed, uninstall
+
+if TYPE_CHECKING:
+    from lakeward.dbutils import Environment
+
+VERSION = "DATABRICKS_RUNTIME_VERSION"
+"""The platform sets this variable; nothing of ours ever looks at it to find out where it runs."""
+
+
+@contextmanager
+def running(given: Environment | None = None) -> Iterator[None]:
+    """A block in which code finds what it finds in a task on Databricks; afterwards all is as before.
+
+    `given` is what `dbutils` works on, that which is in force already if left out.
+    With LAKEWARD_DISABLE=1 or on Databricks nothing but `dbutils` of this package is affected.
+    """
+    from lakeward.dbutils import environment, using
+
+    given = given or environment()
+    mine = not installed()
+    install()
+    before = os.environ.get(VERSION)
+    if installed():
+        os.environ[VERSION] = runtime_version(given.settings().profile)
+    try:
+        with using(given):
+            yield
+    finally:
+        if before is None:
+            os.environ.pop(VERSION, None)
+        else:
+            os.environ[VERSION] = before
+        if mine:
+            uninstall()
+
+
+def runtime_version(profile: str) -> str:
+    """What the platform's variable holds under a runtime profile."""
+    return "client.4.0" if profile == "serverless" else release(profile)

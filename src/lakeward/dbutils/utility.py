@@ -1,0 +1,44 @@
+"""The base class of the utilities of `dbutils`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from lakeward.dbutils.environment import Environment
+from lakeward.dbutils.help import text_of
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class Utility:
+    """One part of `dbutils`; it asks for the environment at each call, since tasks come and go."""
+
+    _group = ""
+
+    def __init__(self, environment: Callable[[], Environment]) -> None:
+        self._environment = environment
+
+    def help(self, function: str | None = None) -> None:
+        """Print what there is, or what one function does."""
+        print(text_of(self._group, function))
+
+    def __repr__(self) -> str:
+        return text_of(self._group)
+
+
+def also_named(**names: str) -> Callable[[_F], _F]:
+    """Let a parameter be given under another spelling that the platform's documentation uses."""
+
+    def decorate(function: _F) -> _F:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for other, name in names.items():
+                if other in kwargs and name not in kwargs:
+                    kwargs[name] = kwargs.pop(other)
+            return function(*args, **kwargs)
+
+        return call  # type: ignore[return-value]  # the same signature, and more names
+
+    return decorate

@@ -1,0 +1,165 @@
+"""From what a repository says to what is installed for its tests."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from lakeward.environments.installation import Own
+from lakeward.environments.interpreters import Interpreter
+from lakeward.environments.model import Found, LeftOut, Role, Wanted
+from lakeward.environments.pin_overrides import reconcile, unlocked
+from lakeward.environments.provided_packages import OWN_PYSPARK, STAND_INS
+from lakeward.environments.repository import is_package, package_digest
+
+__all__ = ["Attempt", "Plan", "enforced", "plan"]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One way to fill the environment; `without` names what it gives up.
+
+    `overrides` replace what packages ask of each other.
+    """
+
+    requirements: tuple[str, ...]
+    constraints: tuple[str, ...]
+    without: str = ""
+    overrides: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An environment to be: its Python, the ways to fill it (the best first), and what was decided."""
+
+    root: Path
+    interpreter: Interpreter
+    attempts: tuple[Attempt, ...]
+    overrides: tuple[str, ...]
+    left_out: tuple[LeftOut, ...]
+    relaxed: tuple[str, ...]
+    package: bool
+    key: str
+
+
+def plan(found: Found, root: Path, own: Own, interpreter: Interpreter) -> Plan:
+    """The environment for the tests of the repository in `root`, of which `found` is what it says."""
+    reconciled = reconcile(found.wanted, own.requires)
+    constraints = reconcile(found.constraints, own.requires)
+    versions, relaxed = unlocked(found.lock, own.requires) if found.lock else ({}, ())
+    # An installer takes constraints on plain names alone.
+    stated = [each for each in constraints.wanted if each.requirement and str(each.requirement.specifier)]
+    attempts = tuple(
+        _attempts(
+            reconciled.wanted,
+            _own_lines(own, reconciled.wanted),
+            found.index_options,
+            tuple(each.text for each in stated),
+            tuple(f"{name}=={version}" for name, version in versions.items()),
+            found.lock.origin if found.lock else "",
+            tuple(enforced(own, reconciled.wanted)),
+        )
+    )
+    overrides = (*_overrides(own), *(f"{name} ; sys_platform == 'never'" for name in found.excluded))
+    package = is_package(root)
+    facts = {
+        "root": str(root),
+        "python": [str(interpreter.path), interpreter.version],
+        "own": [own.version, str(own.package), str(own.linked), sorted(map(str, own.requires))],
+        "attempts": [[each.requirements, each.constraints, each.overrides] for each in attempts],
+        "overrides": overrides,
+        "package": package_digest(root) if package else "",
+    }
+    key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+    left_out = (*found.left_out, *reconciled.left_out)
+    return Plan(
+        root, interpreter, attempts, overrides, left_out, (*reconciled.relaxed, *relaxed), package, key
+    )
+
+
+def _own_lines(own: Own, wanted: Iterable[Wanted]) -> tuple[str, ...]:
+    names = {canonicalize_name(each.requirement.name) for each in wanted if each.requirement}
+    lines = (f"lakeward=={own.version}", *(str(each) for each in own.requires))
+    return lines if "pytest" in names else (*lines, "pytest")
+
+
+def _attempts(
+    wanted: tuple[Wanted, ...],
+    own_lines: tuple[str, ...],
+    options: tuple[str, ...],
+    stated: tuple[str, ...],
+    locked: tuple[str, ...],
+    lock: str,
+    enforcing: tuple[str, ...],
+) -> Iterator[Attempt]:
+    """Everything with the lock; without it; with direct requirements only; without extras.
+
+    Extras are given up last: code imports what is in them.
+    """
+    others = tuple(dict.fromkeys(_file_of(each.origin) for each in wanted if each.role is Role.OTHER))
+    for role, left in ((Role.OTHER, ""), *([(Role.TEST, ", ".join(others))] if others else [])):
+        texts = [each.text for each in wanted if each.role <= role]
+        lines = (*options, *own_lines, *dict.fromkeys(texts))
+        if locked:
+            yield Attempt(lines, (*stated, *locked), left)
+        parts = [f"the versions of {lock}" if locked else "", left]
+        yield Attempt(lines, stated, " and ".join(filter(None, parts)))
+        parts.insert(0, "what packages ask of each other against the direct requirements")
+        yield Attempt(lines, stated, " and ".join(filter(None, parts)), enforcing)
+
+
+def _file_of(origin: str) -> str:
+    """Where a requirement stands, without its line.
+
+    >>> _file_of("x-requirements.txt:12"), _file_of("pyproject.toml extra se")
+    ('x-requirements.txt', 'pyproject.toml extra se')
+    """
+    return re.sub(r":\d+$", "", origin)
+
+
+def _overrides(own: Own) -> Iterator[str]:
+    """What uv takes in place of what packages of packages ask for: lakeward's Spark, and no other's."""
+    pins = {canonicalize_name(each.name): each for each in (*own.spark_requires, *own.requires)}
+    for name in STAND_INS:
+        if name in pins:
+            yield str(pins[name])
+        elif name not in (*OWN_PYSPARK, "lakeward"):
+            yield f"{name} ; sys_platform == 'never'"
+
+
+def enforced(own: Own, wanted: Iterable[Wanted]) -> Iterator[str]:
+    """Overrides for a conflict between packages of packages: what is requested directly wins.
+
+    The repository's own pins replace what other packages ask of the same package; so do lakeward's needs,
+    with the repository's pin where both can be satisfied.
+    """
+    direct: dict[str, Requirement] = {}
+    for each in wanted:
+        requested = each.requirement
+        if requested is None or requested.url is not None or not str(requested.specifier):
+            continue
+        name = canonicalize_name(requested.name)
+        known = direct.get(name)
+        direct[name] = _with(
+            requested, requested.specifier & known.specifier if known else requested.specifier
+        )
+    for need in own.requires:
+        name = canonicalize_name(need.name)
+        if name not in STAND_INS:
+            known = direct.get(name)
+            direct[name] = _with(need, need.specifier & known.specifier) if known else need
+    yield from (str(each) for name, each in direct.items() if name not in STAND_INS)
+
+
+def _with(requirement: Requirement, specifier: SpecifierSet) -> Requirement:
+    changed = Requirement(str(requirement))
+    changed.specifier = specifier
+    return changed

@@ -1,0 +1,78 @@
+"""What this environment has, and what a repository lacks in it. Imports little: commands wait for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from lakeward.environments.installation import own
+from lakeward.environments.model import Role
+from lakeward.environments.pin_overrides import reconcile
+from lakeward.environments.repository import root_of
+from lakeward.environments.sources import read_all
+
+__all__ = ["installed_versions", "is_installed", "lacking", "version_of"]
+
+
+def lacking(folder: Path) -> tuple[str, ...]:
+    """Return what the repository around `folder` needs at run time and this environment does not have.
+
+    Stand-ins and pins that are relaxed count as there, and so does everything in a checkout of lakeward.
+    Raises ConfigurationError for a file that cannot be read.
+    """
+    root = root_of(folder)
+    installation = own()
+    if installation.linked and installation.package.resolve().is_relative_to(root.resolve()):
+        return ()
+    stated = [each for each in read_all(root).wanted if each.role is Role.RUN]
+    return tuple(
+        each.text
+        for each in reconcile(stated, installation.requires).wanted
+        if each.requirement is not None
+        and (each.requirement.marker is None or each.requirement.marker.evaluate({"extra": ""}))
+        and not is_installed(each.requirement)
+    )
+
+
+def is_installed(requirement: Requirement) -> bool:
+    """Whether this environment satisfies `requirement`, with what its extras need."""
+    if requirement.url is not None:
+        return False
+    version = version_of(requirement.name)
+    if version is None or not requirement.specifier.contains(version, prereleases=True):
+        return False
+    if not requirement.extras:
+        return True
+    needs = (Requirement(text) for text in metadata.requires(requirement.name) or ())
+    return all(
+        is_installed(need)
+        for need in needs
+        if need.marker is not None
+        and not need.marker.evaluate({"extra": ""})
+        and any(need.marker.evaluate({"extra": extra}) for extra in requirement.extras)
+    )
+
+
+@cache
+def version_of(name: str) -> str | None:
+    """The installed version of the package `name`; None for one that is not there."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+@cache
+def installed_versions() -> Mapping[str, str]:
+    """The packages of this process's environment and their versions."""
+    found: dict[str, str] = {}
+    for distribution in metadata.distributions():
+        name = distribution.metadata["Name"]
+        if name:
+            found.setdefault(canonicalize_name(name), distribution.version)
+    return found

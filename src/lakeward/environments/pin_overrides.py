@@ -1,0 +1,133 @@
+"""Relax the repository's pins that exclude the versions lakeward needs; keep the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from lakeward.environments.model import LeftOut, Lock, Wanted
+from lakeward.environments.provided_packages import StandIn, stands_in
+
+__all__ = ["Reconciled", "compatible", "reconcile", "unlocked"]
+
+
+@dataclass(frozen=True)
+class Reconciled:
+    """What is to be installed, and what of the repository's wishes is not."""
+
+    wanted: tuple[Wanted, ...]
+    left_out: tuple[LeftOut, ...]
+    relaxed: tuple[str, ...]
+
+
+def reconcile(wanted: Iterable[Wanted], own: Sequence[Requirement]) -> Reconciled:
+    """Leave out what lakeward replaces, and relax pins that exclude the versions of `own`."""
+    needs = _by_name(own)
+    kept: list[Wanted] = []
+    left_out: list[LeftOut] = []
+    relaxed: list[str] = []
+    for each in wanted:
+        requested = each.requirement
+        stand_in = stands_in(requested.name) if requested else None
+        if requested is None:
+            kept.append(each)
+        elif stand_in is not None:
+            left_out.append(LeftOut(each.text, each.origin, stand_in.why))
+            kept += _instead(each, requested, stand_in, needs)
+        elif (need := needs.get(canonicalize_name(requested.name))) and not _both(requested, need):
+            relaxed.append(
+                f"{requested.name}{requested.specifier} ({each.origin}) became {need}: lakeward needs that"
+            )
+            kept.append(_without_version(each, requested))
+        else:
+            kept.append(each)
+    return Reconciled(tuple(kept), tuple(left_out), tuple(relaxed))
+
+
+def unlocked(lock: Lock, own: Sequence[Requirement]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The versions of a lock that may hold, and the sentences on those of them that may not."""
+    needs = _by_name(own)
+    kept: dict[str, str] = {}
+    relaxed: list[str] = []
+    for name, version in lock.versions.items():
+        if stands_in(name) is not None:
+            continue
+        need = needs.get(canonicalize_name(name))
+        if need is None or _holds(need.specifier, version):
+            kept[name] = version
+        else:
+            relaxed.append(f"{name}=={version} ({lock.origin}) became {need}: lakeward needs that")
+    return kept, tuple(relaxed)
+
+
+def compatible(first: SpecifierSet, second: SpecifierSet) -> bool:
+    """Whether some version satisfies both.
+
+    Tried are the versions that they name and their neighbours: where two ranges meet, they meet there.
+
+    >>> compatible(SpecifierSet("==1.5.3"), SpecifierSet(">=2.2,<3"))
+    False
+    >>> compatible(SpecifierSet("~=2.1"), SpecifierSet(">=2.2,<3"))
+    True
+    """
+    both = first & second
+    return any(both.contains(version, prereleases=True) for version in _near([*first, *second])) or not [
+        *both
+    ]
+
+
+def _near(specifiers: Iterable[object]) -> Iterable[Version]:
+    yield Version("0")
+    for specifier in specifiers:
+        try:
+            version = Version(str(getattr(specifier, "version", "")).removesuffix(".*"))
+        except InvalidVersion:
+            continue
+        release = [*version.release, 0, 0][: max(3, len(version.release))]
+        yield version
+        yield Version(".".join(map(str, [*release, 1])))
+        for position in range(len(release)):
+            yield Version(".".join(map(str, [*release[:position], release[position] + 1])))
+            if release[position]:
+                below = [*release[:position], release[position] - 1, 999]
+                yield Version(".".join(map(str, below)))
+
+
+def _instead(
+    each: Wanted, requested: Requirement, stand_in: StandIn, needs: Mapping[str, Requirement]
+) -> Iterable[Wanted]:
+    """What must come all the same: the extras of Spark, and what the package would have brought."""
+    texts = list(stand_in.instead)
+    need = needs.get(canonicalize_name(requested.name))
+    if requested.extras and need is not None:
+        texts.append(f"{need.name}[{','.join(sorted(requested.extras))}]{need.specifier}")
+    for text in texts:
+        marked = f"{text} ; {requested.marker}" if requested.marker else text
+        yield replace(each, text=marked, requirement=Requirement(marked))
+
+
+def _both(requested: Requirement, need: Requirement) -> bool:
+    # A package from an address has whatever version it has; the installer will tell.
+    return requested.url is not None or compatible(requested.specifier, need.specifier)
+
+
+def _holds(specifier: SpecifierSet, version: str) -> bool:
+    try:
+        return specifier.contains(version, prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+def _without_version(each: Wanted, requested: Requirement) -> Wanted:
+    extras = f"[{','.join(sorted(requested.extras))}]" if requested.extras else ""
+    text = f"{requested.name}{extras}" + (f" ; {requested.marker}" if requested.marker else "")
+    return replace(each, text=text, requirement=Requirement(text))
+
+
+def _by_name(own: Iterable[Requirement]) -> Mapping[str, Requirement]:
+    return {canonicalize_name(each.name): each for each in own}

@@ -1,0 +1,157 @@
+"""From a folder to the environment that its tests run in."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+
+from lakeward.bundle import runtime_here
+from lakeward.environments.build_plan import Plan, plan
+from lakeward.environments.building import build
+from lakeward.environments.environment_cache import EnvironmentCache
+from lakeward.environments.installation import own
+from lakeward.environments.interpreters import choose
+from lakeward.environments.model import Found, LeftOut, Role
+from lakeward.environments.plugins import missing_plugins
+from lakeward.environments.repository import has_tests, pytest_settings, root_of
+from lakeward.environments.runtime import Pinned, pinned_runtime
+from lakeward.environments.sources import read_all
+from lakeward.environments.sources.reading import wanted
+from lakeward.environments.uv_program import Installer, python_of, uv_program
+from lakeward.errors import UsageError
+from lakeward.session import cache_dir, project_table
+
+__all__ = ["Environment", "NoTests", "prepare"]
+
+
+class NoTests(UsageError):
+    """There is nothing that pytest would collect; pytest's own exit code says so."""
+
+    exit_code = 5
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A whole environment for the tests of the repository in `root`; `made` when it was built just now.
+
+    `pinned` is the runtime that the repository's pins are for, where nothing else says which.
+    """
+
+    root: Path
+    folder: Path
+    made: bool
+    plan: Plan
+    shelf: EnvironmentCache
+    pinned: Pinned | None = None
+
+    def command(self, *arguments: str) -> list[str]:
+        """The command line of pytest in this environment."""
+        return [str(python_of(self.folder)), "-m", "pytest", *arguments]
+
+    def environ(self, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+        """Variables for it: the user's, with this environment's programs first."""
+        changed = {
+            key: value
+            for key, value in environ.items()
+            # Spark's workers run on the Python of the tests.
+            if key not in ("PYTHONHOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "__PYVENV_LAUNCHER__")
+        }
+        path = os.pathsep.join([str(self.folder / "bin"), environ.get("PATH", os.defpath)])
+        if self.pinned is not None:
+            changed["LAKEWARD_PINNED_RUNTIME"] = self.pinned.runtime
+        # The program of uv stays behind: scripts belong to the environment that they were installed in.
+        changed["UV"] = uv_program(environ)
+        return {**changed, "VIRTUAL_ENV": str(self.folder), "PATH": path}
+
+    def hold(self) -> None:
+        """Keep it from being thrown away until this process, or the one that takes its place, ends."""
+        self.shelf.use(self.plan.key, self.folder)
+
+
+def prepare(
+    folder: Path,
+    *,
+    say: Callable[[str], None],
+    show: Callable[[str], None] = lambda _: None,
+    rebuild: bool = False,
+    arguments: Sequence[str] = (),
+    added: Sequence[str] = (),
+    excluded: Sequence[str] = (),
+    tests: bool = True,
+    environ: Mapping[str, str] = os.environ,
+) -> Environment:
+    """The environment for the tests of the repository that `folder` lies in, made when it is not there.
+
+    `say` receives each decision, `show` each line of the installer; `arguments` are pytest's. `added` are
+    further requirements; `excluded` are names of packages to leave out, whichever package requires them.
+    Without `tests` the repository need not have any. Raises NoTests, ConfigurationError and SetupError; an
+    incomplete environment is removed.
+    """
+    root = root_of(folder)
+    if tests and not arguments and not has_tests(root):
+        raise NoTests(
+            "NO_TESTS",
+            f"There are no tests below {root}: no file is called test_*.py or *_test.py.",
+            next_step="Write one, or name the files: lakeward test PATH.",
+        )
+    found = read_all(root)
+    plugins = missing_plugins(pytest_settings(root), arguments, found.wanted)
+    found += Found(plugins)
+    found = _without(found + wanted(added, "--with", Role.RUN, root), excluded)
+    installation = own()
+    uv = uv_program(environ)
+    interpreter = choose(found.python, installation.python, uv=uv, environ=environ)
+    planned = plan(found, root, installation, interpreter)
+    shelf = EnvironmentCache(cache_dir(environ) / "environments")
+    named = environ.get("LAKEWARD_PROFILE") or runtime_here(root) or project_table(root).get("runtime")
+    pinned = None if named else pinned_runtime(planned.left_out, found.lock)
+    there = None if rebuild else shelf.find(planned.key)
+    if there is not None:
+        return Environment(root, there, False, planned, shelf, pinned)
+    began = time.monotonic()
+    _explain(planned, say)
+    if pinned is not None:
+        say(
+            f"as on runtime {pinned.runtime}, {pinned.reason}; --runtime or `runtime` in [tool.lakeward] of "
+            "pyproject.toml chooses another one"
+        )
+    for each in plugins:
+        say(f"added {each.text}, for {each.origin}")
+
+    def make(place: Path) -> None:
+        build(planned, installation, place, Installer(uv, show, environ), say)
+
+    wait = lambda: say("another process is making this environment; waiting for it")  # noqa: E731
+    place = shelf.make(planned.key, make, rebuild=rebuild, waiting=wait)
+    say(f"the environment is there after {time.monotonic() - began:.0f} s, and is used from now on: {place}")
+    return Environment(root, place, True, planned, shelf, pinned)
+
+
+def _without(found: Found, excluded: Sequence[str]) -> Found:
+    """`found` without packages of these names, which are not installed for other packages either."""
+    names = tuple(dict.fromkeys(canonicalize_name(name) for name in excluded))
+    out = [
+        each
+        for each in found.wanted
+        if each.requirement and canonicalize_name(each.requirement.name) in names
+    ]
+    left_out = tuple(LeftOut(each.text, each.origin, "--without") for each in out)
+    kept = tuple(each for each in found.wanted if each not in out)
+    return replace(found, wanted=kept, left_out=(*found.left_out, *left_out), excluded=names)
+
+
+def _explain(planned: Plan, say: Callable[[str], None]) -> None:
+    version = ".".join(planned.interpreter.version.split(".")[:2])
+    say(f"an environment for {planned.root.name}, with Python {version} and uv")
+    by_reason: dict[str, list[str]] = {}
+    for each in planned.left_out:
+        by_reason.setdefault(each.why, []).append(f"{each.text} ({each.origin})")
+    for why, texts in by_reason.items():
+        say(f"left out {', '.join(dict.fromkeys(texts))}: {why}")
+    for sentence in planned.relaxed:
+        say(f"relaxed {sentence}")

@@ -1,0 +1,129 @@
+"""Stored runs: results, parameters, task values and logs, for repairs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from lakeward.atomic_files import atomic_write
+from lakeward.dbutils import decrypted, encrypted, redacted, remember
+from lakeward.errors import ConfigurationError
+from lakeward.jobs.model import JobRun
+from lakeward.jobs.task_state import AttemptResult
+
+RETENTION_DAYS = 60
+"""How long a run and its logs are kept (https://docs.databricks.com/aws/en/jobs/monitor)."""
+
+_LAST = "last"
+
+_RUN = "run.json"
+
+_SEALED = "encrypted"
+
+
+@dataclass(frozen=True)
+class PreviousRun:
+    """What a repair of a run needs."""
+
+    run_id: str
+    parameters: Mapping[str, str]
+    values: Mapping[tuple[str, str], str]
+    ended: Mapping[str, AttemptResult] = field(default_factory=dict)
+    repairs: int = 0
+
+    @property
+    def completed(self) -> dict[str, AttemptResult]:
+        """The tasks that a repair does not run again."""
+        return {
+            key: end for key, end in self.ended.items() if end.state in ("SUCCESS", "EXCLUDED", "UNTAKEN")
+        }
+
+    def without(self, keys: Collection[str]) -> PreviousRun:
+        """Return a copy in which the tasks `keys` have no result."""
+        return replace(self, ended={key: end for key, end in self.ended.items() if key not in keys})
+
+
+def run_folder(jobs: Path, key: str, run_id: str) -> Path:
+    """Return the folder of a run of the job `key`."""
+    return jobs / key / "runs" / run_id
+
+
+def save_run(jobs: Path, key: str, run: JobRun, past: PreviousRun) -> None:
+    """Store `run` and what a repair of it needs, atomically."""
+    folder = run_folder(jobs, key, run.run_id)
+    folder.mkdir(parents=True, exist_ok=True)
+    content = {
+        **{name: value for name, value in run.as_json().items() if name != "datasets"},
+        "parameters": dict(past.parameters),
+        "repairs": past.repairs,
+        "values": [[*name, encrypt_value(text)] for name, text in past.values.items()],
+        "ended": {key: [end.state, end.error, end.outcome] for key, end in past.ended.items()},
+    }
+    atomic_write(folder / _RUN, json.dumps(content), mode=0o600)
+    atomic_write(jobs / key / "runs" / _LAST, run.run_id)
+
+
+def delete_old_runs(jobs: Path, key: str, *, now: float | None = None) -> None:
+    """Remove the runs of the job `key` that ended more than KEPT_DAYS days before `now`, with their logs."""
+    before = (time.time() if now is None else now) - RETENTION_DAYS * 24 * 3600
+    for file in (jobs / key / "runs").glob(f"*/{_RUN}"):
+        folder = file.parent
+        if not folder.is_symlink() and file.stat().st_mtime < before:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def can_repair(jobs: Path, key: str, run_id: str) -> bool:
+    """Tell whether the run can be repaired."""
+    return (run_folder(jobs, key, run_id) / _RUN).is_file()
+
+
+def encrypt_value(text: str) -> str | dict[str, str]:
+    """Return a task value as it is stored: encrypted if a secret is in it, since a repair needs it whole."""
+    return text if redacted(text) == text else {_SEALED: encrypted(text.encode()).decode()}
+
+
+def decrypt_value(stored: str | Mapping[str, str], what: str) -> str:
+    """Return a stored task value; `what` names it in the error ConfigurationError(SECRET_KEY_WRONG)."""
+    if isinstance(stored, str):
+        return stored
+    text = decrypted(stored[_SEALED].encode(), what).decode()
+    value = json.loads(text)
+    # The run that is repaired knew the secret; this one may not read it again.
+    remember((value if isinstance(value, str) else text).encode())
+    return text
+
+
+def load_previous_run(jobs: Path, key: str, run_id: str) -> PreviousRun:
+    """Return the run `run_id` (`last`: the newest) of the job `key`.
+
+    Raises ConfigurationError(RUN_UNKNOWN) if no such run is stored.
+    """
+    pointer = jobs / key / "runs" / _LAST
+    if run_id == _LAST and pointer.is_file():
+        run_id = pointer.read_text(encoding="utf-8").strip()
+    file = run_folder(jobs, key, run_id) / _RUN
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise ConfigurationError(
+            "RUN_UNKNOWN",
+            f"The job {key} has no run `{run_id}` to repair in {jobs / key}.",
+            next_step="`--repair last` repairs the newest one.",
+        ) from None
+    return PreviousRun(
+        run_id,
+        content["parameters"],
+        {
+            (task, name): decrypt_value(text, f"in the value {name} of {task}")
+            for task, name, text in content["values"]
+        },
+        {
+            task: AttemptResult(state, error, outcome)
+            for task, (state, error, outcome) in content["ended"].items()
+        },
+        content["repairs"],
+    )

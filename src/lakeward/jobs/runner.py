@@ -1,0 +1,200 @@
+"""Runs a job, from its definition to the result of each task."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from functools import partial
+from typing import TYPE_CHECKING, Any, TextIO
+
+from lakeward.bundle import Bundle
+from lakeward.jobs.concurrency import FileSemaphore, RunSemaphore, max_parallel_tasks, run_lock
+from lakeward.jobs.definition import NOTEBOOK_EXIT
+from lakeward.jobs.dynamic_values import MANUAL, RunTrigger
+from lakeward.jobs.job_run import TaskLauncher
+from lakeward.jobs.model import JobRun, PipelineSelection
+from lakeward.jobs.provisioning import ensure_schemas_and_volumes
+from lakeward.jobs.run_history import PreviousRun, delete_old_runs, load_previous_run, run_folder, save_run
+from lakeward.jobs.run_loop import RunLoop
+from lakeward.jobs.wheels import unpack_wheels
+from lakeward.jobs.worker_pool import PrestartedWorker
+from lakeward.private_folders import private_folder
+
+if TYPE_CHECKING:
+    from lakeward.session import Settings
+
+
+_log = logging.getLogger(__name__)
+
+_POLL_SECONDS = 0.02
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What a run executes, and where.
+
+    Args:
+        parameters: Values of job parameters, in place of their defaults.
+        only: Keys of the tasks to run, as `--only`; all others are EXCLUDED. Empty: all tasks.
+        selection: What its pipelines refresh. A dry run plans pipelines and checks everything else.
+        isolated: Run each task in a process of its own, from built wheels, several at once, with its log in
+            the state folder and its timeout enforced. Otherwise tasks run in this process one by one, from
+            the sources, without timeouts, where a debugger sees them.
+        repair: Id of an earlier run, or `last`: run the tasks again that did not succeed, or those of
+            `only`, with its parameters and task values.
+        run_id: The id of the run; default: a new one.
+        trigger: What started the run.
+        workers: Processes that are ready for tasks.
+        provision: Creates what tasks expect to exist before the first one runs.
+        now: The clock of start times.
+    """
+
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    only: Sequence[str] = ()
+    selection: PipelineSelection = field(default_factory=PipelineSelection)
+    isolated: bool = False
+    repair: str | None = None
+    run_id: str | None = None
+    trigger: RunTrigger = MANUAL
+    workers: Sequence[PrestartedWorker] = ()
+    provision: Callable[[Bundle, Settings], None] = ensure_schemas_and_volumes
+    now: Callable[[], datetime] = lambda: datetime.now(timezone.utc)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunListeners:
+    """Receivers of what happens during a run.
+
+    Args:
+        stdout: The stream for output of tasks; default: this process's.
+        on_output: Receives output of tasks in processes, with the task's key; default: writes to `stdout`.
+        on_event: Receives TaskProgress, and Progress of pipelines.
+        on_update: Receives Progress of pipelines in processes, with the keys of task and pipeline.
+    """
+
+    stdout: TextIO | None = None
+    on_output: Callable[[str, str], None] | None = None
+    on_event: Callable[[Any], None] | None = None
+    on_update: Callable[[str, str, Any], None] = lambda *_: None
+
+
+def run(
+    bundle: Bundle,
+    key: str,
+    *,
+    settings: Settings,
+    options: RunOptions | None = None,
+    listeners: RunListeners | None = None,
+) -> JobRun:
+    """Run the job `key` of `bundle` and return the result of each task.
+
+    The whole definition is checked before the first task runs. A task that fails never raises: its result
+    has the error.
+
+    Args:
+        bundle: The bundle with the job.
+        key: The key of the job in it.
+        settings: The lakehouse to run on.
+        options: What to run; default: all tasks in this process.
+        listeners: Receivers of output and progress.
+
+    Raises:
+        ConfigurationError: The definition is invalid.
+        JobError: RUN_ACTIVE when `max_concurrent_runs` others are active and the job does not queue.
+    """
+    options, listeners = options or RunOptions(), listeners or RunListeners()
+    previous = _previous_run(settings, key, options)
+    run_id = previous.run_id if previous else options.run_id or str(uuid.uuid4().int % 10**15)
+    folder = run_folder(settings.jobs, key, run_id)
+    launcher = _launcher(bundle, settings, options, listeners)
+    launcher.logs = folder / "logs" if options.isolated else None
+    planned = launcher.job(
+        key,
+        {**(previous.parameters if previous else {}), **options.parameters},
+        run_id=run_id,
+        only=options.only,
+        past=previous,
+    )
+    private_folder(settings.state)
+    begin = time.monotonic()
+    job = bundle.job(key)
+    with ExitStack() as stack:
+        stack.enter_context(
+            run_lock(
+                settings.jobs,
+                key,
+                f"The job {key} of target {bundle.target}",
+                limit=int(job.get("max_concurrent_runs") or 1),
+                queue=(job.get("queue") or {}).get("enabled") is True,
+                on_wait=_log.warning,
+            )
+        )
+        stack.callback(launcher.close)
+        if planned.has_work:
+            if not options.selection.dry_run:
+                planned.install()
+                if options.isolated:
+                    launcher.prestart(planned.processes)
+                    wheels = folder / "wheels"
+                    stack.callback(shutil.rmtree, wheels, ignore_errors=True)
+                    launcher.wheels = unpack_wheels(bundle, wheels)
+            options.provision(bundle, settings)
+        loop = planned.run_loop(time.monotonic())
+        _execute(loop)
+    exits = {
+        task: str(json.loads(text)) for (task, name), text in planned.values.items() if name == NOTEBOOK_EXIT
+    }
+    result = JobRun(run_id, loop.state.result, loop.results(), time.monotonic() - begin, exits)
+    if not options.selection.dry_run:
+        ended = {task: each.end for task, each in loop.state.tasks_by_key.items() if each.end is not None}
+        repairs = previous.repairs + 1 if previous else 0
+        kept = PreviousRun(run_id, planned.parameters, planned.values, ended, repairs)
+        save_run(settings.jobs, key, result, kept)
+        delete_old_runs(settings.jobs, key)
+    return result
+
+
+def _previous_run(settings: Settings, key: str, options: RunOptions) -> PreviousRun | None:
+    if not options.repair:
+        return None
+    return load_previous_run(settings.jobs, key, options.repair).without(options.only)
+
+
+def _launcher(
+    bundle: Bundle, settings: Settings, options: RunOptions, listeners: RunListeners
+) -> TaskLauncher:
+    limit = max_parallel_tasks() if options.isolated else 1
+    return TaskLauncher(
+        bundle,
+        settings,
+        selection=options.selection,
+        stdout=listeners.stdout,
+        on_output=listeners.on_output or partial(_print, listeners.stdout),
+        on_event=listeners.on_event or (lambda _: None),
+        on_update=listeners.on_update,
+        started=options.now(),
+        limit=limit,
+        trigger=options.trigger,
+        semaphore=RunSemaphore(FileSemaphore(settings.jobs / ".slots", limit)) if options.isolated else None,
+        workers=list(options.workers),
+    )
+
+
+def _execute(loop: RunLoop) -> None:
+    try:
+        while not loop.state.is_done:
+            if not loop.tick():
+                time.sleep(_POLL_SECONDS)
+    except KeyboardInterrupt:
+        loop.cancel("Interrupted.")
+
+
+def _print(stdout: TextIO | None, _task: str, text: str) -> None:
+    print(text, end="", flush=True, file=stdout)

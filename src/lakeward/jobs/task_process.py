@@ -1,0 +1,209 @@
+"""The process of one task: its log, its result, and its termination."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import signal
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lakeward.dbutils import StreamRedactor, redactor, remember
+from lakeward.jobs.task_protocol import (
+    JvmRequested,
+    PipelineEvent,
+    SecretRead,
+    TaskFinished,
+    TaskRequest,
+    TaskStarted,
+    TaskValueSet,
+)
+from lakeward.jobs.task_state import AttemptResult
+from lakeward.jobs.worker_pool import PrestartedWorker
+
+if TYPE_CHECKING:
+    from lakeward.session import GatewayServer
+
+
+LARGEST = 8 * 1024 * 1024
+
+_TAIL = 16 * 1024
+
+_LINES = 20
+
+
+class TaskLog:
+    """Writes output to `file`, up to `largest` bytes, and as text to `show`.
+
+    Further output is counted and dropped except for its end, which `close` appends. Secrets that the task has
+    read are redacted, also across writes.
+    """
+
+    def __init__(self, file: Path, show: Callable[[str], object], *, largest: int = LARGEST) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.unlink(missing_ok=True)  # an earlier one may have another mode
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        self._file = os.fdopen(descriptor, "wb", buffering=0)
+        self._show = show
+        self._largest = largest
+        self._size = 0
+        self._tail = b""
+        self._redacted = StreamRedactor(redactor)
+        # Bytes that are no text come out as they went in.
+        self._printed = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def write(self, piece: bytes) -> None:
+        """Append a piece of output."""
+        self._take(_bytes(self._redacted.feed(self._printed.decode(piece))))
+
+    def _take(self, piece: bytes) -> None:
+        semaphore = max(0, self._largest - self._size)
+        kept = piece[:semaphore]
+        self._size += len(piece)
+        self._tail = (self._tail + piece)[-_TAIL:]
+        if kept:
+            self._file.write(kept)
+            self._show(self._decoder.decode(kept))
+
+    def close(self) -> None:
+        """Close the log, with a note on dropped output."""
+        rest = self._redacted.feed(self._printed.decode(b"", final=True))
+        self._take(_bytes(rest + self._redacted.finish()))
+        dropped = self._size - self._largest
+        if dropped > 0:
+            end = self._tail[-min(dropped, _TAIL) :]
+            note = (
+                f"\n[lakeward: the log is kept up to {self._largest:,} bytes; {dropped:,} more were printed, "
+                f"of which these are the last]\n"
+            )
+            self._file.write(note.encode() + end)
+            self._show(note + end.decode(errors="replace"))
+        self._file.close()
+
+    @property
+    def last_lines(self) -> str:
+        """The last lines of output; empty without output."""
+        return "\n".join(self._tail.decode(errors="replace").rstrip().splitlines()[-_LINES:])
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")
+
+
+# Seconds that a process has to exit after SIGTERM, or after its task is done.
+_GRACE = 3.0
+
+
+class TaskProcess:
+    """Executes `work` in the worker `waiting`: copies output to `log`, passes messages to the callbacks.
+
+    `lend` opens a JVM for the task on its first use of Spark. At the end of the process the JVM is closed and
+    `release` called.
+    """
+
+    def __init__(
+        self,
+        work: TaskRequest,
+        waiting: PrestartedWorker,
+        *,
+        log: TaskLog,
+        on_event: Callable[[object], object],
+        on_value: Callable[[tuple[str, str], str], object],
+        lend: Callable[[], GatewayServer | None],
+        release: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._waiting = waiting
+        self._process, self._connection = waiting.process, waiting.connection
+        self._log, self._on_event, self._on_value, self._lend = log, on_event, on_value, lend
+        self._release = release
+        self._end: AttemptResult | None = None
+        self._offer: GatewayServer | None = None
+        self._messages: deque[object] = deque()
+        self._receiving = threading.Lock()
+        self.has_started = False
+        self._pump = threading.Thread(target=self._copy_output, daemon=True)
+        self._pump.start()
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self._connection.send(work)
+
+    def poll(self) -> AttemptResult | None:
+        """Handle messages of the process; return the result once the task has ended."""
+        self._handle_messages()
+        if self._end is None and self._process.poll() is None:
+            return None
+        self._handle_messages()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_GRACE)
+        code = self._process.poll()
+        self._clear()
+        return self._end or AttemptResult("FAILED", self._exit_message(code))
+
+    def stop(self) -> None:
+        """Terminate the process and its descendants: SIGTERM, then SIGKILL."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_GRACE)
+        self._clear()
+
+    def _receive_messages(self) -> None:
+        """Receive messages; secrets are redacted from then on."""
+        with self._receiving, suppress(EOFError, OSError):
+            while self._connection.poll():
+                said = self._connection.recv()
+                if isinstance(said, SecretRead):
+                    remember(said.text.encode())
+                else:
+                    self._messages.append(said)
+
+    def _handle_messages(self) -> None:
+        self._receive_messages()
+        while self._messages:
+            said = self._messages.popleft()
+            if isinstance(said, TaskStarted):
+                self.has_started = True
+            elif isinstance(said, PipelineEvent):
+                self._on_event(said.event)
+            elif isinstance(said, TaskValueSet):
+                self._on_value(said.name, said.text)
+            elif isinstance(said, JvmRequested):
+                self._offer = self._lend()
+                with suppress(OSError):
+                    self._connection.send(self._offer.shared if self._offer else None)
+            elif isinstance(said, TaskFinished):
+                self._end = said.end
+
+    def _copy_output(self) -> None:
+        stream = self._process.stdout
+        assert stream is not None
+        while piece := os.read(stream.fileno(), 1 << 16):
+            # A secret that is in it was note before it was printed.
+            self._receive_messages()
+            self._log.write(piece)
+
+    def _clear(self) -> None:
+        self._waiting.kill()
+        self._pump.join(_GRACE)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._connection.close()
+        self._log.close()
+        if self._offer is not None:
+            self._offer.close()
+        self._release()
+
+    def _exit_message(self, code: int | None) -> str:
+        if code is not None and code < 0:
+            name = signal.Signals(-code).name
+            hint = " The process may have run out of memory." if -code == signal.SIGKILL else ""
+            note = f"The task process was ended by {name}.{hint}"
+        else:
+            note = f"The task process ended with exit code {code} before reporting a result."
+        lines = self._log.last_lines
+        return f"{note} Last lines:\n{lines}" if lines else f"{note} It printed nothing."

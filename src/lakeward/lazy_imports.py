@@ -1,0 +1,52 @@
+"""Lazy attributes for packages: a public name is imported from its module on first access."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+def lazy_attributes(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
+    """Return a module `__getattr__` for `package` that imports each name from the module listed in `modules`.
+
+    Raises AttributeError for any other name, like a module without it.
+    """
+
+    def import_attribute(name: str) -> Any:
+        for module, names in modules.items():
+            if name in names:
+                return getattr(importlib.import_module(f"{package}.{module}"), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return import_attribute
+
+
+def lazy_exports(package: str, file: str) -> Callable[[str], Any]:
+    """Return a module `__getattr__` for `package` that imports the names of its `if TYPE_CHECKING:` block.
+
+    The block is the only list of the public names: type checkers read it as imports, and this function reads
+    it from `file`, the package's source, on first access. Raises AttributeError for any other name.
+    """
+
+    @cache
+    def modules() -> Mapping[str, str]:
+        tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+        blocks = [node for node in tree.body if isinstance(node, ast.If)]
+        imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+        return {
+            alias.asname or alias.name: str(node.module)
+            for node in imports
+            if str(node.module).startswith(f"{package}.")
+            for alias in node.names
+        }
+
+    def import_attribute(name: str) -> Any:
+        if name.startswith("__") or name not in modules():
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(modules()[name]), name)
+
+    return import_attribute

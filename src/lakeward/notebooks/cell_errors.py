@@ -1,0 +1,59 @@
+"""Errors of cells: the condition, the message, and the place in the notebook."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import traceback
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from lakeward.error_formatting import describe_error
+from lakeward.user_code import is_user_file
+
+_LINE = re.compile(r"\(?line (\d+),? pos(?:ition)? (\d+)\)?")
+
+
+@dataclass(frozen=True)
+class CellError:
+    """An error of a cell: condition, message and location in the user's files."""
+
+    cell: int
+    condition: str
+    message: str
+    place: str
+    trace: tuple[str, ...]
+
+    def __str__(self) -> str:
+        shown = f"\n    {self.trace[-1].strip()}" if self.trace else ""
+        return f"[{self.condition}] cell {self.cell}, {self.place}: {self.message}{shown}"
+
+
+def explain_error(
+    error: BaseException, cell: int, *, file: str, line: int, files: Collection[str]
+) -> CellError:
+    """Return the error of cell `cell`, which begins at `line` of `file`; `files` may be named."""
+    if isinstance(error, SyntaxError) and error.filename:
+        text = (error.text or "").strip()
+        place = f"{error.filename}:{error.lineno or line}"
+        return CellError(cell, "SyntaxError", error.msg, place, (text,) if text else ())
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename in files or is_user_file(frame.filename)
+    ]
+    frames = [frame for frame in frames if not frame.filename.startswith("<")]
+    description = describe_error(error)
+    condition = description.condition or description.name
+    message = description.message or description.name
+    if frames:
+        place = f"{frames[-1].filename}:{frames[-1].lineno}"
+    else:
+        position = _LINE.search(str(error))
+        place = f"{file}:{position[1]}" if position else f"{file}:{line}"
+    trace = tuple(
+        linecache.getline(frame.filename, frame.lineno or 0).rstrip("\n")
+        or f"{frame.filename}:{frame.lineno}"
+        for frame in frames
+    )
+    return CellError(cell, condition, message, place, trace)

@@ -1,0 +1,163 @@
+"""`display` in notebooks: tables, HTML and streams."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from lakeward.notebooks.recorder import Recorder, display_data
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+ROWS = 1000
+"""The platform shows as many rows of a frame."""
+
+
+def shown(value: Any) -> dict[str, str]:
+    """Return the representations of a value: `text`, and `html` if it has one."""
+    if hasattr(value, "to_spark"):  # pandas on Spark
+        value = value.to_spark()
+    if hasattr(value, "limit") and hasattr(value, "toDF"):  # a batch frame of Spark's
+        rows = value.limit(ROWS).collect()
+        return {"text": text_table(value.columns, rows), "html": html_table(value.columns, rows)}
+    if isinstance(value, list) and value and isinstance(value[0], tuple) and hasattr(value[0], "_fields"):
+        columns = list(value[0]._fields)
+        return {"text": text_table(columns, value), "html": html_table(columns, value)}
+    if isinstance(value, list) and value and hasattr(value[0], "asDict"):
+        columns = list(value[0].asDict())
+        return {"text": text_table(columns, value), "html": html_table(columns, value)}
+    if isinstance(value, list) and value and isinstance(value[0], Mapping):
+        columns = list(value[0])
+        rows = [[row.get(column) for column in columns] for row in value]
+        return {"text": text_table(columns, rows), "html": html_table(columns, rows)}
+    return plain(value)
+
+
+def plain(value: Any) -> dict[str, str]:
+    """Return the representations of a cell's last expression."""
+    to_html = getattr(value, "_repr_html_", None)
+    as_html = to_html() if callable(to_html) and not isinstance(value, type) else None
+    return {"text": repr(value), **({"html": as_html} if isinstance(as_html, str) else {})}
+
+
+def html_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows as an HTML table.
+
+    >>> html_table(["a"], [["<b>"]])
+    '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
+    """
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td{_kind(value)}>{html.escape(_text(value))}</td>" for value in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def text_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows as a text table."""
+    lines = [list(columns), *([_text(value) for value in row] for row in rows)]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(columns))]
+    drawn = ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)) for line in lines]
+    drawn.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(line.rstrip() for line in drawn)
+
+
+def _kind(value: Any) -> str:
+    """Return the CSS class of a value that is not text."""
+    if value is None:
+        return ' class="null"'
+    if isinstance(value, bool):
+        return ""
+    if isinstance(value, int | float | Decimal):
+        return ' class="number"'
+    return ' class="date"' if isinstance(value, date) else ""
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
+
+
+class Display:
+    """Implements `display(…)` during a notebook run; `close` stops displayed streams."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.queries: list[Any] = []
+        self._numbers = itertools.count(1)
+
+    def __call__(self, value: Any = None, *_: Any, **options: Any) -> None:
+        html = options.get("html")
+        if html is not None:
+            self.recorder.show(text="<HTML>", html=str(html))
+        elif getattr(value, "isStreaming", False):
+            self._stream(value, options)
+        elif value is not None and hasattr(value, "savefig"):
+            self.recorder.figures()
+        elif value is not None:
+            made = shown(value)
+            self.recorder.show(**made)
+            self.recorder.echo(made["text"])
+
+    def close(self) -> None:
+        """Stop displayed streams and record their last rows."""
+        for query in self.queries:
+            query.stop()
+        self.recorder.finish()
+
+    def _stream(self, df: DataFrame, options: dict[str, Any]) -> None:
+        """Start a query for a displayed stream, whose rows are recorded at the end of the run."""
+        latest = _Latest(df.columns)
+        self.queries.append(_started(df, latest, options, f"display_query_{next(self._numbers)}"))
+        self.recorder.show_late(latest.output)
+
+
+class _Latest:
+    """The current rows of a displayed stream: the last batch, or the latest of all batches."""
+
+    def __init__(self, columns: list[str]) -> None:
+        self.columns, self.rows, self.replaces = columns, list[Any](), False
+        self._lock = threading.Lock()
+
+    def __call__(self, batch: DataFrame, _: int) -> None:
+        rows = batch.limit(ROWS).collect()
+        with self._lock:
+            self.rows = rows if self.replaces else [*self.rows, *rows][-ROWS:]
+
+    def output(self) -> dict[str, Any]:
+        with self._lock:
+            text, html = text_table(self.columns, self.rows), html_table(self.columns, self.rows)
+        return display_data(text=text, html=html)
+
+
+def _started(df: DataFrame, latest: _Latest, options: dict[str, Any], name: str) -> Any:
+    from pyspark.errors import AnalysisException, StreamingQueryException
+
+    def start(mode: str) -> Any:
+        writer = (
+            df.writeStream.foreachBatch(latest).outputMode(mode).queryName(options.get("streamName") or name)
+        )
+        if options.get("checkpointLocation"):
+            writer = writer.option("checkpointLocation", str(options["checkpointLocation"]))
+        trigger = options.get("trigger") or (
+            {"processingTime": options["processingTime"]} if options.get("processingTime") else None
+        )
+        return (writer.trigger(**trigger) if isinstance(trigger, dict) else writer).start()
+
+    try:
+        return start("append")
+    except (AnalysisException, StreamingQueryException):
+        # An aggregation without a watermark is shown as a whole.
+        latest.replaces = True
+        return start("complete")

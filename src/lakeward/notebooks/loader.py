@@ -1,0 +1,107 @@
+"""Finds notebooks by path and loads them: source exports and `.ipynb`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lakeward.errors import ConfigurationError, NotebookError
+from lakeward.notebooks.ipynb import parse_ipynb
+from lakeward.notebooks.model import Cell, Notebook
+from lakeward.notebooks.source_format import PYTHON_MARK, SQL_MARK, parse_export
+from lakeward.session import current_settings, find_platform_file, is_platform_path
+
+if TYPE_CHECKING:
+    from lakeward.session import Settings
+
+SUFFIXES = (".py", ".sql", ".ipynb")
+"""The forms that a notebook's file may have."""
+
+_OTHER_LANGUAGES = {".scala": "Scala", ".r": "R"}
+_BOM = b"\xef\xbb\xbf"
+
+
+def parse(content: bytes, suffix: str) -> Notebook | None:
+    """Return the notebook in a file with `suffix`; None for a plain Python or SQL file.
+
+    Raises ValueError for an invalid `.ipynb` and for text that is not UTF-8.
+
+    >>> [c.source for c in parse(b"-- Databricks notebook source\\nselect 1", ".sql").cells]
+    ['-- Databricks notebook source\\nselect 1']
+    """
+    if suffix == ".ipynb":
+        return parse_ipynb(content)
+    content = content.removeprefix(_BOM)
+    for mark, of, language in ((PYTHON_MARK, ".py", "python"), (SQL_MARK, ".sql", "sql")):
+        if suffix == of and content.startswith(mark):
+            return parse_export(content.decode("utf-8").replace("\r\n", "\n"), language)
+    return None
+
+
+def find_notebook(
+    path: str, folder: Path, root: Path | None = None, *, settings: Settings | None = None
+) -> Path | None:
+    """Return the file of a notebook that is named with or without its extension, None without one.
+
+    Args:
+        path: Relative to `folder`, or absolute: as it is, a workspace path (`find_platform_file`), or
+            below `root`.
+        folder: The folder of the notebook that names it.
+        root: The folder of the bundle; None takes an absolute path as it is.
+        settings: Those with the mounts; default: those of the session.
+
+    Raises:
+        NotebookError: PATH_AMBIGUOUS for a workspace path that several files of the repository end with.
+    """
+    if root is not None and is_platform_path(path):
+        try:
+            found = find_platform_file(
+                path, root, settings=settings or current_settings(), extensions=SUFFIXES
+            )
+        except ConfigurationError as error:
+            raise NotebookError(error.condition, error.message, next_step=error.next_step) from None
+        if found is not None:
+            return found
+    places = [folder / path]
+    if path.startswith("/") and root is not None:
+        own = path.removeprefix("/Workspace").lstrip("/")
+        places.append(root / own)
+    for place in places:
+        for candidate in (place, *(place.with_name(place.name + suffix) for suffix in SUFFIXES)):
+            if candidate.is_file():
+                return candidate.resolve()
+    return None
+
+
+def load_notebook(path: Path) -> tuple[Path, Notebook]:
+    """Return the notebook at `path`, written with or without its extension. Raises ConfigurationError."""
+    found = find_notebook(str(path.absolute()), Path("/"))
+    if found is None:
+        _refuse_language(path)
+        raise ConfigurationError("NOTEBOOK_NOT_FOUND", f"There is no notebook {path}.")
+    _refuse_language(found)
+    if found.suffix not in SUFFIXES:
+        forms = ", ".join(SUFFIXES)
+        raise ConfigurationError("NOTEBOOK_INVALID", f"{path} ends with none of {forms}.")
+    content = found.read_bytes()
+    try:
+        notebook = parse(content, found.suffix)
+        if notebook is None:
+            language = {".py": "python", ".sql": "sql"}[found.suffix]
+            text = content.decode("utf-8-sig")
+            notebook = Notebook(language, "source", (Cell(1, language, text),))
+    except ValueError as error:
+        raise ConfigurationError("NOTEBOOK_INVALID", f"{found}: {error}.") from None
+    return found, notebook
+
+
+def _refuse_language(path: Path) -> None:
+    """Raise ConfigurationError for a Scala or R notebook, written with or without its extension."""
+    for suffix, language in _OTHER_LANGUAGES.items():
+        named = path.suffix.lower() == suffix
+        if (named and path.is_file()) or path.with_name(path.name + suffix).is_file():
+            raise ConfigurationError(
+                "NOTEBOOK_INVALID",
+                f"{path} is a notebook in {language}, which cannot be run here.",
+                next_step="Python and SQL notebooks can.",
+            )

@@ -1,0 +1,78 @@
+"""`%run` lines and the notebooks that they name."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lakeward.errors import NotebookError
+from lakeward.notebooks.loader import find_notebook
+from lakeward.session import MOUNT_ADVICE, is_platform_path
+
+if TYPE_CHECKING:
+    from lakeward.session import Settings
+
+
+@dataclass(frozen=True)
+class Inclusion:
+    """The path and `$a="…"` arguments of a `%run` line."""
+
+    path: str
+    arguments: dict[str, str] = field(default_factory=dict)
+
+
+def inclusion(text: str) -> Inclusion:
+    """Parse the text after `%run`.
+
+    >>> inclusion('"./a b" $x="1" $y=2')
+    Inclusion(path='./a b', arguments={'x': '1', 'y': '2'})
+    """
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        words = line.split()
+    arguments = {}
+    for word in words[1:]:
+        name, _, value = word.lstrip("$").partition("=")
+        if name:
+            arguments[name] = value
+    return Inclusion(words[0] if words else "", arguments)
+
+
+def included(
+    line: Inclusion,
+    folder: Path,
+    root: Path | None,
+    running: Collection[Path],
+    *,
+    settings: Settings | None = None,
+) -> Path:
+    """Return the file that a `%run` in a notebook of `folder` names.
+
+    Args:
+        line: The `%run` line.
+        folder: The folder of the notebook.
+        root: The folder of the bundle.
+        running: Notebooks that are running already.
+        settings: Those with the mounts; default: those of the session.
+
+    Raises:
+        NotebookError: NOTEBOOK_NOT_FOUND, PATH_AMBIGUOUS, or NOTEBOOK_RUNS_ITSELF where the file is one of
+            `running`.
+    """
+    found = find_notebook(line.path, folder, root, settings=settings)
+    if found is None:
+        raise NotebookError(
+            "NOTEBOOK_NOT_FOUND",
+            f"%run names {line.path}, and there is no such notebook.",
+            next_step=MOUNT_ADVICE
+            if is_platform_path(line.path)
+            else f"Paths are relative to the notebook's own folder, {folder}.",
+        )
+    if found in running:
+        raise NotebookError("NOTEBOOK_RUNS_ITSELF", f"%run {line.path} is being run already.")
+    return found

@@ -1,0 +1,248 @@
+"""Runs a notebook: its cells in order, in one namespace, on one session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakeward.databricks_shims import free_names, running, shown_by
+from lakeward.dbutils import DBUtils, Environment, NotebookExit
+from lakeward.errors import NotebookError
+from lakeward.notebooks.cell_errors import CellError, explain_error
+from lakeward.notebooks.display import Display, plain
+from lakeward.notebooks.loader import find_notebook, load_notebook
+from lakeward.notebooks.magics import MAGICS
+from lakeward.notebooks.model import Cell, Notebook, NotebookRun
+from lakeward.notebooks.notebook_imports import notebook_imports
+from lakeward.notebooks.packages import notebook_packages, restart
+from lakeward.notebooks.python_code import MAGIC, Compiler
+from lakeward.notebooks.recorder import CellRecord, Recorder
+from lakeward.notebooks.run_magic import included, inclusion
+from lakeward.notebooks.sql_cells import SqlCells
+from lakeward.session import MOUNT_ADVICE, dbfs_paths, is_platform_path
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def run(
+    path: Path,
+    *,
+    spark: SparkSession,
+    environment: Environment,
+    parameters: Mapping[str, str] | None = None,
+    root: Path | None = None,
+    further: Sequence[Path] = (),
+    allow_shell: bool = False,
+    on_cell: Callable[[CellRecord, int], None] | None = None,
+) -> NotebookRun:
+    """Run the notebook at `path` with `parameters` as its widgets' values.
+
+    A failing cell ends the run with state FAILED and `error`. Ctrl-C propagates.
+
+    Args:
+        path: The notebook, with or without its extension.
+        spark: The session.
+        environment: What `dbutils` works on.
+        parameters: Values of widgets.
+        root: The folder below which absolute notebook paths are found; importable.
+        further: Further importable folders.
+        allow_shell: Run `%sh` and `!`.
+        on_cell: Receives each cell before it runs, with the number of cells.
+
+    Raises:
+        ConfigurationError: `path` is not a notebook.
+    """
+    file, notebook = load_notebook(path)
+    one = _Run(file, notebook, spark, environment, dict(parameters or {}))
+    one.root, one.allow_shell, one.on_cell = root, allow_shell, on_cell
+    one.imports = [file.parent, *([root] if root else []), *further]
+    return one.run()
+
+
+class _Run:
+    root: Path | None
+    allow_shell: bool
+    on_cell: Callable[[CellRecord, int], None] | None
+    imports: list[Path]
+
+    def __init__(
+        self,
+        file: Path,
+        notebook: Notebook,
+        spark: SparkSession,
+        environment: Environment,
+        parameters: dict[str, str],
+    ) -> None:
+        self.file, self.notebook, self.spark, self.folder = file, notebook, spark, file.parent
+        self.environment = replace(
+            environment,
+            arguments=parameters,
+            widgets={},
+            context=replace(environment.facts, notebook_path=str(file.with_suffix(""))),
+            run_notebook=self._child,
+            restart_python=self.restart,
+        )
+        self.recorder = Recorder()
+        self.display = Display(self.recorder)
+        self.compiler = Compiler()
+        self.children: list[NotebookRun] = []
+        self.open: list[Path] = [file]
+        self.files = {str(file)}
+        self.namespace: dict[str, Any] = {
+            **free_names(),
+            "spark": spark,
+            "dbutils": DBUtils(given=self.environment),
+            "__name__": "__main__",
+            MAGIC: lambda name, text: self._magic(name, text, 1),
+        }
+        self.first_names = dict(self.namespace)
+        self.sql_cells = SqlCells(spark, self.environment, self.namespace, self.display)
+
+    def run(self) -> NotebookRun:
+        began = time.monotonic()
+        error: CellError | None = None
+        exit_value: str | None = None
+        before = {query.id for query in self.spark.streams.active}
+        with ExitStack() as stack:
+            stack.enter_context(dbfs_paths())
+            stack.enter_context(notebook_packages())
+            stack.enter_context(running(self.environment))
+            stack.enter_context(shown_by(self.display))
+            stack.enter_context(notebook_imports(self.folder, self.imports))
+            stack.enter_context(self.recorder.listening())
+            self.recorder.cells += [
+                CellRecord(cell.number, cell.language, _own_text(cell), cell.title)
+                for cell in self.notebook.cells
+            ]
+            cells, self.recorder.cells = self.recorder.cells, []
+            try:
+                for cell, record in zip(self.notebook.cells, cells, strict=True):
+                    self.recorder.cells.append(record)
+                    error = self._one(cell, record)
+                    if error is not None:
+                        break
+                else:
+                    self._wait(before)
+            except NotebookExit as leaving:
+                exit_value = str(leaving)
+            finally:
+                self.display.close()
+                self.recorder.cells = cells
+        state = "FAILED" if error else "COMPLETED"
+        seconds = time.monotonic() - began
+        return NotebookRun(self.file, state, exit_value, error, tuple(cells), seconds, tuple(self.children))
+
+    def _one(self, cell: Cell, record: CellRecord) -> CellError | None:
+        began = time.monotonic()
+        if self.on_cell is not None:
+            self.on_cell(record, len(self.notebook.cells))
+        try:
+            self._cell(self.notebook, cell, self.file)
+            self.recorder.figures()
+            record.state = "COMPLETED"
+        except NotebookExit as leaving:
+            record.state = "COMPLETED"
+            self.recorder.show(text=f"Notebook exited: {leaving}")
+            raise
+        except (Exception, SystemExit) as raised:  # noqa: BLE001  # a user's cell may raise anything
+            record.state = "FAILED"
+            file = self.notebook.file_of(cell, str(self.file))
+            error = explain_error(raised, cell.number, file=file, line=cell.line, files=self.files)
+            output = {"output_type": "error", "ename": error.condition, "evalue": error.message}
+            record.outputs.append({**output, "traceback": [error.place, *error.trace, str(error)]})
+            return error
+        finally:
+            record.seconds = time.monotonic() - began
+        return None
+
+    def _cell(self, notebook: Notebook, cell: Cell, file: Path) -> None:
+        if cell.language == "python":
+            self.files.add(notebook.file_of(cell, str(file)))
+            code = self.compiler.compile(notebook, cell, str(file))
+            exec(code.body, self.namespace)  # noqa: S102  # running the user's cells is what this is for
+            value = eval(code.last, self.namespace) if code.last is not None else None  # noqa: S307  # as above
+            if value is not None:
+                self.namespace["_"] = value
+                made = plain(value)
+                self.recorder.show(**made)
+                self.recorder.echo(made["text"])
+        else:
+            self._magic(cell.language, cell.source, cell.line)
+
+    def _magic(self, name: str, text: str, line: int) -> None:
+        magic = MAGICS.get(name)
+        if magic is None:
+            raise NotebookError(
+                "MAGIC_NOT_SUPPORTED",
+                f"The magic %{name} cannot be run here.",
+                next_step=f"Those that can: %python, {', '.join(f'%{each}' for each in MAGICS)}.",
+            )
+        magic(self, text, line)
+
+    def sql(self, text: str, line: int) -> None:
+        self.sql_cells.run(text, line)
+
+    def restart(self) -> None:
+        """Clear the notebook's names, as a new Python process would; Spark's state stays."""
+        restart()
+        self.namespace.clear()
+        self.namespace.update(self.first_names)
+
+    def include(self, text: str) -> None:
+        """Run the cells of another notebook (`%run`), with its arguments as widget values."""
+        requested = inclusion(text)
+        file, notebook = load_notebook(
+            included(requested, self.folder, self.root, self.open, settings=self.environment.settings())
+        )
+        outer, arguments = self.folder, self.environment.arguments
+        self.open.append(file)
+        self.folder = file.parent
+        self.environment.arguments = {**arguments, **requested.arguments}
+        try:
+            for cell in notebook.cells:
+                self._cell(notebook, cell, file)
+        finally:
+            self.open.pop()
+            self.folder, self.environment.arguments = outer, arguments
+            self.environment.widgets.update(requested.arguments)
+
+    def _child(self, path: str, _timeout: int, arguments: Mapping[str, str]) -> str:
+        """Run a notebook for `dbutils.notebook.run`, with a namespace and a session of its own."""
+        found = find_notebook(path, self.folder, self.root, settings=self.environment.settings())
+        if found is None:
+            raise NotebookError(
+                "NOTEBOOK_NOT_FOUND",
+                f"dbutils.notebook.run names {path}, which does not exist.",
+                next_step=MOUNT_ADVICE if is_platform_path(path) else None,
+            )
+        child = run(
+            found,
+            spark=self.spark.newSession(),
+            environment=replace(self.environment, arguments={}, widgets={}),
+            parameters={name: str(value) for name, value in arguments.items()},
+            root=self.root,
+            further=self.imports[1:],
+            allow_shell=self.allow_shell,
+        )
+        self.children.append(child)
+        if child.error is not None:
+            raise NotebookError("NOTEBOOK_FAILED", f"com.databricks.WorkflowException: FAILED: {child.error}")
+        return child.exit_value or ""
+
+    def _wait(self, before: set[Any]) -> None:
+        """Wait for streams that the run has started."""
+        shown = {query.id for query in self.display.queries}
+        for query in self.spark.streams.active:
+            if query.id not in before and query.id not in shown:
+                query.awaitTermination()
+
+
+def _own_text(cell: Cell) -> str:
+    name = f"%{cell.language}" if cell.is_magic and cell.language not in ("python", "md") else ""
+    text = cell.source.strip("\n") if not cell.is_magic else cell.source.strip()
+    return f"{name}\n{text}" if name and "\n" in text else f"{name} {text}".strip() if name else text

@@ -1,0 +1,77 @@
+"""Databricks source exports (`# Databricks notebook source`): cells with their lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+
+from lakeward.notebooks.ipython_syntax import MARK, read_cell
+from lakeward.notebooks.model import Cell, Notebook
+
+PYTHON_MARK = b"# Databricks notebook source"
+
+SQL_MARK = b"-- Databricks notebook source"
+
+_SEPARATOR = re.compile(r"^(?:#|--) COMMAND -{5,}\s*$")
+
+_MAGIC = re.compile(r"^(?:#|--) ?MAGIC(?: |$)")
+
+_TITLE = re.compile(r"^(?:#|--) DBTITLE \d+,(.*)$")
+
+_COMMENT = {"python": "#", "sql": "--"}
+
+Line = tuple[int, str]
+
+
+def has_separators(text: str) -> bool:
+    """Return whether a text has cell separators, with or without the first line of a notebook."""
+    return any(_SEPARATOR.match(line) for line in text.splitlines())
+
+
+def parse_export(text: str, language: str) -> Notebook:
+    """Return the cells of a source file. Never fails: unmarked lines are code."""
+    cells: list[Cell] = []
+    number = 1
+    block: list[Line] = []
+    for line in (*enumerate(text.split("\n"), start=1), None):
+        if line is not None and not _SEPARATOR.match(line[1]):
+            block.append(line)
+            continue
+        found = list(_cells(block, language, number))
+        cells += found
+        number += bool(found)
+        block = []
+    return Notebook(language, "source", tuple(cells))
+
+
+def _cells(block: list[Line], language: str, number: int) -> Iterator[Cell]:
+    title = next((found[1].strip() for _, line in block if (found := _TITLE.match(line))), "")
+    for marked, group in groupby(block, key=lambda line: bool(_MAGIC.match(line[1]))):
+        lines = list(group)
+        if marked:
+            yield _magic(lines, language, number, title)
+        elif any(_is_code(line, language) for _, line in lines):
+            yield _unmarked(lines, language, number, title)
+
+
+def _is_code(line: str, language: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith(_COMMENT[language])
+
+
+def _unmarked(lines: list[Line], language: str, number: int, title: str) -> Cell:
+    """Return a cell without MAGIC, which may begin with a magic all the same."""
+    start = next(at for at, (_, line) in enumerate(lines) if line.strip() and not MARK.match(line))
+    if lines[start][1].lstrip().startswith("%"):
+        return _magic(lines[start:], language, number, title)
+    first = next(at for at, (_, line) in enumerate(lines) if line.strip())
+    source = "\n".join(line for _, line in lines[first:]).rstrip()
+    return Cell(number, language, source, lines[first][0], title=title)
+
+
+def _magic(lines: list[Line], language: str, number: int, title: str) -> Cell:
+    mark = _MAGIC.match(lines[0][1])
+    indent = mark.end() if mark else 0
+    source = "\n".join(_MAGIC.sub("", line) for _, line in lines).rstrip()
+    name, body, is_magic = read_cell(source, language)
+    return Cell(number, name, body, lines[0][0], indent, title, is_magic)

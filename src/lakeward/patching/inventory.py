@@ -1,0 +1,50 @@
+"""All declared patches, for `lakeward check --patches`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+
+from lakeward.patching.layers import Patch
+from lakeward.patching.specs import PatchSpec
+
+# "module:name" of each tuple of specs, or of a function that returns specs. Named instead of imported: these
+# packages depend on this one.
+DECLARATIONS: tuple[str, ...] = (
+    "lakeward.session.entry_points.session_builder_patch:PATCHES",
+    "lakeward.session.patches.connect_finder:PATCHES",
+    "lakeward.session.entry_points.columns_before_session:PATCHES",
+    "lakeward.session.patches.numpy_import_patch:PATCHES",
+    "lakeward.session.patches.delta_table_patch:PATCHES",
+    "lakeward.session.patches.catalog_patch:PATCHES",
+    "lakeward.session.patches.spark_version:PATCHES",
+    "lakeward.session.patches.serverless_enforcement:declare_patches",
+    "lakeward.session.resident.working_directory:PATCHES",
+    "lakeward.session.path_redirection.installation:declare_patches",
+    "lakeward.databricks_shims.installing:PATCHES",
+    "lakeward.databricks_shims.sdk:PATCHES",
+    "lakeward.databricks_shims.ipython:PATCHES",
+    "lakeward.autoloader.pyspark_patches:PATCHES",
+    "lakeward.streaming.stream_patches:PATCHES",
+    "lakeward.seeds.missing:PATCHES",
+    "lakeward.pipelines.api.modules:PATCHES",
+    "lakeward.pipelines.analysis.flow_evaluation:PATCHES",
+)
+
+
+def declared_specs() -> list[PatchSpec]:
+    """Return the specs of all packages. Nothing is installed, no PySpark is imported."""
+    return [spec for name in DECLARATIONS for spec in _specs(name)]
+
+
+def list_patches() -> list[Patch]:
+    """Return every change that lakeward can make to other code, sorted by reason."""
+    found = dict.fromkeys(spec.patch for spec in declared_specs())
+    return sorted(found, key=lambda patch: (patch.reason, patch.owner_name, patch.attribute))
+
+
+def _specs(name: str) -> Iterable[PatchSpec]:
+    module, attribute = name.split(":")
+    declared: object = getattr(importlib.import_module(module), attribute)
+    specs: Iterable[PatchSpec] = declared() if callable(declared) else declared  # type: ignore[assignment]
+    return specs

@@ -1,0 +1,302 @@
+"""Evaluates flow functions; the two phases differ only in how an input becomes ready.
+
+A function reads other datasets by name (`spark.table`, `dp.read`, SQL text …); each such read first calls
+`ready`. Views are evaluated again for every consumer, and their expectations are counted for it."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lakeward.errors import PipelineError
+from lakeward.patching import Order, PatchSpec, applied
+from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
+from lakeward.pipelines.graph.dataset_reader import DatasetReader, active_reader, use_reader
+from lakeward.pipelines.graph.elements import Dataset, Flow
+from lakeward.pipelines.graph.expectations import ObservedExpectations, apply_expectations
+from lakeward.pipelines.graph.names import DefaultSchema, split_name, without_live
+from lakeward.pipelines.graph.query_plans import referenced_tables
+from lakeward.pipelines.graph.session_scope import current_default_schema, temporary_conf
+from lakeward.pipelines.sql.statements import blank_live
+from lakeward.quoting import quote_name
+from lakeward.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+_metrics = itertools.count(1)
+
+
+class InputNotReady(BaseException):
+    """An input failed or could not be planned. User code that catches Exception lets it pass."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        super().__init__(dataset.name)
+        self.dataset = dataset
+
+
+class GraphCycle(BaseException):
+    """Datasets read each other in a cycle; `path` starts and ends with the same one."""
+
+    def __init__(self, path: list[Dataset]) -> None:
+        super().__init__(" → ".join(dataset.name for dataset in path))
+        self.path = path
+
+
+@dataclass
+class EvaluatedFlow:
+    """A flow's query before its own expectations, its inputs, and the observed expectations of views.
+
+    `inputs` are all datasets that it needs, `direct_inputs` those that its own text names (lineage).
+    """
+
+    flow: Flow
+    query: Any = None
+    inputs: dict[tuple[str, ...], Dataset] = field(default_factory=dict)
+    direct_inputs: dict[tuple[str, ...], Dataset] = field(default_factory=dict)
+    observed: list[ObservedExpectations] = field(default_factory=list)
+    reader_count: int = 0
+
+
+class FlowEvaluator:
+    """Calls dataset functions and resolves their reads by name against the graph."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        graph: DataflowGraph,
+        ready: Callable[[Dataset], None],
+        schema_location: Callable[[Flow, int], str],
+    ) -> None:
+        self.spark = spark
+        self.graph = graph
+        self.ready = ready
+        self._schema_place = schema_location
+        self._running: list[EvaluatedFlow] = []
+        self._views: list[Dataset] = []
+        self.temp_views: set[str] = set()
+
+    def evaluate(self, flow: Flow) -> EvaluatedFlow:
+        """Call a flow's function. Its errors propagate; PipelineError if it returns no DataFrame."""
+        evaluated = EvaluatedFlow(flow)
+        self._running.append(evaluated)
+        views, self._views = self._views, []
+        try:
+            for name in flow.depends_on:
+                self.read(name, stream=False, strict=True)
+            evaluated.query = self._call(flow)
+        finally:
+            self._running.pop()
+            self._views = views
+        return evaluated
+
+    def open(self, name: str, *, stream: bool) -> DataFrame:
+        return self.spark.readStream.table(name) if stream else self.spark.read.table(name)
+
+    def read(self, name: str, *, stream: bool, strict: bool = False) -> DataFrame | str:
+        try:
+            parts = without_live(split_name(name))
+        except ValueError:
+            return name
+        dataset = self._readable(parts)
+        if dataset is None:
+            if strict:
+                raise self._unknown(name)
+            return quote_name(parts)
+        self._note(dataset)
+        if dataset.is_view:
+            return self._view(dataset, stream=stream)
+        self._make_ready(dataset)
+        return quote_name(dataset.key)
+
+    def before_sql(self, text: str) -> None:
+        if not self._running:
+            return
+        default_schema = current_default_schema(self.spark)
+        used = [
+            (self._readable(name, default_schema), stream)
+            for name, stream in referenced_tables(self.spark, text)
+        ]
+        datasets = {dataset.key: (dataset, stream) for dataset, stream in used if dataset is not None}
+        for dataset, _ in datasets.values():
+            self._note(dataset)
+            if not dataset.is_view:
+                self._make_ready(dataset)
+        # Views after tables: evaluating a table registers views of its own.
+        made = {
+            dataset.name: self._view(dataset, stream=stream)
+            for dataset, stream in datasets.values()
+            if dataset.is_view
+        }
+        for name, df in made.items():
+            df.createOrReplaceTempView(quote_name([name]))
+            self.temp_views.add(name)
+
+    def schema_location(self) -> str | None:
+        if not self._running:
+            return None
+        consumer = self._running[-1]
+        consumer.reader_count += 1
+        return self._schema_place(consumer.flow, consumer.reader_count - 1)
+
+    def drop_views(self) -> None:
+        """Drop the temporary views created for SQL text."""
+        for name in self.temp_views:
+            self.spark.catalog.dropTempView(name)
+        self.temp_views.clear()
+
+    def _readable(
+        self, name: str | tuple[str, ...], default_schema: DefaultSchema | None = None
+    ) -> Dataset | None:
+        dataset = self.graph.find(name, default_schema)
+        return None if dataset is None or dataset.dataset_type == "sink" else dataset
+
+    def _make_ready(self, dataset: Dataset) -> None:
+        """Call `ready`; reads in it are not inputs of the function that is being evaluated."""
+        running, self._running = self._running, []
+        try:
+            self.ready(dataset)
+        finally:
+            self._running = running
+
+    def _note(self, dataset: Dataset) -> None:
+        if self._running:
+            self._running[-1].inputs.setdefault(dataset.key, dataset)
+            if not self._views:
+                self._running[-1].direct_inputs.setdefault(dataset.key, dataset)
+
+    def _view(self, view: Dataset, *, stream: bool) -> DataFrame:
+        if view in self._views:
+            raise GraphCycle([*self._views[self._views.index(view) :], view])
+        self._make_ready(view)
+        self._views.append(view)
+        try:
+            df = self._call(view.flows[0])
+        finally:
+            self._views.pop()
+        if df.isStreaming and not stream and self._checks_views():
+            raise PipelineError(
+                "INCOMPATIBLE_VIEW_CHECK",
+                f"The view `{view.name}` is a stream and was read as a batch.",
+                next_step=f'Read it with spark.readStream.table("{view.name}") or STREAM({view.name}).',
+            )
+        consumer = self._running[-1] if self._running else None
+        if not view.expectations or consumer is None:
+            return df
+        seen = ObservedExpectations(f"lakeward_{next(_metrics)}", view.name, view.expectations, df)
+        consumer.observed.append(seen)
+        return apply_expectations(df, view.expectations, metric=seen.metric, flow=consumer.flow.name)
+
+    def _checks_views(self) -> bool:
+        return str(self.spark.conf.get("pipelines.incompatibleViewCheck.enabled", "true")).lower() != "false"
+
+    def _call(self, flow: Flow) -> DataFrame:
+        from pyspark.sql import DataFrame
+
+        with temporary_conf(self.spark, flow.spark_conf):
+            result = self._until_found(flow)
+        if not isinstance(result, DataFrame):
+            raise PipelineError(
+                "INVALID_FLOW_QUERY",
+                f"{flow.location}: `{flow.name}` returned {_describe(result)}.",
+                next_step="A dataset function returns a DataFrame.",
+            )
+        return result
+
+    def _until_found(self, flow: Flow) -> Any:
+        """Call the function; prepare a dataset that Spark does not find (in `F.expr`, say), and retry."""
+        from pyspark.errors import AnalysisException
+
+        tried: set[tuple[str, ...]] = set()
+        while True:
+            try:
+                return flow.function()
+            except AnalysisException as error:
+                name = missing_table(error)
+                dataset = self._readable(name) if name else None
+                if dataset is None or dataset.key in tried:
+                    raise
+                tried.add(dataset.key)
+                self.before_sql(f"TABLE {name}")
+
+    def _unknown(self, name: str) -> PipelineError:
+        near = did_you_mean(name, self.graph.names())
+        return PipelineError(
+            "DATASET_NOT_FOUND",
+            f"`{name}` is not a dataset of this pipeline.",
+            next_step=near or "Read other tables with spark.read.table.",
+        )
+
+
+def missing_table(error: Any) -> str | None:
+    """Return the name that Spark did not find, None for other errors."""
+    if error.getCondition() not in ("TABLE_OR_VIEW_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND.WITHOUT_SUGGESTION"):
+        return None
+    return (error.getMessageParameters() or {}).get("relationName")
+
+
+def _describe(result: object) -> str:
+    return "nothing" if result is None else f"a {type(result).__name__}"
+
+
+_REASON = "pipelines resolve their own datasets first"
+
+
+@contextmanager
+def intercept_reads(reader: DatasetReader) -> Iterator[None]:
+    """Let Spark's readers resolve every name with `reader` until the block ends."""
+    with use_reader(reader), applied(PATCHES):
+        yield
+
+
+def _table_method(method: Callable[..., Any], *, stream: bool) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def table(self: Any, tableName: str) -> Any:  # PySpark's own parameter name
+        reader = active_reader()
+        found = reader.read(tableName, stream=stream) if reader else tableName
+        return method(self, found) if isinstance(found, str) else found
+
+    return table
+
+
+def _format_method(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def format(self: Any, source: str) -> Any:  # noqa: A001  # the method that it replaces
+        reader = method(self, source)
+        active = active_reader()
+        location = active.schema_location() if active and str(source).lower() == "cloudfiles" else None
+        return reader.option("cloudFiles.schemaLocation", location) if location else reader
+
+    return format
+
+
+def _sql_method(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def sql(self: Any, sqlQuery: str, *args: Any, **kwargs: Any) -> Any:
+        reader = active_reader()
+        if reader and isinstance(sqlQuery, str):
+            text = blank_live(sqlQuery)
+            reader.before_sql(text)
+            return method(self, text, *args, **kwargs)
+        return method(self, sqlQuery, *args, **kwargs)
+
+    return sql
+
+
+PATCHES = tuple(
+    PatchSpec(owner, name, "pipelines", _REASON, make, Order.PIPELINE)
+    for owner, name, make in (
+        ("pyspark.sql.session:SparkSession", "table", functools.partial(_table_method, stream=False)),
+        ("pyspark.sql.session:SparkSession", "sql", _sql_method),
+        ("pyspark.sql.readwriter:DataFrameReader", "table", functools.partial(_table_method, stream=False)),
+        (
+            "pyspark.sql.streaming.readwriter:DataStreamReader",
+            "table",
+            functools.partial(_table_method, stream=True),
+        ),
+        ("pyspark.sql.streaming.readwriter:DataStreamReader", "format", _format_method),
+    )
+)

@@ -1,0 +1,219 @@
+"""Phase 1: evaluates every flow against empty resolved tables and reports all errors together.
+
+Nothing is written. The order follows from reads: a function that reads a dataset without a plan causes that
+dataset to be resolved first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakeward.errors import PipelineError
+from lakeward.pipelines.analysis.flow_evaluation import (
+    EvaluatedFlow,
+    FlowEvaluator,
+    GraphCycle,
+    InputNotReady,
+    intercept_reads,
+)
+from lakeward.pipelines.analysis.refresh_selection import validate_resettable_inputs
+from lakeward.pipelines.analysis.schema_enforcement import (
+    align_to_schema,
+    declared_schema,
+    merge_schemas,
+    nullable_schema,
+)
+from lakeward.pipelines.analysis.validation import (
+    dataset_kind,
+    explain_unknown_table,
+    require_replace_columns,
+    require_sink_format,
+    validate_complete_mode,
+    validate_declaration,
+    validate_location,
+    validate_stored_table,
+    with_target_columns,
+)
+from lakeward.pipelines.graph.dataflow_graph import DataflowGraph, ResolvedDataset, ResolvedGraph
+from lakeward.pipelines.graph.elements import Dataset, DatasetKind, Flow
+from lakeward.pipelines.graph.error_location import with_source_location
+from lakeward.pipelines.graph.expectations import invalid_expectations
+from lakeward.pipelines.graph.names import Key
+from lakeward.pipelines.graph.query_plans import aggregates_without_watermark, plan_text, require_output_mode
+from lakeward.pipelines.storage.delta_tables import load_table, load_table_at
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lakeward.session import SchemaOnlyTables
+
+
+def resolve_graph(
+    spark: SparkSession,
+    graph: DataflowGraph,
+    planning: SchemaOnlyTables,
+    *,
+    owner: str,
+    schema_location: Callable[[Flow, int], str],
+    bind: Callable[[Flow], Flow] = lambda flow: flow,
+    resets: frozenset[Key] = frozenset(),
+    folders: tuple[Path, ...] = (),
+) -> ResolvedGraph:
+    """Resolve all datasets of `graph`.
+
+    Args:
+        spark: The session.
+        graph: The collected graph.
+        planning: Receives the schemas of resolved tables.
+        owner: Name of the pipeline.
+        schema_location: Schema location of the n-th Auto Loader stream of a flow.
+        bind: Returns the flow to evaluate in place of a declared one.
+        resets: Tables that will be truncated: their stored columns are ignored.
+        folders: Folders of the user's files, for error locations.
+
+    Returns:
+        The resolved datasets and the errors of all others.
+    """
+    planner = _GraphResolver(spark, graph, planning, owner, resets, folders, schema_location, bind)
+    for catalog, schema in {dataset.key[:2] for dataset in graph if dataset.is_table}:
+        planning.add_schema(f"{catalog}.{schema}")
+    with intercept_reads(planner.evaluator):
+        try:
+            for dataset in graph:
+                try:
+                    planner.plan(dataset)
+                except (InputNotReady, GraphCycle):
+                    continue
+        finally:
+            planner.evaluator.drop_views()
+    return planner.resolved_graph
+
+
+class _GraphResolver:
+    def __init__(
+        self,
+        spark: SparkSession,
+        graph: DataflowGraph,
+        planning: SchemaOnlyTables,
+        owner: str,
+        resets: frozenset[Key],
+        folders: tuple[Path, ...],
+        schema_location: Callable[[Flow, int], str],
+        bind: Callable[[Flow], Flow],
+    ) -> None:
+        self.spark, self.graph, self.planning, self._bind = spark, graph, planning, bind
+        self.owner, self.resets, self.folders = owner, resets, folders
+        self.evaluator = FlowEvaluator(spark, graph, self.plan, schema_location)
+        self.resolved_graph = ResolvedGraph()
+        self._open: list[Dataset] = []
+
+    def plan(self, dataset: Dataset) -> None:
+        """Resolve one dataset, once. Raises InputNotReady if it cannot be, GraphCycle in a cycle."""
+        done = self.resolved_graph
+        if dataset.key in done.datasets:
+            return
+        if dataset.key in done.errors or dataset.key in done.blocked:
+            raise InputNotReady(dataset)
+        if dataset in self._open:
+            raise GraphCycle([*self._open[self._open.index(dataset) :], dataset])
+        self._open.append(dataset)
+        try:
+            resolved, errors = self._planned(dataset)
+        except InputNotReady as upstream:
+            done.blocked[dataset.key] = upstream.dataset
+            raise InputNotReady(dataset) from None
+        except GraphCycle as cycle:
+            done.blocked[dataset.key] = cycle.path[0]
+            if dataset is not cycle.path[0]:
+                raise
+            del done.blocked[dataset.key]
+            done.errors[dataset.key] = [_cycle_error(cycle)]
+            raise InputNotReady(dataset) from None
+        finally:
+            self._open.pop()
+        if errors or resolved is None:
+            done.errors[dataset.key] = errors
+            raise InputNotReady(dataset)
+        done.datasets[dataset.key] = resolved
+        if dataset.is_table:
+            self.planning.add(".".join(dataset.key), nullable_schema(resolved.schema))
+
+    def _planned(self, dataset: Dataset) -> tuple[ResolvedDataset | None, list[PipelineError]]:
+        errors = validate_declaration(dataset)
+        if errors:
+            return None, errors
+        evaluated: list[EvaluatedFlow] = []
+        for flow in dataset.flows:
+            try:
+                evaluated.append(with_target_columns(self.evaluator.evaluate(self._bind(flow))))
+            except Exception as error:  # noqa: BLE001  # a user's function may raise anything
+                errors.append(self._explained(error, dataset))
+        if errors:
+            return None, errors
+        kind = dataset_kind(dataset, evaluated, errors)
+        if errors:
+            return None, errors
+        try:
+            return self._fitted(dataset, kind, evaluated, errors), errors
+        except Exception as error:  # noqa: BLE001  # a user's function may raise anything
+            return None, [*errors, self._explained(error, dataset)]
+
+    def _fitted(
+        self, dataset: Dataset, kind: DatasetKind, evaluated: list[EvaluatedFlow], errors: list[PipelineError]
+    ) -> ResolvedDataset:
+        declared = declared_schema(dataset)
+        schema: Any = declared
+        whole = set()
+        if dataset.sink is not None:
+            require_sink_format(self.spark, dataset)
+        for each in evaluated:
+            each.query = align_to_schema(each.query, declared, dataset, complete=kind == "materialized_view")
+            errors += [
+                error
+                for error in invalid_expectations(each.query, dataset.expectations, dataset.name)
+                if str(error) not in map(str, errors)
+            ]
+            if each.flow.replaces is not None:
+                require_replace_columns(each.query, each.flow.replaces)
+            if (
+                kind == "streaming_table"
+                and each.query.isStreaming
+                and aggregates_without_watermark(each.query)
+            ):
+                whole.add(each.flow.name)
+            if kind == "sink":
+                require_output_mode(each.query, each.flow.mode)
+            found = nullable_schema(each.query.schema)
+            schema = found if schema is None else merge_schemas(schema, found)
+        errors += validate_complete_mode(dataset, whole)
+        if dataset.is_table:
+            stored, path = load_table(self.spark, dataset.key), dataset.options.path
+            if stored is None and path is not None:
+                errors += validate_location(dataset, load_table_at(self.spark, path), self.owner)
+            errors += validate_stored_table(dataset, stored, self.owner)
+            if stored is not None and kind == "streaming_table" and dataset.key not in self.resets:
+                schema = merge_schemas(stored.schema, schema)
+        needs = {key for each in evaluated for key in each.inputs}
+        if kind == "streaming_table":
+            upstream = [done for key, done in self.resolved_graph.datasets.items() if key in needs]
+            streams = [done.dataset for done in upstream if done.kind == "streaming_table"]
+            errors += validate_resettable_inputs(dataset, streams)
+        direct = {
+            each.flow.name: tuple(found.name for found in each.direct_inputs.values()) for each in evaluated
+        }
+        explained = {each.flow.name: plan_text(each.query) for each in evaluated}
+        return ResolvedDataset(dataset, kind, schema, frozenset(needs), direct, frozenset(whole), explained)
+
+    def _explained(self, error: Exception, dataset: Dataset) -> PipelineError:
+        where = with_source_location(error, what=f"dataset `{dataset.name}`", folders=self.folders)
+        return explain_unknown_table(self.spark, self.graph, error, where)
+
+
+def _cycle_error(cycle: GraphCycle) -> PipelineError:
+    places = "; ".join(f"`{dataset.name}` at {dataset.location}" for dataset in cycle.path[:-1])
+    return PipelineError(
+        "PIPELINE_GRAPH_CYCLE",
+        f"Datasets read each other in a cycle: {cycle} ({places}).",
+        next_step="Remove one of these reads.",
+    )

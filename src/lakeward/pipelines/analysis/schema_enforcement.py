@@ -1,0 +1,146 @@
+"""Declared schemas, and aligning a query's columns to them by name without narrowing."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from lakeward.errors import PipelineError
+from lakeward.pipelines.graph.column_ddl import generated_columns, spark_ddl
+from lakeward.pipelines.graph.elements import Dataset
+from lakeward.pipelines.graph.error_location import error_message
+from lakeward.quoting import quote_name
+from lakeward.spark_internals import jvm_view
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+
+def declared_schema(dataset: Dataset) -> StructType | None:
+    """Return the declared schema of a dataset, None without one. Raises PipelineError."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.types import StructType
+
+    given = dataset.options.schema
+    if given is None or isinstance(given, StructType):
+        return given
+    if not isinstance(given, str):
+        raise PipelineError(
+            "INVALID_SCHEMA",
+            f"{dataset.location}: schema= of `{dataset.name}` takes DDL text or a StructType.",
+        )
+    try:
+        parsed = StructType.fromDDL(spark_ddl(given) or given)
+    except PySparkException as error:
+        raise PipelineError(
+            error.getCondition() or "INVALID_SCHEMA",
+            f"{dataset.location}: the declared schema of `{dataset.name}` cannot be parsed: "
+            + error_message(error),
+        ) from None
+    return parsed if isinstance(parsed, StructType) else None
+
+
+def align_to_schema(
+    df: DataFrame, declared: StructType | None, dataset: Dataset, *, complete: bool
+) -> DataFrame:
+    """Return `df` with the declared columns in the declared order and types.
+
+    A declared column that the query lacks is omitted, or NULL with `complete`. With `complete`, generated
+    and identity columns are computed; otherwise the table computes them. Raises PipelineError for an
+    undeclared column and for a type that would lose values.
+    """
+    from pyspark.sql import functions as F
+
+    if declared is None:
+        return df
+    if complete:
+        df = _add_generated_columns(df, dataset)
+    has = {field.name.lower(): field for field in df.schema.fields}
+    wanted = {field.name.lower() for field in declared.fields}
+    problems = [f"`{field.name}` is not declared" for name, field in has.items() if name not in wanted]
+    columns = []
+    for field in declared.fields:
+        given = has.get(field.name.lower())
+        if given is None:
+            if complete:
+                columns.append(F.lit(None).cast(field.dataType).alias(field.name, metadata=field.metadata))
+            continue
+        column = F.col(quote_name([given.name]))
+        if given.dataType != field.dataType:
+            if not _can_up_cast(df, given.dataType, field.dataType):
+                problems.append(f"`{field.name}` is {_type_name(given)}, declared {_type_name(field)}")
+                continue
+            column = column.cast(field.dataType)
+        columns.append(column.alias(field.name, metadata={**given.metadata, **field.metadata}))
+    if problems:
+        raise PipelineError(
+            "USER_SPECIFIED_AND_INFERRED_SCHEMA_NOT_COMPATIBLE",
+            f"{dataset.location}: the declared schema of `{dataset.name}` does not match its query: "
+            f"{'; '.join(problems)}.",
+            next_step="Change the declared schema, or cast in the query.",
+        )
+    return df.select(*columns)
+
+
+def _add_generated_columns(df: DataFrame, dataset: Dataset) -> DataFrame:
+    """Add missing generated columns to `df`; identities follow the order of the rows."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    given = df.columns
+    text = dataset.options.schema
+    for name, column in (generated_columns(text) if isinstance(text, str) else {}).items():
+        if name in (each.lower() for each in given):
+            continue
+        if column.generated is not None:
+            df = df.withColumn(column.name, F.expr(column.generated).cast(column.type))
+            continue
+        start, step = _identity_range(column.identity or "")
+        row = F.row_number().over(Window.orderBy(F.monotonically_increasing_id()))
+        df = df.withColumn(column.name, (F.lit(start) + (row - 1) * F.lit(step)).cast("bigint"))
+    return df
+
+
+def _identity_range(clause: str) -> tuple[int, int]:
+    """Return the first value of an identity column and the increment.
+
+    >>> _identity_range("GENERATED ALWAYS AS IDENTITY (START WITH -5 INCREMENT BY 10)"), _identity_range("")
+    ((-5, 10), (1, 1))
+    """
+    numbers = {
+        word: int("".join(found.groups()))
+        for word in ("START WITH", "INCREMENT BY")
+        if (found := re.search(word.replace(" ", r"\s+") + r"\s+([-+]?)\s*(\d+)", clause, re.IGNORECASE))
+    }
+    return numbers.get("START WITH", 1), numbers.get("INCREMENT BY", 1)
+
+
+def _type_name(field: Any) -> str:
+    return str(field.dataType.simpleString())
+
+
+def _can_up_cast(df: DataFrame, given: Any, wanted: Any) -> bool:
+    java = jvm_view(df.sparkSession).org.apache.spark.sql
+    parse = java.types.DataType.fromJson
+    return bool(java.catalyst.expressions.Cast.canUpCast(parse(given.json()), parse(wanted.json())))
+
+
+def merge_schemas(first: StructType, second: StructType) -> StructType:
+    """Return the columns of `first`, then the columns of `second` with new names."""
+    from pyspark.sql.types import StructType
+
+    known = {field.name.lower() for field in first.fields}
+    return StructType([*first.fields, *(field for field in second.fields if field.name.lower() not in known)])
+
+
+def nullable_schema(schema: StructType) -> StructType:
+    """Return the schema with all columns nullable, as a stored table returns it."""
+    import json
+
+    from pyspark.sql.types import StructType
+
+    text = schema.json()
+    for flag in ("nullable", "containsNull", "valueContainsNull"):
+        text = text.replace(f'"{flag}":false', f'"{flag}":true')
+    return StructType.fromJson(json.loads(text))

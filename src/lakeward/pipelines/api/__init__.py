@@ -1,0 +1,1 @@
+"""The functions of `pyspark.pipelines` and `dlt`, which declare datasets and flows."""

@@ -1,0 +1,297 @@
+"""Binds calls of API functions to their declared parameters, and decorates dataset functions."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lakeward.errors import PipelineError
+from lakeward.pipelines.api.parameters import Function, function
+from lakeward.pipelines.api.registry import GraphRegistry, PendingDataset, active_registry
+from lakeward.pipelines.graph.elements import (
+    Expectation,
+    ReplaceSpec,
+    SourceCodeLocation,
+    TableOptions,
+    ViolationAction,
+)
+from lakeward.pipelines.graph.names import DefaultSchema
+
+_unit_tests_enabled = False
+
+
+class _DiscardingRegistry(GraphRegistry):
+    """Accepts one declaration and is discarded with it."""
+
+    def warn(self, about: str, text: str) -> None:
+        """Ignore warnings: nothing is executed."""
+
+
+def enable_unit_tests() -> None:
+    """Allow the API outside of pipelines."""
+    global _unit_tests_enabled  # noqa: PLW0603  # one process, one answer, as for the modules themselves
+    _unit_tests_enabled = True
+
+
+def disable_unit_tests() -> None:
+    """Restrict the API to pipelines."""
+    global _unit_tests_enabled  # noqa: PLW0603  # as above
+    _unit_tests_enabled = False
+
+
+def is_unit_test() -> bool:
+    """Whether the API is called outside of a pipeline and this is allowed."""
+    return _unit_tests_enabled and active_registry() is None
+
+
+def discarding_registry() -> GraphRegistry:
+    """Return a registry for one declaration."""
+    return _DiscardingRegistry(DefaultSchema("main", "default"))
+
+
+def read_unit_test_table(name: str, *, stream: bool) -> Any:
+    """Read the table `name`, as `dp.read` does in unit tests."""
+    from lakeward.session import session
+
+    plain = name[len("LIVE.") :] if name[:5].upper() == "LIVE." else name
+    spark = session()
+    return spark.readStream.table(plain) if stream else spark.read.table(plain)
+
+
+_PENDING_ATTRIBUTE = "__lakeward_pending__"
+_PACKAGE = str(Path(__file__).parents[1])
+UserFunction = Callable[..., Any]
+
+
+def require_registry(what: str) -> GraphRegistry:
+    """Return the active registry. Raises PipelineError if `what` is not allowed outside of a pipeline."""
+    registry = active_registry()
+    if registry is None and is_unit_test():
+        return discarding_registry()
+    if registry is None:
+        raise PipelineError(
+            "GRAPH_ELEMENT_DEFINED_OUTSIDE_OF_DECLARATIVE_PIPELINE",
+            f"`{what}` is called outside of a pipeline.",
+            next_step="Run it with `lakeward pipeline FILE`, or with lakeward.pipelines.run([FILE]).",
+        )
+    return registry
+
+
+def calling_location() -> SourceCodeLocation:
+    """Return the line of the user's file that called into this package."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return SourceCodeLocation(frame.f_code.co_filename, frame.f_lineno)
+
+
+def definition_location(function: UserFunction) -> SourceCodeLocation:
+    """Return the location of a dataset function; the calling line for objects without code."""
+    inner = inspect.unwrap(function)
+    while isinstance(inner, functools.partial):
+        inner = inspect.unwrap(inner.func)
+    code = getattr(inner, "__code__", None)
+    return SourceCodeLocation(code.co_filename, code.co_firstlineno) if code else calling_location()
+
+
+def function_name(function: UserFunction, decorator: str) -> str:
+    """Return the name of a dataset function. Raises TypeError for a function without a name."""
+    name = getattr(function, "__name__", None)
+    if not name or name == "<lambda>":
+        raise TypeError(f"{decorator}() needs name=… for a function without a name")
+    return str(name)
+
+
+def decorate_function(
+    function: UserFunction, decorator: str, *, fresh: bool = False
+) -> tuple[UserFunction, PendingDataset]:
+    """Return the callable for the user, and the expectations collected on it.
+
+    `fresh` starts a new collection if the function already defines a dataset (two `@dp.table` on one
+    function). Raises TypeError for an object that is not callable or that requires arguments.
+    """
+    if not callable(function):
+        raise TypeError(
+            f"{decorator}() decorates a function, but it was given {function!r}; "
+            f'pass options by keyword: @dp.{decorator}(name="…")'
+        )
+    pending = getattr(function, _PENDING_ATTRIBUTE, None)
+    if pending is not None and not (fresh and pending.dataset_name is not None):
+        return function, pending
+    _reject_required_parameters(function, decorator)
+    inner = function.__wrapped__ if pending is not None else function  # type: ignore[attr-defined]
+
+    @functools.wraps(inner)
+    def dataset_function(*args: Any, **kwargs: Any) -> Any:
+        return inner(*args, **kwargs)
+
+    pending = PendingDataset(definition_location(inner))
+    setattr(dataset_function, _PENDING_ATTRIBUTE, pending)
+    return dataset_function, pending
+
+
+def add_expectations(function: UserFunction, expectations: list[Expectation], decorator: str) -> UserFunction:
+    """Add expectations to a function; they are kept in the order of reading, top to bottom."""
+    registry = require_registry(decorator)
+    callable_, pending = decorate_function(function, decorator)
+    if pending not in registry.pending:
+        registry.pending.append(pending)
+    pending.expectations[:0] = expectations
+    return callable_
+
+
+def _reject_required_parameters(function: UserFunction, decorator: str) -> None:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if parameter.default is parameter.empty:
+            raise TypeError(
+                f"{decorator}(): the dataset function needs a value for `{parameter.name}`, and it is called "
+                f"without arguments; give it a default (def f({parameter.name}={parameter.name}))"
+            )
+
+
+Arguments = Mapping[str, Any]
+
+
+def api_function(implementation: Callable[[GraphRegistry, Arguments], Any]) -> Callable[..., Any]:
+    """Return the public function for `implementation`, as declared in the table of parameters.
+
+    It raises PipelineError outside of a pipeline and for refused parameters, and TypeError for unknown
+    ones; it warns once about each parameter without effect.
+    """
+    row = function(implementation.__name__)
+    assert row is not None, f"{implementation.__name__} is not in the table"
+    signature = row.signature()
+
+    @functools.wraps(implementation)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        registry = require_registry(row.name)
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{row.name}(): {error}") from None
+        bound.apply_defaults()
+        _check_arguments(registry, row, bound.arguments)
+        return implementation(registry, bound.arguments)
+
+    public.__signature__ = signature  # type: ignore[attr-defined]  # what `inspect` and editors ask for
+    return public
+
+
+def _check_arguments(registry: GraphRegistry, row: Function, values: Arguments) -> None:
+    for parameter in row.parameters:
+        value = values[parameter.name]
+        if parameter.verdict == "supported" or not parameter.is_given(value):
+            continue
+        shown = f"{row.name}({parameter.name}=…)"
+        if parameter.verdict == "refused":
+            raise PipelineError("NOT_SUPPORTED", f"{shown} is refused: {parameter.note}.")
+        registry.warn(parameter.name, f"{shown} has no effect here: {parameter.note}.")
+
+
+_ROW_FILTER = re.compile(r"\s*(WITH\s+)?ROW\s+FILTER\b", re.IGNORECASE)
+
+
+def table_options(what: str, values: Mapping[str, Any]) -> TableOptions:
+    """Validate the storage options among `values`. Raises TypeError or PipelineError."""
+    partitions, clusters = (
+        _column_names(what, column, values.get(column)) for column in ("partition_cols", "cluster_by")
+    )
+    if partitions and clusters:
+        raise PipelineError(
+            "SPECIFY_CLUSTER_BY_WITH_PARTITIONED_BY_IS_NOT_ALLOWED",
+            f"{what}() was given both partition_cols and cluster_by.",
+            next_step="Keep one of them.",
+        )
+    return TableOptions(
+        comment=values["comment"],
+        properties=string_mapping(what, "table_properties", values.get("table_properties")),
+        partition_cols=partitions,
+        cluster_by=clusters,
+        schema=values.get("schema"),
+        path=None if values.get("path") is None else str(values["path"]),
+        private=bool(values.get("private") or values.get("temporary")),
+        row_filter=_row_filter(what, values.get("row_filter")),
+    )
+
+
+def string_mapping(what: str, parameter: str, given: Mapping[str, Any] | None) -> dict[str, str]:
+    """Convert a dictionary to strings; Booleans as Spark reads them. Raises TypeError."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{what}({parameter}=…) takes a dict, not {type(given).__name__}")
+    return {
+        str(key): str(value).lower() if isinstance(value, bool) else str(value)
+        for key, value in given.items()
+    }
+
+
+def spark_conf_option(what: str, given: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return the Spark settings of one flow. Raises TypeError."""
+    return string_mapping(what, "spark_conf", given)
+
+
+def inline_expectations(values: Mapping[str, Any]) -> list[Expectation]:
+    """Return the expectations that `create_streaming_table` takes as `expect_all*=`."""
+    actions: dict[str, ViolationAction] = {
+        "expect_all": "warn",
+        "expect_all_or_drop": "drop",
+        "expect_all_or_fail": "fail",
+    }
+    return [
+        Expectation(str(name), str(constraint), action)
+        for parameter, action in actions.items()
+        for name, constraint in (values[parameter] or {}).items()
+    ]
+
+
+def replace_spec(what: str, values: Mapping[str, Any]) -> ReplaceSpec | None:
+    """Return the rows that a flow replaces, None for one that appends. Raises TypeError or PipelineError."""
+    using = _column_names(what, "replace_using", values["replace_using"])
+    sequence_by, where = values["sequence_by"], values.get("replace_where")
+    if where is not None and not isinstance(where, str):
+        raise TypeError(f"{what}(replace_where=…) takes a SQL condition, not {type(where).__name__}")
+    if not using and sequence_by is None:
+        return None if where is None else ReplaceSpec(where=where)
+    if where is not None or not using or sequence_by is None:
+        raise PipelineError(
+            "INVALID_REPLACE_FLOW",
+            f"{what}() replaces by keys, with replace_using and sequence_by, or by replace_where.",
+            next_step="Give replace_using together with sequence_by, or replace_where alone.",
+        )
+    repeated = sorted({column for column in using if using.count(column) > 1})
+    if repeated:
+        raise PipelineError(
+            "INVALID_REPLACE_FLOW", f"{what}(replace_using=…) names {', '.join(repeated)} more than once."
+        )
+    return ReplaceSpec(using, sequence_by)
+
+
+def _row_filter(what: str, given: str | None) -> str | None:
+    """Strip `[WITH] ROW FILTER` from a row filter. Raises TypeError."""
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        raise TypeError(f"{what}(row_filter=…) takes a str, not {type(given).__name__}")
+    return _ROW_FILTER.sub("", given).strip()
+
+
+def _column_names(what: str, parameter: str, given: Sequence[str] | str | None) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    columns = (given,) if isinstance(given, str) else tuple(given)
+    for column in columns:
+        if not isinstance(column, str):
+            raise TypeError(f"{what}({parameter}=…) takes column names, not {type(column).__name__}")
+    return columns

@@ -1,0 +1,1 @@
+"""AUTO CDC: change feeds applied to streaming tables by sequence, in any order of arrival."""

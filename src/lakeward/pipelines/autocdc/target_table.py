@@ -1,0 +1,117 @@
+"""Writes changes into the target: one commit per batch, an append where no existing row changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lakeward.pipelines.autocdc.cdc_schema import END_AT, START_AT, SYSTEM_END_AT, SYSTEM_START_AT, CdcSchema
+from lakeward.pipelines.graph.session_scope import temporary_conf
+from lakeward.pipelines.storage.delta_tables import idempotent_append, read_stored_rows
+from lakeward.quoting import quote_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+_CHANGES_VIEW = "lakeward_changes"
+# A computed source need not be materialized before it is read twice.
+_UNMATERIALIZED_SOURCE = {"spark.databricks.delta.merge.materializeSource": "none"}
+
+
+@dataclass(frozen=True)
+class MergeMetrics:
+    """Rows of the target that a batch upserted and deleted."""
+
+    upserted: int = 0
+    deleted: int = 0
+
+    def __add__(self, other: MergeMetrics) -> MergeMetrics:
+        return MergeMetrics(self.upserted + other.upserted, self.deleted + other.deleted)
+
+
+@dataclass(frozen=True)
+class TargetTable:
+    """The table `key` with the columns of `cdc_schema`."""
+
+    key: tuple[str, ...]
+    cdc_schema: CdcSchema
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """Return the rows of an SCD type 2 or bitemporal table in the form that `revise_history` takes."""
+        from pyspark.sql import functions as F
+
+        table = read_stored_rows(spark, self.key)
+        known = {name.lower() for name in table.columns}
+        system = {SYSTEM_START_AT: "__sys_start", SYSTEM_END_AT: "__sys_end"}
+        row = [quote_name([name]) for name in self.cdc_schema.columns if name.lower() in known]
+        return table.select(
+            F.struct(*[F.col(quote_name([key])).alias(key) for key in self.cdc_schema.keys]).alias("__key"),
+            F.col(START_AT).alias("__start"),
+            F.col(END_AT).alias("__end"),
+            F.struct(*map(F.col, row)).alias("__row"),
+            *(F.col(name).alias(to) for name, to in system.items() if self.cdc_schema.change_args.bitemporal),
+        )
+
+    def write(self, changes: DataFrame, counts: Mapping[str, int], *, app: str, number: int) -> MergeMetrics:
+        """Apply `changes` (__key, __row, __action, and for type 2 __start and __end); idempotent."""
+        inserts, updates, deletes = (counts.get(action, 0) for action in ("insert", "update", "delete"))
+        if updates or deletes:
+            self.merge(
+                changes.where("__action <> 'none'"),
+                delete="s.__action = 'delete'",
+                update="true",
+                insert="s.__action <> 'delete'",
+            )
+        elif inserts:
+            self._append(changes, app=app, number=number)
+        return MergeMetrics(inserts + updates, deletes)
+
+    def _append(self, changes: DataFrame, *, app: str, number: int) -> None:
+        rows = changes.where("__action = 'insert'").selectExpr(*self._values())
+        idempotent_append(rows, app=app, number=number).saveAsTable(quote_name(self.key))
+
+    def _values(self) -> list[str]:
+        values = [f"__row.{quote_name([name])} AS {quote_name([name])}" for name in self.cdc_schema.columns]
+        if self.cdc_schema.change_args.scd_type == 2:
+            values += [f"__start AS {START_AT}", f"__end AS {END_AT}"]
+        if self.cdc_schema.change_args.bitemporal:
+            values += [f"__sys_start AS {SYSTEM_START_AT}", f"__sys_end AS {SYSTEM_END_AT}"]
+        return values
+
+    def merge(
+        self, changes: DataFrame, *, delete: str, update: str, insert: str, equals: str = "<=>"
+    ) -> MergeMetrics:
+        """Run one MERGE of `changes`, computed and with one row per key.
+
+        Args:
+            changes: The source `s` of the MERGE; `t` is the target.
+            delete: Condition for deleting a matched row.
+            update: Condition for updating a matched row.
+            insert: Condition for inserting an unmatched row.
+            equals: Operator that compares keys; `=` is faster if `changes` have no NULL in a key.
+        """
+        spark = changes.sparkSession
+        keys = [f"t.{quote_name([key])} {equals} s.__key.{quote_name([key])}" for key in self.cdc_schema.keys]
+        values = {quote_name([name]): f"s.__row.{quote_name([name])}" for name in self.cdc_schema.columns}
+        if self.cdc_schema.change_args.scd_type == 2:
+            keys.append(f"t.{START_AT} <=> s.__start")
+            values |= {START_AT: "s.__start", END_AT: "s.__end"}
+        if self.cdc_schema.change_args.bitemporal:
+            keys.append(f"t.{SYSTEM_START_AT} <=> s.__sys_start")
+            values |= {SYSTEM_START_AT: "s.__sys_start", SYSTEM_END_AT: "s.__sys_end"}
+        assignments = ", ".join(f"t.{name} = {value}" for name, value in values.items())
+        merge = (
+            f"MERGE INTO {quote_name(self.key)} t USING {_CHANGES_VIEW} s ON {' AND '.join(keys)} "  # noqa: S608  # quoted
+            f"WHEN MATCHED AND {delete} THEN DELETE "
+            f"WHEN MATCHED AND {update} THEN UPDATE SET {assignments} "
+            f"WHEN NOT MATCHED AND {insert} THEN "
+            f"INSERT ({', '.join(values)}) VALUES ({', '.join(values.values())})"
+        )
+        changes.createOrReplaceTempView(_CHANGES_VIEW)
+        try:
+            with temporary_conf(spark, _UNMATERIALIZED_SOURCE):
+                done = spark.sql(merge).first()
+        finally:
+            spark.catalog.dropTempView(_CHANGES_VIEW)
+        assert done is not None
+        return MergeMetrics(done["num_updated_rows"] + done["num_inserted_rows"], done["num_deleted_rows"])

@@ -1,0 +1,223 @@
+"""Reports the progress of an update to the event log, to event hooks and to a callback."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lakeward.dbutils import redacted, redactor
+from lakeward.pipelines.events.event_log import EventLog
+from lakeward.pipelines.graph.dataflow_graph import ResolvedDataset, ResolvedGraph
+from lakeward.pipelines.graph.elements import Dataset, EventHook
+from lakeward.pipelines.graph.results import DatasetResult, FlowResult, Progress
+
+log = logging.getLogger("lakeward.pipelines")
+Event = dict[str, Any]
+
+
+class EventHooks:
+    """The event hooks of one update. Earlier events are delivered once the hooks are set."""
+
+    def __init__(self, note: Callable[[EventHook, str, str], None]) -> None:
+        self._note = note
+        self._failed: dict[int, int] = {}
+        self._hooks: Sequence[EventHook] | None = None
+        self._early: list[Event] = []
+        self._emitting = False
+
+    def set(self, hooks: Sequence[EventHook]) -> None:
+        """Set the hooks of the pipeline."""
+        self._hooks = hooks
+        early, self._early = self._early, []
+        for event in early:
+            self.emit(event)
+
+    def emit(self, event: Event) -> None:
+        """Call every enabled hook."""
+        if self._hooks is None:
+            self._early.append(event)
+            return
+        if self._emitting:
+            # Events about hooks are not delivered to hooks.
+            return
+        self._emitting = True
+        try:
+            for index, hook in enumerate(self._hooks):
+                self._call(index, hook, event)
+        finally:
+            self._emitting = False
+
+    def _call(self, index: int, hook: EventHook, event: Event) -> None:
+        failed = self._failed.get(index, 0)
+        if hook.failures_allowed is not None and failed > hook.failures_allowed:
+            return
+        try:
+            hook.function(event)
+        except Exception as error:  # noqa: BLE001  # a user's function may raise anything
+            self._failed[index] = failed + 1
+            disabled = hook.failures_allowed is not None and failed + 1 > hook.failures_allowed
+            text = f"{type(error).__name__}: {error}"
+            log.warning("The event hook `%s` failed: %s", hook.name, text)
+            self._note(hook, "DISABLED" if disabled else "FAILED", text)
+        else:
+            self._failed[index] = 0
+
+
+_FLOW_TYPES = {
+    "streaming_table": "STREAMING",
+    "materialized_view": "COMPLETE",
+    "view": "VIEW",
+    "sink": "STREAMING",
+}
+
+
+class ProgressReporter:
+    """Reports to the event log and to a callback. An exception of the callback is logged and ignored.
+
+    While `quiet`, in later passes of continuous mode, flows without new input are not reported.
+    """
+
+    def __init__(self, events: EventLog, on_event: Callable[[Progress], None] | None) -> None:
+        self.events = events
+        self.quiet = False
+        self.hooks = EventHooks(self._hook)
+        events.on_event = self.hooks.emit
+        self._on_event = on_event
+
+    def emit(self, progress: Progress) -> None:
+        if self._on_event is None or (self.quiet and progress.state == "RUNNING"):
+            return
+        try:
+            self._on_event(progress)
+        except Exception:
+            log.exception("The listener on progress failed.")
+
+    def _hook(self, hook: EventHook, status: str, error: str) -> None:
+        text = f"Event hook `{hook.name}` {'is disabled' if status == 'DISABLED' else 'failed'}: {error}"
+        details = {"name": hook.name, "status": status}
+        self.events.add("hook_progress", text, details, level="WARN", error=error)
+
+    def update_state(self, state: str, message: str = "", *, error: str | None = None) -> None:
+        """Report a state of the whole update (SDP-5.2)."""
+        text = message or f"Update {self.events.origin.update_id[:8]} is {state}."
+        level = "ERROR" if state == "FAILED" else "INFO"
+        self.events.add("update_progress", text, {"state": state}, level=level, error=error)
+
+    def update_created(self, configuration: dict[str, Any], spark_version: str, cause: str) -> None:
+        details = {
+            "cause": cause,
+            "configuration": redactor().value(configuration),
+            "runtime_version": {"spark_version": spark_version},
+        }
+        self.events.add("create_update", f"Update {self.events.origin.update_id[:8]} started.", details)
+        user = self.events.origin.user
+        action = {"action": "START", "user_name": user, "cause": cause}
+        self.events.add("user_action", f"User {user} started the update.", action)
+
+    def graph_defined(self, resolved_graph: ResolvedGraph) -> None:
+        """Report datasets and flows with their lineage."""
+        for resolved in resolved_graph.datasets.values():
+            dataset = resolved.dataset
+            full = ".".join(dataset.key)
+            details = {"dataset_type": resolved.kind.upper(), "num_flows": len(dataset.flows)}
+            details["schema"] = resolved.schema.jsonValue()["fields"]
+            self.events.add("dataset_definition", f"Dataset {full} is defined.", details, dataset=full)
+            for flow in dataset.flows:
+                details = {
+                    "output_dataset": full,
+                    "input_datasets": [{"name": name} for name in resolved.direct_inputs.get(flow.name, ())],
+                    "flow_type": _FLOW_TYPES[resolved.kind],
+                    "schema": resolved.schema.jsonValue()["fields"],
+                    # Plans contain the literals of the query.
+                    "explain_text": redacted(resolved.query_plans.get(flow.name, "")),
+                }
+                name = _flow_name(dataset, flow.name)
+                self.events.add(
+                    "flow_definition", f"Flow {name} is defined.", details, dataset=full, flow=name
+                )
+
+    def graph_queued(self, resolved_graph: ResolvedGraph) -> None:
+        """Report every dataset and flow as queued, with the inputs of the datasets."""
+        for resolved in resolved_graph.datasets.values():
+            inputs = tuple(sorted({name for direct in resolved.direct_inputs.values() for name in direct}))
+            self.emit(Progress(resolved.dataset.name, resolved.kind, "QUEUED", inputs=inputs))
+            for flow in resolved.dataset.flows:
+                self.flow_state(resolved.dataset, flow.name, "QUEUED")
+
+    def flow_state(self, dataset: Dataset, flow: str, status: str, *, error: str | None = None) -> None:
+        if self.quiet and status in ("RUNNING", "COMPLETED"):
+            return
+        name = _flow_name(dataset, flow)
+        level = "ERROR" if status == "FAILED" else "INFO"
+        text = f"Flow '{name}' is {status}." if error is None else f"Flow '{name}' has FAILED.\n{error}"
+        full = ".".join(dataset.key)
+        self.events.add(
+            "flow_progress", text, {"status": status}, dataset=full, flow=name, level=level, error=error
+        )
+
+    def flow_completed(self, dataset: Dataset, flow_result: FlowResult) -> None:
+        """Report the metrics of a flow (a RUNNING event, as on the platform), then COMPLETED."""
+        if self.quiet and not flow_result.rows_written:
+            return
+        metrics = {"num_output_rows": flow_result.rows_written}
+        if flow_result.deleted is not None:
+            metrics = {"num_upserted_rows": flow_result.rows_written, "num_deleted_rows": flow_result.deleted}
+        details: dict[str, Any] = {"status": "RUNNING", "metrics": metrics}
+        counted = [each for each in flow_result.counted if each.counts is not None]
+        if counted and not flow_result.unchanged:
+            details["data_quality"] = {
+                "dropped_records": sum(each.counts.dropped for each in counted if each.counts),
+                "expectations": [
+                    {
+                        "name": result.name,
+                        "dataset": each.dataset,
+                        "passed_records": result.passed,
+                        "failed_records": result.failed,
+                    }
+                    for each in counted
+                    if each.counts
+                    for result in each.counts.results(each.expectations)
+                ],
+            }
+        name, full = _flow_name(dataset, flow_result.flow), ".".join(dataset.key)
+        for batch in flow_result.progress:
+            published = f"Flow '{name}' ended a micro-batch."
+            self.events.add(
+                "stream_progress",
+                published,
+                {"progress": json.loads(batch)},
+                dataset=full,
+                flow=name,
+                level="METRICS",
+            )
+        text = f"Flow '{name}' wrote {flow_result.rows_written} rows."
+        self.events.add("flow_progress", text, details, dataset=full, flow=name, level="METRICS")
+        self.flow_state(dataset, flow_result.flow, "COMPLETED")
+
+    def flow_retried(self, dataset: Dataset, flow: str, attempt: int, error: str) -> None:
+        """Report that a flow failed with a transient error and is retried."""
+        name, full = _flow_name(dataset, flow), ".".join(dataset.key)
+        text = f"Flow '{name}' failed and is tried again ({attempt}).\n{error}"
+        details = {"status": "RETRYING", "attempt": attempt}
+        self.events.add("flow_progress", text, details, dataset=full, flow=name, level="WARN", error=error)
+
+    def dataset_ended(self, resolved: ResolvedDataset, result: DatasetResult, message: str = "") -> None:
+        if self.quiet and result.state == "COMPLETED" and not result.rows_written:
+            return
+        self.emit(
+            Progress(
+                result.name,
+                resolved.kind,
+                result.state,
+                result.rows_written,
+                message or result.error or "",
+                result.seconds,
+            )
+        )
+        self.events.flush_if_due()
+
+
+def _flow_name(dataset: Dataset, flow: str) -> str:
+    return ".".join((*dataset.key[:-1], flow.lower()))

@@ -1,0 +1,1 @@
+"""Phase 2 and the update as a whole."""

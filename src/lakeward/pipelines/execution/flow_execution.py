@@ -1,0 +1,190 @@
+"""Executes one flow with the writer for its type, and retries transient failures.
+
+Transient are: a concurrent writer (Delta's concurrency conditions), a connection that was refused, reset or
+timed out, a throttling service. Everything else is deterministic and would fail again."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lakeward.pipelines.analysis.flow_evaluation import EvaluatedFlow, FlowEvaluator
+from lakeward.pipelines.analysis.schema_enforcement import align_to_schema, declared_schema
+from lakeward.pipelines.graph.dataflow_graph import ResolvedDataset
+from lakeward.pipelines.graph.elements import Flow
+from lakeward.pipelines.graph.error_location import error_chain
+from lakeward.pipelines.graph.results import FlowResult
+from lakeward.pipelines.storage.checkpoints import Checkpoints
+from lakeward.pipelines.storage.streaming_query_task import QueryTask
+from lakeward.pipelines.storage.write_metrics import WriteMetrics
+from lakeward.pipelines.writers.auto_cdc import run_auto_cdc_flow, run_snapshot_flow
+from lakeward.pipelines.writers.materialized_view import refresh_materialized_view
+from lakeward.pipelines.writers.replace_flow import run_replace_flow
+from lakeward.pipelines.writers.sink import run_sink_flow
+from lakeward.pipelines.writers.streaming_table import run_append_flow, run_once_flow
+from lakeward.session import condition_of, is_disk_full
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+T = TypeVar("T")
+_MAX_RETRIES_KEY = "pipelines.maxflowretryattempts"
+_DEFAULT_RETRIES = 2
+_FIRST_BACKOFF, _MAX_BACKOFF = 5.0, 60.0
+_CONDITIONS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
+_EXCEPTIONS = (
+    "java.net.ConnectException",
+    "java.net.NoRouteToHostException",
+    "java.net.SocketException",
+    "java.net.SocketTimeoutException",
+    "java.net.UnknownHostException",
+    "SlowDown",
+    "503 Service Unavailable",
+)
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether a retry may succeed."""
+    if is_disk_full(error):
+        return False
+    if isinstance(error, ConnectionError | TimeoutError):
+        return True
+    if (condition_of(error) or "").startswith(_CONDITIONS):
+        return True
+    return any(name in text for text in error_chain(error) for name in (*_CONDITIONS, *_EXCEPTIONS))
+
+
+def max_retries(conf: Mapping[str, str], *, production: bool) -> int:
+    """Return the maximum of retries of a flow: none in development."""
+    if not production:
+        return 0
+    lower = {key.lower(): value for key, value in conf.items()}
+    return int(lower.get(_MAX_RETRIES_KEY, lower.get(f"spark.sql.{_MAX_RETRIES_KEY}", _DEFAULT_RETRIES)))
+
+
+def with_retries(
+    work: Callable[[], QueryTask[T]],
+    retries: int,
+    *,
+    note: Callable[[Exception, int], None],
+    pause: Callable[[float], None] = time.sleep,
+) -> QueryTask[T]:
+    """Run `work`; after a transient failure run it again, at most `retries` times.
+
+    Args:
+        work: Creates the task of one attempt.
+        retries: Maximum of retries.
+        note: Called with each failure that is retried, and the number of the retry.
+        pause: Sleeps for a number of seconds; the backoff doubles.
+
+    Returns:
+        The result of the first attempt that succeeds. The last failure propagates.
+    """
+    for attempt in range(retries):
+        try:
+            return (yield from work())
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            note(error, attempt + 1)
+            pause(min(_FIRST_BACKOFF * 2**attempt, _MAX_BACKOFF))
+    return (yield from work())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutionContext:
+    """The state that all flows of one update share.
+
+    Attributes:
+        spark: The session of the update.
+        checkpoints: Checkpoints of the pipeline.
+        metrics: Row counts of writes.
+        schema_location: Schema location of the n-th Auto Loader stream of a flow.
+        owner: Name of the pipeline, stored in its tables.
+        update_id: Identifier of the update.
+        code: Hash of the user's code.
+        conf: Configuration of the pipeline.
+        folders: Folders of the user's files, for error locations.
+        production: Whether transient failures are retried.
+        max_parallelism: Maximum of datasets that are refreshed concurrently.
+        clock: Monotonic clock.
+        pause: Sleeps between retries.
+    """
+
+    spark: SparkSession
+    checkpoints: Checkpoints
+    metrics: WriteMetrics
+    schema_location: Callable[[Flow, int], str]
+    owner: str
+    update_id: str
+    code: str
+    conf: Mapping[str, str]
+    folders: tuple[Path, ...]
+    production: bool = False
+    max_parallelism: int = max(2, os.cpu_count() or 1)
+    clock: Callable[[], float] = time.monotonic
+    pause: Callable[[float], None] = time.sleep
+
+
+@dataclass(frozen=True)
+class FlowExecution:
+    """Executes flows with the writer of their type; `on_query` is called with every started query."""
+
+    context: ExecutionContext
+    evaluator: FlowEvaluator
+    on_query: Callable[[Any], None]
+
+    def run(self, resolved: ResolvedDataset, flow: Flow, *, full_refresh: bool) -> QueryTask[FlowResult]:
+        """Process new input, or recompute (always in a full refresh). Errors of the flow propagate."""
+        context, dataset = self.context, resolved.dataset
+        spark, checkpoints, metrics = context.spark, context.checkpoints, context.metrics
+        update_id, on_query = context.update_id, self.on_query
+        if flow.snapshot_source is not None:
+            return run_snapshot_flow(spark, resolved, flow, checkpoints, self.evaluator.evaluate)
+        evaluated: EvaluatedFlow = self.evaluator.evaluate(flow)
+        if flow.change_args is not None:
+            return (
+                yield from run_auto_cdc_flow(
+                    spark, resolved, evaluated, checkpoints, update_id=update_id, on_query=on_query
+                )
+            )
+        if resolved.kind == "sink":
+            return (yield from run_sink_flow(spark, dataset, evaluated, checkpoints, on_query=on_query))
+        is_view = resolved.kind == "materialized_view"
+        schema = declared_schema(dataset)
+        evaluated.query = align_to_schema(evaluated.query, schema, dataset, complete=is_view)
+        if is_view:
+            return refresh_materialized_view(
+                spark,
+                dataset,
+                evaluated,
+                metrics,
+                owner=context.owner,
+                update_id=update_id,
+                code=context.code,
+                conf=context.conf,
+                full_refresh=full_refresh,
+            )
+        if flow.replaces is not None:
+            return (
+                yield from run_replace_flow(
+                    spark, resolved, evaluated, checkpoints, update_id=update_id, on_query=on_query
+                )
+            )
+        if flow.once:
+            return run_once_flow(spark, dataset, evaluated, checkpoints, metrics, update_id=update_id)
+        return (
+            yield from run_append_flow(
+                spark,
+                dataset,
+                evaluated,
+                checkpoints,
+                metrics,
+                whole=flow.name in resolved.complete_flows,
+                update_id=update_id,
+                on_query=on_query,
+            )
+        )

@@ -1,0 +1,302 @@
+"""Phase 2: refreshes the selected datasets, upstream first; a failure skips its dependants."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from lakeward.errors import PipelineError
+from lakeward.pipelines.analysis.flow_evaluation import FlowEvaluator, InputNotReady, intercept_reads
+from lakeward.pipelines.events.progress_reporter import ProgressReporter
+from lakeward.pipelines.execution.flow_execution import (
+    ExecutionContext,
+    FlowExecution,
+    max_retries,
+    with_retries,
+)
+from lakeward.pipelines.execution.scheduler import AwaitedInput, DatasetTask, run_concurrently
+from lakeward.pipelines.graph.dataflow_graph import (
+    DataflowGraph,
+    RefreshSelection,
+    ResolvedDataset,
+    ResolvedGraph,
+)
+from lakeward.pipelines.graph.elements import Dataset, Flow
+from lakeward.pipelines.graph.error_location import with_source_location
+from lakeward.pipelines.graph.expectations import CountedExpectations, find_violation
+from lakeward.pipelines.graph.names import Key
+from lakeward.pipelines.graph.results import (
+    DatasetResult,
+    FlowResult,
+    Progress,
+    completed_result,
+    failed_result,
+    merge_results,
+    unexecuted_result,
+    view_result,
+)
+from lakeward.pipelines.storage.dataset_manager import prepare_sink, prepare_streaming_table
+from lakeward.pipelines.storage.streaming_query_task import QueryTask, run_to_completion
+from lakeward.session import condition_of
+
+_NEW_COLUMNS = "UNKNOWN_FIELD_EXCEPTION"
+_UNSUCCESSFUL = ("FAILED", "SKIPPED")
+
+
+class InputPending(BaseException):
+    """A flow reads a dataset that is not refreshed yet. User code that catches Exception lets it pass."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        super().__init__(dataset.name)
+        self.dataset = dataset
+
+
+class GraphExecution:
+    """Runs a resolved graph.
+
+    The scheduler starts a dataset when all inputs that phase 1 found are done. A flow that reads a further
+    dataset in this phase is suspended: its evaluation is abandoned, and repeated when that dataset is done.
+    Evaluation never starts the execution of another dataset.
+
+    `results` holds the datasets that have ended in this pass; every result is also stored in the `totals` of
+    the update.
+    """
+
+    def __init__(
+        self,
+        graph: DataflowGraph,
+        resolved_graph: ResolvedGraph,
+        selection: RefreshSelection,
+        context: ExecutionContext,
+        reporter: ProgressReporter,
+        totals: dict[Key, DatasetResult],
+    ) -> None:
+        self.graph, self.resolved_graph, self.selection = graph, resolved_graph, selection
+        self.context, self.reporter, self.totals = context, reporter, totals
+        self.results: dict[Key, DatasetResult] = {}
+        self.flow_results: list[FlowResult] = []
+        self.schema_changed = False
+        self._is_first_pass = True
+        self._evaluator = FlowEvaluator(context.spark, graph, self._require_ready, context.schema_location)
+        self._queries: list[Any] = []
+        self._flow_execution = FlowExecution(context, self._evaluator, self._queries.append)
+        self._thread = threading.get_ident()
+        self._current: Key | None = None
+        self._awaited: dict[Key, Key] = {}
+
+    def run(self) -> None:
+        """Run everything selected. Only interrupts propagate; failures are in the results."""
+        tables = [each for each in self.resolved_graph.datasets.values() if not each.dataset.is_view]
+        with intercept_reads(self._evaluator):
+            try:
+                run_concurrently(
+                    tables,
+                    start=self._start,
+                    is_ready=self._is_ready,
+                    advance=self._advance,
+                    max_parallelism=self.context.max_parallelism,
+                )
+            except KeyboardInterrupt:
+                self._stop_queries()
+                raise
+            finally:
+                self._evaluator.drop_views()
+        for resolved in self.resolved_graph.datasets.values():
+            if resolved.dataset.is_view:
+                self._end(resolved, view_result(resolved, self.flow_results, self._has_run(resolved)))
+
+    def run_again(self) -> None:
+        """Run one more pass without resets. The row counts of all passes are added up."""
+        self.selection = RefreshSelection(self.selection.refresh, frozenset())
+        self._is_first_pass = False
+        self.results, self.flow_results = {}, []
+        self._queries.clear()
+        self.run()
+
+    @property
+    def has_failed(self) -> bool:
+        return any(result.state == "FAILED" for result in self.results.values())
+
+    @property
+    def errors(self) -> list[str]:
+        """The errors of the failed datasets, in the order in which they failed."""
+        failed = [result for result in self.results.values() if result.state == "FAILED"]
+        return [result.error for result in failed if result.error]
+
+    def _stop_queries(self) -> None:
+        for query in self._queries:
+            if query.isActive:
+                query.stop()
+
+    def _require_ready(self, dataset: Dataset) -> None:
+        """Check that a dataset that a flow reads is up to date.
+
+        Raises InputNotReady if it failed, InputPending if it is not refreshed yet, and PipelineError if it
+        awaits the reading dataset. Batch functions run in other threads: they read the rows that are there.
+        """
+        result = self.results.get(dataset.key)
+        if result is not None:
+            if result.state in _UNSUCCESSFUL:
+                raise InputNotReady(dataset)
+            return
+        if dataset.is_view or dataset.key not in self.selection.refresh or self._current is None:
+            return
+        if threading.get_ident() != self._thread:
+            return
+        if self._current in self._awaited_by(dataset.key):
+            raise PipelineError(
+                "PIPELINE_GRAPH_CYCLE",
+                f"`{dataset.name}` is read while it is being refreshed.",
+                next_step="Remove one of these reads.",
+            )
+        raise InputPending(dataset)
+
+    def _awaited_by(self, key: Key | None) -> Iterator[Key]:
+        """Yield a dataset, the one that it awaits, and so on."""
+        while key is not None:
+            yield key
+            key = self._awaited.get(key)
+
+    def _is_ready(self, resolved: ResolvedDataset) -> bool:
+        """Whether all inputs are done, or another dataset awaits this one."""
+        datasets = self.resolved_graph.datasets
+        inputs = [key for key in resolved.inputs if not datasets[key].dataset.is_view]
+        return all(key in self.results for key in inputs) or resolved.dataset.key in self._awaited.values()
+
+    def _start(self, resolved: ResolvedDataset) -> DatasetTask:
+        task = DatasetTask(self._refresh(resolved), resolved.dataset.key)
+        self._advance(task)
+        return task
+
+    def _advance(self, task: DatasetTask) -> None:
+        self._current = task.key
+        try:
+            task.advance()
+        finally:
+            self._current = None
+
+    def _refresh(self, resolved: ResolvedDataset) -> QueryTask[None]:
+        dataset = resolved.dataset
+        if dataset.key not in self.selection.refresh:
+            self._end(resolved, unexecuted_result(resolved, "EXCLUDED"))
+            return
+        done = [key for key in resolved.inputs if key in self.results]
+        failed = [self.graph.find(key) for key in done if self.results[key].state in _UNSUCCESSFUL]
+        if failed:
+            self._skip(resolved, failed[0])
+            return
+        try:
+            yield from self._run_flows(resolved)
+        except InputNotReady as upstream:
+            self._skip(resolved, upstream.dataset)
+
+    def _run_flows(self, resolved: ResolvedDataset) -> QueryTask[None]:
+        dataset = resolved.dataset
+        started = self.context.clock()
+        self.reporter.emit(Progress(dataset.name, resolved.kind, "RUNNING"))
+        flow_results: list[FlowResult] = []
+        errors = self._prepare(resolved) if resolved.kind in ("streaming_table", "sink") else []
+        for flow in dataset.flows if not errors else ():
+            self.reporter.flow_state(dataset, flow.name, "RUNNING")
+            try:
+                flow_result = yield from self._run_flow(resolved, flow)
+            except Exception as error:  # noqa: BLE001  # a failure of one flow does not end the others
+                self.schema_changed |= (condition_of(error) or "").startswith(_NEW_COLUMNS)
+                errors.append(self._error_text(error, dataset))
+                self.reporter.flow_state(dataset, flow.name, "FAILED", error=errors[-1])
+                continue
+            flow_results.append(flow_result)
+            self.reporter.flow_completed(dataset, flow_result)
+        self.flow_results += flow_results
+        seconds = self.context.clock() - started
+        if errors:
+            self._end(resolved, failed_result(resolved, errors, seconds))
+            return
+        is_unchanged = bool(flow_results) and all(each.unchanged for each in flow_results)
+        result = completed_result(resolved, flow_results, seconds)
+        self._end(resolved, result, "unchanged" if is_unchanged else "")
+
+    def _prepare(self, resolved: ResolvedDataset) -> list[str]:
+        """Create, reset or update the table, or reset the checkpoints of the sink; return the errors."""
+        dataset, checkpoints = resolved.dataset, self.context.checkpoints
+        is_reset = dataset.key in self.selection.reset
+        try:
+            for flow in dataset.flows:
+                if (dataset.key, flow.name) in self.selection.restart and not is_reset:
+                    checkpoints.restart(dataset.key, flow.name)
+            if resolved.kind == "sink":
+                prepare_sink(dataset, checkpoints)
+            else:
+                prepare_streaming_table(
+                    self.context.spark, dataset, resolved.schema, checkpoints, owner=self.context.owner
+                )
+        except Exception as error:  # noqa: BLE001  # a failure of one dataset does not end the others
+            text = self._error_text(error, dataset)
+            for flow in dataset.flows:
+                self.reporter.flow_state(dataset, flow.name, "FAILED", error=text)
+            return [text]
+        return []
+
+    def _run_flow(self, resolved: ResolvedDataset, flow: Flow) -> QueryTask[FlowResult]:
+        """Run a flow; when it reads a dataset that is not done, suspend it and evaluate it again."""
+        while True:
+            task = self._run_with_retries(resolved, flow)
+            try:
+                # Settings of a flow hold for the whole session: nothing else runs meanwhile.
+                return run_to_completion(task) if flow.spark_conf else (yield from task)
+            except InputPending as pending:
+                yield from self._await_input(resolved.dataset.key, pending.dataset.key)
+
+    def _await_input(self, key: Key, awaited: Key) -> QueryTask[None]:
+        self._awaited[key] = awaited
+        try:
+            yield AwaitedInput(lambda: awaited in self.results)
+        finally:
+            del self._awaited[key]
+
+    def _run_with_retries(self, resolved: ResolvedDataset, flow: Flow) -> QueryTask[FlowResult]:
+        dataset, context = resolved.dataset, self.context
+        retries: list[int] = []
+
+        def note(error: Exception, attempt: int) -> None:
+            retries.append(attempt)
+            self.reporter.flow_retried(dataset, flow.name, attempt, self._error_text(error, dataset))
+
+        full_refresh = dataset.key in self.selection.reset
+        flow_result = yield from with_retries(
+            lambda: self._flow_execution.run(resolved, flow, full_refresh=full_refresh),
+            max_retries({**context.conf, **flow.spark_conf}, production=context.production),
+            note=note,
+            pause=context.pause,
+        )
+        if retries and resolved.kind != "materialized_view":
+            # Rows written by failed attempts are unknown, so no count is reported.
+            flow_result.rows_written = None
+            flow_result.counted = [
+                CountedExpectations(each.dataset, each.expectations, None) for each in flow_result.counted
+            ]
+        return flow_result
+
+    def _error_text(self, error: Exception, dataset: Dataset) -> str:
+        what, folders = f"dataset `{dataset.name}`", self.context.folders
+        return str(find_violation(error) or with_source_location(error, what=what, folders=folders))
+
+    def _skip(self, resolved: ResolvedDataset, upstream: Dataset | None) -> None:
+        for flow in resolved.dataset.flows:
+            self.reporter.flow_state(resolved.dataset, flow.name, "SKIPPED")
+        reason = f"`{upstream.name}` failed." if upstream else "an input failed."
+        self._end(resolved, unexecuted_result(resolved, "SKIPPED", f"Skipped: {reason}"))
+
+    def _end(self, resolved: ResolvedDataset, result: DatasetResult, message: str = "") -> None:
+        key = resolved.dataset.key
+        self.reporter.dataset_ended(resolved, result, message)
+        self.results[key] = result
+        self.totals[key] = result if self._is_first_pass else merge_results(self.totals[key], result)
+
+    def _has_run(self, view: ResolvedDataset) -> bool:
+        """Whether a table that reads the view was refreshed."""
+        datasets = self.resolved_graph.datasets.values()
+        readers = [each for each in datasets if view.dataset.key in each.inputs]
+        refreshed = [each for each in readers if each.dataset.key in self.selection.refresh]
+        return bool(refreshed) or not readers

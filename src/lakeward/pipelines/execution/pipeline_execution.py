@@ -1,0 +1,280 @@
+"""One update of a pipeline from its files to its tables: collect, select, analyze, reset, execute."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from lakeward.databricks_shims import running
+from lakeward.errors import PipelineError
+from lakeward.notebooks import notebook_packages
+from lakeward.pipelines.analysis.graph_resolution import resolve_graph
+from lakeward.pipelines.analysis.refresh_selection import select_datasets, with_interrupted_resets
+from lakeward.pipelines.api.modules import serve_modules
+from lakeward.pipelines.events.event_log import EventFileWriter, EventLog, EventOrigin
+from lakeward.pipelines.events.progress_reporter import ProgressReporter
+from lakeward.pipelines.execution.flow_execution import ExecutionContext
+from lakeward.pipelines.execution.graph_execution import GraphExecution
+from lakeward.pipelines.execution.update_context import (
+    PipelineUpdateContext,
+    stop_on_sigterm,
+    trigger_interval,
+    update_lock,
+)
+from lakeward.pipelines.graph.dataflow_graph import (
+    DataflowGraph,
+    RefreshSelection,
+    ResolvedDataset,
+    ResolvedGraph,
+)
+from lakeward.pipelines.graph.error_location import error_message
+from lakeward.pipelines.graph.names import Key
+from lakeward.pipelines.graph.results import DatasetResult, Progress, Update, UpdateState, unreached_result
+from lakeward.pipelines.graph.session_scope import pipeline_conf, use_default_schema
+from lakeward.pipelines.sources.collection import collect
+from lakeward.pipelines.sources.python_source import pickle_by_value, user_files, user_modules
+from lakeward.pipelines.storage.checkpoints import Checkpoints, SchemaLocations
+from lakeward.pipelines.storage.fingerprint import code_hash
+from lakeward.pipelines.storage.write_metrics import listen_to_writes
+from lakeward.pipelines.writers.auto_cdc import as_analysis_flow
+from lakeward.session import is_disk_full, private_tables
+from lakeward.sql import NAME_FILE
+
+
+class UpdateFailedError(Exception):
+    """Ends an update with the state FAILED; its text is the error of the update."""
+
+
+class PipelineExecution:
+    """One update of a pipeline.
+
+    The update collects the graph that the source files declare, selects the datasets to refresh, analyzes all
+    flows on empty tables, records the tables to reset, and executes the flows. Each step takes the values of
+    the steps before it. `results` holds the current result of every collected dataset at any time, so that
+    failures and interrupts report what was reached.
+    """
+
+    def __init__(self, context: PipelineUpdateContext) -> None:
+        self.context, self.options, self.spark = context, context.options, context.spark
+        self.name, self.update_id = context.options.name, str(uuid.uuid4())
+        self.results: dict[Key, DatasetResult] = {}
+        self.checkpoints = Checkpoints(context.storage)
+        self._schema_changed = False
+        self.reporter = ProgressReporter(self._event_log(), context.options.on_event)
+
+    def run(self) -> Update:
+        """Run the update. Raises ConfigurationError for invalid options; other errors are in the result."""
+        started = time.monotonic()
+        state, error = self._run_locked()
+        return Update(self.update_id, state, tuple(self.results.values()), time.monotonic() - started, error)
+
+    @property
+    def restarts(self) -> bool:
+        """Whether the update failed on new columns, which the next update takes into account (SDP-4.13)."""
+        return self._schema_changed and self.context.cause != "SCHEMA_CHANGE"
+
+    def _run_locked(self) -> tuple[UpdateState, str | None]:
+        with ExitStack() as scope:
+            try:
+                if not self.options.dry_run:
+                    scope.enter_context(update_lock(self.context.storage, self.name))
+                    (self.context.storage / NAME_FILE).write_text(self.name)
+            except PipelineError as locked:
+                return "FAILED", str(locked)
+            temporary = Path(scope.enter_context(TemporaryDirectory(prefix="lakeward-")))
+            scope.enter_context(use_default_schema(self.spark, self.context.default_schema))
+            scope.enter_context(pipeline_conf(self.spark, self.context.conf))
+            state: UpdateState = "COMPLETED"
+            error: str | None = None
+            try:
+                with ExitStack() as user_code:
+                    self._run_steps(temporary, user_code)
+            except UpdateFailedError as failure:
+                state, error = "FAILED", str(failure)
+            except KeyboardInterrupt:
+                state, error = "CANCELED", "The update was interrupted."
+            return state, self._finish(state, error)
+
+    def _run_steps(self, temporary: Path, scope: ExitStack) -> None:
+        """Run the update; what the steps need of user modules and private tables lives in `scope`."""
+        graph = self._collect(scope)
+        selection = self._select(graph)
+        locations = SchemaLocations(self.context.storage, self.checkpoints, temporary, selection)
+        resolved_graph = self._analyze(graph, selection, locations)
+        if not self.options.dry_run:
+            self._reset(resolved_graph, selection)
+            self._execute(graph, resolved_graph, selection, locations)
+
+    def _collect(self, scope: ExitStack) -> DataflowGraph:
+        """Execute the source files; their modules stay imported until `scope` ends."""
+        context = self.context
+        self.reporter.update_created(context.conf, self.spark.version, context.cause)
+        self.reporter.emit(Progress("", "", "PLANNING", message="Reading the pipeline's files"))
+        scope.enter_context(running())
+        scope.enter_context(serve_modules())
+        scope.enter_context(user_modules(context.folders))
+        scope.enter_context(notebook_packages())
+        collected = collect(self.spark, context.sources, context.default_schema, folders=context.folders)
+        pickle_by_value(context.folders)
+        graph = collected.graph
+        self._record_unreached(graph, ResolvedGraph())
+        _raise_errors(collected.errors)
+        self.reporter.hooks.set(graph.hooks)
+        private = [dataset.key for dataset in graph if dataset.is_table and dataset.options.private]
+        scope.enter_context(private_tables(self.spark, self.name, private))
+        return graph
+
+    def _select(self, graph: DataflowGraph) -> RefreshSelection:
+        """Select the datasets that the options name, and those whose full refresh was interrupted."""
+        selection = select_datasets(
+            graph,
+            refresh=self.options.refresh,
+            full_refresh=self.options.full_refresh,
+            everything=self.options.full_refresh_all,
+            checkpoints=self.options.reset_checkpoints,
+        )
+        interrupted = [dataset for dataset in graph if self.checkpoints.is_resetting(dataset.key)]
+        if not interrupted:
+            return selection
+        names = ", ".join(dataset.name for dataset in interrupted)
+        text = f"Completing an interrupted full refresh: {names}"
+        self.reporter.emit(Progress("", "", "PLANNING", message=text))
+        return with_interrupted_resets(selection, [dataset.key for dataset in interrupted])
+
+    def _analyze(
+        self, graph: DataflowGraph, selection: RefreshSelection, locations: SchemaLocations
+    ) -> ResolvedGraph:
+        """Evaluate all flows on empty tables; report all errors together."""
+        from lakeward.session import schema_only_tables
+
+        self.reporter.update_state("INITIALIZING")
+        with schema_only_tables(self.spark) as planning:
+            resolved_graph = resolve_graph(
+                self.spark,
+                graph,
+                planning,
+                owner=self.name,
+                schema_location=locations.for_analysis,
+                bind=lambda flow: as_analysis_flow(self.spark, flow, self.checkpoints, selection.reset),
+                resets=selection.reset,
+                folders=self.context.folders,
+            )
+        self.reporter.graph_defined(resolved_graph)
+        self._record_unreached(graph, resolved_graph)
+        _raise_errors(error for errors in resolved_graph.errors.values() for error in errors)
+        return resolved_graph
+
+    def _reset(self, resolved_graph: ResolvedGraph, selection: RefreshSelection) -> None:
+        """Create the schemas, and record all tables to truncate before any is: readers first.
+
+        If the update ends early, the next one truncates every reader of a truncated table as well.
+        """
+        from lakeward.session import ensure_schema
+
+        resolved = list(resolved_graph.datasets.values())
+        for catalog, schema in {each.dataset.key[:2] for each in resolved if each.dataset.is_table}:
+            ensure_schema(self.spark, catalog, schema)
+        pickle_by_value(self.context.folders)
+        resets = [each.dataset for each in resolved if _is_reset(each, selection)]
+        if resets:
+            self.reporter.update_state("RESETTING")
+        for dataset in reversed(resets):
+            self.checkpoints.begin_reset(dataset.key, [flow.name for flow in dataset.flows])
+
+    def _execute(
+        self,
+        graph: DataflowGraph,
+        resolved_graph: ResolvedGraph,
+        selection: RefreshSelection,
+        locations: SchemaLocations,
+    ) -> None:
+        """Run the selected flows, once or continuously."""
+        self.reporter.update_state("RUNNING")
+        self.reporter.events.start_early_write()
+        self.reporter.graph_queued(resolved_graph)
+        context, folders = self.context, self.context.folders
+        with listen_to_writes(self.spark) as metrics:
+            execution = GraphExecution(
+                graph,
+                resolved_graph,
+                selection,
+                ExecutionContext(
+                    spark=self.spark,
+                    checkpoints=self.checkpoints,
+                    metrics=metrics,
+                    schema_location=locations.for_execution,
+                    owner=self.name,
+                    update_id=self.update_id,
+                    code=code_hash([*context.sources, *user_files(folders)]),
+                    conf=context.conf,
+                    folders=folders,
+                    production=not self.options.development,
+                ),
+                self.reporter,
+                self.results,
+            )
+            if self.options.continuous:
+                self._repeat(execution)
+            else:
+                execution.run()
+        if execution.has_failed:
+            self._schema_changed = execution.schema_changed
+            raise UpdateFailedError("\n".join(execution.errors))
+
+    def _repeat(self, execution: GraphExecution) -> None:
+        """Run pass after pass; SIGTERM ends the update after the current one."""
+        interval = trigger_interval(self.context.conf)
+        with stop_on_sigterm() as stop:
+            execution.run()
+            self.reporter.events.flush()
+            self.reporter.quiet = True
+            while not (execution.has_failed or stop.wait(interval)):
+                execution.run_again()
+                self.reporter.events.flush_if_due()
+        self.reporter.quiet = False
+        self.reporter.update_state("STOPPING")
+
+    def _finish(self, state: UpdateState, error: str | None) -> str | None:
+        """Write the rest of the event log; if that fails, add it to the error. Tables are not affected."""
+        self.reporter.update_state(state, error=error)
+        try:
+            self.reporter.events.flush()
+        except Exception as failure:  # noqa: BLE001  # whatever failed, the tables are complete
+            reason = "no space is left on the disk." if is_disk_full(failure) else error_message(failure)
+            text = f"[EVENT_LOG_NOT_WRITTEN] The event log of `{self.name}` could not be written: {reason}"
+            self.reporter.emit(Progress("", "", "FAILED", message=text))
+            error = f"{error}\n{text}" if error else text
+        if self.restarts:
+            text = "New columns were found in the files: the update is restarted"
+            self.reporter.emit(Progress("", "", "PLANNING", message=text))
+            return error
+        self.reporter.emit(
+            Progress("", "", "COMPLETED" if state == "COMPLETED" else "FAILED", message=error or "")
+        )
+        return error
+
+    def _event_log(self) -> EventLog:
+        storage = None if self.options.dry_run else self.context.storage
+        origin = EventOrigin(self.name, self.update_id, self.context.user)
+        if storage is None:
+            return EventLog(self.spark, None, origin)
+        return EventLog(self.spark, storage / "event_log", origin, event_file=EventFileWriter(storage))
+
+    def _record_unreached(self, graph: DataflowGraph, resolved_graph: ResolvedGraph) -> None:
+        for dataset in graph:
+            result = unreached_result(dataset, resolved_graph, dry_run=self.options.dry_run)
+            self.results[dataset.key] = result
+
+
+def _is_reset(resolved: ResolvedDataset, selection: RefreshSelection) -> bool:
+    return resolved.kind in ("streaming_table", "sink") and resolved.dataset.key in selection.reset
+
+
+def _raise_errors(errors: Iterable[PipelineError]) -> None:
+    texts = list(dict.fromkeys(str(error) for error in errors))
+    if texts:
+        raise UpdateFailedError("\n".join(texts))

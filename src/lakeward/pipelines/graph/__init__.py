@@ -1,0 +1,1 @@
+"""The dataflow graph as data, and the helpers that every other package uses."""

@@ -1,0 +1,173 @@
+"""The declared elements of a pipeline: datasets, flows, expectations, sinks and event hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+ViolationAction = Literal["warn", "drop", "fail"]
+DatasetType = Literal["table", "materialized_view", "streaming_table", "view", "sink"]
+DatasetKind = Literal["streaming_table", "materialized_view", "view", "sink"]
+OutputMode = Literal["append", "update"]
+
+
+@dataclass(frozen=True)
+class SourceCodeLocation:
+    """File and line of a declaration."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One expectation: a record satisfies it if `constraint` is true, not false or NULL."""
+
+    name: str
+    constraint: str
+    action: ViolationAction
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Storage options of a dataset; an empty value is not declared.
+
+    `row_filter` is the filter's function with its arguments: `f ON (a, b)`.
+    """
+
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    partition_cols: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] = ()
+    schema: Any = None
+    path: str | None = None
+    private: bool = False
+    row_filter: str | None = None
+
+
+@dataclass(frozen=True)
+class Sink:
+    """The target of a sink's flows: a format with options, or a function called with each batch."""
+
+    format: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    handler: Callable[[Any, int], Any] | None = None
+
+    def option(self, name: str) -> str | None:
+        """Return the option called `name` in any case, None if it is absent."""
+        return next((value for key, value in self.options.items() if key.lower() == name.lower()), None)
+
+
+@dataclass(frozen=True)
+class ReplaceSpec:
+    """The rows of the target that a flow replaces: those that satisfy `where`, or those with the same keys.
+
+    By keys (`using`), the rows with the greatest `sequence_by` (a column's name or a Column) are kept.
+    """
+
+    using: tuple[str, ...] = ()
+    sequence_by: Any = None
+    where: str | None = None
+
+
+@dataclass(frozen=True)
+class EventHook:
+    """A function that is called with every event, until it fails too often in succession."""
+
+    name: str
+    function: Callable[[dict[str, Any]], Any]
+    failures_allowed: int | None = None
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A query and the dataset that it writes to; with `change_args` a change feed (AUTO CDC).
+
+    With `snapshot_source` as well, the feed consists of the differences between snapshots. The source is
+    the name of a table, a pair of a DataFrame and its version, or a function from the last version to the
+    next pair.
+    """
+
+    name: str
+    target: tuple[str, ...]
+    function: Callable[[], Any]
+    location: SourceCodeLocation
+    once: bool = False
+    spark_conf: Mapping[str, str] = field(default_factory=dict)
+    depends_on: tuple[str, ...] = ()
+    change_args: ChangeArgs | None = None
+    snapshot_source: Any = None
+    mode: OutputMode = "append"
+    replaces: ReplaceSpec | None = None
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether the flow writes a batch query into a streaming table."""
+        by_condition = self.replaces is not None and self.replaces.where is not None
+        return self.once or self.snapshot_source is not None or by_condition
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A table, view or sink of the pipeline with all flows into it.
+
+    `key` is the full name in lower case (one part for views and sinks). A declared `table` becomes a
+    streaming table or a materialized view, depending on what its function returns (SDP-1.3-R1).
+    """
+
+    name: str
+    key: tuple[str, ...]
+    dataset_type: DatasetType
+    options: TableOptions
+    expectations: tuple[Expectation, ...]
+    flows: tuple[Flow, ...]
+    location: SourceCodeLocation
+    sink: Sink | None = None
+
+    @property
+    def is_view(self) -> bool:
+        return self.dataset_type == "view"
+
+    @property
+    def is_table(self) -> bool:
+        return self.dataset_type not in ("view", "sink")
+
+
+@dataclass(frozen=True)
+class ChangeArgs:
+    """The arguments of AUTO CDC. Columns are names, SQL text or Columns, as passed by the user.
+
+    At most one list of each pair is set; None means all columns.
+    """
+
+    keys: tuple[Any, ...]
+    sequence_by: Any
+    scd_type: Literal[1, 2] = 1
+    deletes: Any = None
+    truncates: Any = None
+    columns: tuple[Any, ...] | None = None
+    except_columns: tuple[Any, ...] | None = None
+    tracked: tuple[Any, ...] | None = None
+    untracked: tuple[Any, ...] | None = None
+    ignore_null: bool = False
+    ignore_null_columns: tuple[Any, ...] | None = None
+    ignore_null_except: tuple[Any, ...] | None = None
+    columns_to_update: Any = None
+    system_sequence_by: Any = None
+
+    @property
+    def bitemporal(self) -> bool:
+        """Whether the target records when each row was known, in addition to when it was valid."""
+        return self.system_sequence_by is not None
+
+    @property
+    def partial(self) -> bool:
+        """Whether an update may leave some columns unchanged."""
+        return self.ignore_null or self.columns_to_update is not None
+
+
+FOREACH_BATCH_FORMAT = "foreach_batch"

@@ -1,0 +1,92 @@
+"""Errors of user files with the file, the line and its text."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import traceback
+from pathlib import Path
+
+from lakeward.dbutils import redacted
+from lakeward.error_formatting import describe_error
+from lakeward.errors import LakewardError, PipelineError
+from lakeward.session import is_disk_full, message_of
+from lakeward.user_code import is_user_file
+
+_LOCATION = re.compile(r"(.*?):(\d+)(?::\d+)?")
+
+
+def with_source_location(error: BaseException, *, what: str, folders: tuple[Path, ...] = ()) -> PipelineError:
+    """Return an error with the location in the user's files for `error`, raised while `what` was processed.
+
+    The location is the innermost frame in a file below `folders`; frames of lakeward, PySpark and the
+    standard library are never shown.
+    """
+    if isinstance(error, PipelineError) and str(error).startswith("[") and ":" in error.message[:200]:
+        where = _user_location(error, folders)
+        return error if where is None or where in error.message else _with_location(error, where)
+    if is_disk_full(error):
+        return PipelineError(
+            "DISK_FULL",
+            f"No space is left on the disk for {what}; its table is unchanged.",
+            next_step="Free some space, or move the state folder with LAKEWARD_HOME, and run again.",
+        )
+    condition = describe_error(error).condition or "PIPELINE_SOURCE_FAILED"
+    if isinstance(error, SyntaxError) and error.filename:
+        text = (error.text or "").strip("\n")
+        line = f"{error.filename}:{error.lineno}"
+        shown = f"\n    {text.strip()}" if text.strip() else ""
+        return PipelineError("PIPELINE_SOURCE_SYNTAX_ERROR", f"{line}: {error.msg}.{shown}")
+    where, text = _user_location(error, folders), error_message(error)
+    if hasattr(error, "user_location"):
+        # The line of the user's file is shown; Spark would repeat the statement.
+        text = text.partition("\n\n== SQL")[0]
+    return PipelineError(condition, f"{where or what}: {text}{_source_line(where)}")
+
+
+def _with_location(error: PipelineError, where: str) -> PipelineError:
+    return PipelineError(
+        error.condition, f"{where}: {error.message}{_source_line(where)}", next_step=error.next_step
+    )
+
+
+def _user_location(error: BaseException, folders: tuple[Path, ...]) -> str | None:
+    location = getattr(error, "user_location", None)
+    if location is not None:
+        return str(location)
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if folders and is_user_file(frame.filename, folders)
+    ]
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else None
+
+
+def _source_line(where: str | None) -> str:
+    if where is None:
+        return ""
+    found = _LOCATION.fullmatch(where)
+    text = linecache.getline(found[1], int(found[2])).strip() if found else ""
+    return f"\n    {text}" if text else ""
+
+
+def error_message(error: BaseException) -> str:
+    """Return the message without plan, JVM stack, repeated condition and secrets."""
+    description = describe_error(error)
+    is_plain = not isinstance(error, LakewardError) and not hasattr(error, "getCondition")
+    if is_plain and not hasattr(error, "java_exception"):
+        return redacted(f"{description.name}: {message_of(error)}".removesuffix(": "))
+    return redacted(description.message)
+
+
+def error_chain(error: BaseException) -> list[str]:
+    """Return the messages of an error and of all its causes, including those in the JVM."""
+    messages = [str(error)]
+    if error.__cause__ is not None:
+        messages += error_chain(error.__cause__)
+    java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+    depth = 0
+    while java is not None and depth < 20:
+        messages.append(str(java.getMessage()))
+        java, depth = java.getCause(), depth + 1
+    return messages

@@ -1,0 +1,184 @@
+"""Expectations on a DataFrame: count, then fail, then drop, all on the same rows.
+
+    query ── observe(counts) ── filter(fail: raise; drop: leave out) ── write
+
+`observe` is below the filter, and the optimizer moves no filter past it: no constraint is evaluated on a row
+that the query itself removes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lakeward.errors import ExpectationViolation, PipelineError
+from lakeward.pipelines.graph.elements import Expectation
+from lakeward.pipelines.graph.error_location import error_chain, error_message
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+_MARK = "\u241elakeward expectation\u241e"
+# Messages contain the plan and with it the mark; only a violation has JSON directly after it.
+_MARKED = re.compile(re.escape(_MARK) + r'(\{"flow":[^\n]*\})\n(\{.*?\})' + re.escape(_MARK), re.DOTALL)
+
+
+@dataclass(frozen=True)
+class ExpectationCounts:
+    """Counts of the rows that reached the expectations of one dataset."""
+
+    rows: int
+    dropped: int
+    failed: tuple[int, ...]
+
+    def __add__(self, other: ExpectationCounts) -> ExpectationCounts:
+        failed = tuple(a + b for a, b in zip(self.failed, other.failed, strict=True))
+        return ExpectationCounts(self.rows + other.rows, self.dropped + other.dropped, failed)
+
+    @property
+    def kept(self) -> int:
+        return self.rows - self.dropped
+
+    @classmethod
+    def none(cls, expectations: Sequence[Expectation]) -> ExpectationCounts:
+        """Return zero counts."""
+        return cls(0, 0, (0,) * len(expectations))
+
+    @classmethod
+    def of(cls, metrics: Sequence[int]) -> ExpectationCounts:
+        """Convert the values of the metric columns, in their order."""
+        return cls(int(metrics[0]), int(metrics[1]), tuple(int(value) for value in metrics[2:]))
+
+    def results(self, expectations: Sequence[Expectation]) -> tuple[ExpectationResult, ...]:
+        return tuple(
+            ExpectationResult(expectation.name, self.rows - failed, failed)
+            for expectation, failed in zip(expectations, self.failed, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class ObservedExpectations:
+    """A point of a plan that counts the expectations of `dataset` under the name `metric`."""
+
+    metric: str
+    dataset: str
+    expectations: tuple[Expectation, ...]
+    before: DataFrame
+
+
+def _is_satisfied(expectation: Expectation) -> Column:
+    from pyspark.sql import functions as F
+
+    # NULL does not satisfy an expectation (SDP-2.1.5).
+    return F.coalesce(F.expr(expectation.constraint), F.lit(False))
+
+
+def _metric_columns(expectations: Sequence[Expectation]) -> list[Column]:
+    from pyspark.sql import functions as F
+
+    failed = [
+        F.count_if(~_is_satisfied(expectation)).alias(f"failed_{i}")
+        for i, expectation in enumerate(expectations)
+    ]
+    drops = [~_is_satisfied(expectation) for expectation in expectations if expectation.action == "drop"]
+    dropped = F.count_if(_any_of(drops) if drops else F.lit(False)).alias("dropped")
+    return [F.count(F.lit(1)).alias("rows"), dropped, *failed]
+
+
+def _any_of(conditions: Sequence[Column]) -> Column:
+    whole = conditions[0]
+    for condition in conditions[1:]:
+        whole = whole | condition
+    return whole
+
+
+def apply_expectations(
+    df: DataFrame, expectations: Sequence[Expectation], *, metric: str, flow: str
+) -> DataFrame:
+    """Count expectations on `df` under `metric`, filter by drop expectations, raise by fail expectations."""
+    from pyspark.sql import functions as F
+
+    if not expectations:
+        return df
+    df = df.observe(metric, *_metric_columns(expectations))
+    drops = [~_is_satisfied(expectation) for expectation in expectations if expectation.action == "drop"]
+    fails = [expectation for expectation in expectations if expectation.action == "fail"]
+    kept = ~_any_of(drops) if drops else F.lit(True)
+    if fails:
+        broken = _any_of([~_is_satisfied(expectation) for expectation in fails])
+        kept = F.when(broken, F.raise_error(_violation_report(fails, flow))).otherwise(kept)
+    return df.where(kept) if drops or fails else df
+
+
+def _violation_report(fails: Sequence[Expectation], flow: str) -> Column:
+    from pyspark.sql import functions as F
+
+    names = F.array_compact(
+        F.array(*[F.when(~_is_satisfied(expectation), F.lit(expectation.name)) for expectation in fails])
+    )
+    head = F.to_json(F.struct(F.lit(flow).alias("flow"), names.alias("expectations")))
+    record = F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
+    return F.concat(F.lit(_MARK), head, F.lit("\n"), record, F.lit(_MARK))
+
+
+def find_violation(error: BaseException) -> ExpectationViolation | None:
+    """Return the violation that made a query fail, None if it failed for another reason (SDP-2.1.8)."""
+    for message in error_chain(error):
+        match = _MARKED.search(message)
+        if match:
+            named, record = json.loads(match[1]), match[2]
+            expectations = ", ".join(named["expectations"])
+            return ExpectationViolation(
+                "EXPECTATION_VIOLATION.VERBOSITY_OUTPUT",
+                f"Flow '{named['flow']}' failed to meet the expectation. "
+                f"Violated expectations: '{expectations}'. Output record: '{record}'. SQLSTATE: 22000",
+            )
+    return None
+
+
+def invalid_expectations(
+    df: DataFrame, expectations: Sequence[Expectation], dataset: str
+) -> list[PipelineError]:
+    """Return an error with Spark's condition for each expectation that Spark cannot evaluate on `df`."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import functions as F
+
+    errors = []
+    for expectation in expectations:
+        try:
+            df.where(F.expr(expectation.constraint))
+        except PySparkException as error:
+            errors.append(
+                PipelineError(
+                    error.getCondition() or "INVALID_EXPECTATION",
+                    f"The expectation '{expectation.name}' on `{dataset}` cannot be evaluated: "
+                    f"{expectation.constraint} — {error_message(error)}",
+                    next_step="An expectation is a SQL condition over the dataset's columns.",
+                )
+            )
+    return errors
+
+
+def count_expectations(df: DataFrame, expectations: Sequence[Expectation]) -> ExpectationCounts:
+    """Count expectations with a separate query, where no metric can be trusted."""
+    row: Any = df.agg(*_metric_columns(expectations)).collect()[0]
+    return ExpectationCounts.of(list(row))
+
+
+@dataclass(frozen=True)
+class ExpectationResult:
+    """Number of records that satisfied one expectation in this update, and of those that did not."""
+
+    name: str
+    passed: int
+    failed: int
+
+
+@dataclass
+class CountedExpectations:
+    """Counts of the expectations of `dataset`; None if no count can be trusted."""
+
+    dataset: str
+    expectations: tuple[Expectation, ...]
+    counts: ExpectationCounts | None

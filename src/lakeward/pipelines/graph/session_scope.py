@@ -1,0 +1,80 @@
+"""Session state that holds for a block: Spark settings, current catalog and schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from lakeward.errors import ConfigurationError
+from lakeward.pipelines.graph.names import DefaultSchema
+from lakeward.spark_internals import catalog_manager, java_gateway, jvm_view
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@contextmanager
+def temporary_conf(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
+    """Set Spark settings until the block ends."""
+    before: dict[str, Any] = {key: spark.conf.get(key, None) for key in conf}
+    try:
+        for key, value in conf.items():
+            spark.conf.set(key, value)
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, value)
+
+
+@contextmanager
+def pipeline_conf(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
+    from pyspark.errors import PySparkException
+
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(temporary_conf(spark, conf))
+        except PySparkException as error:
+            raise ConfigurationError(
+                error.getCondition() or "INVALID_CONFIGURATION",
+                f"The pipeline's configuration cannot be applied: {error}",
+                next_step="Set static Spark settings in the configuration of the session.",
+            ) from None
+        yield
+
+
+@contextmanager
+def use_default_schema(spark: SparkSession, default_schema: DefaultSchema) -> Iterator[None]:
+    """Set the current catalog and schema until the block ends; the schema need not exist."""
+    from lakeward.session import ensure_catalog, schema_only_tables
+
+    manager = catalog_manager(spark)
+    catalog, namespace = manager.currentCatalog().name(), list(manager.currentNamespace())
+    ensure_catalog(spark, default_schema.catalog)
+    with schema_only_tables(spark) as planning:
+        planning.add_schema(f"{default_schema.catalog}.{default_schema.schema}")
+        _set_current(spark, default_schema.catalog, [default_schema.schema])
+        try:
+            yield
+        finally:
+            _set_current(spark, catalog, namespace)
+
+
+def current_default_schema(spark: SparkSession) -> DefaultSchema:
+    """Return the current catalog and schema."""
+    manager = catalog_manager(spark)
+    return DefaultSchema(manager.currentCatalog().name(), ".".join(manager.currentNamespace()))
+
+
+def _set_current(spark: SparkSession, catalog: str, namespace: list[str]) -> None:
+    manager = catalog_manager(spark)
+    jvm: Any = jvm_view(spark)
+    gateway: Any = java_gateway(spark)
+    parts = gateway.new_array(jvm.java.lang.String, len(namespace))
+    for i, part in enumerate(namespace):
+        parts[i] = part
+    manager.setCurrentCatalog(catalog)
+    manager.setCurrentNamespace(parts)

@@ -1,0 +1,1 @@
+"""Source files: discovery, execution of Python files and notebooks, the collected graph."""

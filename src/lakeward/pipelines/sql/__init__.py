@@ -1,0 +1,1 @@
+"""Pipeline SQL: statements that call the functions of the Python API."""

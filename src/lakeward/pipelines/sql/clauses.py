@@ -1,0 +1,192 @@
+"""Parsers of the clauses of dataset and AUTO CDC statements, which may come in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lakeward.pipelines.graph.column_ddl import TokenCursor, single_name
+from lakeward.pipelines.sql.statements import ChangesClause
+from lakeward.sql import Unmatched, unquoted
+
+# Clauses with a condition, and with an expression or column, by parameter.
+_CONDITIONS = {
+    "WHERE": "where",
+    "APPLY AS DELETE WHEN": "apply_as_deletes",
+    "APPLY AS TRUNCATE WHEN": "apply_as_truncates",
+}
+_EXPRESSIONS = {
+    "SEQUENCE BY": "sequence_by",
+    "SYSTEM SEQUENCE BY": "system_sequence_by",
+    "COLUMNS TO UPDATE": "columns_to_update",
+}
+_CHANGE_CLAUSES = (
+    *(*_CONDITIONS, *_EXPRESSIONS),
+    *("KEYS", "IGNORE NULL UPDATES", "COLUMNS", "STORED AS", "TRACK HISTORY ON"),
+)
+
+
+class SqlExpression(str):
+    """A SQL expression where the Python API also accepts a column's name."""
+
+    __slots__ = ()
+
+
+def parse_changes(cursor: TokenCursor, target: str, *, once: bool = False) -> ChangesClause:
+    """Parse FROM … KEYS (…) up to the end of the statement. Raises Unmatched."""
+    cursor.need("FROM")
+    from_snapshot = cursor.words("SNAPSHOT")
+    source = cursor.until(*_CHANGE_CLAUSES, "WITH VERSION")
+    arguments: dict[str, Any] = {}
+    if cursor.words("WITH", "VERSION"):
+        arguments["version"] = cursor.until(*_CHANGE_CLAUSES)
+    while cursor.next is not None:
+        _parse_change_clause(cursor, arguments)
+    name = single_name(source)
+    return ChangesClause(target, name or source, name is not None, from_snapshot, once, arguments)
+
+
+def _parse_change_clause(cursor: TokenCursor, into: dict[str, Any]) -> None:
+    if condition := cursor.any_words(*_CONDITIONS):
+        into[_CONDITIONS[condition]] = cursor.until(*_CHANGE_CLAUSES)
+    elif expression := cursor.any_words(*_EXPRESSIONS):
+        into[_EXPRESSIONS[expression]] = _name_or_expression(cursor.until(*_CHANGE_CLAUSES))
+    elif cursor.words("KEYS"):
+        into["keys"] = cursor.names()
+    elif cursor.words("IGNORE", "NULL", "UPDATES"):
+        into["ignore_null_updates"] = True
+        if cursor.words("ON"):
+            _parse_column_list(
+                cursor, into, "ignore_null_updates_column_list", "ignore_null_updates_except_column_list"
+            )
+    elif cursor.words("COLUMNS"):
+        _parse_column_list(cursor, into, "column_list", "except_column_list")
+    elif cursor.words("STORED", "AS"):
+        into["stored_as_scd_type"] = _parse_scd_type(cursor)
+    elif cursor.words("TRACK", "HISTORY", "ON"):
+        _parse_column_list(cursor, into, "track_history_column_list", "track_history_except_column_list")
+    else:
+        raise Unmatched
+
+
+def _parse_scd_type(cursor: TokenCursor) -> int | str:
+    if cursor.words("BITEMPORAL"):
+        return "bitemporal"
+    cursor.need("SCD", "TYPE")
+    return cursor.integer()
+
+
+def _parse_column_list(cursor: TokenCursor, into: dict[str, Any], listed: str, excepted: str) -> None:
+    if cursor.words("*"):
+        cursor.need("EXCEPT")
+        into[excepted] = cursor.names()
+    else:
+        into[listed] = cursor.names()
+
+
+def _name_or_expression(text: str) -> str:
+    return single_name(text) or SqlExpression(text)
+
+
+QUERY_KEYWORDS = ("SELECT", "WITH", "FROM", "VALUES")
+"""What a query begins with: AS may be left out before it."""
+Options = dict[str, Any]
+
+
+def parse_clauses(cursor: TokenCursor) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the options by parameters of the Python API, and the clauses without effect.
+
+    Stops before AS, FLOW and the end. Raises Unmatched for other tokens.
+    """
+    options: dict[str, Any] = {}
+    without_effect: list[str] = []
+    while cursor.next is not None and not cursor.is_next("AS", "FLOW"):
+        clause = cursor.any_words(*CLAUSE_PARSERS, *IGNORED_CLAUSES)
+        if clause is None and cursor.is_next(*QUERY_KEYWORDS):
+            break
+        if clause is None:
+            raise Unmatched
+        if clause in CLAUSE_PARSERS:
+            CLAUSE_PARSERS[clause](cursor, options)
+        else:
+            cursor.until(*_CLAUSE_STARTS)
+            without_effect.append(clause)
+    return options, tuple(without_effect)
+
+
+def _comment(cursor: TokenCursor, options: Options) -> None:
+    options["comment"] = cursor.string()
+
+
+def _properties(cursor: TokenCursor, options: Options) -> None:
+    options.setdefault("table_properties", {}).update(parse_properties(cursor.brackets()))
+
+
+def _partitioned_by(cursor: TokenCursor, options: Options) -> None:
+    options["partition_cols"] = cursor.names()
+
+
+def _cluster_by(cursor: TokenCursor, options: Options) -> None:
+    if cursor.words("AUTO"):
+        options["cluster_by_auto"] = True
+    elif not cursor.words("NONE"):
+        options["cluster_by"] = cursor.names()
+
+
+def _location(cursor: TokenCursor, options: Options) -> None:
+    options["path"] = cursor.string()
+
+
+def _row_filter(cursor: TokenCursor, options: Options) -> None:
+    options["row_filter"] = cursor.until(*_CLAUSE_STARTS)
+
+
+def _policy(cursor: TokenCursor, options: Options) -> None:
+    options["refresh_policy"] = cursor.until(*_CLAUSE_STARTS).lower()
+
+
+def _format(cursor: TokenCursor, options: Options) -> None:
+    options["format"] = cursor.part().lower()
+
+
+def parse_properties(inside: TokenCursor) -> dict[str, str]:
+    """Parse `'a.b' = 'c', d.e = 1, f = true` to a dictionary; `=` is optional."""
+    pairs = {}
+    for item in inside.items():
+        if item.next is not None and item.next.is_string:
+            key = unquoted(item.next.text)
+            item.at += 1
+        else:
+            # Parts of an unquoted key may be keywords.
+            key = "".join(unquoted(part) for part in _key(item))
+        item.any_words("=", "==")
+        value = item.next
+        if value is None:
+            raise Unmatched
+        pairs[key] = item.string() if value.is_string else "".join(item.until().split())
+    return pairs
+
+
+def _key(item: TokenCursor) -> list[str]:
+    parts: list[str] = []
+    while (token := item.next) is not None and (not parts or parts[-1] == "." or token.text == "."):
+        parts.append(token.text)
+        item.at += 1
+    if not parts:
+        raise Unmatched
+    return parts
+
+
+CLAUSE_PARSERS: dict[str, Callable[[TokenCursor, Options], None]] = {
+    "COMMENT": _comment,
+    "TBLPROPERTIES": _properties,
+    "PARTITIONED BY": _partitioned_by,
+    "CLUSTER BY": _cluster_by,
+    "LOCATION": _location,
+    "ROW FILTER": _row_filter,
+    "WITH ROW FILTER": _row_filter,
+    "REFRESH POLICY": _policy,
+    "USING": _format,
+}
+IGNORED_CLAUSES = ("SCHEDULE", "TRIGGER ON", "DEFAULT COLLATION", "WITH TAGS")
+_CLAUSE_STARTS = (*CLAUSE_PARSERS, *IGNORED_CLAUSES, "AS", "FLOW")

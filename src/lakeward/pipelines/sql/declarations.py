@@ -1,0 +1,323 @@
+"""Declares parsed statements through the functions of the Python API."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from lakeward.errors import PipelineError
+from lakeward.pipelines.api.registry import duplicate_expectations
+from lakeward.pipelines.api.signatures import require_registry
+from lakeward.pipelines.graph.column_ddl import ColumnDefinition, format_ddl
+from lakeward.pipelines.graph.elements import Expectation, Flow, ReplaceSpec, SourceCodeLocation
+from lakeward.pipelines.graph.names import split_name
+from lakeward.pipelines.sql.clauses import SqlExpression
+from lakeward.pipelines.sql.grammar import SqlSyntaxError, parse_statement
+from lakeward.pipelines.sql.queries import (
+    NameScope,
+    SqlSnapshots,
+    as_relations,
+    query_function,
+    version_column_name,
+)
+from lakeward.pipelines.sql.statements import (
+    ChangesClause,
+    DatasetStatement,
+    FlowStatement,
+    SetStatement,
+    SourceStatement,
+    Span,
+    UseStatement,
+    split_source,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+_SPARK_POSITION = re.compile(r"\(?line (\d+),? pos(?:ition)? (\d+)\)?")
+
+
+def call_at(statement_source: SourceStatement, call: Callable[[], Any]) -> Any:
+    """Call `call` from the statement's line, so that locations and errors refer to the SQL file.
+
+    Errors propagate.
+    """
+    code = compile(
+        "\n" * (statement_source.line - 1) + "call()", statement_source.file, "exec", dont_inherit=True
+    )
+    exec(code, {"call": call})  # noqa: S102  # one call of ours, compiled for its location alone
+    return None
+
+
+def function_at(statement_source: SourceStatement, name: str, call: Callable[[], Any]) -> Callable[[], Any]:
+    """Return a function located at the statement's line that returns the result of `call`."""
+    code = compile(
+        "\n" * (statement_source.line - 1) + "def query(): return call()",
+        statement_source.file,
+        "exec",
+        dont_inherit=True,
+    )
+    space: dict[str, Any] = {"call": _with_position(statement_source, call)}
+    exec(code, space)  # noqa: S102  # as above
+    function: Callable[[], Any] = space["query"]
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def _with_position(statement_source: SourceStatement, call: Callable[[], Any]) -> Callable[[], Any]:
+    """Store the position in Spark's errors on the error, for `with_source_location`."""
+
+    def placed() -> Any:
+        try:
+            return call()
+        except Exception as error:
+            position = _SPARK_POSITION.search(str(error))
+            if position is not None:
+                line, column = int(position[1]), int(position[2])
+                # Spark counts positions from 0 in some errors and from 1 in others.
+                column += "position" not in position[0]
+                error.__dict__.setdefault("user_location", f"{statement_source.file}:{line}:{column}")
+            raise
+
+    return placed
+
+
+_EXPECTATION_PARAMETERS = {"warn": "expect_all", "drop": "expect_all_or_drop", "fail": "expect_all_or_fail"}
+_IGNORED_CLAUSES = {
+    "SCHEDULE": "updates are started by `lakeward run`",
+    "TRIGGER ON": "updates are started by `lakeward run`",
+    "DEFAULT COLLATION": "strings compare byte by byte",
+    "WITH TAGS": "tags are kept by no pipeline",
+    "MASK": "only columns that are declared with their types can have one",
+    "CREATE VIEW": "the view lives as long as the update, as a temporary one does",
+}
+Api = dict[str, Callable[..., Any]]
+
+
+@dataclass
+class SqlFile:
+    """Declares the statements of one file in order; SET and USE apply up to its end."""
+
+    spark: SparkSession
+    api: Api
+    settings: dict[str, str] = field(default_factory=dict)
+    scope: NameScope = field(default_factory=NameScope)
+
+    def declare(self, text: str, file: str, line: int = 1) -> None:
+        """Declare the statements of `text`, which begins at `line` of `file`. Raises PipelineError."""
+        for statement_source in split_source(text, file, line, self._value):
+            try:
+                statement = parse_statement(statement_source.text)
+            except SqlSyntaxError as error:
+                raise _syntax_error(statement_source, error) from None
+            if isinstance(statement, SetStatement):
+                if statement.value is not None:
+                    self.settings[statement.key] = statement.value
+            elif isinstance(statement, UseStatement):
+                self.scope = self.scope.changed(statement.catalog, statement.schema)
+            elif isinstance(statement, DatasetStatement):
+                call_at(statement_source, lambda s=statement, p=statement_source: self._dataset(s, p))  # type: ignore[misc]
+            else:
+                call_at(statement_source, lambda s=statement, p=statement_source: self._flow(s, p))  # type: ignore[misc]
+
+    def _value(self, key: str) -> str | None:
+        if key in self.settings:
+            return self.settings[key]
+        value = self.spark.conf.get(key, None)
+        return None if value is None else str(value)
+
+    def _dataset(self, statement: DatasetStatement, statement_source: SourceStatement) -> None:
+        registry = require_registry("CREATE")
+        for clause in statement.warnings:
+            registry.warn(clause, f"{clause} has no effect here: {_IGNORED_CLAUSES[clause]}.")
+        name = statement.name if statement.kind == "view" else self._named(statement.name)
+        for error in duplicate_expectations(
+            SourceCodeLocation(statement_source.file, statement_source.line), name, statement.expectations
+        ):
+            raise error
+        if statement.kind == "streaming_table":
+            self.api["create_streaming_table"](
+                name,
+                **statement.options,
+                schema=format_ddl(statement.columns),
+                **{
+                    parameter: {expectation.name: expectation.constraint for expectation in expectations}
+                    for action, parameter in _EXPECTATION_PARAMETERS.items()
+                    if (
+                        expectations := [
+                            expectation
+                            for expectation in statement.expectations
+                            if expectation.action == action
+                        ]
+                    )
+                },
+            )
+            if statement.query is not None:
+                self._append(
+                    name,
+                    name,
+                    statement.query,
+                    statement_source,
+                    columns=statement.columns,
+                    replaces=statement.replaces,
+                )
+            if statement.changes is not None:
+                self._changes(statement.changes, None, statement_source)
+            return
+        assert statement.query is not None, "the grammar asks for it"
+        function = _with_expectations(
+            self.api,
+            self._query(name, statement.query, statement_source, statement.columns),
+            statement.expectations,
+        )
+        if statement.kind == "view":
+            comment = statement.options.get("comment")
+            self.api["temporary_view"](name=name, comment=comment, spark_conf=self._conf)(function)
+        else:
+            self.api["materialized_view"](
+                name=name,
+                **statement.options,
+                schema=format_ddl(statement.columns),
+                spark_conf=self._conf,
+            )(function)
+
+    def _flow(self, statement: FlowStatement, statement_source: SourceStatement) -> None:
+        if statement.changes is not None:
+            self._changes(statement.changes, statement.name, statement_source)
+        else:
+            assert statement.query is not None, "the grammar asks for it"
+            target = self._named(statement.target)
+            name = statement.name or f"{target}_line_{statement_source.line}"
+            self._append(
+                target,
+                name,
+                statement.query,
+                statement_source,
+                once=statement.once,
+                replaces=statement.replaces,
+            )
+
+    def _append(
+        self,
+        target: str,
+        name: str,
+        query: Span,
+        statement_source: SourceStatement,
+        *,
+        once: bool = False,
+        columns: Sequence[ColumnDefinition] = (),
+        replaces: ReplaceSpec | None = None,
+    ) -> None:
+        function = self._query(name, query, statement_source, columns)
+        if replaces is not None:
+            registry, location = (
+                require_registry("INSERT"),
+                SourceCodeLocation(statement_source.file, statement_source.line),
+            )
+            if replaces.using:
+                replaces = replace(replaces, sequence_by=_column(replaces.sequence_by))
+            key = registry.key(target, short=False)
+            registry.flows.append(
+                Flow(name, key, function, location, once, self._conf or {}, replaces=replaces)
+            )
+            return
+        self.api["append_flow"](target=target, name=name, once=once, spark_conf=self._conf)(function)
+
+    def _changes(self, changes: ChangesClause, name: str | None, statement_source: SourceStatement) -> None:
+        target = self._named(changes.target)
+        arguments = {
+            key: _column(value) if isinstance(value, SqlExpression) else value
+            for key, value in changes.arguments.items()
+        }
+        for key in ("keys", *(() if changes.from_snapshot else ("sequence_by",))):
+            if key not in arguments:
+                words = {"keys": "KEYS (…)", "sequence_by": "SEQUENCE BY …"}[key]
+                raise PipelineError(
+                    "PARSE_SYNTAX_ERROR",
+                    f"{statement_source.file}:{statement_source.line}: AUTO CDC needs {words}.",
+                )
+        source: Any = changes.source
+        if "version" in arguments:
+            source = self._snapshots(changes, arguments.pop("version"), name or target, statement_source)
+        elif not changes.source_is_name:
+            source = f"{split_name(name or target)[-1]}_source"
+            query = self._relation(changes.source, statement_source)
+            self.api["temporary_view"](name=source)(function_at(statement_source, source, query))
+        elif not self.scope.is_default:
+            source = self.scope.qualify(source)
+        if changes.from_snapshot:
+            self.api["create_auto_cdc_from_snapshot_flow"](
+                target=target, source=source, name=name, once=changes.once, spark_conf=self._conf, **arguments
+            )
+        else:
+            self.api["create_auto_cdc_flow"](
+                target=target, source=source, name=name, once=changes.once, spark_conf=self._conf, **arguments
+            )
+
+    def _snapshots(
+        self, changes: ChangesClause, versions: str, flow: str, statement_source: SourceStatement
+    ) -> SqlSnapshots:
+        return SqlSnapshots(
+            self.spark,
+            flow,
+            version_column_name(self.spark, as_relations(versions)),
+            self._relation(as_relations(versions), statement_source),
+            self._relation(as_relations(changes.source), statement_source),
+        )
+
+    def _relation(self, text: str, statement_source: SourceStatement) -> Callable[[], Any]:
+        text = f"SELECT * FROM {text}"  # noqa: S608  # the user's own relation
+        return query_function(
+            self.spark,
+            SourceStatement(text, statement_source.file, statement_source.line, 1),
+            (0, len(text)),
+            self.scope,
+            (),
+        )
+
+    @property
+    def _conf(self) -> dict[str, str] | None:
+        return dict(self.settings) or None
+
+    def _named(self, name: str) -> str:
+        return name if self.scope.is_default else self.scope.qualify(name)
+
+    def _query(
+        self, name: str, span: Span, statement_source: SourceStatement, columns: Sequence[ColumnDefinition]
+    ) -> Callable[[], Any]:
+        return function_at(
+            statement_source, name, query_function(self.spark, statement_source, span, self.scope, columns)
+        )
+
+
+def _with_expectations(
+    api: Api, function: Callable[[], Any], expectations: tuple[Expectation, ...]
+) -> Callable[[], Any]:
+    for expectation in reversed(expectations):
+        function = api[_EXPECTATION_PARAMETERS[expectation.action]](
+            {expectation.name: expectation.constraint}
+        )(function)
+    return function
+
+
+def _column(text: str) -> Any:
+    from pyspark.sql import functions as F
+
+    return F.expr(text)
+
+
+def _syntax_error(statement_source: SourceStatement, error: SqlSyntaxError) -> PipelineError:
+    line, column = statement_source.position(error.offset)
+    where = f"{statement_source.file}:{line}:{column}"
+    shown = statement_source.text.split("\n")[line - statement_source.line].strip()
+    if error.is_other:
+        return PipelineError(
+            "UNSUPPORTED_PIPELINE_SPARK_SQL_COMMAND",
+            f"{where}: a pipeline's SQL file declares datasets and flows, and this statement begins with "
+            f"{error.found}.\n    {shown}",
+            next_step="Run it before the update with `lakeward sql`, or in a notebook.",
+        )
+    return PipelineError(
+        "PARSE_SYNTAX_ERROR", f"{where}: Syntax error at or near '{error.found}'.\n    {shown}"
+    )

@@ -1,0 +1,1 @@
+"""What an update keeps: Delta tables, checkpoints, schema locations, query fingerprints."""

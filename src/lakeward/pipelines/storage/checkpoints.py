@@ -1,0 +1,154 @@
+"""Checkpoints of streams, and full refreshes that restart them without losing a row.
+
+    <storage>/checkpoints/<dataset>/<flow>/<n>      the highest n is in use
+    <storage>/checkpoints/<dataset>/changes %2A/<n> the auxiliary table of AUTO CDC
+    <storage>/resets/<dataset>.json                 a full refresh that has begun
+
+A full refresh first writes its intent: the numbers of the new checkpoints. It then truncates the table,
+creates the new checkpoints and removes the intent. An update that finds an intent repeats all of these
+steps; no flow writes in between, so the repetition is idempotent. Without the intent, a kill between
+truncating and numbering would lose the rows already read; in the other order they would be read twice."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import quote
+
+from lakeward.atomic_files import atomic_write
+from lakeward.pipelines.graph.dataflow_graph import RefreshSelection
+from lakeward.pipelines.graph.elements import Flow
+
+# A sibling of the flows' folders, whose names are encoded.
+_AUXILIARY_TABLE = "changes *"
+
+
+class Checkpoints:
+    """The checkpoints of one pipeline, below its storage folder."""
+
+    def __init__(self, storage: Path) -> None:
+        self._checkpoints = storage / "checkpoints"
+        self._resets = storage / "resets"
+
+    def current(self, dataset: tuple[str, ...], flow: str) -> Path:
+        """Return the checkpoint folder of the flow; number 0 before the first run."""
+        return self._folder(dataset, flow) / str(self._number(dataset, flow))
+
+    def next(self, dataset: tuple[str, ...], flow: str) -> Path:
+        """Return the checkpoint folder of the flow after its next full refresh, or one in progress."""
+        folder, intent = self._folder(dataset, flow), self._intent(dataset)
+        numbers = json.loads(intent.read_text()) if intent.exists() else {}
+        number = numbers.get(str(folder.relative_to(self._checkpoints)), _next_number(folder))
+        return folder / str(number)
+
+    def auxiliary_table(self, dataset: tuple[str, ...]) -> Path:
+        """Return the folder of the dataset's auxiliary table; a full refresh starts a new one."""
+        return self.current(dataset, _AUXILIARY_TABLE)
+
+    def has_progress(self, dataset: tuple[str, ...]) -> bool:
+        """Whether any flow of the dataset has ever processed input."""
+        folder = self._checkpoints / _file_name(".".join(dataset))
+        return folder.is_dir() and any(folder.glob("*/*/*"))
+
+    def is_resetting(self, dataset: tuple[str, ...]) -> bool:
+        """Whether a full refresh of the dataset has begun and not finished."""
+        return self._intent(dataset).exists()
+
+    def begin_reset(self, dataset: tuple[str, ...], flows: Iterable[str]) -> None:
+        """Record the numbers of the next checkpoints; an existing intent is kept."""
+        intent = self._intent(dataset)
+        if intent.exists():
+            return
+        folders = {self._folder(dataset, flow) for flow in flows} | set(self._known_flows(dataset))
+        numbers = {str(folder.relative_to(self._checkpoints)): _next_number(folder) for folder in folders}
+        intent.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(intent, json.dumps(numbers), synced=True)
+
+    def finish_reset(self, dataset: tuple[str, ...]) -> None:
+        """Create the new checkpoints once the table is empty, and remove the intent."""
+        intent = self._intent(dataset)
+        for folder, number in json.loads(intent.read_text()).items():
+            (self._checkpoints / folder / str(number)).mkdir(parents=True, exist_ok=True)
+        intent.unlink()
+
+    def restart(self, dataset: tuple[str, ...], flow: str) -> None:
+        """Start a new checkpoint for the flow; the table keeps its rows."""
+        folder = self._folder(dataset, flow)
+        (folder / str(_next_number(folder))).mkdir(parents=True)
+
+    def _number(self, dataset: tuple[str, ...], flow: str) -> int:
+        return max(_highest_number(self._folder(dataset, flow)), 0)
+
+    def _known_flows(self, dataset: tuple[str, ...]) -> list[Path]:
+        folder = self._checkpoints / _file_name(".".join(dataset))
+        return [entry for entry in folder.iterdir() if entry.is_dir()] if folder.is_dir() else []
+
+    def _folder(self, dataset: tuple[str, ...], flow: str) -> Path:
+        return self._checkpoints / _file_name(".".join(dataset)) / _file_name(flow.lower())
+
+    def _intent(self, dataset: tuple[str, ...]) -> Path:
+        return self._resets / (_file_name(".".join(dataset)) + ".json")
+
+
+def _file_name(name: str) -> str:
+    """Encode a name as one path segment; dots, letters and digits stay readable."""
+    return quote(name, safe=" ")
+
+
+def _next_number(folder: Path) -> int:
+    return max(_highest_number(folder), 0) + 1
+
+
+def _highest_number(folder: Path) -> int:
+    if not folder.is_dir():
+        return -1
+    return max((int(entry.name) for entry in folder.iterdir() if entry.name.isdigit()), default=-1)
+
+
+_NOTHING = RefreshSelection(frozenset(), frozenset())
+
+
+class SchemaLocations:
+    """Schema locations of one update, which refreshes `selection`; `temporary` is a temporary folder."""
+
+    def __init__(
+        self,
+        storage: Path,
+        checkpoints: Checkpoints,
+        temporary: Path,
+        selection: RefreshSelection = _NOTHING,
+    ) -> None:
+        self._storage, self._checkpoints, self._temporary = storage / "schemas", checkpoints, temporary
+        self.selection = selection
+
+    def for_analysis(self, flow: Flow, reader: int) -> str:
+        """Return the location for phase 1: a copy of the current schema, empty for a stream that restarts."""
+        starts_over = (
+            flow.target in self.selection.reset or (flow.target, flow.name) in self.selection.restart
+        )
+        checkpoint = (self._checkpoints.next if starts_over else self._checkpoints.current)(
+            flow.target, flow.name
+        )
+        location = self._temporary / _relative_location(checkpoint, reader)
+        real = self._storage / _relative_location(checkpoint, reader)
+        if real.is_dir() and not location.exists():
+            shutil.copytree(real, location)
+        return str(location)
+
+    def for_execution(self, flow: Flow, reader: int) -> str:
+        """Return the location for phase 2: the permanent one, initialized with the schemas of phase 1."""
+        inside = _relative_location(self._checkpoints.current(flow.target, flow.name), reader)
+        location, tried = self._storage / inside, self._temporary / inside
+        if tried.is_dir() and not location.exists():
+            location.parent.mkdir(parents=True, exist_ok=True)
+            aside = location.with_name(f".{uuid.uuid4().hex}")
+            shutil.copytree(tried, aside)
+            aside.rename(location)
+        return str(location)
+
+
+def _relative_location(checkpoint: Path, reader: int) -> Path:
+    return Path(*checkpoint.parts[-3:]) / str(reader)

@@ -1,0 +1,137 @@
+"""Delta tables, read through the catalog without starting a Spark job, and appends to them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lakeward.pipelines.graph.query_plans import class_name
+from lakeward.quoting import quote_name
+from lakeward.spark_internals import catalog_manager, frame_from_java, java_gateway, java_session, jvm_view
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.readwriter import DataFrameWriter
+    from pyspark.sql.types import StructType
+
+
+@dataclass(frozen=True)
+class DeltaCommit:
+    """The `commitInfo` of a Delta commit."""
+
+    version: int
+    info: dict[str, Any]
+
+    @property
+    def user_metadata(self) -> str | None:
+        return self.info.get("userMetadata")
+
+    @property
+    def rows_written(self) -> int | None:
+        """Number of rows that the commit added, None if it is not recorded."""
+        value = self.info.get("operationMetrics", {}).get("numOutputRows")
+        return None if value is None else int(value)
+
+
+class StoredTable:
+    """A Delta table; `version` is the version at the time of construction."""
+
+    def __init__(self, spark: SparkSession, java_log: Any) -> None:
+        jvm: Any = jvm_view(spark)
+        self._packages = jvm
+        self._log = java_log
+        none = getattr(getattr(self._packages.scala, "None$"), "MODULE$")
+        self._snapshot = self._log.update(False, none, none)
+        self.version: int = self._snapshot.version()
+
+    @property
+    def schema(self) -> StructType:
+        from pyspark.sql.types import StructType
+
+        return StructType.fromJson(json.loads(self._snapshot.metadata().schemaString()))
+
+    @property
+    def properties(self) -> dict[str, str]:
+        java = self._packages.scala.jdk.javaapi.CollectionConverters.asJava(
+            self._snapshot.metadata().configuration()
+        )
+        return dict(java)
+
+    @property
+    def comment(self) -> str | None:
+        return self._snapshot.metadata().description()  # type: ignore[no-any-return]
+
+    @property
+    def partition_cols(self) -> tuple[str, ...]:
+        columns = self._snapshot.metadata().partitionColumns()
+        return tuple(columns.apply(i) for i in range(columns.length()))
+
+    def commit(self, version: int | None = None) -> DeltaCommit:
+        """Return the commit of `version` (default: the current one)."""
+        number = self.version if version is None else version
+        path = self._packages.org.apache.hadoop.fs.Path(self._log.logPath(), f"{number:020d}.json")
+        lines = self._log.store().read(path, self._log.newDeltaHadoopConf())
+        for i in range(lines.length()):
+            action = json.loads(lines.apply(i))
+            if "commitInfo" in action:
+                return DeltaCommit(number, action["commitInfo"])
+        return DeltaCommit(number, {})
+
+
+def load_table(spark: SparkSession, name: tuple[str, ...]) -> StoredTable | None:
+    """Return the Delta table `catalog.schema.table`, None if it does not exist."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    catalog = catalog_manager(spark).catalog(name[0])
+    jvm: Any = jvm_view(spark)
+    gateway: Any = java_gateway(spark)
+    namespace = gateway.new_array(jvm.java.lang.String, 1)
+    namespace[0] = name[1]
+    try:
+        table = catalog.loadTable(
+            jvm.org.apache.spark.sql.connector.catalog.Identifier.of(namespace, name[2])
+        )
+    except (Py4JJavaError, PySparkException) as error:
+        if "NoSuch" in type(error).__name__ or "NOT_FOUND" in str(error) or "NoSuch" in str(error):
+            return None
+        raise
+    return StoredTable(spark, table.deltaLog()) if class_name(table) == "DeltaTableV2" else None
+
+
+def load_table_at(spark: SparkSession, path: str) -> StoredTable | None:
+    """Return the Delta table in a folder, None if it contains none."""
+    jvm: Any = jvm_view(spark)
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(java_session(spark), path)
+    return StoredTable(spark, log) if log.tableExists() else None
+
+
+def read_stored_rows(spark: SparkSession, name: tuple[str, ...]) -> DataFrame:
+    """Read all rows of the table for writers, without read interception and row filters."""
+
+    jvm: Any = jvm_view(spark)
+    return frame_from_java(jvm.lakeward.PolicyRules.rows(java_session(spark), quote_name(name)), spark)
+
+
+def idempotent_append(rows: DataFrame, *, app: str, number: int) -> DataFrameWriter:
+    """Return a writer that appends to a Delta table and adds new columns.
+
+    The commit records `app` and `number` as its transaction; Delta skips a write whose `app` has already
+    reached `number`.
+    """
+    return (
+        rows.write.format("delta")
+        .mode("append")
+        .option("mergeSchema", "true")
+        .option("txnAppId", app)
+        .option("txnVersion", str(number))
+    )
+
+
+def add_missing_columns(spark: SparkSession, key: tuple[str, ...], schema: StructType) -> None:
+    """Add the columns of `schema` that the table lacks, in a commit without rows."""
+    has = {field.name.lower() for field in read_stored_rows(spark, key).schema.fields}
+    if any(field.name.lower() not in has for field in schema.fields):
+        empty = spark.createDataFrame([], schema)
+        empty.write.format("delta").mode("append").option("mergeSchema", "true").saveAsTable(quote_name(key))

@@ -1,0 +1,272 @@
+"""AUTO CDC flows, from change feeds and from snapshots.
+
+Each snapshot is requested, stored and compared with the previous one; the differences are applied like any
+change feed, with the version as sequence."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from lakeward.pipelines.analysis.flow_evaluation import EvaluatedFlow
+from lakeward.pipelines.analysis.schema_enforcement import merge_schemas, nullable_schema
+from lakeward.pipelines.autocdc.auxiliary_table import AuxiliaryTable
+from lakeward.pipelines.autocdc.cdc_schema import CdcSchema
+from lakeward.pipelines.autocdc.foreach_batch_handler import (
+    TOMBSTONE_RETENTION_SECONDS,
+    ForeachBatchHandler,
+    apply_batch_once,
+    apply_stream,
+)
+from lakeward.pipelines.autocdc.snapshots import (
+    DELETED_COLUMN,
+    VERSION_COLUMN,
+    Snapshot,
+    SnapshotStore,
+    align_columns,
+    as_change_feed,
+    check_version,
+    diff_snapshots,
+    require_unique_keys,
+    snapshot_error,
+)
+from lakeward.pipelines.autocdc.target_table import TargetTable
+from lakeward.pipelines.graph.dataset_reader import read_table
+from lakeward.pipelines.graph.elements import Dataset, Flow
+from lakeward.pipelines.graph.results import FlowResult
+from lakeward.pipelines.graph.session_scope import temporary_conf
+from lakeward.pipelines.sql.queries import SqlSnapshots
+from lakeward.pipelines.storage.checkpoints import Checkpoints
+from lakeward.pipelines.storage.delta_tables import add_missing_columns
+from lakeward.pipelines.storage.streaming_query_task import QueryTask
+from lakeward.pipelines.writers.batch_expectations import BatchExpectations
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from lakeward.pipelines.graph.dataflow_graph import ResolvedDataset
+_TOMBSTONE_PROPERTY = "pipelines.cdc.tombstonegcthresholdinseconds"
+
+
+def run_auto_cdc_flow(
+    spark: SparkSession,
+    resolved: ResolvedDataset,
+    evaluated: EvaluatedFlow,
+    checkpoints: Checkpoints,
+    *,
+    update_id: str,
+    on_query: Callable[[Any], None],
+) -> QueryTask[FlowResult]:
+    """Apply all available events. Expectations of the target are evaluated on the feed's rows."""
+    dataset, flow, source = resolved.dataset, evaluated.flow, evaluated.query
+    assert flow.change_args is not None
+    checkpoint = checkpoints.current(dataset.key, flow.name)
+    judge = BatchExpectations(dataset, flow.name, update_id)
+    feed = batch_handler(
+        spark, dataset, flow, CdcSchema.of(source, flow.change_args), resolved.schema, checkpoints
+    )
+    if dataset.expectations or any(each.expectations for each in evaluated.observed):
+        feed.filter = judge
+    progress: dict[int, Any] | None = None
+    with temporary_conf(spark, flow.spark_conf):
+        if flow.once:
+            taken = apply_batch_once(source, feed, checkpoint)
+            progress = None if taken else {}
+        else:
+            name = f"{'.'.join(dataset.key)}/{flow.name}"
+            progress = yield from apply_stream(source, feed, checkpoint, name=name, on_query=on_query)
+    flow_result = FlowResult(flow.name, feed.merge_metrics.upserted, deleted=feed.merge_metrics.deleted)
+    flow_result.unchanged = feed.batches == 0
+    return judge.account(flow_result, evaluated.observed, progress)
+
+
+def batch_handler(
+    spark: SparkSession,
+    dataset: Dataset,
+    flow: Flow,
+    cdc_schema: CdcSchema,
+    schema: StructType,
+    checkpoints: Checkpoints,
+) -> ForeachBatchHandler:
+    """Create the handler of a flow's batches; adds the columns of `schema` that the target lacks."""
+    add_missing_columns(spark, dataset.key, schema)
+    properties = {key.lower(): value for key, value in dataset.options.properties.items()}
+    generation = checkpoints.current(dataset.key, flow.name).name
+    return ForeachBatchHandler(
+        cdc_schema,
+        TargetTable(dataset.key, cdc_schema),
+        AuxiliaryTable(checkpoints.auxiliary_table(dataset.key)),
+        f"lakeward/cdc/{'.'.join(dataset.key)}/{flow.name}/{generation}",
+        schema,
+        tombstone_retention=float(properties.get(_TOMBSTONE_PROPERTY, TOMBSTONE_RETENTION_SECONDS)),
+    )
+
+
+Pair = tuple[Any, Any]
+
+
+def as_analysis_flow(
+    spark: SparkSession, flow: Flow, checkpoints: Checkpoints, resets: frozenset[tuple[str, ...]]
+) -> Flow:
+    """Return the flow that phase 1 evaluates: the next snapshot, or the columns of the last one."""
+    if flow.snapshot_source is None:
+        return flow
+    last = None if flow.target in resets else _snapshot_store(flow, checkpoints).last()
+
+    def query() -> DataFrame:
+        given = _next_snapshot(flow, last.version if last else None)
+        if given is not None:
+            return as_change_feed(*given)
+        if last is None:
+            return as_change_feed(*flow.snapshot_source.nothing())
+        return as_change_feed(spark.createDataFrame([], last.schema), last.version)
+
+    return dataclasses.replace(flow, function=query)
+
+
+def run_snapshot_flow(
+    spark: SparkSession,
+    resolved: ResolvedDataset,
+    flow: Flow,
+    checkpoints: Checkpoints,
+    evaluate: Callable[[Flow], EvaluatedFlow],
+) -> FlowResult:
+    """Apply all available snapshots in order."""
+    run = _SnapshotRun(
+        spark, resolved, flow, checkpoints, FlowResult(flow.name, 0, unchanged=True, deleted=0)
+    )
+    store = _snapshot_store(flow, checkpoints)
+    with temporary_conf(spark, flow.spark_conf):
+        last = store.last()
+        if last is not None and not last.is_applied:
+            run.apply(store, last)
+        while last is None or not flow.once:
+            given = _evaluate_source(flow, last, evaluate)
+            if given is None:
+                break
+            last = run.take(store, *given)
+            if not callable(flow.snapshot_source):
+                break
+    return run.flow_result
+
+
+def _evaluate_source(
+    flow: Flow, last: Snapshot | None, evaluate: Callable[[Flow], EvaluatedFlow]
+) -> Pair | None:
+    """Return the next snapshot; its source is called like any dataset function."""
+    found: list[Pair] = []
+
+    def query() -> Any:
+        given = _next_snapshot(flow, last.version if last else None)
+        if given is None:
+            raise _NoNewSnapshot
+        found.append(given)
+        return given[0]
+
+    try:
+        evaluate(dataclasses.replace(flow, function=query))
+    except _NoNewSnapshot:
+        return None
+    return found[-1]
+
+
+class _NoNewSnapshot(Exception):
+    """The source has no newer snapshot."""
+
+
+class _SnapshotRun:
+    def __init__(
+        self,
+        spark: SparkSession,
+        resolved: ResolvedDataset,
+        flow: Flow,
+        checkpoints: Checkpoints,
+        flow_result: FlowResult,
+    ) -> None:
+        self.spark, self.dataset, self.flow = spark, resolved.dataset, flow
+        self.checkpoints, self.flow_result = checkpoints, flow_result
+        self._schema = resolved.schema
+
+    def take(self, store: SnapshotStore, rows: DataFrame, version: Any) -> Snapshot:
+        """Store a snapshot with all columns of the target, and apply it."""
+        assert self.flow.change_args is not None
+        self._schema = merge_schemas(self._schema, nullable_schema(rows.schema))
+        wanted = [field for field in self._schema.fields if field.name.lower() not in _RESERVED_COLUMNS]
+        keys, flow = self.flow.change_args.keys, self.flow.name
+        whole = align_columns(rows, type(self._schema)(wanted))
+        snapshot = store.add(whole, version, lambda stored: require_unique_keys(stored, keys, flow))
+        self.apply(store, snapshot)
+        return snapshot
+
+    def apply(self, store: SnapshotStore, snapshot: Snapshot) -> None:
+        """Apply the differences to the previous snapshot."""
+        assert self.flow.change_args is not None
+        before = store.previous(snapshot)
+        new = snapshot.rows(self.spark)
+        self._schema = merge_schemas(self._schema, nullable_schema(new.schema))
+        cdc_schema = CdcSchema.of(as_change_feed(new, snapshot.version), self.flow.change_args)
+        changes = diff_snapshots(
+            new, before.rows(self.spark) if before else None, cdc_schema.keys, snapshot.version
+        )
+        feed = batch_handler(self.spark, self.dataset, self.flow, cdc_schema, self._schema, self.checkpoints)
+        feed.handle_batch(changes, snapshot.number)
+        store.mark_applied(snapshot)
+        feed.compact(self.spark)
+        self.flow_result.unchanged = self.flow_result.unchanged and feed.batches == 0
+        self.flow_result.rows_written = (self.flow_result.rows_written or 0) + feed.merge_metrics.upserted
+        self.flow_result.deleted = (self.flow_result.deleted or 0) + feed.merge_metrics.deleted
+
+
+_RESERVED_COLUMNS = {name.lower() for name in ("__START_AT", "__END_AT", VERSION_COLUMN, DELETED_COLUMN)}
+
+
+def _snapshot_store(flow: Flow, checkpoints: Checkpoints) -> SnapshotStore:
+    return SnapshotStore(checkpoints.current(flow.target, flow.name) / "snapshots")
+
+
+def _next_snapshot(flow: Flow, last: Any) -> Pair | None:
+    """Return the next snapshot and its version, None if there is no newer one. Raises PipelineError."""
+    from pyspark.sql import DataFrame
+
+    source = flow.snapshot_source
+    if isinstance(source, str):
+        return read_table(source, stream=False), _now(last)
+    given = source(last) if callable(source) else source
+    if given is None:
+        # A SQL version query may return nothing at first; a function that is called with None may not.
+        if last is None and not isinstance(source, SqlSnapshots):
+            raise snapshot_error(
+                "FIRST_SNAPSHOT_EMPTY",
+                flow.name,
+                "got None for its first snapshot.",
+                "Return the oldest snapshot when the function is called with None.",
+            )
+        return None
+    if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[0], DataFrame):
+        raise snapshot_error(
+            "INVALID_SNAPSHOT_VERSION",
+            flow.name,
+            f"got {_describe(given)} for a snapshot.",
+            "A snapshot is a pair: (DataFrame, version).",
+        )
+    frame, version = given
+    if version is None:
+        condition = "INVALID_TUPLE_NULL_SNAPSHOT_VERSION" if callable(source) else "NULL_SNAPSHOT_VERSION"
+        raise snapshot_error(condition, flow.name, "got None as the version of its snapshot.")
+    if not callable(source) and last is not None and version == last:
+        return None
+    check_version(version, last, flow.name)
+    return frame, version
+
+
+def _now(last: Any) -> datetime:
+    """Return the current time, or a later one than the last snapshot's if the clock was set back."""
+    now = datetime.now(timezone.utc)
+    return now if last is None else max(now, last + timedelta(microseconds=1))
+
+
+def _describe(given: Any) -> str:
+    return f"a tuple of {len(given)}" if isinstance(given, tuple) else f"a {type(given).__name__}"

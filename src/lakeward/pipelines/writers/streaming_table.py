@@ -1,0 +1,143 @@
+"""Writes append flows into streaming tables: streams, and batch flows that run once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from lakeward.errors import PipelineError
+from lakeward.pipelines.analysis.flow_evaluation import EvaluatedFlow
+from lakeward.pipelines.graph.elements import Dataset
+from lakeward.pipelines.graph.expectations import (
+    CountedExpectations,
+    ExpectationCounts,
+    ObservedExpectations,
+    apply_expectations,
+    count_expectations,
+)
+from lakeward.pipelines.graph.results import FlowResult
+from lakeward.pipelines.graph.session_scope import temporary_conf
+from lakeward.pipelines.storage.checkpoints import Checkpoints
+from lakeward.pipelines.storage.delta_tables import StoredTable, idempotent_append, load_table
+from lakeward.pipelines.storage.streaming_query_task import QueryTask, await_query
+from lakeward.pipelines.storage.write_metrics import WriteMetrics
+from lakeward.quoting import quote_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def run_append_flow(
+    spark: SparkSession,
+    dataset: Dataset,
+    evaluated: EvaluatedFlow,
+    checkpoints: Checkpoints,
+    metrics: WriteMetrics,
+    *,
+    whole: bool,
+    update_id: str,
+    on_query: Callable[[Any], None],
+) -> QueryTask[FlowResult]:
+    """Run one flow until all input available at its start is processed. Errors of the query propagate."""
+    flow = evaluated.flow
+    own = ObservedExpectations(
+        f"lakeward_own_{update_id}_{flow.name}", dataset.name, dataset.expectations, evaluated.query
+    )
+    df = apply_expectations(evaluated.query, dataset.expectations, metric=own.metric, flow=flow.name)
+    counted = [each for each in (own, *evaluated.observed) if each.expectations]
+    before = _load_existing(spark, dataset).version
+    names = {each.metric for each in counted}
+    metrics.watch(names)
+    with temporary_conf(spark, flow.spark_conf):
+        query = (
+            df.writeStream.format("delta")
+            .queryName(f"{'.'.join(dataset.key)}/{flow.name}")
+            .option("checkpointLocation", str(checkpoints.current(dataset.key, flow.name)))
+            .option("mergeSchema", "true")
+            .outputMode("complete" if whole else "append")
+            .trigger(availableNow=True)
+            .toTable(quote_name(dataset.key))
+        )
+        on_query(query)
+        yield from await_query(query)
+    commits = _query_commits(_load_existing(spark, dataset), before, str(query.id))
+    rows = [commit.rows_written for commit in commits]
+    flow_result = FlowResult(flow.name, None if None in rows else sum(row for row in rows if row is not None))
+    flow_result.progress = [batch.json for batch in query.recentProgress]
+    found = metrics.take(names) if names else {}
+    for each in counted:
+        counts = _sum_reports(each, found.get(each.metric, []), len(commits))
+        if each is own and counts is not None and counts.kept != flow_result.rows_written:
+            counts = None
+        flow_result.counted.append(CountedExpectations(each.dataset, each.expectations, counts))
+    return flow_result
+
+
+def _sum_reports(
+    each: ObservedExpectations, writes: list[ExpectationCounts], commits: int
+) -> ExpectationCounts | None:
+    """Sum one report per commit; None if one is missing, since a stream cannot be counted again."""
+    if len(writes) != commits:
+        return None
+    return sum(writes, ExpectationCounts.none(each.expectations))
+
+
+def _query_commits(stored: StoredTable, before: int, query_id: str) -> list[Any]:
+    commits = [stored.commit(version) for version in range(before + 1, stored.version + 1)]
+    return [
+        commit for commit in commits if commit.info.get("operationParameters", {}).get("queryId") == query_id
+    ]
+
+
+def _load_existing(spark: SparkSession, dataset: Dataset) -> StoredTable:
+    stored = load_table(spark, dataset.key)
+    if stored is None:
+        raise PipelineError("TABLE_VANISHED", f"`{dataset.name}` was dropped while it was being written.")
+    return stored
+
+
+def run_once_flow(
+    spark: SparkSession,
+    dataset: Dataset,
+    evaluated: EvaluatedFlow,
+    checkpoints: Checkpoints,
+    metrics: WriteMetrics,
+    *,
+    update_id: str,
+) -> FlowResult:
+    """Append the flow's rows once per full refresh (SDP-4.6).
+
+    The commit's transaction id marks the flow as done.
+    """
+    flow = evaluated.flow
+    own = ObservedExpectations(
+        f"lakeward_own_{update_id}_{flow.name}", dataset.name, dataset.expectations, evaluated.query
+    )
+    df = apply_expectations(evaluated.query, dataset.expectations, metric=own.metric, flow=flow.name)
+    counted = [each for each in (own, *evaluated.observed) if each.expectations]
+    stored = load_table(spark, dataset.key)
+    before = stored.version if stored else -1
+    generation = checkpoints.current(dataset.key, flow.name).name
+    names = {each.metric for each in counted}
+    metrics.watch(names)
+    with temporary_conf(spark, flow.spark_conf):
+        app = f"lakeward/once/{'.'.join(dataset.key)}/{flow.name}/{generation}"
+        writer = idempotent_append(df, app=app, number=1).option("userMetadata", update_id)
+        writer.saveAsTable(quote_name(dataset.key))
+    after = load_table(spark, dataset.key)
+    if after is None or after.version == before:
+        flow_result = FlowResult(flow.name, 0, unchanged=True)
+        flow_result.counted = [
+            CountedExpectations(each.dataset, each.expectations, ExpectationCounts.none(each.expectations))
+            for each in counted
+        ]
+        return flow_result
+    flow_result = FlowResult(flow.name, after.commit().rows_written)
+    found = metrics.take(names) if names else {}
+    for each in counted:
+        reported = found[each.metric][0] if len(found.get(each.metric, ())) == 1 else None
+        if each is own and reported is not None and reported.kept != flow_result.rows_written:
+            reported = None
+        counts = reported if reported is not None else count_expectations(each.before, each.expectations)
+        flow_result.counted.append(CountedExpectations(each.dataset, each.expectations, counts))
+    return flow_result

@@ -1,0 +1,37 @@
+"""Quote identifiers and string literals for Spark SQL.
+
+Every package that builds SQL text uses these functions. They accept any string, including names with
+backticks, dots, blanks and quotes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def quote_identifier(name: str) -> str:
+    """Quote one part of a name, or a column, with backticks.
+
+    >>> quote_identifier("a`b.c")
+    '`a``b.c`'
+    """
+    return f"`{name.replace('`', '``')}`"
+
+
+def quote_name(parts: Iterable[str]) -> str:
+    """Quote a multi-part name.
+
+    >>> quote_name(("main", "default", "my table"))
+    '`main`.`default`.`my table`'
+    """
+    return ".".join(quote_identifier(part) for part in parts)
+
+
+def quote_string(value: str) -> str:
+    r"""Quote a string literal; backslashes and single quotes are escaped.
+
+    >>> print(quote_string("it's a \\"))
+    'it\'s a \\'
+    """
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

@@ -1,0 +1,214 @@
+"""The one session of this process."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakeward.errors import SessionError
+from lakeward.private_folders import private_folder
+from lakeward.session.patches.connect_finder import connect_is_installed
+from lakeward.session.path_rules import call_on_change
+from lakeward.session.paths import PathMap
+from lakeward.session.settings import Settings
+from lakeward.spark_internals import (
+    catalog_manager,
+    java_array,
+    jvm_view,
+    reset_error_locations,
+    running_session,
+    set_active_session,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# What other packages add to every session: "module:function", called with it. Named, not imported:
+# dependencies point the other way.
+EXTENSIONS = (
+    "lakeward.sql:install",
+    "lakeward.autoloader:install",
+    "lakeward.copy_into:install",
+    "lakeward.streaming:install",
+    "lakeward.dbutils:install",
+    "lakeward.databricks_shims:configure",
+    "lakeward.seeds:install",
+)
+
+# Named for the same reason: the patch creates sessions by this module.
+_BUILDER_PATCH = "lakeward.session.entry_points.session_builder_patch:install_builder_hook"
+
+_settings: Settings | None = None
+_default: Callable[[], Settings] = Settings.here
+
+
+def on_databricks(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether the platform's own implementation is there: on Databricks, or through Databricks Connect."""
+    if connect_is_installed():
+        return True
+    return "DATABRICKS_RUNTIME_VERSION" in environ and Path("/databricks/spark").is_dir()
+
+
+def current_settings() -> Settings | None:
+    """The settings that this process's session was made with, None before."""
+    return _settings
+
+
+def default_settings() -> Settings:
+    """Return the settings of a session without explicit settings: by default those of this folder."""
+    return _default()
+
+
+def set_default_settings(make: Callable[[], Settings] | None) -> None:
+    """Let `make` return the settings of sessions without explicit ones, such as those of a bundle."""
+    global _default  # noqa: PLW0603  # the process's, as the session is
+    _default = make or Settings.here
+
+
+def install_extensions(spark: SparkSession) -> SparkSession:
+    """Let the other packages register what they serve in a session; returns it."""
+    for extension in EXTENSIONS:
+        _import(extension)(spark)
+    return spark
+
+
+def _import(name: str) -> Callable[..., Any]:
+    module, function = name.split(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    return found
+
+
+def is_running() -> bool:
+    """Whether this process has a Spark session whose context has not been stopped."""
+    return _running() is not None
+
+
+def _running() -> SparkSession | None:
+    return running_session()
+
+
+def session(settings: Settings | None = None, user_conf: Mapping[str, str] | None = None) -> SparkSession:
+    """The Spark session with everything registered; made on first use.
+
+    With `settings` of another lakehouse than the running session's, a new session on that lakehouse is
+    given, in the same JVM. On Databricks it is the platform's own session. Raises SetupError or
+    SessionError.
+    """
+    from pyspark.sql import SparkSession
+
+    from lakeward.session import spark_context as launching
+
+    if on_databricks():
+        return SparkSession.builder.getOrCreate()
+    running = _running()
+    wanted = settings or _settings or default_settings()
+    if running is not None and _settings is None:
+        if settings is None:
+            return running
+        raise SessionError(
+            "FOREIGN_SPARK_SESSION",
+            "A Spark session that lakeward has not made is running in this process.",
+            next_step="Call stop() on it first, or make it after `lakeward.session()`.",
+        )
+    if running is not None and wanted == _settings and not user_conf:
+        return running
+    if running is None or _settings is None:
+        spark = launching.launch(wanted, user_conf or {})
+    else:
+        spark = launching.point_at(running, wanted, _settings)
+        for key, value in (user_conf or {}).items():
+            spark.conf.set(key, value)
+    return register_session(spark, wanted)
+
+
+def map_paths(settings: Settings) -> None:
+    """Map `/Volumes`, `/dbfs` … to the lakehouse in Python's file functions; needs no session.
+
+    On Databricks nothing changes.
+    """
+    if on_databricks():
+        return
+    from lakeward.session import path_redirection
+
+    path_redirection.install(PathMap.of(settings))
+
+
+@contextmanager
+def mapped_paths(settings: Settings) -> Iterator[None]:
+    """Map the paths of the platform as `map_paths`, and restore the earlier mapping at the end.
+
+    The roots exist afterwards, so that a program can make folders in them.
+    """
+    from lakeward.session import path_redirection
+
+    before = path_redirection.installed_map()
+    if not on_databricks():
+        # A suite that uses none of these paths runs with a state folder that cannot be written.
+        with suppress(OSError):
+            private_folder(settings.state)
+            for folder in (settings.volumes, settings.dbfs, settings.workspace):
+                folder.mkdir(exist_ok=True)
+    map_paths(settings)
+    try:
+        yield
+    finally:
+        if before is None:
+            path_redirection.uninstall()
+        else:
+            path_redirection.install(before)
+
+
+def apply_path_rule() -> None:
+    """Let the running session, if there is one, read paths without a scheme by the rule in force."""
+    running = _running()
+    if running is None or _settings is None:
+        return
+    from lakeward.session import spark_context as launching
+
+    launching.point_jvm(jvm_view(running), _settings)
+    launching.apply_path_rule(running)
+
+
+def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
+    """Make `spark` this process's session, with everything registered; returns it."""
+    global _settings  # noqa: PLW0603  # one session a process, as in Spark itself
+    from lakeward.session import spark_context as launching
+    from lakeward.session.patches import (
+        catalog_patch,
+        delta_table_patch,
+        serverless_enforcement,
+        spark_version,
+    )
+
+    map_paths(settings)
+    delta_table_patch.install_delta_patches()
+    catalog_patch.install_catalog_patches()
+    _import(_BUILDER_PATCH)()
+    _settings = settings
+    # Before any look at a catalog: Spark loads catalogs with the active session's settings.
+    set_active_session(spark)
+    launching.apply_path_rule(spark)
+    use_catalog_and_schema(spark, settings)
+    install_extensions(spark)
+    serverless_enforcement.switch(settings.profile)
+    spark_version.use_profile(settings.profile)
+    reset_error_locations()
+    return spark
+
+
+def use_catalog_and_schema(spark: SparkSession, settings: Settings) -> None:
+    """Put `spark` into the catalog and schema of `settings`."""
+    from lakeward.session.tables.catalogs import admit_spark_catalog, ensure_schema
+
+    ensure_schema(spark, settings.catalog, settings.schema)
+    manager = catalog_manager(spark)
+    manager.setCurrentCatalog(settings.catalog)
+    manager.setCurrentNamespace(java_array(spark, settings.schema))
+    admit_spark_catalog(spark)
+
+
+call_on_change(apply_path_rule)

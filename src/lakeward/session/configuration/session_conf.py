@@ -1,0 +1,126 @@
+"""Spark's settings for a lakehouse on one machine. The user's settings always win."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from lakeward.session.configuration.user_conf import kept
+from lakeward.session.runtimes.profiles import profile
+from lakeward.session.settings import Settings
+
+CATALOG_CLASS = "lakeward.Catalog"
+# Values of these are lists: the user's entries are added to ours instead of replacing them.
+_LISTS = ("spark.jars", "spark.sql.extensions")
+_OPTIONS = ("spark.driver.extraJavaOptions",)
+# Spark matches these as globs.
+_DELTA_MODULES = ("io.delta:delta-spark*", "io.delta:delta-storage*", "io.delta:delta-kernel*")
+
+
+def path_map_text(entries: Iterable[tuple[str, str]]) -> str:
+    """The mapping as the JVM reads it: `prefix TAB folder`, one a line."""
+    return "\n".join(f"{prefix}\t{folder}" for prefix, folder in entries)
+
+
+def folder_text(folder: Path) -> str:
+    """A local folder as Hadoop reads paths: it takes `%20` in a text for the name of another folder."""
+    return f"file://{folder}"
+
+
+def catalog_conf(catalogs: Iterable[str]) -> dict[str, str]:
+    """One setting a catalog: its implementation."""
+    return {f"spark.sql.catalog.{name}": CATALOG_CLASS for name in catalogs}
+
+
+def _schemes(entries: Iterable[tuple[str, str]]) -> set[str]:
+    return {"file", "dbfs"} | {prefix.split(":", 1)[0] for prefix, _ in entries if ":" in prefix}
+
+
+def file_system_conf(entries: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the file system and Delta's log store of each scheme that the path map serves."""
+    return {
+        key: value
+        for scheme in sorted(_schemes(entries))
+        for key, value in (
+            (f"spark.hadoop.fs.{scheme}.impl", "lakeward.MappedFileSystem"),
+            (f"spark.delta.logStore.{scheme}.impl", "lakeward.LinkLogStore"),
+        )
+    }
+
+
+def base_conf(
+    settings: Settings,
+    *,
+    jars: Iterable[Path],
+    paths: Iterable[tuple[str, str]],
+    catalogs: Iterable[str],
+    cores: int,
+) -> dict[str, str]:
+    """Everything that a session needs before the user's own settings.
+
+    `paths` are (prefix, folder) pairs; `catalogs` the names that exist; `cores` the machine's.
+    """
+    entries = list(paths)
+    log4j = Path(__file__).parents[1] / "log4j2.properties"
+    conf = {
+        "spark.app.name": "lakeward",
+        "spark.master": f"local[{cores}]",
+        "spark.driver.memory": "2g",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()} -XX:+UseSerialGC",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.jars": ",".join(str(j) for j in jars),
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,lakeward.Extension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.defaultCatalog": settings.catalog,
+        "spark.sql.warehouse.dir": folder_text(settings.warehouse),
+        "spark.sql.sources.default": "delta",
+        "spark.sql.shuffle.partitions": str(cores),
+        # 10,000 listing tasks for one VACUUM, and a job a folder of a file stream, otherwise.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
+        "spark.databricks.delta.snapshotPartitions": "2",
+        # Databricks-only properties such as delta.targetFileSize must not fail a CREATE TABLE.
+        "spark.databricks.delta.allowArbitraryProperties.enabled": "true",
+        # Partitions of non-Delta tables are found by listing: the catalog is the folder, not a database.
+        "spark.sql.hive.manageFilesourcePartitions": "false",
+        # FileContext bypasses fs.<scheme>.impl, and with it the path mapping.
+        "spark.sql.streaming.checkpointFileManagerClass": (
+            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+        ),
+        # Spark 4.2 hands a file's columnar batches to a Python UDF and waits for ever, in plain PySpark too.
+        "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
+        "spark.python.daemon.module": "lakeward.session.worker_daemon",
+        "spark.hadoop.lakeward.path.map": path_map_text(entries),
+        **catalog_conf(catalogs),
+        **profile(settings.profile).conf(),
+    }
+    return {**conf, **file_system_conf(entries)}
+
+
+def merged(base: Mapping[str, str], user: Mapping[str, str]) -> dict[str, str]:
+    """`base` overlaid with the user's settings; list-valued ones are joined, ours first.
+
+    Delta's own jars are left out of the user's, whether named or brought along by other packages.
+    """
+    out = dict(base)
+    for key, value in kept(user).items():
+        if key in _LISTS and base.get(key):
+            ours = base[key].split(",")
+            out[key] = ",".join([*ours, *(v for v in value.split(",") if v and v not in ours)])
+        elif key in _OPTIONS and base.get(key):
+            # After a stop(), a SparkConf repeats what the JVM was started with.
+            out[key] = value if base[key] in value else f"{base[key]} {value}"
+        else:
+            out[key] = value
+    if out.get("spark.jars.packages"):
+        excluded = out.get("spark.jars.excludes")
+        out["spark.jars.excludes"] = ",".join([*([excluded] if excluded else []), *_DELTA_MODULES])
+    return out
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

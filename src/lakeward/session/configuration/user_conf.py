@@ -1,0 +1,141 @@
+"""The user's own Spark settings, from wherever users put them, and what becomes of each. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from lakeward.session.configuration.spark_packages import fitting, without_delta
+
+_SPARK_CATALOG = ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+_DELTA_CLASSES = {"io.delta.sql.DeltaSparkSessionExtension"}
+# Tables live in catalogs of the session's own; the platform ignores enableHiveSupport() too.
+_MEANINGLESS = ("spark.sql.catalogImplementation",)
+# A running session's name cannot be changed, and nothing depends on it.
+_UNIMPORTANT = ("spark.app.name", "spark.app.id", "spark.submit.deployMode", "spark.submit.pyFiles")
+_LISTS = ("spark.jars", "spark.jars.packages", "spark.sql.extensions")
+# Further options of the JVM, for which the running one's options are no answer.
+_ADDED = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
+_CHANGEABLE = ("spark.sql.", "spark.databricks.", "spark.hadoop.", "spark.delta.")
+
+_SUBMIT = {
+    "--master": "spark.master",
+    "--name": "spark.app.name",
+    "--packages": "spark.jars.packages",
+    "--jars": "spark.jars",
+    "--repositories": "spark.jars.repositories",
+    "--exclude-packages": "spark.jars.excludes",
+    "--driver-memory": "spark.driver.memory",
+    "--driver-cores": "spark.driver.cores",
+    "--driver-java-options": "spark.driver.extraJavaOptions",
+    "--driver-class-path": "spark.driver.extraClassPath",
+    "--driver-library-path": "spark.driver.extraLibraryPath",
+    "--executor-memory": "spark.executor.memory",
+    "--executor-cores": "spark.executor.cores",
+    "--num-executors": "spark.executor.instances",
+    "--py-files": "spark.submit.pyFiles",
+    "--files": "spark.files",
+}
+
+
+def kept(user: Mapping[str, object]) -> dict[str, str]:
+    """The settings that a new session takes from the user's: all but Delta's jars and Hive's catalog.
+
+    Who gives Delta's catalog to `spark_catalog` has built a session of open-source Spark, which begins in
+    that catalog: `spark_catalog.s.t` and `s.t` are to be one table.
+    """
+    out = {key: _text(value) for key, value in user.items() if value is not None}
+    if _SPARK_CATALOG in out.items() and "spark.sql.defaultCatalog" not in out:
+        out["spark.sql.lakeward.sparkCatalogIsDefault"] = "true"
+    for key in _MEANINGLESS:
+        out.pop(key, None)
+    for key, change in (("spark.jars", without_delta), ("spark.jars.packages", fitting)):
+        if key in out:
+            out[key] = change(out[key])
+            if not out[key]:
+                del out[key]
+    return out
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def contradictions(user: Mapping[str, str], running: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Settings of a builder that the running session was started without: key → (wanted, current).
+
+    `running` are the settings of the running context. Only those count that Spark reads once, at the
+    start: what it lets a session change is changed instead. Whether a `spark.sql.` setting is such a one
+    is for the JVM to say.
+    """
+    found = {}
+    for key, wanted in user.items():
+        there = running.get(key, "")
+        if key in _UNIMPORTANT or key in _ADDED or not key.startswith("spark.") or wanted == there:
+            continue
+        if key.startswith(_CHANGEABLE) and key not in _LISTS and key != "spark.sql.warehouse.dir":
+            continue
+        if key in _LISTS and not _entries(wanted) - _entries(there) - _DELTA_CLASSES:
+            continue
+        if key == "spark.sql.warehouse.dir" and local_folder(wanted) == local_folder(there):
+            continue
+        found[key] = (wanted, there)
+    return found
+
+
+def _entries(value: str) -> set[str]:
+    return {entry.strip() for entry in value.split(",") if entry.strip()}
+
+
+def warning(found: Mapping[str, tuple[str, str]]) -> str:
+    """One sentence on settings that come too late.
+
+    >>> warning({"spark.master": ("local[1]", "local[2]")})
+    'Using the running Spark session, in which spark.master=local[1] (it is local[2]) takes no effect; \
+call stop() on it first for a session with that setting.'
+    """
+    each = [
+        f"{key}={wanted}" + (f" (it is {there})" if there else "") for key, (wanted, there) in found.items()
+    ]
+    verb, what = ("take", "these settings") if len(each) > 1 else ("takes", "that setting")
+    return (
+        f"Using the running Spark session, in which {', '.join(each)} {verb} no effect; "
+        f"call stop() on it first for a session with {what}."
+    )
+
+
+def local_folder(value: str) -> Path | None:
+    """The folder that a path or `file:` URI names, None for any other scheme.
+
+    >>> local_folder("file:/tmp/a%20b"), local_folder("s3a://bucket/x")
+    (PosixPath('/tmp/a b'), None)
+    """
+    parts = urlsplit(value)
+    if parts.scheme == "file":
+        return Path(unquote(parts.path)).absolute()
+    return None if parts.scheme or not value else Path(value).absolute()
+
+
+def from_submit_args(text: str) -> tuple[dict[str, str], str]:
+    """PYSPARK_SUBMIT_ARGS taken apart: the settings it makes, and what remains for spark-submit.
+
+    >>> from_submit_args("--packages org.x:y:1 --conf spark.a=b --verbose pyspark-shell")
+    ({'spark.jars.packages': 'org.x:y:1', 'spark.a': 'b'}, '--verbose pyspark-shell')
+    """
+    conf: dict[str, str] = {}
+    rest: list[str] = []
+    words = iter(shlex.split(text))
+    for word in words:
+        option, equals, value = word.partition("=")
+        if option not in _SUBMIT and option not in ("--conf", "-c"):
+            rest.append(word)
+            continue
+        argument = value if equals else next(words, "")
+        if option in _SUBMIT:
+            conf[_SUBMIT[option]] = argument
+        else:
+            key, _, setting = argument.partition("=")
+            conf[key] = setting
+    return conf, shlex.join(rest)

@@ -1,0 +1,216 @@
+"""Every way to a session gives lakeward's: builders, `newSession()`, `SparkContext(…)`."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from lakeward import patching
+from lakeward.patching import PatchSpec, original
+from lakeward.session import active_session
+from lakeward.session.active_session import map_paths, on_databricks, set_default_settings
+from lakeward.session.configuration.user_conf import contradictions, kept, local_folder, warning
+from lakeward.session.patches import connect_finder, serverless_enforcement
+from lakeward.session.runtimes.profiles import DEFAULT_PROFILE
+from lakeward.session.settings import Settings
+from lakeward.session.tables.catalogs import admit_spark_catalog
+from lakeward.spark_internals import activated, active_context, apply_modifiable_settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lakeward.session.settings import Settings
+
+
+_log = logging.getLogger("lakeward")
+_told: set[str] = set()
+
+
+def wants_connect(options: Mapping[str, Any]) -> bool:
+    """Whether PySpark would give a Spark Connect session: that one is not lakeward's business."""
+    mode = str(options.get("spark.api.mode") or os.environ.get("SPARK_API_MODE") or "").lower()
+    remote = {"SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"} & os.environ.keys()
+    return "spark.remote" in options or bool(remote) or mode == "connect"
+
+
+def settings_for(options: Mapping[str, str], profile: str | None) -> Settings | None:
+    """The settings that a builder implies, None for those of the process.
+
+    A warehouse folder of the user's becomes the lakehouse's; a profile that was set on purpose stays.
+    """
+    before = active_session.current_settings()
+    settings = before or active_session.default_settings()
+    folder = local_folder(options.get("spark.sql.warehouse.dir", ""))
+    # In a running session the folder is what it is: Spark calls this setting static.
+    if not active_session.is_running():
+        catalog = options.get("spark.sql.defaultCatalog", settings.catalog)
+        settings = settings.with_(warehouse_dir=folder, catalog=catalog)
+    on_purpose = bool(os.environ.get("LAKEWARD_PROFILE"))
+    if before is None and settings.profile == "serverless" and "spark.master" in options and not on_purpose:
+        # Serverless compute has no master: who names one means a classic session.
+        settings = settings.with_(profile=DEFAULT_PROFILE)
+    if profile is not None and not on_purpose:
+        settings = settings.with_(profile=profile)
+    return None if settings == before else settings
+
+
+def get_or_create(options: Mapping[str, Any], *, profile: str | None = None) -> SparkSession:
+    """The running session with the builder's settings applied, or a new one that starts with them."""
+    wanted = kept(options)
+    settings = settings_for(wanted, profile)
+    if not active_session.is_running():
+        return active_session.session(settings, user_conf=wanted)
+    spark = active_session.session(settings)
+    _apply(spark, wanted)
+    return spark
+
+
+def create_session(options: Mapping[str, Any], *, profile: str | None = None) -> SparkSession:
+    """Create a further session, or the first."""
+    if not active_session.is_running():
+        return get_or_create(options, profile=profile)
+    wanted = kept(options)
+    spark = new_session(active_session.session(settings_for(wanted, profile)))
+    _apply(spark, wanted)
+    return spark
+
+
+def new_session(spark: SparkSession) -> SparkSession:
+    """`spark.newSession()`, in the same lakehouse, with everything registered."""
+    from pyspark.sql import SparkSession
+
+    fresh: SparkSession = original(SparkSession, "newSession")(spark)
+    settings = active_session.current_settings()
+    if settings is not None:
+        # Spark loads the catalogs of the new session with the settings of the thread's active one.
+        with activated(fresh):
+            active_session.use_catalog_and_schema(fresh, settings)
+            active_session.install_extensions(fresh)
+    return fresh
+
+
+def init_context(self: Any, *arguments: Any, **named: Any) -> None:
+    """`SparkContext(…)` with what lakeward needs; a session of ours stands on it at once.
+
+    One that is given a gateway, or that would be a second one, is PySpark's own business.
+    """
+    from pyspark import SparkContext
+
+    from lakeward.session import spark_context
+
+    serverless_enforcement.refuse_context(sys._getframe(1))
+    plain = original(SparkContext, "__init__")
+    bound = inspect.signature(plain).bind(self, *arguments, **named)
+    given = bound.arguments
+    conf = given.get("conf")
+    options = dict(conf.getAll()) if conf is not None else {}
+    busy = active_context() is not None
+    if busy or given.get("gateway") is not None or given.get("jsc") is not None or wants_connect(options):
+        plain(self, *arguments, **named)
+        return
+    for argument, key in (("master", "spark.master"), ("appName", "spark.app.name")):
+        if given.get(argument):
+            options[key] = given.pop(argument)
+    wanted = kept(options)
+    settings = settings_for(wanted, None) or active_session.current_settings()
+    settings = settings or active_session.default_settings()
+    given.update(spark_context.context_parts(settings, wanted))
+    plain(*bound.args, **bound.kwargs)
+    spark_context.after_context(self, settings)
+    active_session.register_session(spark_context.session_of(self), settings)
+
+
+def _apply(spark: SparkSession, wanted: Mapping[str, str]) -> None:
+    """What Spark's own builder does to a running session; what comes too late is said once."""
+    apply_modifiable_settings(spark, wanted)
+    admit_spark_catalog(spark)
+    running = dict(spark.sparkContext.getConf().getAll())
+    late = contradictions(wanted, running)
+    if late:
+        text = warning(late)
+        if text not in _told:
+            _told.add(text)
+            _log.warning(text)
+
+
+def enabled() -> bool:
+    """Whether lakeward may change anything: not with LAKEWARD_DISABLE=1, not where the platform's own is."""
+    return os.environ.get("LAKEWARD_DISABLE") != "1" and not on_databricks()
+
+
+def install_connect_hook() -> None:
+    """From now on `databricks.connect` can be imported and gives lakeward's session. Imports no pyspark."""
+    if enabled():
+        connect_finder.install()
+
+
+def install_builder_hook() -> None:
+    """From now on every way to a session gives lakeward's; the user's settings are kept and win.
+
+    These ways are `SparkSession.builder`, `SparkContext(…)`, `newSession()` and `DatabricksSession`.
+    Nothing is installed with LAKEWARD_DISABLE=1, on Databricks, or under Databricks Connect; a builder
+    with `.remote(…)` is left alone.
+    """
+    if not enabled():
+        return
+    install_connect_hook()
+    from lakeward.session.entry_points import columns_before_session
+
+    patching.install(PATCHES)
+    columns_before_session.install()
+
+
+def serve_on_demand(settings: Settings) -> None:
+    """From now on this process is on the lakehouse of `settings`; the first who asks starts the session."""
+    set_default_settings(lambda: settings)
+    install_builder_hook()
+    map_paths(settings)
+
+
+def uninstall_builder_hook() -> None:
+    """PySpark's own builder again."""
+    from lakeward.session.entry_points import columns_before_session
+
+    patching.uninstall(PATCHES)
+    columns_before_session.uninstall()
+    connect_finder.uninstall()
+
+
+def _get_or_create(before: Any) -> Any:
+    def getOrCreate(self: Any) -> SparkSession:  # noqa: N802  # PySpark's name
+        if wants_connect(self._options):
+            return before(self)  # type: ignore[no-any-return]
+        return get_or_create(self._options)
+
+    return getOrCreate
+
+
+def _create(before: Any) -> Any:
+    def create(self: Any) -> SparkSession:
+        if wants_connect(self._options):
+            return before(self)  # type: ignore[no-any-return]
+        return create_session(self._options)
+
+    return create
+
+
+_SESSION, _BUILDER = "pyspark.sql.session:SparkSession", "pyspark.sql.session:SparkSession.Builder"
+_BUILDS = "SparkSession.builder gives lakeward's session"
+PATCHES = (
+    PatchSpec(_BUILDER, "getOrCreate", "session", _BUILDS, _get_or_create),
+    PatchSpec(_BUILDER, "create", "session", _BUILDS, _create),
+    PatchSpec(
+        _SESSION, "newSession", "session", "newSession() gives lakeward sessions", lambda _: new_session
+    ),
+    PatchSpec(
+        "pyspark.core.context:SparkContext",
+        "__init__",
+        "session",
+        "a SparkContext that the user makes has lakeward's settings",
+        lambda _: init_context,
+    ),
+)

@@ -1,0 +1,201 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Project$;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.View;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.types.StructType;
+import scala.Function1;
+import scala.Option;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.AbstractPartialFunction;
+
+/**
+ * The function input_file_name(). Runtimes from 17.3 on do not have it. For the others, Spark knows the files of its
+ * own sources; the files of Auto Loader are in its hidden column `_metadata`, which takes the function's place.
+ */
+public class InputFileName extends AbstractFunction1 {
+
+    public static final String SETTING = "spark.sql.lakeward.inputFileName";
+    private static final String NAME = "input_file_name";
+    /** No plan is searched before the first call of the function. */
+    private static volatile boolean used = false;
+
+    public Object apply(Object session) {
+        return new Check((SparkSession) session);
+    }
+
+    public static class Check extends Rule {
+        private final Call call;
+
+        Check(SparkSession session) {
+            call = new Call(session);
+        }
+
+        public TreeNode apply(TreeNode plan) {
+            LogicalPlan p = (LogicalPlan) plan;
+            return p.containsPattern(TreePattern.UNRESOLVED_FUNCTION()) ? p.transformAllExpressions(call) : p;
+        }
+    }
+
+    /** Notes calls of the function, or refuses them. */
+    public static class Call extends AbstractPartialFunction {
+        private final SparkSession session;
+
+        Call(SparkSession session) {
+            this.session = session;
+        }
+
+        public boolean isDefinedAt(Object e) {
+            if (!(e instanceof UnresolvedFunction)) return false;
+            Seq parts = ((UnresolvedFunction) e).nameParts();
+            return NAME.equalsIgnoreCase((String) parts.apply(parts.length() - 1))
+                && (parts.length() == 1 || "builtin".equalsIgnoreCase((String) parts.apply(parts.length() - 2)));
+        }
+
+        public Object applyOrElse(Object e, Function1 otherwise) {
+            if (!isDefinedAt(e)) return otherwise.apply(e);
+            // UPDATE, DELETE and MERGE of Delta find the files to rewrite by this function.
+            if (ofDelta()) return e;
+            used = true;
+            if (!"removed".equals(session.conf().get(SETTING, "")) || session.sessionState().catalog().isTemporaryFunction(new FunctionIdentifier(NAME))) {
+                return e;
+            }
+            ObjectNode error = Folder.JSON.createObjectNode();
+            error.put("condition", "UC_COMMAND_NOT_SUPPORTED.WITH_RECOMMENDATION");
+            error.put("sqlState", "0AKUC");
+            error.put("message", "The command(s): input_file_name are not supported in Unity Catalog. Please use _metadata.file_path instead.");
+            throw Frontend.error(error);
+        }
+
+        private static boolean ofDelta() {
+            StackTraceElement[] frames = Thread.currentThread().getStackTrace();
+            for (int i = 0; i < frames.length; i++) {
+                if (frames[i].getClassName().startsWith("org.apache.spark.sql.delta.commands.")) return true;
+            }
+            return false;
+        }
+    }
+
+    /** Builds the rule that gives the files of Auto Loader. */
+    public static class OfAutoLoader extends AbstractFunction1 {
+        public Object apply(Object session) {
+            return new Replacing();
+        }
+    }
+
+    public static class Replacing extends Rule {
+        public TreeNode apply(TreeNode plan) {
+            return used ? ((LogicalPlan) plan).resolveOperatorsUp(new Node()) : plan;
+        }
+    }
+
+    /** A node that calls the function over rows of Auto Loader. */
+    public static class Node extends AbstractPartialFunction {
+
+        public boolean isDefinedAt(Object o) {
+            LogicalPlan node = (LogicalPlan) o;
+            if (node.children().length() != 1) return false;
+            LogicalPlan child = (LogicalPlan) node.children().apply(0);
+            return calls(node) && child.resolved() && hidden(child) != null;
+        }
+
+        public Object applyOrElse(Object o, Function1 otherwise) {
+            if (!isDefinedAt(o)) return otherwise.apply(o);
+            LogicalPlan node = (LogicalPlan) o;
+            LogicalPlan child = (LogicalPlan) node.children().apply(0);
+            Attribute file = hidden(child);
+            Seq before = child.output();
+            LogicalPlan below = node instanceof Project || node instanceof Aggregate ? null : node;
+            LogicalPlan changed = (LogicalPlan) ((LogicalPlan) node.withNewChildren(one(with(child, file)))).transformExpressions(new Path(file));
+            // A filter passes all columns on, and this one is hidden.
+            return below instanceof Filter ? new Project(before, changed) : changed;
+        }
+
+        private static boolean calls(LogicalPlan node) {
+            Seq all = node.expressions();
+            for (int i = 0; i < all.length(); i++) {
+                if (((Expression) all.apply(i)).exists(new IsCall())) return true;
+            }
+            return false;
+        }
+    }
+
+    /** The column `_metadata` of the Auto Loader stream below, through nodes that keep its rows; null without one. */
+    static Attribute hidden(LogicalPlan plan) {
+        if (plan instanceof Project) {
+            Option tag = plan.getTagValue(Project$.MODULE$.hiddenOutputTag());
+            Seq tagged = tag.isDefined() ? (Seq) tag.get() : null;
+            for (int i = 0; tagged != null && i < tagged.length(); i++) {
+                Attribute a = (Attribute) tagged.apply(i);
+                if (a.name().equals("_metadata") && a.dataType() instanceof StructType && ((StructType) a.dataType()).fieldNames()[0].equals("file_path")
+                    && !a.metadata().contains("__file_source_metadata_col")) return a;
+            }
+        }
+        return passes(plan) ? hidden((LogicalPlan) plan.children().apply(0)) : null;
+    }
+
+    private static boolean passes(LogicalPlan plan) {
+        return plan instanceof Project || plan instanceof Filter || plan instanceof SubqueryAlias || plan instanceof View;
+    }
+
+    /** The plan with that column in its output. */
+    static LogicalPlan with(LogicalPlan plan, Attribute file) {
+        if (plan.outputSet().contains(file)) return plan;
+        LogicalPlan child = (LogicalPlan) plan.children().apply(0);
+        LogicalPlan changed = (LogicalPlan) plan.withNewChildren(one(child.outputSet().contains(file) ? child : with(child, file)));
+        if (!(changed instanceof Project)) return changed;
+        Seq list = ((Project) changed).projectList();
+        List columns = new ArrayList();
+        for (int i = 0; i < list.length(); i++) columns.add(list.apply(i));
+        columns.add(file);
+        Project wider = new Project(PythonUtils.toSeq(columns), ((Project) changed).child());
+        wider.copyTagsFrom(plan);
+        return wider;
+    }
+
+    private static Seq one(LogicalPlan plan) {
+        List only = new ArrayList();
+        only.add(plan);
+        return PythonUtils.toSeq(only);
+    }
+
+    public static class IsCall extends AbstractFunction1 {
+        public Object apply(Object e) {
+            return Boolean.valueOf(e instanceof org.apache.spark.sql.catalyst.expressions.InputFileName);
+        }
+    }
+
+    public static class Path extends AbstractPartialFunction {
+        private final Attribute file;
+
+        Path(Attribute file) {
+            this.file = file;
+        }
+
+        public boolean isDefinedAt(Object e) {
+            return e instanceof org.apache.spark.sql.catalyst.expressions.InputFileName;
+        }
+
+        public Object applyOrElse(Object e, Function1 otherwise) {
+            return isDefinedAt(e) ? new GetStructField(file, 0, new scala.Some("file_path")) : otherwise.apply(e);
+        }
+    }
+}

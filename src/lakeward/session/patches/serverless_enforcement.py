@@ -1,0 +1,232 @@
+"""Under the profile `serverless`, users' code meets what serverless compute refuses; lakeward's does not.
+
+PySpark's classes are changed when the profile is first used, and a switch says whether the changes count:
+other packages change some of the same attributes, and each stays where it was put.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from functools import cache, partial, wraps
+from types import FrameType
+from typing import Any
+
+from lakeward.patching import Order, PatchSpec, install
+from lakeward.session.runtimes.serverless_limitations import (
+    SERVERLESS_LIMITS,
+    SERVERLESS_SETTINGS,
+    SERVERLESS_TRIGGERS,
+    Limit,
+    refused_statement,
+)
+
+_REASON = "the profile serverless refuses what serverless compute refuses"
+# PySpark and Delta reach the JVM for users who do not; so do we.
+_TRUSTED = frozenset(("pyspark", "py4j", "delta", "lakeward"))
+_TRIGGER = "_lakeward_trigger"
+_on = False
+
+
+def switch(profile: str) -> None:
+    """Refuse from now on what the runtime of this name refuses."""
+    global _on  # noqa: PLW0603  # PySpark's classes are the process's, and so is this
+    if profile == "serverless":
+        install(declare_patches())
+    _on = profile == "serverless"
+
+
+def refuse_context(frame: FrameType) -> None:
+    """Raise what a Spark Connect client raises where users' code, calling in `frame`, wants a context."""
+    if _on and _is_users(frame):
+        raise _error("CONTEXT_UNAVAILABLE_FOR_REMOTE_CLIENT", "")
+
+
+def _is_users(frame: FrameType) -> bool:
+    name: str = frame.f_globals.get("__name__", "")
+    return name.partition(".")[0] not in _TRUSTED
+
+
+_OWNERS = {
+    "SparkSession": "pyspark.sql.session:SparkSession",
+    "DataFrame": "pyspark.sql.classic.dataframe:DataFrame",
+    "Catalog": "pyspark.sql.catalog:Catalog",
+    "SparkContext": "pyspark.core.context:SparkContext",
+    "RuntimeConfig": "pyspark.sql.conf:RuntimeConfig",
+    "DataStreamWriter": "pyspark.sql.streaming.readwriter:DataStreamWriter",
+}
+
+
+def declare_patches() -> tuple[PatchSpec, ...]:
+    """Return the layers: one for each row of the table of limits, and those that inspect arguments."""
+    frame_names = {limit.name for limit in SERVERLESS_LIMITS if limit.owner == "DataFrame"}
+    guards: list[tuple[str, str, Callable[[Any], Any]]] = [
+        (limit.owner, limit.name, partial(_guard, limit)) for limit in SERVERLESS_LIMITS
+    ]
+    checks: list[tuple[str, str, Callable[[Any], Any]]] = [
+        ("DataFrame", "__getattr__", partial(_missing, names=frame_names)),
+        ("SparkSession", "sql", _sql),
+        ("RuntimeConfig", "set", _set),
+        ("RuntimeConfig", "get", _get),
+        ("DataStreamWriter", "trigger", _noting_trigger),
+        ("DataStreamWriter", "start", _starting),
+        ("DataStreamWriter", "toTable", _starting),
+    ]
+    return tuple(
+        PatchSpec(_OWNERS[owner], name, "serverless", _REASON, make, Order.POLICY)
+        for owner, name, make in [*guards, *checks]
+    )
+
+
+def _guard(limit: Limit, before: Any) -> Any:
+    if isinstance(before, classmethod):
+        return classmethod(_call(limit, before.__func__))
+    return _call(limit, before) if callable(before) and limit.subject else _Attribute(limit, before)
+
+
+class _Attribute:
+    """A property, a method or an instance's own attribute that users' code may not even look at."""
+
+    def __init__(self, limit: Limit, before: Any) -> None:
+        self.limit, self.before = limit, before
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            if self.before is None:
+                raise AttributeError(self.limit.name)
+            return self.before.__get__(None, owner)
+        if _on and _is_users(sys._getframe(1)):
+            raise _error(self.limit.condition, self.limit.name)
+        if self.before is not None:
+            return self.before.__get__(instance, owner)
+        try:
+            return instance.__dict__[self.limit.name]
+        except KeyError:
+            raise AttributeError(self.limit.name) from None
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__dict__[self.limit.name] = value
+
+
+def _call(limit: Limit, before: Any) -> Any:
+    """A method that users' code may not call."""
+
+    @wraps(before)
+    def method(self: Any, *arguments: Any, **named: Any) -> Any:
+        if _on and _is_users(sys._getframe(1)):
+            raise _error(limit.condition, limit.subject)
+        return before(self, *arguments, **named)
+
+    return method
+
+
+def _missing(before: Any, *, names: Iterable[str]) -> Any:
+    """A refused attribute is looked for a second time, as a column: then it must still be refused."""
+
+    @wraps(before)
+    def missing(self: Any, name: str) -> Any:
+        if _on and name in names:
+            raise _error("JVM_ATTRIBUTE_NOT_SUPPORTED", name)
+        return before(self, name)
+
+    return missing
+
+
+def _sql(before: Any) -> Any:
+    @wraps(before)
+    def sql(self: Any, sqlQuery: str, *arguments: Any, **named: Any) -> Any:
+        limit = refused_statement(sqlQuery) if _on and isinstance(sqlQuery, str) else None
+        if limit is not None:
+            raise _error(limit.condition, limit.subject)
+        return before(self, sqlQuery, *arguments, **named)
+
+    return sql
+
+
+def _set(before: Any) -> Any:
+    @wraps(before)
+    def set_(self: Any, key: str, value: Any) -> None:
+        if _on and key not in SERVERLESS_SETTINGS and _is_users(sys._getframe(1)):
+            raise _error("CONFIG_NOT_AVAILABLE", key)
+        before(self, key, value)
+
+    return set_
+
+
+def _get(before: Any) -> Any:
+    @wraps(before)
+    def get(self: Any, key: str, *default: Any, **named: Any) -> Any:
+        # What classic compute says of its cluster and job is not there, whatever default is given.
+        of_cluster = str(key).startswith(("spark.databricks.clusterUsageTags.", "spark.databricks.job."))
+        if _on and of_cluster and _is_users(sys._getframe(1)):
+            raise _error("CONFIG_NOT_AVAILABLE", key)
+        return before(self, key, *default, **named)
+
+    return get
+
+
+def _noting_trigger(before: Any) -> Any:
+    @wraps(before)
+    def trigger(self: Any, *arguments: Any, **named: Any) -> Any:
+        self.__dict__[_TRIGGER] = next((name for name, value in named.items() if value), None)
+        return before(self, *arguments, **named)
+
+    return trigger
+
+
+def _starting(before: Any) -> Any:
+    @wraps(before)
+    def start(self: Any, *arguments: Any, **named: Any) -> Any:
+        trigger = self.__dict__.get(_TRIGGER)
+        if _on and trigger not in SERVERLESS_TRIGGERS and _is_users(sys._getframe(1)):
+            kind = {"continuous": "Continuous", "realTime": "RealTime"}.get(str(trigger), "ProcessingTime")
+            raise _error("INFINITE_STREAMING_TRIGGER_NOT_SUPPORTED", kind)
+        return before(self, *arguments, **named)
+
+    return start
+
+
+_MESSAGES = {
+    "NOT_SUPPORTED_WITH_SERVERLESS": ("{} is not supported on serverless compute.", "0A000"),
+    "CONFIG_NOT_AVAILABLE": ("Configuration {} is not available.", "42K0I"),
+    "INFINITE_STREAMING_TRIGGER_NOT_SUPPORTED": (
+        "Trigger type {} is not supported for this cluster type. Use AvailableNow or Once.",
+        "0A000",
+    ),
+}
+
+
+def _error(condition: str, subject: str) -> Exception:
+    """The platform's exception; PySpark's own conditions come with PySpark's own text."""
+    from pyspark.errors import PySparkAttributeError, PySparkNotImplementedError, PySparkRuntimeError
+
+    if condition in _MESSAGES:
+        text, state = _MESSAGES[condition]
+        text = f"[{condition}] {text.format(subject)} SQLSTATE: {state}"
+        error: Exception = _analysis_exception()(text, condition, state, subject)
+        return error
+    if condition == "NOT_IMPLEMENTED":
+        return PySparkNotImplementedError(errorClass=condition, messageParameters={"feature": subject})
+    if condition == "CONTEXT_UNAVAILABLE_FOR_REMOTE_CLIENT":
+        return PySparkRuntimeError(errorClass=condition, messageParameters={})
+    return PySparkAttributeError(errorClass=condition, messageParameters={"attr_name": subject})
+
+
+@cache
+def _analysis_exception() -> Any:
+    from pyspark.errors import AnalysisException
+
+    class ServerlessException(AnalysisException):
+        """A condition of the platform that PySpark's own list does not have."""
+
+        def __init__(self, text: str, condition: str, state: str, subject: str) -> None:
+            super().__init__(message=text, errorClass=condition, messageParameters={"subject": subject})
+            self._state = state
+
+        def getMessage(self) -> str:  # noqa: N802  # as PySpark names it
+            return self._message
+
+        def getSqlState(self) -> str:  # noqa: N802  # as PySpark names it
+            return self._state
+
+    return ServerlessException

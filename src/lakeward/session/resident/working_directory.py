@@ -1,0 +1,46 @@
+"""Relative paths of a process whose JVM was started in another folder."""
+
+from __future__ import annotations
+
+import re
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from lakeward.patching import PatchSpec, install
+
+_here = Path()
+
+
+def stand_here(jvm: Any) -> None:
+    """Have Spark's relative paths start from this process's folder, as it is now."""
+    global _here  # noqa: PLW0603  # one JVM a process, as PySpark has it
+    _here = Path.cwd()
+    # Spark's file systems call our Java class; these three resolve a path in Java, before any of them.
+    jvm.lakeward.Home.stand(str(_here))
+    install(PATCHES)
+
+
+def absolute_path(path: str, folder: Path) -> str:
+    """`path` against `folder`; absolute ones and URIs stay as they are."""
+    return path if not path or re.match(r"/|[A-Za-z][A-Za-z0-9+.-]*:", path) else str(folder / path)
+
+
+def _adding(before: Any) -> Any:
+    @wraps(before)
+    def add(self: Any, path: Any, *arguments: Any, **named: Any) -> Any:
+        return before(self, absolute_path(str(path), _here), *arguments, **named)
+
+    return add
+
+
+PATCHES = tuple(
+    PatchSpec(
+        "pyspark.core.context:SparkContext",
+        name,
+        "daemon",
+        "relative paths start from the working folder of the process, not of its resident JVM",
+        _adding,
+    )
+    for name in ("addFile", "addPyFile", "addArchive")
+)

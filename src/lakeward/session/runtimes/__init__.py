@@ -1,0 +1,1 @@
+"""Runtime profiles: Databricks Runtime releases and serverless compute."""

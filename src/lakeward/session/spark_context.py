@@ -1,0 +1,254 @@
+"""Starting Spark: one JVM, one context, with everything of ours in place before the first query."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakeward.errors import SessionError
+from lakeward.patching import original
+from lakeward.private_folders import private_folder, private_temporary_folder
+from lakeward.session import resident
+from lakeward.session.cache import cache_dir
+from lakeward.session.configuration import session_conf as confs
+from lakeward.session.configuration.user_conf import from_submit_args
+from lakeward.session.jvm import shared_jvm
+from lakeward.session.jvm.interrupts import cancel_on_interrupt
+from lakeward.session.jvm.jars import delta_jars
+from lakeward.session.jvm.jvm_jar import avro_jar, compile_jar, has_avro_package, jar_path
+from lakeward.session.jvm.jvm_launcher import start_gateway
+from lakeward.session.jvm.unavailable_packages import start_with_packages
+from lakeward.session.patches import numpy_import_patch
+from lakeward.session.path_rules import paths_are_dbfs
+from lakeward.session.paths import PathMap
+from lakeward.session.runtimes.profiles import profile
+from lakeward.session.settings import Settings
+from lakeward.session.worker_paths import point_workers
+from lakeward.spark_internals import (
+    conf_from_java,
+    current_gateway,
+    hadoop_conf_of,
+    jvm_view,
+    new_conf,
+    scala_context,
+    session_state,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def known_catalogs(settings: Settings) -> list[str]:
+    """Catalogs that exist in the warehouse, the session's own and `main`."""
+    names = {"main", settings.catalog}
+    if settings.warehouse.is_dir():
+        # A warehouse of the user's may hold folders of Spark's own, such as `sales.db`.
+        names |= {p.name for p in settings.warehouse.iterdir() if p.is_dir() and "." not in p.name}
+    return sorted(names - {"spark_catalog"})
+
+
+def _prepare_process(settings: Settings, conf: Mapping[str, str]) -> None:
+    """What Python and its workers must have before the JVM starts."""
+    numpy_import_patch.install_numpy_import_patch()
+    os.environ["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON") or sys.executable
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("SPARK_USER", settings.user)  # what current_user() gives
+    if conf.get("spark.sql.session.timeZone") == "Etc/UTC" and "TZ" not in os.environ:
+        # collect() gives naive datetimes in the process's zone; on Databricks that is UTC.
+        os.environ["TZ"] = "Etc/UTC"
+        time.tzset()
+    # Spark's Python side repeats every SQL error as a JSON line; the exception says it already.
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        private_folder(settings.state)
+        for folder in (settings.warehouse, settings.volumes, settings.dbfs, settings.workspace):
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SessionError(
+            "STATE_FOLDER_NOT_WRITABLE",
+            f"The state folder {settings.state} cannot be made: {error.strerror}.",
+            next_step="Set LAKEWARD_HOME to a folder that can be written.",
+        ) from None
+
+
+def _versions() -> str:
+    return f"spark {version('pyspark')} delta {version('delta-spark')}"
+
+
+def _our_jar() -> Path:
+    return jar_path(cache_dir(), _versions())
+
+
+def _conf(settings: Settings, user_conf: Mapping[str, str]) -> dict[str, str]:
+    users = {**settings.conf, **user_conf}
+    avro = [] if has_avro_package(users) else [avro_jar(cache_dir())]
+    base = confs.base_conf(
+        settings,
+        jars=[*delta_jars(), _our_jar(), *avro],
+        paths=PathMap.of(settings).entries,
+        catalogs=known_catalogs(settings),
+        cores=confs.cores(),
+    )
+    # Spark's shuffle files have modes that let every user read them.
+    temporary = private_temporary_folder()
+    if temporary is not None:
+        base["spark.local.dir"] = str(temporary)
+    conf = confs.merged(base, users)
+    if re.fullmatch(r"local(\[.*\])?", conf["spark.master"]):
+        # Other users reach Spark's ports on loopback. A local master makes its own secret for them.
+        conf.setdefault("spark.authenticate", "true")
+    return conf
+
+
+def start_jvm(settings: Settings, conf: Mapping[str, str] | None = None) -> Any:
+    """The gateway to a JVM that knows our classes, started on first use. No Spark context yet."""
+
+    wanted = dict(conf or _conf(settings, {}))
+    _prepare_process(settings, wanted)
+    jar = _our_jar()
+    gateway: Any = current_gateway()
+    compiled = jar.exists()
+    if gateway is None:
+        if not compiled:
+            wanted["spark.jars"] = ",".join(j for j in wanted["spark.jars"].split(",") if j != str(jar))
+        elif resident.is_wanted():
+            gateway = resident.acquire(wanted, version=_versions(), spark=version("pyspark"))
+        gateway = gateway or start_with_packages(wanted, _start_gateway)
+    if not compiled:
+        compile_jar(gateway.jvm, jar)
+        loader = gateway.jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        loader.addURL(gateway.jvm.java.io.File(str(jar)).toURI().toURL())
+    point_jvm(gateway.jvm, settings)
+    return gateway
+
+
+def _start_gateway(conf: Mapping[str, str]) -> Any:
+    registered = str(avro_jar(cache_dir()))
+    jars = [jar for jar in conf.get("spark.jars", "").split(",") if jar]
+    if not has_avro_package(conf) and registered not in jars:  # the package is left out
+        conf = {**conf, "spark.jars": ",".join([*jars, registered])}
+    return start_gateway(conf, version("pyspark"))
+
+
+def point_jvm(jvm: Any, settings: Settings) -> None:
+    entries = PathMap.of(settings).entries
+    jvm.lakeward.Home.use(confs.folder_text(settings.warehouse), confs.path_map_text(entries))
+
+
+def apply_path_rule(spark: SparkSession) -> None:
+    """Let Spark read paths without a scheme as DBFS paths or local ones, see `path_rules`.
+
+    A file system that the user has chosen as the default stays.
+    """
+    conf = hadoop_conf_of(spark.sparkContext)
+    ours = ("file:///", "dbfs:///")
+    wanted = ours[paths_are_dbfs()]
+    if conf.get("fs.defaultFS") in ours and conf.get("fs.defaultFS") != wanted:
+        conf.set("fs.defaultFS", wanted)
+
+
+def context_parts(settings: Settings, user_conf: Mapping[str, str]) -> dict[str, Any]:
+    """Arguments of the SparkContext for `settings`: gateway, conf and, in a resident JVM, the one it has.
+
+    `user_conf` wins over ours. Raises SetupError (Java, jars), SessionError (state folder).
+    """
+    shared = shared_jvm.shared_gateway()
+    if shared is not None:
+        _prepare_process(settings, profile(settings.profile).conf())
+        return shared_jvm.shared_context_parts(shared)
+    submitted, rest = from_submit_args(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+    conf = _conf(settings, {**submitted, **user_conf})
+    with _submit_args(rest):
+        gateway = start_jvm(settings, conf)
+    # An instance of an unmapped file system, cached while the JVM started, would write to the real paths.
+    gateway.jvm.org.apache.hadoop.fs.FileSystem.closeAll()
+    lease = resident.held()
+    there = lease.context(conf) if lease else None
+    if there is not None:
+        return {"gateway": gateway, "conf": conf_from_java(there.getConf()), "jsc": there}
+    return {"gateway": gateway, "conf": new_conf(gateway, conf)}
+
+
+@contextmanager
+def _submit_args(rest: str) -> Iterator[None]:
+    """Without what became settings already: spark-submit would resolve Delta a second time."""
+    before = os.environ.get("PYSPARK_SUBMIT_ARGS")
+    if before is None:
+        yield
+        return
+    if rest in ("", "pyspark-shell"):
+        del os.environ["PYSPARK_SUBMIT_ARGS"]
+    else:
+        os.environ["PYSPARK_SUBMIT_ARGS"] = rest
+    try:
+        yield
+    finally:
+        os.environ["PYSPARK_SUBMIT_ARGS"] = before
+
+
+def after_context(context: Any, settings: Settings) -> None:
+    """What a context that has just started still lacks."""
+    lease = resident.held()
+    if lease:
+        lease.note(context)
+    point_workers(context, PathMap.of(settings), stay=lease is None)
+    cancel_on_interrupt(context, shared_jvm.shared_gateway())
+
+
+def session_of(context: Any) -> SparkSession:
+    """The session of a new context."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession(context)
+    if shared_jvm.shared_gateway() is None:
+        return session
+    # The owner's default session is its own: temporary views and settings of tasks stay apart.
+    fresh: SparkSession = original(SparkSession, "newSession")(session)
+    return fresh
+
+
+def launch(settings: Settings, user_conf: Mapping[str, str]) -> SparkSession:
+    """A Spark context and a new session for `settings`; otherwise as `context_parts`."""
+    from pyspark import SparkContext
+
+    context = SparkContext(**context_parts(settings, user_conf))
+    after_context(context, settings)
+    return session_of(context)
+
+
+def point_at(spark: SparkSession, settings: Settings, before: Settings) -> SparkSession:
+    """A session of the running context on another lakehouse: its warehouse, paths and catalogs.
+
+    `before` are the settings of `spark`; the runtime profile's are set only where it is another one, since
+    the user may have started the context with others.
+    """
+    _prepare_process(settings, {})
+    point_jvm(jvm_view(spark), settings)
+    point_workers(spark.sparkContext, PathMap.of(settings), stay=resident.held() is None)
+    context_conf = scala_context(spark.sparkContext).conf()
+    hadoop_conf = hadoop_conf_of(spark.sparkContext)
+    file_systems = confs.file_system_conf(PathMap.of(settings).entries)
+    for key, value in {**confs.catalog_conf(known_catalogs(settings)), **file_systems}.items():
+        context_conf.set(key, value)
+        if key.startswith("spark.hadoop."):
+            hadoop_conf.set(key.removeprefix("spark.hadoop."), value)
+    session: SparkSession = original(type(spark), "newSession")(spark)
+    session.conf.set("spark.sql.defaultCatalog", settings.catalog)
+    if settings.profile != before.profile:
+        for key, value in profile(settings.profile).conf().items():
+            session.conf.set(key, value)
+    modifiable = session_state(session).conf().isModifiable
+    for key, value in settings.conf.items():
+        if modifiable(key):  # what the JVM was started with stays as it is
+            session.conf.set(key, value)
+    return session

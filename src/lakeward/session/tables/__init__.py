@@ -1,0 +1,1 @@
+"""Catalogs, schemas and tables that lakeward provides in a session."""

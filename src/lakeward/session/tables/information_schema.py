@@ -1,0 +1,101 @@
+"""The relations of every catalog's information schema with their columns, as the platform documents them.
+
+`jvm/InformationSchema.java` answers with them: it knows the rows of schemata, tables, views and columns, and
+asks the Python half for those of the others.
+"""
+
+from __future__ import annotations
+
+_CHANGES = "created:TIMESTAMP created_by last_altered:TIMESTAMP last_altered_by"
+_TABLE = "table_catalog table_schema table_name"
+_CONSTRAINT = "constraint_catalog constraint_schema constraint_name"
+_SPECIFIC = "specific_catalog specific_schema specific_name"
+_ROUTINE = "routine_catalog routine_schema routine_name"
+_RIGHT = "privilege_type is_grantable inherited_from"
+_MEASURES = (
+    "numeric_precision:INT numeric_precision_radix:INT numeric_scale:INT datetime_precision:INT "
+    "interval_type interval_precision:INT"
+)
+_TYPE = (
+    "data_type full_data_type character_maximum_length:INT character_octet_length "
+    f"{_MEASURES} maximum_cardinality:INT"
+)
+_COLUMN = (
+    "column_name ordinal_position:INT column_default is_nullable full_data_type data_type "
+    f"character_maximum_length:BIGINT character_octet_length:BIGINT {_MEASURES} maximum_cardinality:BIGINT "
+    "is_identity identity_generation identity_start identity_increment identity_maximum identity_minimum "
+    "identity_cycle is_generated generation_expression is_system_time_period_start "
+    "is_system_time_period_end system_time_period_timestamp_generation is_updatable "
+    "partition_ordinal_position:INT comment"
+)
+_BODY = (
+    "routine_body routine_definition external_name external_language parameter_style is_deterministic "
+    "sql_data_access is_null_call sql_path security_type as_locator routine_owner comment"
+)
+
+# Names with their types, which are STRING where none stands.
+_COLUMNS = {
+    "catalog_privileges": f"grantor grantee catalog_name {_RIGHT}",
+    "catalog_tags": "catalog_name tag_name tag_value",
+    "catalogs": f"catalog_name catalog_owner comment {_CHANGES}",
+    "check_constraints": f"{_CONSTRAINT} check_clause sql_path",
+    "column_masks": (
+        "catalog_name schema_name table_name column_name mask_catalog mask_schema mask_name mask_col_usage"
+    ),
+    "column_tags": "catalog_name schema_name table_name column_name tag_name tag_value",
+    "columns": f"{_TABLE} {_COLUMN}",
+    "constraint_column_usage": f"{_TABLE} column_name {_CONSTRAINT}",
+    "constraint_table_usage": f"{_TABLE} {_CONSTRAINT}",
+    "information_schema_catalog_name": "catalog_name",
+    "key_column_usage": (
+        f"{_CONSTRAINT} {_TABLE} column_name ordinal_position:INT position_in_unique_constraint:INT"
+    ),
+    "parameters": (
+        f"{_SPECIFIC} ordinal_position:INT parameter_mode is_result as_locator parameter_name {_TYPE} "
+        "parameter_default comment"
+    ),
+    "referential_constraints": (
+        f"{_CONSTRAINT} unique_constraint_catalog unique_constraint_schema unique_constraint_name "
+        "match_option update_rule delete_rule"
+    ),
+    "routine_columns": f"{_SPECIFIC} column_name ordinal_position:INT {_TYPE} comment",
+    "routine_privileges": f"grantor grantee {_SPECIFIC} {_ROUTINE} {_RIGHT}",
+    "routines": f"{_SPECIFIC} {_ROUTINE} routine_type {_TYPE} {_BODY} {_CHANGES}",
+    "row_filters": (
+        "catalog_name schema_name table_name filter_catalog filter_schema filter_name filter_col_usage"
+    ),
+    "schema_privileges": f"grantor grantee catalog_name schema_name {_RIGHT}",
+    "schema_tags": "catalog_name schema_name tag_name tag_value",
+    "schemata": f"catalog_name schema_name schema_owner comment {_CHANGES}",
+    "table_constraints": (
+        f"{_CONSTRAINT} {_TABLE} constraint_type is_deferrable initially_deferred enforced comment"
+    ),
+    "table_privileges": f"grantor grantee {_TABLE} {_RIGHT}",
+    "table_tags": "catalog_name schema_name table_name tag_name tag_value",
+    "tables": (
+        f"{_TABLE} table_type is_insertable_into commit_action table_owner comment {_CHANGES} "
+        "data_source_format storage_path storage_sub_directory"
+    ),
+    "views": (
+        f"{_TABLE} view_definition check_option is_updatable is_insertable_into sql_path is_materialized"
+    ),
+    "volume_privileges": f"grantor grantee volume_catalog volume_schema volume_name {_RIGHT}",
+    "volume_tags": "catalog_name schema_name volume_name tag_name tag_value",
+    "volumes": (
+        "volume_catalog volume_schema volume_name volume_type volume_owner comment storage_location "
+        f"{_CHANGES}"
+    ),
+}
+
+
+def _ddl(columns: str) -> str:
+    """The columns as DDL.
+
+    >>> _ddl("a b:INT")
+    'a STRING, b INT'
+    """
+    parts = (column.partition(":") for column in columns.split())
+    return ", ".join(f"{name} {kind or 'STRING'}" for name, _, kind in parts)
+
+
+INFORMATION_SCHEMA = {name: _ddl(columns) for name, columns in _COLUMNS.items()}

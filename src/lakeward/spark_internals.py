@@ -1,0 +1,242 @@
+"""The one place that touches private attributes of PySpark: the adapter to the JVM behind a session.
+
+All other code calls these functions, so support for another Spark release is a change of this module. JVM
+objects have no Python type; they are annotated as `JavaObject`. Importing this module imports no PySpark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+JavaObject = Any
+"""An object, class or package of the JVM, reached through Py4J."""
+
+
+# --- the JVM and its gateway
+
+
+def jvm_view(spark: SparkSession) -> JavaObject:
+    """Return the root of the JVM's packages: `jvm_view(spark).java.lang.System`."""
+    return spark._jvm
+
+
+def java_gateway(spark: SparkSession) -> JavaObject:
+    """Return the Py4J gateway of a session."""
+    return spark._sc._gateway
+
+
+def current_gateway() -> JavaObject | None:
+    """Return the Py4J gateway of this process, None before a JVM was started."""
+    from pyspark import SparkContext
+
+    return SparkContext._gateway
+
+
+def java_array(spark: SparkSession, *texts: str) -> JavaObject:
+    """Return a Java `String[]`."""
+    gateway = java_gateway(spark)
+    array = gateway.new_array(gateway.jvm.java.lang.String, len(texts))
+    for index, text in enumerate(texts):
+        array[index] = text
+    return array
+
+
+def scala_list(sequence: JavaObject) -> list[Any]:
+    """Return the elements of a Scala `Seq` as a list."""
+    return [sequence.apply(index) for index in range(sequence.length())]
+
+
+# --- contexts
+
+
+def scala_context(context: SparkContext) -> JavaObject:
+    """Return the JVM's own SparkContext."""
+    return context._jsc.sc()
+
+
+def hadoop_conf_of(context: SparkContext) -> JavaObject:
+    """Return the Hadoop configuration of a context; changes apply to file systems opened later."""
+    return context._jsc.hadoopConfiguration()
+
+
+def active_context() -> SparkContext | None:
+    """Return the running SparkContext of this process, None where none was started."""
+    from pyspark import SparkContext
+
+    return SparkContext._active_spark_context
+
+
+def attach_gateway(gateway: JavaObject) -> SparkContext:
+    """Attach PySpark to a JVM without a context; return a SparkContext that was never started.
+
+    It reaches the JVM and nothing else: enough for columns and types.
+    """
+    from pyspark import SparkContext
+
+    SparkContext._ensure_initialized(gateway=gateway)
+    return detached_context()
+
+
+def detached_context() -> SparkContext:
+    """Return the active context, or one that was never started and reaches the JVM only."""
+    from pyspark import SparkContext
+
+    return SparkContext._active_spark_context or object.__new__(SparkContext)
+
+
+def new_conf(gateway: JavaObject, settings: Mapping[str, str]) -> SparkConf:
+    """Return a SparkConf of these settings alone, without the JVM's system properties."""
+    from pyspark import SparkConf
+
+    conf = SparkConf(loadDefaults=False, _jvm=gateway.jvm)
+    for key, value in settings.items():
+        conf.set(key, value)
+    return conf
+
+
+def conf_from_java(java_conf: JavaObject) -> SparkConf:
+    """Return a SparkConf around the JVM's."""
+    from pyspark import SparkConf
+
+    return SparkConf(_jconf=java_conf)
+
+
+# --- sessions
+
+
+def java_session(spark: SparkSession) -> JavaObject:
+    """Return the JVM's own SparkSession."""
+    return spark._jsparkSession
+
+
+def session_state(spark: SparkSession) -> JavaObject:
+    """Return the JVM's SessionState: catalog manager, parser, analyzer, settings."""
+    return spark._jsparkSession.sessionState()
+
+
+def catalog_manager(spark: SparkSession) -> JavaObject:
+    """Return the JVM's CatalogManager of a session."""
+    return session_state(spark).catalogManager()
+
+
+def sql_parser(spark: SparkSession) -> JavaObject:
+    """Return the JVM's SQL parser of a session, with lakeward's rewriting in front of Spark's."""
+    return session_state(spark).sqlParser()
+
+
+def split_identifier(spark: SparkSession, name: str) -> list[str]:
+    """Return the parts of a dotted name as Spark's parser reads it; it raises ParseException."""
+    return scala_list(sql_parser(spark).parseMultipartIdentifier(name))
+
+
+def running_session() -> SparkSession | None:
+    """Return the active or the last session of this process; None where its context was stopped."""
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    if spark is None or getattr(spark, "_sc", None) is None or spark._sc._jsc is None:
+        return None
+    return spark
+
+
+def set_active_session(spark: SparkSession) -> None:
+    """Make `spark` the active and the default session, in Python and in the JVM."""
+    type(spark)._instantiatedSession = spark
+    type(spark)._activeSession = spark
+    sessions = _classic_sessions(spark)
+    sessions.setActiveSession(spark._jsparkSession)
+    sessions.setDefaultSession(spark._jsparkSession)
+
+
+def reset_error_locations() -> None:
+    """Let PySpark read again whether errors name the user's line: without a session it stores False."""
+    from pyspark.errors import utils
+
+    utils._enable_debugging_cache = None
+
+
+@contextmanager
+def activated(spark: SparkSession) -> Iterator[None]:
+    """A block in which `spark` is the active session of this thread in the JVM."""
+    sessions = _classic_sessions(spark)
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(spark._jsparkSession)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
+
+
+def apply_modifiable_settings(spark: SparkSession, settings: Mapping[str, str]) -> None:
+    """Set what can be changed in a running session, as Spark's own builder does; log the rest."""
+    from pyspark.sql import SparkSession
+
+    module: Any = SparkSession._get_j_spark_session_module(spark._jvm)
+    module.applyModifiableSettings(spark._jsparkSession, dict(settings))
+
+
+def _classic_sessions(spark: SparkSession) -> JavaObject:
+    return spark._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]  # a live session
+
+
+# --- DataFrames and queries
+
+
+def java_frame(frame: DataFrame) -> JavaObject:
+    """Return the JVM's own Dataset."""
+    return frame._jdf
+
+
+def frame_from_java(dataset: JavaObject, spark: SparkSession) -> DataFrame:
+    """Return a DataFrame around a Dataset of the JVM."""
+    from pyspark.sql import DataFrame
+
+    return DataFrame(dataset, spark)
+
+
+def logical_plan(frame: DataFrame) -> JavaObject:
+    """Return the plan as written."""
+    return java_frame(frame).logicalPlan()
+
+
+def analyzed_plan(frame: DataFrame) -> JavaObject:
+    """Return the plan with all names resolved."""
+    return java_frame(frame).queryExecution().analyzed()
+
+
+def optimized_plan(frame: DataFrame) -> JavaObject:
+    """Return the plan after the optimizer."""
+    return java_frame(frame).queryExecution().optimizedPlan()
+
+
+def executed_plan(frame: DataFrame) -> JavaObject:
+    """Return the physical plan."""
+    return java_frame(frame).queryExecution().executedPlan()
+
+
+def java_query(query: StreamingQuery) -> JavaObject:
+    """Return the JVM's StreamExecution behind a streaming query."""
+    return query._jsq.streamingQuery()
+
+
+def use_python_progress(progress: Any, values: Any) -> None:
+    """Let a progress object of a streaming query show `values` instead of the JVM's object."""
+    progress._jdict, progress._jprogress = values, None
+
+
+# --- Delta
+
+
+def java_builder(builder: Any) -> JavaObject:
+    """Return the JVM's own builder behind a DeltaTableBuilder."""
+    return builder._jbuilder

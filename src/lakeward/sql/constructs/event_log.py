@@ -1,0 +1,60 @@
+"""The table function event_log: a pipeline's events, by its name or by one of its tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakeward.errors import SqlError
+from lakeward.session import current_settings
+from lakeward.sql.commands import register_function
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PIPELINE = "pipelines.pipelineId"
+"""The table property that names the pipeline which manages the table."""
+NAME_FILE = "name.txt"
+"""The file in a pipeline's storage folder with its name: the folder can be called differently."""
+
+
+def _event_log(spark: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> DataFrame:
+    arguments = [*positional, *named.values()]
+    if len(arguments) != 1 or arguments[0] is None:
+        raise SqlError(
+            "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
+            "The function event_log takes one argument: event_log('<pipeline>') or event_log(TABLE(t)).",
+            sql_state="42605",
+        )
+    name = _pipeline_of(spark, arguments[0]) if isinstance(arguments[0], dict) else arguments[0]
+    return spark.read.format("delta").load(str(_find_event_log(name)))
+
+
+register_function("event_log", _event_log)
+
+
+def _pipeline_of(spark: SparkSession, argument: dict[str, str]) -> str:
+    """Return the pipeline that manages the table of `TABLE(t)`."""
+    if "table" not in argument:
+        raise _unavailable(f"The function event_log takes a constant or TABLE(t), not {argument}.")
+    table = argument["table"]
+    properties = {row["key"]: row["value"] for row in spark.sql(f"SHOW TBLPROPERTIES {table}").collect()}
+    if PIPELINE not in properties:
+        raise _unavailable(f"The table {table} is not managed by a pipeline.")
+    return str(properties[PIPELINE])
+
+
+def _find_event_log(pipeline: str) -> Path:
+    settings = current_settings()
+    folders = sorted(settings.pipelines.glob("*/")) if settings else []
+    for folder in folders:
+        name_file, log = folder / NAME_FILE, folder / "event_log"
+        name = name_file.read_text() if name_file.is_file() else None
+        if pipeline in (folder.name, name) and log.is_dir():
+            return log
+    known = ", ".join(folder.name for folder in folders) or "none"
+    raise _unavailable(f"This lakehouse has no event log of a pipeline `{pipeline}`. Pipelines: {known}.")
+
+
+def _unavailable(message: str) -> SqlError:
+    return SqlError("EVENT_LOG_UNAVAILABLE", message, sql_state="42000")

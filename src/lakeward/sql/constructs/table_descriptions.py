@@ -1,0 +1,129 @@
+"""SHOW CREATE TABLE and DESCRIBE DETAIL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lakeward.quoting import quote_identifier, quote_name, quote_string
+from lakeward.spark_internals import jvm_view
+from lakeward.sql.commands import Command, Rows
+from lakeward.sql.construct import BEGINNING, Construct
+from lakeward.sql.session_context import run_with_delta, session_context
+from lakeward.sql.token_cursor import TokenCursor
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+_AREA = "Tables"
+
+
+@dataclass(frozen=True)
+class ShowCreateTable(Command):
+    """Shows the statement that creates a Delta table or a view."""
+
+    table: list[str]
+
+    def run(self, spark: SparkSession) -> Rows:
+        full = session_context(spark).qualify(self.table)
+        catalog, schema, name = full
+        columns = spark.table(quote_name(self.table)).schema.fields
+        views = spark.sql(
+            f"SELECT view_definition FROM {quote_identifier(catalog)}.information_schema.views"  # noqa: S608  # quoted
+            " WHERE table_schema = :schema AND table_name = :name",
+            args={"schema": schema, "name": name},
+        ).collect()
+        if views:
+            return _statement(f"CREATE VIEW {'.'.join(full)} AS {views[0][0]}")
+        detail = spark.sql(f"DESCRIBE DETAIL {quote_name(self.table)}").first()
+        assert detail is not None
+        column_list = ",\n".join(_column(field) for field in columns)
+        lines = [f"CREATE TABLE {'.'.join(full)} (", f"{column_list})", *_clauses(detail)]
+        return _statement("\n".join(lines) + "\n")
+
+
+def _statement(text: str) -> Rows:
+    return Rows("createtab_stmt STRING", [[text]])
+
+
+def _column(field: Any) -> str:
+    comment = field.metadata.get("comment")
+    return (
+        f"  {field.name} {field.dataType.simpleString().upper()}"
+        + ("" if field.nullable else " NOT NULL")
+        + (f" COMMENT {quote_string(comment)}" if comment else "")
+    )
+
+
+def _clauses(detail: Row) -> list[str]:
+    lines = [f"USING {detail['format']}"]
+    if detail["partitionColumns"]:
+        lines.append(f"PARTITIONED BY ({', '.join(detail['partitionColumns'])})")
+    if detail["clusteringColumns"]:
+        lines.append(f"CLUSTER BY ({', '.join(detail['clusteringColumns'])})")
+    if detail["description"]:
+        lines.append(f"COMMENT {quote_string(detail['description'])}")
+    if detail["properties"]:
+        pairs = [f"  {quote_string(k)} = {quote_string(v)}" for k, v in sorted(detail["properties"].items())]
+        lines.append("TBLPROPERTIES (\n" + ",\n".join(pairs) + ")")
+    return lines
+
+
+def _show_create_table(cursor: TokenCursor) -> ShowCreateTable:
+    cursor.need("SHOW", "CREATE", "TABLE")
+    table = cursor.name(3)
+    cursor.end()
+    return ShowCreateTable(table)
+
+
+@dataclass(frozen=True)
+class DescribeDetail(Command):
+    """Runs Delta's DESCRIBE DETAIL, and shows the user's name of the table instead of the stored one."""
+
+    text: str
+
+    def run(self, spark: SparkSession) -> DataFrame:
+        from pyspark.sql import functions as F
+
+        rows = run_with_delta(spark, self.text)
+        row = rows.first()
+        name = None if row is None else row["name"]
+        if name is None or not name.startswith("spark_catalog."):
+            return rows
+        _, database, table = name.split(".", 2)
+        jvm: Any = jvm_view(spark)
+        names = jvm.lakeward.Names
+        return rows.withColumn("name", F.lit(f"{names.catalog(database)}.{names.schema(database)}.{table}"))
+
+
+def _describe_detail(cursor: TokenCursor) -> DescribeDetail:
+    cursor.one_of("DESCRIBE", "DESC")
+    cursor.need("DETAIL")
+    cursor.name(3)
+    cursor.end()
+    return DescribeDetail(cursor.text(0))
+
+
+CONSTRUCTS = (
+    Construct(
+        name="SHOW CREATE TABLE",
+        area=_AREA,
+        verdict="emulated",
+        example="SHOW CREATE TABLE t",
+        note="of Delta tables and of views",
+        starts=("SHOW",),
+        statement=_show_create_table,
+        trigger=BEGINNING + r"show\s+create\s+table\b",
+    ),
+    Construct(
+        name="DESCRIBE DETAIL",
+        area=_AREA,
+        verdict="emulated",
+        example="DESCRIBE DETAIL t",
+        note="Delta's result with the user's name of the table",
+        starts=("DESCRIBE", "DESC"),
+        statement=_describe_detail,
+        trigger=BEGINNING + r"desc(?:ribe)?\s+detail\s+[\w`]",
+        test="tests/sql/test_names.py",
+    ),
+)

@@ -1,0 +1,140 @@
+"""CREATE TEMPORARY TABLE: a Delta table that only the session sees.
+
+The rows are in a temporary folder, which is removed when the process ends. The name is a temporary view of
+the folder: Spark resolves it before tables of the current schema, and Delta runs INSERT, UPDATE, DELETE and
+MERGE through it. https://docs.databricks.com/aws/en/tables/temporary-tables
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+import uuid
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lakeward.errors import SqlError
+from lakeward.quoting import quote_identifier, quote_name, quote_string
+from lakeward.spark_internals import session_state
+from lakeward.sql.commands import Command
+from lakeward.sql.construct import BEGINNING, Construct
+from lakeward.sql.rewrite_result import Refusal, RewriteResult
+from lakeward.sql.token_cursor import TokenCursor, Unmatched
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_EXCLUSIVE = "TEMP_TABLE_CREATION_MUTUAL_EXCLUSIVE_SPECS"
+_PREFIX = "lakeward-temporary-tables-"
+
+
+@dataclass(frozen=True)
+class CreateTemporaryTable(Command):
+    """Creates or replaces a temporary table.
+
+    Attributes:
+        table: Its name.
+        create: Whether a missing table is created.
+        replace: Whether an existing temporary table or view is replaced.
+        definition: The statement's text after the name.
+    """
+
+    table: str
+    create: bool
+    replace: bool
+    definition: str
+
+    def run(self, spark: SparkSession) -> None:
+        name = quote_identifier(self.table)
+        exists = session_state(spark).catalog().getTempView(self.table).isDefined()
+        if exists and not self.replace:
+            raise SqlError(
+                "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS",
+                f"The temporary table or view {name} already exists.",
+                parameters={"relationName": name},
+            )
+        if not exists and not self.create:
+            raise SqlError(
+                "TABLE_OR_VIEW_NOT_FOUND",
+                f"The temporary table {name} cannot be found.",
+                parameters={"relationName": name, "searchPath": "[`system`.`session`]"},
+            )
+        location = (_folder() / uuid.uuid4().hex).as_uri()
+        spark.sql(f"CREATE TABLE delta.{quote_identifier(location)} {self.definition}")
+        spark.sql(
+            f"CREATE OR REPLACE TEMPORARY VIEW {name} USING delta OPTIONS (path {quote_string(location)})"
+        )
+
+
+@cache
+def _folder() -> Path:
+    """Return the folder of this process's temporary tables."""
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _create_temporary_table(cursor: TokenCursor) -> RewriteResult:
+    create = cursor.words("CREATE")
+    replace = cursor.words("OR", "REPLACE") if create else cursor.words("REPLACE")
+    if not (cursor.words("TEMPORARY") or cursor.words("TEMP")):
+        raise Unmatched
+    cursor.need("TABLE")
+    if cursor.words("IF", "NOT", "EXISTS"):
+        return _unsupported_clause("IF NOT EXISTS", "WITHOUT_SUGGESTION")
+    name = cursor.name()
+    if len(name) > 1:
+        return Refusal(
+            "TEMP_VIEW_NAME_TOO_MANY_NAME_PARTS",
+            f"A temporary table has a name of one part, not {quote_name(name)}.",
+            "428EK",
+            {"actualName": quote_name(name)},
+        )
+    begin = cursor.at
+    if cursor.next is None:
+        raise Unmatched
+    refusal = _refused_clause(cursor)
+    if refusal is not None:
+        return refusal
+    cursor.finish()
+    return CreateTemporaryTable(name[0], create=create, replace=replace, definition=cursor.text(begin))
+
+
+def _refused_clause(cursor: TokenCursor) -> Refusal | None:
+    """Return the error for USING or LOCATION among the clauses before the query."""
+    depth = 0
+    while cursor.next is not None and not (depth == 0 and cursor.next.word in ("AS", "SELECT", "WITH")):
+        depth += {"(": 1, ")": -1}.get(cursor.next.text, 0)
+        if depth == 0 and cursor.next.word == "USING":
+            return _unsupported_clause("USING", "WITHOUT_SUGGESTION")
+        if depth == 0 and cursor.next.word == "LOCATION":
+            return _unsupported_clause("LOCATION", "WITH_PERMANENT_TABLE_SUGGESTION")
+        cursor.at += 1
+    return None
+
+
+def _unsupported_clause(clause: str, condition: str) -> Refusal:
+    suggestion = " Create a permanent table instead." if condition.startswith("WITH_") else ""
+    message = f"CREATE TEMPORARY TABLE does not support specifying {clause}.{suggestion}"
+    return Refusal(f"{_EXCLUSIVE}.{condition}", message, "0A000", {"unsupportedSpec": clause})
+
+
+CONSTRUCTS = (
+    Construct(
+        name="CREATE TEMPORARY TABLE",
+        area="Tables",
+        verdict="emulated",
+        example="CREATE OR REPLACE TEMPORARY TABLE t AS SELECT 1 AS id",
+        note=(
+            "visible in the session only, hides a permanent table of the same name; removed with the session "
+            "or by DROP TABLE. Platform: SQL warehouses and runtime 18.1 or later"
+        ),
+        starts=("CREATE", "REPLACE"),
+        statement=_create_temporary_table,
+        trigger=BEGINNING + r"(?:create\s+(?:or\s+replace\s+)?|replace\s+)temp(?:orary)?\s+table\b",
+        test="tests/sql/test_temporary_tables.py",
+    ),
+)

@@ -1,0 +1,94 @@
+"""A catalog for the information schema: its schemas, their objects and the stored metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lakeward.session import is_private_table
+from lakeward.spark_internals import catalog_manager, java_array, jvm_view
+from lakeward.sql.session_context import SessionContext, read_metadata, session_context
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Row = dict[str, Any]
+Name = tuple[str, ...]
+
+
+@dataclass
+class CatalogView:
+    """One catalog of the session's lakehouse."""
+
+    spark: SparkSession
+    catalog: str
+    _context: SessionContext = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._context = session_context(self.spark)
+
+    @property
+    def user(self) -> str:
+        """The owner of objects without a stored owner."""
+        return self._context.settings.user
+
+    def metadata(self, kind: str, name: Name) -> Row:
+        """Return an object's metadata; empty if it has none."""
+        return self._context.metadata(kind, name)
+
+    def schemas(self) -> Iterator[Name]:
+        """Yield (catalog, schema), sorted."""
+        return ((self.catalog, schema) for schema in self._context.schemas(self.catalog))
+
+    def relations(self) -> Iterator[Name]:
+        """Yield (catalog, schema, name) of all tables and views."""
+        plugin = self._plugin()
+        for _, schema in self.schemas():
+            namespace = java_array(self.spark, schema)
+            for found in (plugin.listTables(namespace), plugin.listViews(namespace)):
+                yield from ((self.catalog, schema, each.name()) for each in found)
+
+    def tables_with_metadata(self) -> Iterator[tuple[Name, Row]]:
+        """Yield the tables and views that have metadata, with it; the others are not read."""
+        ending = ".table.about.json"
+        for _, schema in self.schemas():
+            folder = self._context.settings.warehouse / self.catalog / schema
+            for path in sorted((folder / ".objects").glob(f"[!.]*{ending}")):
+                name = path.name.removesuffix(ending)
+                definitions = (path.with_name(f"{name}.{kind}.json") for kind in ("table", "view"))
+                # The metadata of a dropped view stays.
+                exists = (folder / name).is_dir() or any(each.is_file() for each in definitions)
+                if exists and not is_private_table(name):
+                    yield (self.catalog, schema, name), read_metadata(path)
+
+    def tables(self) -> Iterator[tuple[Name, Any]]:
+        """Yield all tables, with the table object of Spark's catalog API."""
+        plugin = self._plugin()
+        jvm: Any = jvm_view(self.spark)
+        identifier = jvm.org.apache.spark.sql.connector.catalog.Identifier
+        for _, schema in self.schemas():
+            namespace = java_array(self.spark, schema)
+            for each in plugin.listTables(namespace):
+                name = each.name()
+                yield (self.catalog, schema, name), plugin.loadTable(identifier.of(namespace, name))
+
+    def volumes(self) -> Iterator[tuple[Name, Any]]:
+        """Yield all volumes, with their folders."""
+        root = self._context.settings.volumes / self.catalog
+        for _, schema in self.schemas():
+            folder = root / schema
+            if folder.is_dir():
+                volumes = sorted(p for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
+                yield from (((self.catalog, schema, p.name), p) for p in volumes)
+
+    def functions(self) -> Iterator[tuple[Name, Row]]:
+        """Yield all SQL functions, with their stored definitions."""
+        ending = ".function.json"
+        for _, schema in self.schemas():
+            folder = self._context.settings.warehouse / self.catalog / schema / ".objects"
+            for path in sorted(folder.glob(f"[!.]*{ending}")):
+                yield (self.catalog, schema, path.name.removesuffix(ending)), read_metadata(path)
+
+    def _plugin(self) -> Any:
+        return catalog_manager(self.spark).catalog(self.catalog)

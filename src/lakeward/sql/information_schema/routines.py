@@ -1,0 +1,95 @@
+"""SQL functions, from the definitions that Spark stores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from lakeward.spark_internals import jvm_view
+from lakeward.sql.information_schema.catalog_view import CatalogView, Name, Row
+
+_SPECIFIC = ("specific_catalog", "specific_schema", "specific_name")
+_ROUTINE = ("routine_catalog", "routine_schema", "routine_name")
+
+
+def routines(view: CatalogView) -> Iterator[Row]:
+    """Yield one row per function."""
+    for name, description, is_sql in _descriptions(view):
+        is_table = description.get("isTableFunc") == "true"
+        returns = description.get("returnType", "")
+        owner = view.metadata("FUNCTION", name).get("owner") or view.user
+        created = int(description["createTime"]) * 1000 if "createTime" in description else None
+        yield {
+            **dict(zip(_SPECIFIC, name, strict=True)),
+            **dict(zip(_ROUTINE, name, strict=True)),
+            **({"data_type": "TABLE", "full_data_type": f"TABLE({returns})"} if is_table else _type(returns)),
+            "routine_type": "FUNCTION",
+            "routine_body": "SQL" if is_sql else "EXTERNAL",
+            "routine_definition": description.get("expression") or description.get("query"),
+            "parameter_style": "SQL",
+            "is_deterministic": "NO" if description.get("deterministic") == "false" else "YES",
+            "sql_data_access": "READS SQL DATA" if description.get("query") else "CONTAINS SQL",
+            "is_null_call": "YES",
+            "security_type": "DEFINER",
+            "as_locator": "NO",
+            "routine_owner": owner,
+            "comment": description.get("comment"),
+            "created": created,
+            "created_by": owner,
+            "last_altered": created,
+            "last_altered_by": owner,
+        }
+
+
+def parameters(view: CatalogView) -> Iterator[Row]:
+    """Yield one row per parameter."""
+    for name, description, _ in _descriptions(view):
+        for number, field in enumerate(_fields(view, description.get("inputParam", "")), 1):
+            yield {
+                **dict(zip(_SPECIFIC, name, strict=True)),
+                **_type(field.dataType.simpleString()),
+                "ordinal_position": number,
+                "parameter_mode": "IN",
+                "is_result": "NO",
+                "as_locator": "NO",
+                "parameter_name": field.name,
+                "parameter_default": field.metadata.get("default"),
+                "comment": field.metadata.get("comment"),
+            }
+
+
+def routine_columns(view: CatalogView) -> Iterator[Row]:
+    """Yield one row per result column of a table function."""
+    for name, description, _ in _descriptions(view):
+        if description.get("isTableFunc") == "true":
+            for number, field in enumerate(_fields(view, description.get("returnType", "")), 1):
+                row: Row = dict(zip(_SPECIFIC, name, strict=True))
+                row |= {"column_name": field.name, "comment": field.metadata.get("comment")}
+                yield row | _type(field.dataType.simpleString()) | {"ordinal_position": number}
+
+
+def _descriptions(view: CatalogView) -> Iterator[tuple[Name, dict[str, str], bool]]:
+    """Yield each function's name, Spark's description of it, and whether it is written in SQL.
+
+    Spark splits the description, which is JSON, into numbered resources.
+    """
+    prefix = "sqlFunction."
+    for name, definition in view.functions():
+        pieces = sorted(each["uri"] for each in definition.get("resources", ()))
+        is_sql = definition.get("className", "").startswith(prefix)
+        stored: dict[str, Any] = json.loads("".join(piece[3:] for piece in pieces)) if is_sql else {}
+        yield name, {k.removeprefix(prefix): v for k, v in stored.items() if k.startswith(prefix)}, is_sql
+
+
+def _fields(view: CatalogView, ddl: str) -> Any:
+    jvm: Any = jvm_view(view.spark)
+    if not ddl:
+        return ()
+    from pyspark.sql.types import StructType
+
+    return StructType.fromJson(json.loads(jvm.org.apache.spark.sql.types.StructType.fromDDL(ddl).json()))
+
+
+def _type(text: str) -> Row:
+    return {"data_type": text.partition("(")[0].partition("<")[0].upper(), "full_data_type": text.lower()}

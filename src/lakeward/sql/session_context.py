@@ -1,0 +1,152 @@
+"""The session that a command runs in: its catalog and schema, and the folders of its lakehouse.
+
+Metadata that Spark has no place for (owners, tags, grants, keys, policies) is kept as one JSON file per
+object, below `.objects` in the folder of its schema or catalog.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakeward.atomic_files import atomic_write
+from lakeward.errors import SqlError
+from lakeward.session import Settings, current_settings
+from lakeward.spark_internals import catalog_manager, frame_from_java, java_session, jvm_view
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class SessionContext:
+    """A session's lakehouse, and its current catalog and schema."""
+
+    settings: Settings
+    catalog: str
+    schema: str
+
+    def qualify(self, name: Sequence[str], parts: int = 3) -> tuple[str, ...]:
+        """Complete `name` with the current catalog and schema; in lower case, as names are stored.
+
+        Raises SqlError for a name that no folder can have.
+        """
+        current = (self.catalog, self.schema)[: parts - 1]
+        missing = parts - len(name)
+        return tuple(folder_name(part) for part in (*current[:missing], *name))
+
+    def catalogs(self) -> list[str]:
+        """Return the names of the existing catalogs."""
+        names = {"main", self.settings.catalog}
+        if self.settings.warehouse.is_dir():
+            names |= {p.name for p in self.settings.warehouse.iterdir() if p.is_dir() and p.name[0] != "."}
+        return sorted(names - {"spark_catalog"})
+
+    def schemas(self, catalog: str) -> list[str]:
+        """Return the names of a catalog's schemas."""
+        folder = self.settings.warehouse / catalog
+        if not folder.is_dir():
+            return []
+        return sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
+
+    def require_catalog(self, name: str) -> str:
+        """Return the catalog's name as it is stored; raises SqlError if it does not exist."""
+        if name.lower() not in self.catalogs():
+            raise SqlError(
+                "NO_SUCH_CATALOG_EXCEPTION",
+                f"Catalog '{name}' was not found.",
+                sql_state="42704",
+                next_step=f"Existing catalogs: {', '.join(self.catalogs())}.",
+            )
+        return name.lower()
+
+    def require_schema(self, catalog: str, schema: str) -> None:
+        """Raise SqlError if the schema does not exist."""
+        self.require_catalog(catalog)
+        if schema not in self.schemas(catalog):
+            raise SqlError(
+                "SCHEMA_NOT_FOUND",
+                f"The schema `{catalog}`.`{schema}` cannot be found.",
+                parameters={"schemaName": f"`{catalog}`.`{schema}`"},
+            )
+
+    def metadata_file(self, kind: str, name: Sequence[str]) -> Path:
+        """Return the file with an object's metadata beyond its own definition."""
+        folder, own = self.settings.warehouse.joinpath(*name), ""
+        if kind not in ("CATALOG", "SCHEMA"):
+            folder, own = folder.parent, name[-1]
+        return folder / ".objects" / f"{own}.{kind.lower()}.about.json"
+
+    def metadata(self, kind: str, name: Sequence[str]) -> dict[str, Any]:
+        """Return an object's metadata beyond its own definition; empty if it has none."""
+        return read_metadata(self.metadata_file(kind, name))
+
+    def update_metadata(self, kind: str, name: Sequence[str], **values: Any) -> None:
+        """Set values in an object's metadata; the others stay."""
+        write_metadata(self.metadata_file(kind, name), {**self.metadata(kind, name), **values})
+
+
+def session_context(spark: SparkSession) -> SessionContext:
+    """Return the context of `spark`; raises SqlError for a session that lakeward did not create."""
+    settings = current_settings()
+    if settings is None:
+        raise SqlError("NO_LAKEHOUSE", "This session has no lakehouse: lakeward did not create it.")
+    manager = catalog_manager(spark)
+    catalog = manager.currentCatalog().name()
+    return SessionContext(settings, catalog, ".".join(manager.currentNamespace()) or "default")
+
+
+def run_with_delta(spark: SparkSession, text: str) -> DataFrame:
+    """Run a statement with Spark's own parser and Delta, without any rewriting. Raises what they raise."""
+    jvm: Any = jvm_view(spark)
+    session: Any = java_session(spark)
+    plan = session.sessionState().sqlParser().sparks().parsePlan(text)
+    return frame_from_java(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session, plan), spark)
+
+
+def folder_name(name: str) -> str:
+    """Return the folder name of a catalog, schema or volume; raises SqlError for an unsafe or hidden one."""
+    if not name or name[0] == "." or any(c in "/\\" or ord(c) < 32 for c in name):
+        raise SqlError(
+            "INVALID_NAME",
+            f"`{name}` is not a valid name of a catalog, schema or volume.",
+            sql_state="42602",
+            next_step="Use a name without slashes and control characters that does not begin with a dot.",
+        )
+    return name.lower()
+
+
+def matches_pattern(pattern: str | None, name: str) -> bool:
+    """Return whether the pattern of a SHOW statement matches: `*` is any text, `|` separates alternatives.
+
+    >>> matches_pattern("a*|b", "abc"), matches_pattern("a*|b", "bc"), matches_pattern(None, "x")
+    (True, False, True)
+    """
+    if pattern is None:
+        return True
+    return any(_compiled(part.strip()).fullmatch(name) for part in pattern.split("|"))
+
+
+@lru_cache(maxsize=64)
+def _compiled(part: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, part.split("*"))), re.IGNORECASE)
+
+
+def read_metadata(path: Path) -> dict[str, Any]:
+    """Return the content of a metadata file; empty if it does not exist."""
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return content
+
+
+def write_metadata(path: Path, content: Mapping[str, Any]) -> None:
+    """Replace a metadata file atomically."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    atomic_write(path, json.dumps(content, indent=2, sort_keys=True))

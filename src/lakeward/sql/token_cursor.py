@@ -1,0 +1,151 @@
+"""Token cursor for statement parsers; raises `Unmatched` on mismatch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from lakeward.sql.tokens import Token, tokenize
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a", "%": "\\%", "_": "\\_"}
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})|(.))", re.DOTALL)
+
+
+class Unmatched(Exception):
+    """The tokens are not those of the expected statement."""
+
+
+class TokenCursor:
+    """A position in the tokens of one statement; trailing semicolons are ignored.
+
+    `at` is the index of the next token. Methods that read a word, name or literal advance it.
+    """
+
+    def __init__(self, tokens: Sequence[Token], text: str = "") -> None:
+        self._text = text
+        end = len(tokens)
+        while end and tokens[end - 1].text == ";":
+            end -= 1
+        self._tokens = tokens[:end]
+        self.at = 0
+
+    @property
+    def next(self) -> Token | None:
+        """The next token; None at the end."""
+        return self._tokens[self.at] if self.at < len(self._tokens) else None
+
+    def words(self, *words: str) -> bool:
+        """Read the words if all of them come next; return whether they did."""
+        ahead = self._tokens[self.at : self.at + len(words)]
+        if len(ahead) == len(words) and all(t.word == w for t, w in zip(ahead, words, strict=True)):
+            self.at += len(words)
+            return True
+        return False
+
+    def one_of(self, *words: str) -> str:
+        """Read one of the words and return it; raises Unmatched."""
+        for word in words:
+            if self.words(word):
+                return word
+        raise Unmatched
+
+    def need(self, *words: str) -> None:
+        """Read the words; raises Unmatched."""
+        if not self.words(*words):
+            raise Unmatched
+
+    def part(self) -> str:
+        """Read one part of a name, also as IDENTIFIER('…'); raises Unmatched."""
+        if self.words("IDENTIFIER", "("):
+            value = self.string()
+            self.need(")")
+            return value
+        token = self.next
+        if token is None or not token.is_name:
+            raise Unmatched
+        self.at += 1
+        return unquoted(token.text)
+
+    def name(self, max_parts: int = 4) -> list[str]:
+        """Read a dotted name of at most `max_parts` parts; raises Unmatched."""
+        if [t.word for t in self.ahead(2)] == ["IDENTIFIER", "("]:
+            inside = TokenCursor(tokenize(self.part()) or ())
+            found = inside.name(max_parts)
+            inside.end()
+            return found
+        found = [self.part()]
+        while self.words("."):
+            found.append(self.part())
+        if len(found) > max_parts:
+            raise Unmatched
+        return found
+
+    def part_or_string(self) -> str:
+        """Read one part of a name, or a string literal; raises Unmatched."""
+        return self.string() if self.next is not None and self.next.is_string else self.part()
+
+    def part_list(self) -> list[str]:
+        """Read names separated by commas and the closing parenthesis after them; raises Unmatched."""
+        names = [self.part()]
+        while self.words(","):
+            names.append(self.part())
+        self.need(")")
+        return names
+
+    def string(self) -> str:
+        """Read a string literal, or several adjacent ones, and return its value; raises Unmatched."""
+        found = []
+        while self.next is not None and self.next.is_string:
+            found.append(unquoted(self.next.text))
+            self.at += 1
+        if not found:
+            raise Unmatched
+        return "".join(found)
+
+    def integer(self) -> int:
+        """Read a whole number; raises Unmatched."""
+        token = self.next
+        if token is None or not token.text.isdigit():
+            raise Unmatched
+        self.at += 1
+        return int(token.text)
+
+    def ahead(self, count: int) -> Sequence[Token]:
+        """Return the next `count` tokens without reading them, fewer at the end."""
+        return self._tokens[self.at : self.at + count]
+
+    def finish(self) -> None:
+        """Read all remaining tokens."""
+        self.at = len(self._tokens)
+
+    def text(self, begin: int, end: int | None = None) -> str:
+        """Return the user's text from token `begin` to before token `end`, by default the next one."""
+        tokens = self._tokens[begin : self.at if end is None else end]
+        return self._text[tokens[0].start : tokens[-1].end] if tokens else ""
+
+    def end(self) -> None:
+        """Require the end of the statement; raises Unmatched."""
+        if self.next is not None:
+            raise Unmatched
+
+
+def unquoted(text: str) -> str:
+    """Return the value of a string literal or of a name, quoted or not.
+
+    >>> unquoted("`a``b`"), unquoted("'it\\\\'s'"), unquoted("r'a\\\\b'"), unquoted("Abc")
+    ('a`b', "it's", 'a\\\\b', 'Abc')
+    """
+    if text[0] == "`":
+        return text[1:-1].replace("``", "`")
+    if text[0] in "'\"":
+        return _ESCAPE.sub(_unescape, text[1:-1].replace(text[0] * 2, text[0]))
+    if text[-1] in "'\"":
+        return text[text.index(text[-1]) + 1 : -1]
+    return text
+
+
+def _unescape(match: re.Match[str]) -> str:
+    short, long, octal, other = match.groups()
+    if short or long:
+        return chr(int(short or long, 16))
+    return chr(int(octal, 8)) if octal else _ESCAPES.get(other, other)

@@ -1,0 +1,86 @@
+"""Replacements for methods of PySpark's stream readers and writers."""
+
+from __future__ import annotations
+
+import warnings
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from lakeward.patching import Order, PatchSpec
+from lakeward.session import in_catalog
+from lakeward.spark_internals import frame_from_java, java_session, jvm_view, session_state, split_identifier
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def add_table(before: Any) -> Any:
+    """Return `writeStream.table`: the platform's older name of `toTable`."""
+    del before
+
+    def table(self: Any, tableName: str) -> Any:  # as `toTable` names it
+        """Start the query and write its rows to the table."""
+        return self.toTable(tableName)
+
+    return table
+
+
+def warn_on_once(before: Any) -> Any:
+    """Return `trigger` with a warning for `once=True`."""
+
+    @wraps(before)
+    def trigger(self: Any, *arguments: Any, **named: Any) -> Any:
+        if named.get("once"):
+            warnings.warn(
+                "trigger(once=True) is deprecated: it takes everything in one batch, whatever the limits."
+                " Use trigger(availableNow=True).",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+        return before(self, *arguments, **named)
+
+    return trigger
+
+
+def read_views(before: Any) -> Any:
+    """Return `readStream.table`, which reads a view as its query over streams of its tables."""
+
+    @wraps(before)
+    def table(self: Any, tableName: str) -> Any:  # as PySpark names it
+        view = _view(self._spark, tableName)
+        if view is None:
+            return before(self, tableName)
+        spark = self._spark
+        return frame_from_java(jvm_view(spark).lakeward.StreamOfView.of(java_session(spark), view), spark)
+
+    return table
+
+
+def _view(spark: SparkSession, name: str) -> Any:
+    """Return the persistent view of this name; None for temporary views, tables and unknown names."""
+    state = session_state(spark)
+    given = split_identifier(spark, name)
+    if len(given) > 3 or (len(given) == 1 and state.catalog().getTempView(given[0]).isDefined()):
+        return None
+    found = in_catalog(spark, given)
+    if found is None or found[0].getClass().getName() != "lakeward.Catalog":
+        return None
+    catalog, identifier = found
+    return catalog.loadView(identifier) if catalog.viewExists(identifier) else None
+
+
+_READER = "pyspark.sql.streaming.readwriter:DataStreamReader"
+_WRITER = "pyspark.sql.streaming.readwriter:DataStreamWriter"
+PATCHES = (
+    PatchSpec(_WRITER, "table", "streaming", "writeStream.table is toTable", add_table),
+    # The warning names the caller's line, so no other layer may wrap it.
+    PatchSpec(
+        _WRITER,
+        "trigger",
+        "streaming",
+        "trigger(once=True) is deprecated",
+        warn_on_once,
+        Order.NOTICE,
+    ),
+    PatchSpec(_READER, "table", "streaming", "readStream.table reads views", read_views, Order.SOURCE),
+)

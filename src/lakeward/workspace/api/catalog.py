@@ -1,0 +1,337 @@
+"""Unity Catalog: catalogs, schemas and tables, which are folders of the warehouse, and grants.
+
+Source: https://docs.databricks.com/api/workspace/schemas and its siblings. Names are lower case.
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from pathlib import Path
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace import ApiError, check_name, missing
+from lakeward.workspace.api.catalog_tables import is_table, read_table, remove_table, table_names
+from lakeward.workspace.context import ServerRequest, paginate
+from lakeward.workspace.state.store import now
+
+_FIELDS = ("comment", "properties", "storage_root", "enable_predictive_optimization")
+
+
+def list_catalogs(call: ServerRequest) -> Any:
+    """All catalogs."""
+    names = sorted({"main", *_folders(_warehouse(call))})
+    return paginate(call, [_catalog(call, name) for name in names], "catalogs", default=100)
+
+
+def create_catalog(call: ServerRequest) -> Any:
+    """A new catalog with its schema `default`."""
+    name = _name(call.required("name"))
+    if (_warehouse(call) / name).is_dir():
+        raise ApiError(400, "CATALOG_ALREADY_EXISTS", f"Catalog '{name}' already exists")
+    (_warehouse(call) / name / "default").mkdir(parents=True)
+    _remember(call, name)
+    return _catalog(call, name)
+
+
+def get_catalog(call: ServerRequest) -> Any:
+    """One catalog."""
+    return _catalog(call, _there(call, 1)[0])
+
+
+def update_catalog(call: ServerRequest) -> Any:
+    """Another comment, other properties."""
+    (name,) = _there(call, 1)
+    _remember(call, name)
+    return _catalog(call, name)
+
+
+def delete_catalog(call: ServerRequest) -> None:
+    """Remove a catalog; one with tables only with `force`."""
+    _remove(call, _there(call, 1), "Catalog")
+
+
+def list_schemas(call: ServerRequest) -> Any:
+    """The schemas of a catalog."""
+    catalog = _name(call.required("catalog_name"))
+    _require_catalog(call, catalog)
+    names = _folders(_warehouse(call) / catalog)
+    return paginate(call, [_schema(call, catalog, name) for name in names], "schemas", default=100)
+
+
+def create_schema(call: ServerRequest) -> Any:
+    """Create a schema. Raises ApiError where its catalog does not exist."""
+    catalog, name = _name(call.required("catalog_name")), _name(call.required("name"))
+    _require_catalog(call, catalog)
+    folder = _warehouse(call) / catalog / name
+    if folder.is_dir():
+        raise ApiError(400, "SCHEMA_ALREADY_EXISTS", f"Schema '{catalog}.{name}' already exists")
+    folder.mkdir(parents=True)
+    _remember(call, f"{catalog}.{name}")
+    return _schema(call, catalog, name)
+
+
+def get_schema(call: ServerRequest) -> Any:
+    """One schema."""
+    return _schema(call, *_there(call, 2))
+
+
+def update_schema(call: ServerRequest) -> Any:
+    """Another comment, other properties; a new name is refused, since tables know where they are."""
+    parts = _there(call, 2)
+    if call.body.get("new_name"):
+        raise ApiError(
+            501, "NOT_IMPLEMENTED", "A schema cannot be renamed here: make another and copy its tables."
+        )
+    _remember(call, ".".join(parts))
+    return _schema(call, *parts)
+
+
+def delete_schema(call: ServerRequest) -> None:
+    """Remove a schema; one with tables only with `force`."""
+    _remove(call, _there(call, 2), "Schema")
+
+
+def list_tables(call: ServerRequest) -> Any:
+    """List the tables and views of a schema, with their columns unless `omit_columns`."""
+    catalog, schema = _name(call.required("catalog_name")), _name(call.required("schema_name"))
+    _require_schema(call, catalog, schema)
+    pattern = call.query.get("table_name_pattern")
+    names = table_names(_warehouse(call) / catalog / schema)
+    found = [_table(call, catalog, schema, name) for name in names]
+    if call.flag("omit_columns"):
+        for each in found:
+            del each["columns"]
+    if pattern:
+        found = [each for each in found if is_like(each["name"], pattern)]
+    return paginate(call, found, "tables", default=50)
+
+
+def is_like(text: str, pattern: str) -> bool:
+    """Return whether `text` matches an SQL LIKE pattern, in any case of letters.
+
+    Takes time proportional to the product of both lengths; a regular expression backtracks exponentially.
+
+    >>> is_like("Orders_2026", "orders%6"), is_like("orders", "o_d%x%")
+    (True, False)
+    """
+    text, pattern = text.lower(), pattern.lower()
+    position = index = star_position = 0
+    star = -1  # index of the last %, matched up to star_position
+    while position < len(text):
+        if index < len(pattern) and pattern[index] != "%" and pattern[index] in ("_", text[position]):
+            position, index = position + 1, index + 1
+        elif index < len(pattern) and pattern[index] == "%":
+            star, star_position, index = index, position, index + 1
+        elif star >= 0:
+            star_position += 1
+            position, index = star_position, star + 1
+        else:
+            return False
+    return not pattern[index:].strip("%")
+
+
+def list_table_summaries(call: ServerRequest) -> Any:
+    """List names and types of the tables of a catalog."""
+    catalog = _name(call.required("catalog_name"))
+    found = []
+    for schema in _folders(_warehouse(call) / catalog):
+        folder = _warehouse(call) / catalog / schema
+        for name in table_names(folder):
+            facts = read_table(folder, name)
+            found.append({"full_name": f"{catalog}.{schema}.{name}", "table_type": facts.table_type})
+    return paginate(call, found, "tables", default=100)
+
+
+def get_table(call: ServerRequest) -> Any:
+    """Return one table or view."""
+    catalog, schema, name = _parts(call, 3)
+    if not is_table(_warehouse(call) / catalog / schema, name):
+        raise missing(f"Table '{catalog}.{schema}.{name}'", "TABLE_DOES_NOT_EXIST")
+    return _table(call, catalog, schema, name)
+
+
+def delete_table(call: ServerRequest) -> None:
+    """Remove a table with its data, or a view."""
+    catalog, schema, name = _parts(call, 3)
+    folder = _warehouse(call) / catalog / schema
+    if not is_table(folder, name):
+        raise missing(f"Table '{catalog}.{schema}.{name}'", "TABLE_DOES_NOT_EXIST")
+    remove_table(folder, name)
+    for kind in ("securable", "grants"):
+        call.store.delete(kind, f"{catalog}.{schema}.{name}")
+
+
+def table_exists(call: ServerRequest) -> Any:
+    """Return whether there is such a table or view."""
+    catalog, schema, name = _parts(call, 3)
+    return {"table_exists": is_table(_warehouse(call) / catalog / schema, name)}
+
+
+def grants(call: ServerRequest) -> Any:
+    """Who has which privileges on an object."""
+    _require_securable(call)
+    kept = call.store.get("grants", call.path_parameter.lower()) or {}
+    return {
+        "privilege_assignments": [
+            {"principal": principal, "privileges": privileges}
+            for principal, privileges in sorted(kept.items())
+        ]
+    }
+
+
+def effective_grants(call: ServerRequest) -> Any:
+    """Return the effective privileges, which are those of the object itself: none are inherited."""
+    return {
+        "privilege_assignments": [
+            {
+                "principal": each["principal"],
+                "privileges": [{"privilege": privilege} for privilege in each["privileges"]],
+            }
+            for each in grants(call)["privilege_assignments"]
+        ]
+    }
+
+
+def change_grants(call: ServerRequest) -> Any:
+    """Give and take privileges."""
+    _require_securable(call)
+    kept = call.store.get("grants", call.path_parameter.lower()) or {}
+    for change in call.body.get("changes") or ():
+        principal = change.get("principal")
+        if not principal:
+            raise ApiError(400, "INVALID_PARAMETER_VALUE", "A change of grants names a principal.")
+        held = [each for each in kept.get(principal, []) if each not in (change.get("remove") or ())]
+        held += [each for each in change.get("add") or () if each not in held]
+        kept[principal] = sorted(held)
+        if not held:
+            del kept[principal]
+    call.store.put("grants", call.path_parameter.lower(), kept)
+    return grants(call)
+
+
+def _require_securable(call: ServerRequest) -> None:
+    """Raise ApiError for a missing catalog, schema, table or volume; other kinds are not checked."""
+    kind, _, full_name = call.path_parameter.strip("/").lower().partition("/")
+    parts = full_name.split(".")
+    sizes = {"catalog": 1, "schema": 2, "table": 3, "volume": 3}
+    if kind not in sizes:
+        return
+    if len(parts) != sizes[kind]:
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"'{full_name}' is not the name of a {kind}.")
+    for part in parts:
+        check_name(part)
+    _require_catalog(call, parts[0])
+    if kind != "catalog":
+        _require_schema(call, *parts[:2])
+    if kind == "table" and not is_table(_warehouse(call).joinpath(*parts[:2]), parts[2]):
+        raise missing(f"Table '{full_name}'", "TABLE_DOES_NOT_EXIST")
+    if kind == "volume" and not call.environment.settings().volumes.joinpath(*parts).is_dir():
+        raise missing(f"Volume '{full_name}'", "VOLUME_DOES_NOT_EXIST")
+
+
+def _catalog(call: ServerRequest, name: str) -> dict[str, Any]:
+    return {**_about(call, name), "name": name, "full_name": name, "catalog_type": "MANAGED_CATALOG"}
+
+
+def _schema(call: ServerRequest, catalog: str, name: str) -> dict[str, Any]:
+    full = f"{catalog}.{name}"
+    return {**_about(call, full), "catalog_name": catalog, "name": name, "full_name": full}
+
+
+def _table(call: ServerRequest, catalog: str, schema: str, name: str) -> dict[str, Any]:
+    full = f"{catalog}.{schema}.{name}"
+    facts = read_table(_warehouse(call) / catalog / schema, name)
+    about = {
+        "owner": call.owner,
+        "catalog_name": catalog,
+        "schema_name": schema,
+        "name": name,
+        "full_name": full,
+        "table_id": facts.table_id or object_uuid(full),
+        "table_type": facts.table_type,
+        "data_source_format": facts.data_source_format,
+        "columns": facts.columns,
+        "properties": facts.properties,
+        "created_at": facts.created_at,
+        "created_by": call.owner,
+        "updated_at": facts.updated_at,
+        "updated_by": call.owner,
+        "comment": facts.comment,
+        "view_definition": facts.view_definition,
+        "storage_location": facts.storage_location,
+        **(call.store.get("securable", full) or {}),
+    }
+    return {key: value for key, value in about.items() if value != ""}
+
+
+def object_uuid(full_name: str) -> str:
+    """Return a stable UUID of an object without one of its own."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, full_name))
+
+
+def _about(call: ServerRequest, full_name: str) -> dict[str, Any]:
+    return {"owner": call.owner, **(call.store.get("securable", full_name) or {})}
+
+
+def _remember(call: ServerRequest, full_name: str) -> None:
+    kept = call.store.get("securable", full_name) or {"created_at": now(), "created_by": call.caller}
+    kept.update({name: call.body[name] for name in _FIELDS if name in call.body})
+    kept.update(updated_at=now(), updated_by=call.caller)
+    if call.body.get("owner"):
+        kept["owner"] = call.body["owner"]
+    call.store.put("securable", full_name, kept)
+
+
+def _remove(call: ServerRequest, parts: list[str], what: str) -> None:
+    folder = _warehouse(call).joinpath(*parts)
+    full_name = ".".join(parts)
+    schemas = [folder] if len(parts) == 2 else [folder / name for name in _folders(folder)]
+    if not call.flag("force") and any(table_names(schema) for schema in schemas):
+        raise ApiError(400, "INVALID_STATE", f"{what} '{full_name}' is not empty.")
+    shutil.rmtree(folder)
+    call.store.delete("securable", full_name)
+    for kind in ("catalog", "schema"):
+        call.store.delete("grants", f"/{kind}/{full_name}")
+
+
+def _warehouse(call: ServerRequest) -> Path:
+    return call.environment.settings().warehouse
+
+
+def _name(name: str) -> str:
+    check_name(name)
+    return name.lower()
+
+
+def _parts(call: ServerRequest, count: int) -> list[str]:
+    parts = call.path_parameter.strip("/").split(".")
+    if len(parts) != count:
+        raise ApiError(
+            400, "INVALID_PARAMETER_VALUE", f"'{call.path_parameter.strip('/')}' has not {count} parts."
+        )
+    return [_name(part) for part in parts]
+
+
+def _there(call: ServerRequest, count: int) -> list[str]:
+    parts = _parts(call, count)
+    if not _warehouse(call).joinpath(*parts).is_dir():
+        raise missing(f"{'Catalog' if count == 1 else 'Schema'} '{'.'.join(parts)}'")
+    return parts
+
+
+def _require_catalog(call: ServerRequest, catalog: str) -> None:
+    if catalog != "main" and not (_warehouse(call) / catalog).is_dir():
+        raise missing(f"Catalog '{catalog}'", "CATALOG_DOES_NOT_EXIST")
+
+
+def _require_schema(call: ServerRequest, catalog: str, schema: str) -> None:
+    _require_catalog(call, catalog)
+    if (catalog, schema) != ("main", "default") and not (_warehouse(call) / catalog / schema).is_dir():
+        raise missing(f"Schema '{catalog}.{schema}'", "SCHEMA_DOES_NOT_EXIST")
+
+
+def _folders(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        return []
+    return sorted(each.name for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))

@@ -1,0 +1,232 @@
+"""Tables and views of a schema, read from the warehouse folder without Spark.
+
+A Delta table is described by its log. Views, external tables and other formats are described by JSON files
+in `.objects`, which sessions write.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lakeward.session import is_private_table
+
+_OBJECTS = ".objects"
+_KIND = "lakeward.kind"
+_TYPES = {"materialized_view": "MATERIALIZED_VIEW", "streaming_table": "STREAMING_TABLE"}
+_TYPE_NAMES = {
+    "INTEGER": "INT",
+    "BIGINT": "LONG",
+    "TINYINT": "BYTE",
+    "SMALLINT": "SHORT",
+    "TIMESTAMP_LTZ": "TIMESTAMP",
+}
+_SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """What is known of a table: its type, format, columns as the API has them, and properties."""
+
+    table_type: str
+    data_source_format: str
+    columns: list[dict[str, Any]] = field(default_factory=list)
+    properties: dict[str, str] = field(default_factory=dict)
+    comment: str = ""
+    table_id: str = ""
+    created_at: int = 0
+    updated_at: int = 0
+    view_definition: str = ""
+    storage_location: str = ""
+
+
+def table_names(schema: Path) -> list[str]:
+    """Return the names of tables and views in a schema's folder, sorted."""
+    names = set()
+    if schema.is_dir():
+        names = {each.name for each in schema.iterdir() if not each.name.startswith(".") and _has_log(each)}
+        for each in (schema / _OBJECTS).glob("*.json"):
+            name, _, kind = each.name.removesuffix(".json").rpartition(".")
+            if name and kind in ("table", "view") and not name.startswith("."):
+                names.add(name)
+    return sorted(name for name in names if not is_private_table(name))
+
+
+def is_table(schema: Path, name: str) -> bool:
+    """Return whether a table or view exists."""
+    return _has_log(schema / name) or any(_described(schema, name))
+
+
+def read_table(schema: Path, name: str) -> TableFacts:
+    """Return what is known of a table; a damaged description gives one without columns."""
+    for kind, file in _described(schema, name):
+        found = _load(file)
+        if found:
+            return _from_object(kind, found, file)
+    metadata, created, updated = _metadata(schema / name / "_delta_log")
+    properties = {str(key): str(value) for key, value in (metadata.get("configuration") or {}).items()}
+    return TableFacts(
+        table_type=_TYPES.get(properties.get(_KIND, ""), "MANAGED"),
+        data_source_format="DELTA",
+        columns=columns_of(metadata.get("schemaString"), metadata.get("partitionColumns") or []),
+        properties=properties,
+        comment=str(metadata.get("description") or ""),
+        table_id=str(metadata.get("id") or ""),
+        created_at=int(metadata.get("createdTime") or created),
+        updated_at=updated,
+        storage_location=f"file:{schema / name}",
+    )
+
+
+def remove_table(schema: Path, name: str) -> None:
+    """Remove a table or view with what describes it."""
+    for _, file in list(_described(schema, name)):
+        file.unlink()
+    if _has_log(schema / name):
+        shutil.rmtree(schema / name)
+
+
+def columns_of(schema: Any, partitions: list[str]) -> list[dict[str, Any]]:
+    """Return the columns of a schema in Spark's JSON form.
+
+    >>> [column] = columns_of('{"fields": [{"name": "a", "type": "long", "nullable": true}]}', [])
+    >>> column["type_text"], column["type_name"], column["nullable"]
+    ('bigint', 'LONG', True)
+    """
+    try:
+        fields = json.loads(schema or "{}").get("fields") or []
+    except (ValueError, AttributeError):
+        return []
+    found = []
+    for position, each in enumerate(fields):
+        kind = each.get("type")
+        text = type_text(kind)
+        column: dict[str, Any] = {
+            "name": each.get("name"),
+            "type_text": text,
+            "type_name": _type_name(text),
+            "type_json": json.dumps(each),
+            "position": position,
+            "nullable": bool(each.get("nullable", True)),
+        }
+        comment = (each.get("metadata") or {}).get("comment")
+        if comment:
+            column["comment"] = comment
+        if text.startswith("decimal("):
+            precision, scale = text.removeprefix("decimal(").rstrip(")").split(",")
+            column.update(type_precision=int(precision), type_scale=int(scale))
+        if each.get("name") in partitions:
+            column["partition_index"] = partitions.index(each["name"])
+        found.append(column)
+    return found
+
+
+def type_text(kind: Any) -> str:
+    """Return a type of Spark's JSON form as SQL.
+
+    >>> type_text({"type": "array", "elementType": "integer", "containsNull": True})
+    'array<int>'
+    """
+    if isinstance(kind, str):
+        return _SQL_NAMES.get(kind, kind)
+    if not isinstance(kind, dict):
+        return "void"
+    if kind.get("type") == "array":
+        return f"array<{type_text(kind.get('elementType'))}>"
+    if kind.get("type") == "map":
+        return f"map<{type_text(kind.get('keyType'))},{type_text(kind.get('valueType'))}>"
+    if kind.get("type") == "struct":
+        fields = kind.get("fields") or ()
+        inner = ",".join(f"{each.get('name')}:{type_text(each.get('type'))}" for each in fields)
+        return f"struct<{inner}>"
+    return type_text(kind.get("sqlType"))
+
+
+def _type_name(text: str) -> str:
+    name = text.partition("<")[0].partition("(")[0].strip().upper().replace(" ", "_")
+    return _TYPE_NAMES.get(name, "INTERVAL" if name.startswith("INTERVAL") else name)
+
+
+def _from_object(kind: str, found: dict[str, Any], file: Path) -> TableFacts:
+    changed = int(file.stat().st_mtime * 1000)
+    properties = {str(key): str(value) for key, value in (found.get("properties") or {}).items()}
+    is_view = kind == "view" or found.get("type") == "VIEW"
+    external = "EXTERNAL" if found.get("type") == "EXTERNAL" else "MANAGED"
+    return TableFacts(
+        table_type="VIEW" if is_view else _TYPES.get(properties.get(_KIND, ""), external),
+        data_source_format="" if is_view else str(found.get("provider") or "").upper(),
+        columns=columns_of(found.get("schema"), list(found.get("partitionColumns") or [])),
+        properties=properties,
+        comment=str(found.get("comment") or properties.get("comment") or ""),
+        created_at=int(found.get("createTime") or changed),
+        updated_at=changed,
+        view_definition=str(found.get("query") or found.get("viewText") or "") if is_view else "",
+        storage_location=str(found.get("location") or ""),
+    )
+
+
+def _described(schema: Path, name: str) -> Iterator[tuple[str, Path]]:
+    for kind in ("view", "table"):
+        file = schema / _OBJECTS / f"{name}.{kind}.json"
+        if file.is_file():
+            yield kind, file
+
+
+def _has_log(folder: Path) -> bool:
+    return (folder / "_delta_log").is_dir()
+
+
+def _load(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _metadata(log: Path) -> tuple[dict[str, Any], int, int]:
+    """Return the newest metadata of a log, and the times of its first and last commit."""
+    commits = sorted((each for each in log.glob("*.json") if each.stem.isdecimal()), reverse=True)
+    times = [int(each.stat().st_mtime * 1000) for each in (commits[-1:] + commits[:1])] or [0, 0]
+    checkpoint = max((each.name.partition(".")[0] for each in log.glob("*.checkpoint*.parquet")), default="")
+    for commit in commits:
+        if checkpoint and commit.stem <= checkpoint:
+            break
+        found = _metadata_of_commit(commit)
+        if found:
+            return found, times[0], times[-1]
+    found = _metadata_of_checkpoint(log, checkpoint) if checkpoint else {}
+    for commit in commits:
+        if found:
+            break
+        found = _metadata_of_commit(commit)
+    return found, times[0], times[-1]
+
+
+def _metadata_of_commit(commit: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    try:
+        for line in commit.read_text(encoding="utf-8").splitlines():
+            if line.startswith('{"metaData"'):
+                found = dict(json.loads(line)["metaData"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return {}
+    return found
+
+
+def _metadata_of_checkpoint(log: Path, version: str) -> dict[str, Any]:
+    from pyarrow import ArrowException, parquet
+
+    for part in sorted(log.glob(f"{version}.checkpoint*.parquet")):
+        try:
+            rows = parquet.read_table(part, columns=["metaData"]).column("metaData").to_pylist()
+        except (OSError, ArrowException, KeyError):
+            continue
+        for row in rows:
+            if row and row.get("schemaString"):
+                return {**row, "configuration": dict(row.get("configuration") or ())}
+    return {}

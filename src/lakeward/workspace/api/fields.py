@@ -1,0 +1,39 @@
+"""Typed fields of a request body, declared as tables: name -> JSON type."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace import ApiError
+
+Types = Mapping[str, type]
+
+_NAMES = {str: "a string", int: "a number", bool: "true or false", list: "a list", dict: "an object"}
+
+
+def read_fields(body: Mapping[str, Any], types: Types, *, required: Collection[str] = ()) -> dict[str, Any]:
+    """Return the declared fields that the body sets; unknown ones are ignored, as on the platform.
+
+    Raises ApiError for a missing required field and for a value of another type. A list declared as `list`
+    holds anything; the caller checks its elements.
+
+    >>> read_fields({"name": "a", "count": None, "other": 1}, {"name": str, "count": int})
+    {'name': 'a'}
+    """
+    for name in required:
+        if body.get(name) in (None, ""):
+            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Missing required field: {name}")
+    found = {}
+    for name, kind in types.items():
+        value = body.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise ApiError(
+                400, "INVALID_PARAMETER_VALUE", f"{name} must be {_NAMES[kind]}, not {type(value).__name__}."
+            )
+        if isinstance(value, str) and "\0" in value:
+            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{name} contains a NUL character.")
+        found[name] = value
+    return found

@@ -1,0 +1,187 @@
+"""Validation of job settings beyond their types.
+
+Sources: https://docs.databricks.com/api/workspace/jobs/create for limits; the texts of the errors for cron
+expressions, task keys and dependencies are those that the platform's users report.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.workspace.state.store import Document
+
+_TASK_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_LONGEST_KEY = 100
+_MOST_TASKS = 1000
+_MOST_TAGS = 25
+_SHORTEST_WAIT = 60
+
+# Field -> smallest and largest value.
+_JOB_LIMITS = {"max_concurrent_runs": (0, 1000), "timeout_seconds": (0, 2**31 - 1)}
+_TASK_LIMITS = {
+    "timeout_seconds": (0, 2**31 - 1),
+    "max_retries": (-1, 2**31 - 1),
+    "min_retry_interval_millis": (0, 2**31 - 1),
+}
+_LOOP_LIMITS = {"concurrency": (1, 100)}
+# Trigger -> what it cannot do without.
+_TRIGGERS = {"file_arrival": ("url",), "table_update": ("table_names",), "periodic": ("interval", "unit")}
+
+
+def check_settings(settings: Document) -> None:
+    """Raise ApiError for settings, of the right types, that the platform refuses."""
+    _check_limits(settings, _JOB_LIMITS, "")
+    if len(settings.get("tags") or {}) > _MOST_TAGS:
+        raise _invalid(f"A job has at most {_MOST_TAGS} tags.")
+    _check_names(settings.get("parameters") or (), "name", "parameters")
+    _check_names(settings.get("job_clusters") or (), "job_cluster_key", "job_clusters")
+    _check_names(settings.get("environments") or (), "environment_key", "environments")
+    _check_tasks(settings.get("tasks") or [])
+    _check_start(settings)
+
+
+def _check_tasks(tasks: Sequence[Document]) -> None:
+    if len(tasks) > _MOST_TASKS:
+        raise _invalid(f"A job has at most {_MOST_TASKS} tasks, and {len(tasks)} were given.")
+    for task in tasks:
+        _check_task(task)
+    _check_names(tasks, "task_key", "tasks")
+    upstream = {
+        task["task_key"]: [edge.get("task_key") for edge in task.get("depends_on") or ()] for task in tasks
+    }
+    for key, names in upstream.items():
+        for name in names:
+            if not name:
+                raise _missing("tasks.depends_on.task_key")
+            if name == key:
+                raise _invalid(f"Invalid dependency graph, task '{key}' can not reference itself.")
+            if name not in upstream:
+                raise _invalid(
+                    f"Invalid dependency graph, task '{key}' depends on '{name}', which does not exist."
+                )
+    cycle = _cycle(upstream)
+    if cycle:
+        raise _invalid(f"Invalid dependency graph, the tasks form a cycle: {' -> '.join(cycle)}.")
+
+
+def _check_task(task: Document) -> None:
+    key = task.get("task_key")
+    if not key:
+        raise _missing("tasks.task_key")
+    if not _TASK_KEY.fullmatch(key):
+        raise _invalid(
+            f"Task key {key!r:.120} contains an invalid character. "
+            "Only alphanumeric, - and _ characters are permitted."
+        )
+    if len(key) > _LONGEST_KEY:
+        raise _invalid(f"Task key '{key:.20}…' has {len(key)} characters; {_LONGEST_KEY} are permitted.")
+    _check_limits(task, _TASK_LIMITS, f"task '{key}': ")
+    loop = task.get("for_each_task")
+    if loop is not None:
+        _check_limits(loop, _LOOP_LIMITS, f"task '{key}': for_each_task.")
+        for field in ("inputs", "task"):
+            if not loop.get(field):
+                raise _missing(f"tasks.for_each_task.{field}")
+        _check_task(loop["task"])
+
+
+def _cycle(upstream: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Return the tasks of a cycle, empty if none exists."""
+    left = {key: set(names) for key, names in upstream.items()}
+    while free := [key for key, names in left.items() if not names & left.keys()]:
+        for key in free:
+            del left[key]
+    if not left:
+        return []
+    path = [min(left)]
+    while path[-1] not in path[:-1]:
+        path.append(min(left[path[-1]] & left.keys()))
+    return path[path.index(path[-1]) :]
+
+
+def _check_start(settings: Document) -> None:
+    schedule, trigger, continuous = (settings.get(name) for name in ("schedule", "trigger", "continuous"))
+    if sum(each is not None for each in (schedule, trigger, continuous)) > 1:
+        raise _invalid("Only one of schedule, trigger and continuous can be specified.")
+    if schedule is not None:
+        for field in ("quartz_cron_expression", "timezone_id"):
+            if not schedule.get(field):
+                raise _missing(f"schedule.{field}")
+        _check_cron(schedule)
+    if trigger is not None:
+        _check_trigger(trigger)
+
+
+def _check_cron(schedule: Document) -> None:
+    # Imported here: the package costs a quarter of a second at the start of the server.
+    from lakeward.bundle import CronError, next_times, parse_cron, time_zone
+
+    expression, zone_name = schedule["quartz_cron_expression"], schedule["timezone_id"]
+    try:
+        zone = time_zone(zone_name)
+    except CronError:
+        raise _invalid(
+            f"Invalid timezone_id: {zone_name:.100}. It is a name such as Europe/Vienna."
+        ) from None
+    try:
+        times = next_times(parse_cron(expression), zone, datetime.now(timezone.utc), 1)
+    except ValueError as error:
+        raise _invalid(
+            f"Invalid quartz_cron_expression: {expression:.200}. Databricks uses Quartz cron syntax, "
+            f"which is different from the standard cron syntax: {error}"
+        ) from None
+    if not times:
+        raise _invalid(f"The provided cron expression: {expression:.200} will never fire.")
+
+
+def _check_trigger(trigger: Document) -> None:
+    kinds = [kind for kind in _TRIGGERS if trigger.get(kind) is not None]
+    if len(kinds) > 1:
+        raise _invalid(f"A trigger is one of {', '.join(_TRIGGERS)}, and {' and '.join(kinds)} were given.")
+    for kind in kinds:
+        settings = trigger[kind]
+        for field in _TRIGGERS[kind]:
+            if not settings.get(field):
+                raise _missing(f"trigger.{kind}.{field}")
+        if kind == "periodic" and settings["interval"] < 1:
+            raise _invalid(f"trigger.periodic.interval is at least 1, not {settings['interval']}.")
+        for field in ("min_time_between_triggers_seconds", "wait_after_last_change_seconds"):
+            seconds = settings.get(field) or 0
+            if seconds and seconds < _SHORTEST_WAIT:
+                raise _invalid(f"trigger.{kind}.{field} is at least {_SHORTEST_WAIT} seconds, not {seconds}.")
+
+
+def _check_limits(holder: Document, limits: Mapping[str, tuple[int, int]], where: str) -> None:
+    for field, (least, most) in limits.items():
+        value = holder.get(field)
+        if value is not None and not least <= value <= most:
+            raise _invalid(f"{where}{field} is between {least} and {most}, not {value}.")
+
+
+def _check_names(items: Sequence[Document], field: str, where: str) -> None:
+    names = [item.get(field) for item in items]
+    if not all(names):
+        raise _missing(f"{where}.{field}")
+    twice = next(_repeated(names), None)
+    if twice is not None:
+        raise _invalid(f"Duplicate {field} '{twice}' in {where}.")
+
+
+def _repeated(names: Sequence[Any]) -> Iterator[Any]:
+    seen = set()
+    for name in names:
+        if name in seen:
+            yield name
+        seen.add(name)
+
+
+def _missing(field: str) -> ApiError:
+    return _invalid(f"Missing required field: settings.{field}")
+
+
+def _invalid(message: str) -> ApiError:
+    return ApiError(400, "INVALID_PARAMETER_VALUE", message)

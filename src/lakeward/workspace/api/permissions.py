@@ -1,0 +1,223 @@
+"""Access control lists of jobs, pipelines, clusters, folders and other objects.
+
+Source: https://docs.databricks.com/api/workspace/permissions. A job and a pipeline have exactly one owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace import ApiError, groups_of, missing
+from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.identifiers import LOCAL_CLUSTER
+
+LEVELS = {
+    "jobs": ("CAN_VIEW", "CAN_MANAGE_RUN", "IS_OWNER", "CAN_MANAGE"),
+    "pipelines": ("CAN_VIEW", "CAN_RUN", "IS_OWNER", "CAN_MANAGE"),
+    "directories": ("CAN_READ", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
+    "notebooks": ("CAN_READ", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
+    "files": ("CAN_READ", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
+    "warehouses": ("CAN_VIEW", "CAN_MONITOR", "CAN_USE", "IS_OWNER", "CAN_MANAGE"),
+    "repos": ("CAN_READ", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
+    "clusters": ("CAN_ATTACH_TO", "CAN_RESTART", "CAN_MANAGE"),
+    "cluster-policies": ("CAN_USE",),
+    "instance-pools": ("CAN_ATTACH_TO", "CAN_MANAGE"),
+    "authorization": ("CAN_USE", "CAN_MANAGE"),
+    "experiments": ("CAN_READ", "CAN_EDIT", "CAN_MANAGE"),
+    "registered-models": (
+        "CAN_READ",
+        "CAN_EDIT",
+        "CAN_MANAGE_STAGING_VERSIONS",
+        "CAN_MANAGE_PRODUCTION_VERSIONS",
+        "CAN_MANAGE",
+    ),
+    "serving-endpoints": ("CAN_VIEW", "CAN_QUERY", "CAN_MANAGE"),
+    "dashboards": ("CAN_READ", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
+    "queries": ("CAN_VIEW", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
+    "alerts": ("CAN_VIEW", "CAN_RUN", "CAN_EDIT", "CAN_MANAGE"),
+    "apps": ("CAN_USE", "CAN_MANAGE"),
+}
+"""Kinds of objects with their levels, the weakest first."""
+
+_OWNED = ("jobs", "pipelines")
+_CREATED = (*_OWNED, "clusters")
+_PRINCIPALS = ("user_name", "group_name", "service_principal_name")
+_WORDS = {
+    "jobs": "job",
+    "pipelines": "pipelines",
+    "directories": "directory",
+    "warehouses": "warehouses",
+    "cluster-policies": "cluster-policy",
+    "queries": "query",
+}
+"""The cluster that always exists: `spark.databricks.clusterUsageTags.clusterId` of every session."""
+_STORED = {
+    "jobs": "job",
+    "pipelines": "pipeline",
+    "clusters": "cluster",
+    "cluster-policies": "cluster_policy",
+    "instance-pools": "instance_pool",
+    "repos": "repo",
+}
+"""Kinds of objects that the store keeps, with the kinds of their documents."""
+
+
+def read(call: ServerRequest) -> Any:
+    """The access control list of an object."""
+    kind, key = _named(call)
+    if kind in _OWNED:
+        require(call, kind, key, "CAN_VIEW")
+    return _to_json(kind, key, _acl(call, kind, key))
+
+
+def replace(call: ServerRequest) -> Any:
+    """Another list instead. Raises ApiError unless a job or pipeline has exactly one owner in it."""
+    kind, key = _named(call)
+    require(call, kind, key, "CAN_MANAGE")
+    return _kept(call, kind, key, _entries(call, kind))
+
+
+def update(call: ServerRequest) -> Any:
+    """The list with some principals' levels changed."""
+    kind, key = _named(call)
+    require(call, kind, key, "CAN_MANAGE")
+    changed = _entries(call, kind)
+    named = {_principal(entry) for entry in changed}
+    kept = [entry for entry in _acl(call, kind, key) if _principal(entry) not in named]
+    if any(entry["permission_level"] == "IS_OWNER" for entry in changed):
+        # Ownership is handed over, never shared.
+        kept = [entry for entry in kept if entry["permission_level"] != "IS_OWNER"]
+    return _kept(call, kind, key, [*kept, *changed])
+
+
+def levels(call: ServerRequest) -> Any:
+    """The levels that objects of this kind have."""
+    kind, _ = _named(call)
+    return {
+        "permission_levels": [{"permission_level": level, "description": level} for level in LEVELS[kind]]
+    }
+
+
+def is_admin(call: ServerRequest) -> bool:
+    """Whether the user may do everything."""
+    return "admins" in groups_of(call)
+
+
+def may(call: ServerRequest, kind: str, key: str, level: str) -> bool:
+    """Whether the list of an object lets the user do this."""
+    if is_admin(call):
+        return True
+    enough = {"IS_OWNER", *LEVELS[kind][LEVELS[kind].index(level) :]}
+    return any(
+        entry["permission_level"] in enough
+        for entry in _acl(call, kind, key)
+        if _principal(entry)[1] in (call.caller, *groups_of(call))
+    )
+
+
+def require(call: ServerRequest, kind: str, key: str, level: str) -> None:
+    """Raise ApiError where the list of an object does not let the user do this."""
+    if may(call, kind, key, level):
+        return
+    raise ApiError(
+        403, "PERMISSION_DENIED", f"{call.caller} does not have {level} permission on {kind}/{key}."
+    )
+
+
+def forget(call: ServerRequest, kind: str, key: str) -> None:
+    """An object is gone, and its list with it."""
+    call.store.delete("acl", f"{kind}/{key}")
+
+
+def _named(call: ServerRequest) -> tuple[str, str]:
+    kind, key, *_ = call.path_parameter.split("/")
+    if kind not in LEVELS:
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"'{kind}' is not a supported object type.")
+    known = _STORED.get(kind)
+    if known and call.store.get(known, key.lower()) is None and key != LOCAL_CLUSTER:
+        raise missing(f"{known.capitalize().replace('_', ' ')} {key}")
+    return kind, key
+
+
+def _acl(call: ServerRequest, kind: str, key: str) -> list[dict[str, Any]]:
+    kept = call.store.get("acl", f"{kind}/{key}")
+    if kept is not None:
+        return list(kept["entries"])
+    creator = call.owner
+    if kind in _CREATED:
+        found = call.store.get(_STORED[kind], key) or {}
+        creator = found.get("creator_user_name") or creator
+    level = "IS_OWNER" if kind in _OWNED else LEVELS[kind][-1]
+    return [{"user_name": creator, "permission_level": level}]
+
+
+def access_control_list(call: ServerRequest, kind: str, given: Any) -> list[dict[str, Any]]:
+    """Return the list of a new job or pipeline, with its creator as the owner where it names none.
+
+    Raises ApiError for a list that the platform refuses.
+    """
+    entries = _checked(kind, given)
+    if not entries:
+        return []
+    owners = [entry for entry in entries if entry["permission_level"] == "IS_OWNER"]
+    if not owners:
+        return [*entries, {"user_name": call.caller, "permission_level": "IS_OWNER"}]
+    _check_owners(kind, owners)
+    if _principal(owners[0])[1] != call.caller and not is_admin(call):
+        raise ApiError(403, "PERMISSION_DENIED", "Only administrators give an object to another owner.")
+    return entries
+
+
+def _entries(call: ServerRequest, kind: str) -> list[dict[str, Any]]:
+    return _checked(kind, call.body.get("access_control_list"))
+
+
+def _checked(kind: str, given: Any) -> list[dict[str, Any]]:
+    entries = [] if given is None else given
+    if not isinstance(entries, list):
+        raise ApiError(400, "MALFORMED_REQUEST", "access_control_list has to be an array of objects.")
+    for entry in entries:
+        _principal(entry)
+        level = entry.get("permission_level")
+        if level not in LEVELS[kind]:
+            message = f"{level} is not a permission level of {kind}: {', '.join(LEVELS[kind])}."
+            raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    return list(entries)
+
+
+def _kept(call: ServerRequest, kind: str, key: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    if kind in _OWNED:
+        _check_owners(kind, [entry for entry in entries if entry["permission_level"] == "IS_OWNER"])
+    call.store.put("acl", f"{kind}/{key}", {"entries": entries})
+    return _to_json(kind, key, entries)
+
+
+def _check_owners(kind: str, owners: list[dict[str, Any]]) -> None:
+    if len(owners) != 1:
+        word = kind.rstrip("s")
+        message = f"The {word} must have exactly one owner, and the list has {len(owners)}."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    if "group_name" in owners[0]:
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", "A group cannot be the owner.")
+
+
+def _principal(entry: Any) -> tuple[str, str]:
+    given = [(name, str(entry[name])) for name in _PRINCIPALS if isinstance(entry, dict) and entry.get(name)]
+    if len(given) != 1:
+        message = f"An entry names one of {', '.join(_PRINCIPALS)}."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    return given[0]
+
+
+def _to_json(kind: str, key: str, entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    shown = []
+    for entry in entries:
+        name, value = _principal(entry)
+        level = {"permission_level": entry["permission_level"], "inherited": False}
+        shown.append({name: value, "display_name": value, "all_permissions": [level]})
+    return {
+        "object_id": f"/{kind}/{key}",
+        "object_type": _WORDS.get(kind, kind.rstrip("s")),
+        "access_control_list": shown,
+    }

@@ -1,0 +1,225 @@
+"""Pipelines, their updates and events. Source: https://docs.databricks.com/api/workspace/pipelines"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace import ApiError, missing
+from lakeward.workspace.api.permissions import forget, may, require
+from lakeward.workspace.api.request_types import parse_object
+from lakeward.workspace.context import ServerRequest, paginate
+from lakeward.workspace.runs.pipeline_events import selected
+from lakeward.workspace.runs.run_process import ProcessResult
+from lakeward.workspace.runs.run_spec import build_pipeline_update_spec
+from lakeward.workspace.runs.update_recorder import ENDED, UpdateRecorder
+from lakeward.workspace.state.store import Document, now
+
+_FLAGS = (
+    *("refresh_selection", "full_refresh_selection", "full_refresh", "validate_only"),
+    "reset_checkpoint_selection",
+)
+
+
+_NO_SETTINGS = ("allow_duplicate_names", "dry_run", "expected_last_modified", "pipeline_id")
+
+
+def create(call: ServerRequest) -> Any:
+    """A new pipeline."""
+    spec = _spec(call, "pipelines/create")
+    same = [each for each in call.store.find("pipeline") if each["spec"].get("name") == spec["name"]]
+    if same and not call.flag("allow_duplicate_names"):
+        message = f"The pipeline name '{spec['name']}' is already used by another pipeline."
+        raise ApiError(409, "RESOURCE_CONFLICT", message)
+    pipeline_id = str(uuid.uuid4())
+    pipeline = {
+        "pipeline_id": pipeline_id,
+        "creator_user_name": call.caller,
+        "run_as_user_name": _run_as(spec, call.caller),
+        "last_modified": now(),
+        "spec": {**spec, "id": pipeline_id},
+    }
+    call.store.put("pipeline", pipeline_id, pipeline)
+    return {"pipeline_id": pipeline_id}
+
+
+def get(call: ServerRequest) -> Any:
+    """A pipeline with its settings and newest updates."""
+    pipeline = _pipeline(call, "CAN_VIEW")
+    return _to_json(call, pipeline)
+
+
+def list_pipelines(call: ServerRequest) -> Any:
+    """All pipelines that the user may see; `filter` is `name LIKE '…'`."""
+    pipelines = [
+        each
+        for each in call.store.find("pipeline", newest_first=True)
+        if may(call, "pipelines", each["pipeline_id"], "CAN_VIEW")
+    ]
+    wanted = call.query.get("filter", "")
+    if wanted:
+        name = wanted.partition("'")[2].rpartition("'")[0].strip("%")
+        pipelines = [each for each in pipelines if name in str(each["spec"].get("name"))]
+    shown = []
+    for each in pipelines:
+        row = _to_json(call, each)
+        row.pop("spec")
+        shown.append(row)
+    return paginate(call, shown, "statuses", default=25)
+
+
+def edit(call: ServerRequest) -> None:
+    """Other settings; what is left out is gone."""
+    pipeline = _pipeline(call, "CAN_MANAGE")
+    pipeline_id = pipeline["pipeline_id"]
+    spec = {**_spec(call, "pipelines/edit"), "id": pipeline_id}
+
+    def change(body: Document) -> None:
+        body.update(spec=spec, last_modified=now(), run_as_user_name=_run_as(spec, body["run_as_user_name"]))
+
+    call.store.change("pipeline", pipeline_id, change)
+
+
+def delete(call: ServerRequest) -> None:
+    """Forget a pipeline; its tables stay."""
+    pipeline_id = _pipeline(call, "CAN_MANAGE")["pipeline_id"]
+    for update in call.store.find("update", parent=pipeline_id, active=True):
+        _cancel(call, update)
+    call.store.delete("pipeline", pipeline_id)
+    forget(call, "pipelines", pipeline_id)
+
+
+def start_update(call: ServerRequest) -> Any:
+    """Start an update; one at a time."""
+    pipeline = _pipeline(call, "CAN_RUN")
+    pipeline_id = pipeline["pipeline_id"]
+    if call.store.find("update", parent=pipeline_id, active=True):
+        raise ApiError(
+            409, "RESOURCE_CONFLICT", f"An active update already exists for pipeline {pipeline_id}."
+        )
+    request = parse_object(call.body, "pipelines/start-update")
+    options = {name: request[name] for name in _FLAGS if name in request}
+    update, recording = UpdateRecorder.begin(call.store, pipeline, cause="API_CALL", **options)
+    _launch(call, pipeline, update, recording)
+    return {"update_id": update["update_id"]}
+
+
+def stop(call: ServerRequest) -> None:
+    """Stop the active update, if there is one."""
+    pipeline_id = _pipeline(call, "CAN_RUN")["pipeline_id"]
+    for update in call.store.find("update", parent=pipeline_id, active=True):
+        call.store.change("update", update["update_id"], _stopping, retry=True)
+        _cancel(call, update)
+
+
+def _stopping(update: Document) -> None:
+    if update["state"] not in ENDED:
+        update["state"] = "STOPPING"
+
+
+def _cancel(call: ServerRequest, update: Document) -> None:
+    # One that a job's task makes goes with the run.
+    if not call.context.runner.cancel(update.get("job_run_id") or update["update_id"]):
+        pipeline = call.store.get("pipeline", update["pipeline_id"])
+        if pipeline is not None:
+            UpdateRecorder(call.store, pipeline, update).ended({}, canceled=True)
+
+
+def get_update(call: ServerRequest) -> Any:
+    """An update as it stands."""
+    pipeline_id = _pipeline(call, "CAN_VIEW")["pipeline_id"]
+    update_id = call.path_parameter.partition("/")[2]
+    update = call.store.get("update", update_id)
+    if update is None or update["pipeline_id"] != pipeline_id:
+        raise missing(f"The update {update_id} of pipeline {pipeline_id}")
+    return {"update": update}
+
+
+def list_updates(call: ServerRequest) -> Any:
+    """The updates of a pipeline, the newest first."""
+    updates = call.store.find("update", parent=_pipeline(call, "CAN_VIEW")["pipeline_id"], newest_first=True)
+    return paginate(call, updates, "updates", default=5)
+
+
+def list_events(call: ServerRequest) -> Any:
+    """The events of a pipeline, the newest first; Raises ApiError for a filter that is not understood."""
+    pipeline = _pipeline(call, "CAN_VIEW")
+    events = call.store.find("event", parent=pipeline["pipeline_id"], newest_first=True)
+    if "timestamp asc" in call.query.get("order_by", ""):
+        events.reverse()
+    return paginate(call, selected(events, call.query.get("filter", "")), "events", default=25, most=250)
+
+
+def graph(call: ServerRequest) -> Any:
+    """The datasets of a pipeline and what each reads, as its newest update found them."""
+    pipeline_id = _pipeline(call, "CAN_VIEW")["pipeline_id"]
+    return call.store.get("graph", pipeline_id) or {"datasets": []}
+
+
+def _launch(call: ServerRequest, pipeline: Document, update: Document, recording: UpdateRecorder) -> None:
+    context, update_id = call.context, update["update_id"]
+    flags = {
+        "refresh": update.get("refresh_selection") or [],
+        "full_refresh": update.get("full_refresh_selection") or [],
+        "full_refresh_all": bool(update.get("full_refresh")),
+        "reset_checkpoints": update.get("reset_checkpoint_selection") or [],
+        "dry_run": bool(update.get("validate_only")),
+    }
+
+    def on_event(event: Mapping[str, Any]) -> None:
+        if "progress" in event:
+            recording.on_event(event["progress"])
+
+    def ended(ending: ProcessResult) -> None:
+        recording.ended(ending.result or {}, canceled=ending.canceled, reason=ending.reason)
+
+    try:
+        context.runner.start(
+            update_id,
+            build_pipeline_update_spec(call.environment.settings(), pipeline, flags),
+            began=recording.started,
+            on_event=on_event,
+            ended=ended,
+        )
+    except Exception as error:  # noqa: BLE001  # the update is recorded: it has to end
+        context.report_fault(error)
+        recording.ended({}, reason=f"The update could not be started: {type(error).__name__}: {error}")
+
+
+def _pipeline(call: ServerRequest, level: str) -> Document:
+    """The pipeline of the request, where the user has this level on it."""
+    pipeline_id = call.path_parameter.partition("/")[0]
+    pipeline = call.store.get("pipeline", pipeline_id)
+    if pipeline is None:
+        raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"The specified pipeline {pipeline_id} was not found.")
+    require(call, "pipelines", pipeline_id, level)
+    return pipeline
+
+
+def _spec(call: ServerRequest, request: str) -> Document:
+    """Return the settings of a request. Raises ApiError for those that the platform refuses."""
+    given = parse_object(call.body, request)
+    spec = {name: value for name, value in given.items() if name not in _NO_SETTINGS}
+    if not spec.get("name"):
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", "A pipeline needs a name.")
+    return spec
+
+
+def _run_as(spec: Document, otherwise: str) -> str:
+    run_as = spec.get("run_as") or {}
+    return str(run_as.get("user_name") or run_as.get("service_principal_name") or otherwise)
+
+
+def _to_json(call: ServerRequest, pipeline: Document) -> Document:
+    updates = call.store.find("update", parent=pipeline["pipeline_id"], newest_first=True, limit=5)
+    active = bool(updates) and updates[0]["state"] not in ENDED
+    state = "RUNNING" if active else "FAILED" if updates and updates[0]["state"] == "FAILED" else "IDLE"
+    return {
+        **pipeline,
+        "name": pipeline["spec"].get("name"),
+        "state": state,
+        "latest_updates": [
+            {name: each[name] for name in ("update_id", "state", "creation_time")} for each in updates
+        ],
+    }

@@ -1,0 +1,337 @@
+"""Objects that clients create, read and delete, and that have no effect on the local Spark.
+
+Each kind is a row of a table: its fields, its id, how its routes are spelled. What is created is kept in the
+store, so that a client finds what it wrote.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ipaddress
+import json
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace import ApiError, Route
+from lakeward.workspace.api.cluster_kinds import require_node_type
+from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.state.store import Document, now
+
+
+def _no_check(_: Document) -> None:
+    """Accept all values of the right type."""
+
+
+@dataclass(frozen=True)
+class RecordKind:
+    """One kind of record.
+
+    Attributes:
+        kind: Kind of the documents in the store.
+        noun: Name in error messages.
+        key: Field of the identifier; equal to `unique` where the name is the identifier.
+        items: Field of a list answer.
+        fields: Settable fields and their types.
+        required: Fields that a new record needs.
+        unique: Field that no two records share, "" where none is.
+        hidden: Fields that are checked and neither kept nor returned.
+        wrapper: Object in which single records are returned, "" for the record itself.
+        defaults: Fields that every new record has.
+        check: Raises ApiError for invalid values.
+        times: Names of the fields for the times of creation and change.
+        creator: Field for who created it.
+    """
+
+    kind: str
+    noun: str
+    key: str
+    items: str
+    fields: Types
+    required: tuple[str, ...]
+    unique: str = ""
+    hidden: tuple[str, ...] = ()
+    wrapper: str = ""
+    defaults: tuple[tuple[str, Any], ...] = ()
+    check: Callable[[Document], None] = _no_check
+    times: tuple[str, str] = ("created_at", "updated_at")
+    creator: str = "created_by"
+
+    def list(self, call: ServerRequest) -> Any:
+        """List all records."""
+        return {self.items: call.store.find(self.kind)}
+
+    def get(self, call: ServerRequest) -> Any:
+        """Return one record."""
+        return self._answer(self._found(call))
+
+    def create(self, call: ServerRequest) -> Any:
+        """Keep a new record."""
+        body = self._read(call, self.required)
+        if self.unique:
+            self._refuse_duplicate(call, body)
+        key = str(body[self.key]) if self.key == self.unique else self._new_key(call)
+        created, changed = self.times
+        made = {**dict(self.defaults), **body, self.key: _number(self, key)}
+        made.update({created: now(), changed: now(), self.creator: call.caller})
+        call.store.put(self.kind, key.lower(), made)
+        return self._answer(made)
+
+    def edit(self, call: ServerRequest) -> Any:
+        """Replace the settable fields of a record."""
+        return self._change(call, self._read(call, self.required), replace=True)
+
+    def update(self, call: ServerRequest) -> Any:
+        """Change some fields of a record."""
+        return self._change(call, self._read(call, ()), replace=False)
+
+    def delete(self, call: ServerRequest) -> None:
+        """Remove a record."""
+        found = self._found(call)
+        call.store.delete(self.kind, str(found[self.key]).lower())
+
+    def _change(self, call: ServerRequest, body: Document, *, replace: bool) -> Any:
+        found = self._found(call)
+        key = str(found[self.key]).lower()
+        if self.unique and body.get(self.unique, found.get(self.unique)) != found.get(self.unique):
+            self._refuse_duplicate(call, body)
+            if self.key == self.unique:
+                message = f"{self.noun} '{found[self.key]}' cannot be renamed here: create another one."
+                raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+
+        def change(kept: Document) -> None:
+            if replace:
+                for name in self.fields:
+                    kept.pop(name, None)
+            kept.update(body)
+            kept[self.times[1]] = now()
+
+        return self._answer(call.store.change(self.kind, key, change) or {})
+
+    def _read(self, call: ServerRequest, required: tuple[str, ...]) -> Document:
+        body = read_fields(call.body, self.fields, required=required)
+        self.check(body)
+        return {name: value for name, value in body.items() if name not in self.hidden}
+
+    def _found(self, call: ServerRequest) -> Document:
+        key = call.path_parameter.strip("/") or call.query.get(self.key) or call.body.get(self.key)
+        if not isinstance(key, (str, int)) or not str(key):
+            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Missing required field: {self.key}")
+        found = call.store.get(self.kind, str(key).lower())
+        if found is None:
+            raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"{self.noun} '{key}' does not exist.")
+        return found
+
+    def _refuse_duplicate(self, call: ServerRequest, body: Document) -> None:
+        name = str(body.get(self.unique, ""))
+        if any(char in name for char in "/\0") and self.key == self.unique:
+            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{name!r} is not a valid name.")
+        if any(str(each.get(self.unique, "")).lower() == name.lower() for each in call.store.find(self.kind)):
+            raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"{self.noun} '{name}' already exists.")
+
+    def _new_key(self, call: ServerRequest) -> str:
+        return str(call.store.number()) if self.key in _NUMBERED else secrets.token_hex(8).upper()
+
+    def _answer(self, record: Document) -> Document:
+        return {self.wrapper: record} if self.wrapper else record
+
+
+_NUMBERED = ("credential_id",)
+
+
+def _number(kind: RecordKind, key: str) -> Any:
+    return int(key) if kind.key in _NUMBERED else key
+
+
+def _check_policy(body: Document) -> None:
+    for name in ("definition", "policy_family_definition_overrides"):
+        if name not in body:
+            continue
+        try:
+            parsed = json.loads(body[name])
+        except (ValueError, RecursionError):
+            parsed = None
+        if not isinstance(parsed, dict):
+            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{name} is not a JSON object.")
+
+
+def _check_pool(body: Document) -> None:
+    if "node_type_id" in body:
+        require_node_type(body["node_type_id"])
+
+
+def _check_addresses(body: Document) -> None:
+    if body.get("list_type", "ALLOW") not in ("ALLOW", "BLOCK"):
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", "list_type is ALLOW or BLOCK.")
+    for address in body.get("ip_addresses") or ():
+        try:
+            ipaddress.ip_network(str(address), strict=False)
+        except ValueError:
+            message = f"{str(address)[:50]!r} is not an IP address or CIDR range."
+            raise ApiError(400, "INVALID_PARAMETER_VALUE", message) from None
+
+
+def _check_script(body: Document) -> None:
+    try:
+        base64.b64decode(body.get("script", ""), validate=True)
+    except (binascii.Error, ValueError):
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", "script is not base64.") from None
+
+
+_UC_COMMON: Types = {"name": str, "comment": str, "owner": str, "read_only": bool, "isolation_mode": str}
+
+POLICIES = RecordKind(
+    "cluster_policy",
+    "Cluster policy",
+    "policy_id",
+    "policies",
+    {
+        "name": str,
+        "definition": str,
+        "description": str,
+        "libraries": list,
+        "max_clusters_per_user": int,
+        "policy_family_id": str,
+        "policy_family_definition_overrides": str,
+    },
+    ("name",),
+    unique="name",
+    defaults=(("is_default", False),),
+    check=_check_policy,
+    times=("created_at_timestamp", "updated_at_timestamp"),
+    creator="creator_user_name",
+)
+POOLS = RecordKind(
+    "instance_pool",
+    "Instance pool",
+    "instance_pool_id",
+    "instance_pools",
+    {
+        "instance_pool_name": str,
+        "node_type_id": str,
+        "min_idle_instances": int,
+        "max_capacity": int,
+        "idle_instance_autotermination_minutes": int,
+        "custom_tags": dict,
+        "aws_attributes": dict,
+        "azure_attributes": dict,
+        "gcp_attributes": dict,
+        "disk_spec": dict,
+        "enable_elastic_disk": bool,
+        "preloaded_spark_versions": list,
+        "preloaded_docker_images": list,
+    },
+    ("instance_pool_name", "node_type_id"),
+    defaults=(
+        ("state", "ACTIVE"),
+        ("stats", {"used_count": 0, "idle_count": 0, "pending_used_count": 0, "pending_idle_count": 0}),
+    ),
+    check=_check_pool,
+)
+GIT_CREDENTIALS = RecordKind(
+    "git_credential",
+    "Git credential",
+    "credential_id",
+    "credentials",
+    {"git_provider": str, "git_username": str, "git_email": str, "personal_access_token": str, "name": str},
+    ("git_provider",),
+    hidden=("personal_access_token",),
+)
+ADDRESSES = RecordKind(
+    "ip_access_list",
+    "IP access list",
+    "list_id",
+    "ip_access_lists",
+    {"label": str, "list_type": str, "ip_addresses": list, "enabled": bool},
+    ("label", "list_type"),
+    wrapper="ip_access_list",
+    defaults=(("enabled", True),),
+    check=_check_addresses,
+)
+SCRIPTS = RecordKind(
+    "global_init_script",
+    "Global init script",
+    "script_id",
+    "scripts",
+    {"name": str, "script": str, "position": int, "enabled": bool},
+    ("name", "script"),
+    defaults=(("enabled", False), ("position", 0)),
+    check=_check_script,
+)
+STORAGE_CREDENTIALS = RecordKind(
+    "storage_credential",
+    "Storage credential",
+    "name",
+    "storage_credentials",
+    {
+        **_UC_COMMON,
+        "aws_iam_role": dict,
+        "azure_managed_identity": dict,
+        "azure_service_principal": dict,
+        "databricks_gcp_service_account": dict,
+        "skip_validation": bool,
+    },
+    ("name",),
+    unique="name",
+    hidden=("skip_validation",),
+)
+LOCATIONS = RecordKind(
+    "external_location",
+    "External location",
+    "name",
+    "external_locations",
+    {**_UC_COMMON, "url": str, "credential_name": str, "skip_validation": bool, "fallback": bool},
+    ("name", "url", "credential_name"),
+    unique="name",
+    hidden=("skip_validation",),
+)
+CONNECTIONS = RecordKind(
+    "connection",
+    "Connection",
+    "name",
+    "connections",
+    {**_UC_COMMON, "connection_type": str, "options": dict, "properties": dict},
+    ("name", "connection_type", "options"),
+    unique="name",
+    hidden=("options",),
+)
+KINDS = (POLICIES, POOLS, GIT_CREDENTIALS, ADDRESSES, SCRIPTS, STORAGE_CREDENTIALS, LOCATIONS, CONNECTIONS)
+
+
+def _verbs(kind: RecordKind, path: str) -> list[Route]:
+    """Routes spelled as verbs: POST create, GET get."""
+    return [
+        Route("GET", f"{path}/list", kind.list),
+        Route("GET", f"{path}/get", kind.get),
+        Route("POST", f"{path}/create", kind.create),
+        Route("POST", f"{path}/edit", kind.edit),
+        Route("POST", f"{path}/delete", kind.delete),
+    ]
+
+
+def _rest(kind: RecordKind, path: str, *, put: bool = False) -> list[Route]:
+    """Routes spelled as resources: POST path, GET path/id."""
+    return [
+        Route("GET", path, kind.list),
+        Route("POST", path, kind.create),
+        Route("GET", f"{path}/{{}}", kind.get),
+        Route("PATCH", f"{path}/{{}}", kind.update),
+        Route("DELETE", f"{path}/{{}}", kind.delete),
+        *([Route("PUT", f"{path}/{{}}", kind.edit)] if put else []),
+    ]
+
+
+_UC = "/api/2.1/unity-catalog"
+ROUTES = (
+    *_verbs(POLICIES, "/api/2.0/policies/clusters"),
+    *_verbs(POOLS, "/api/2.0/instance-pools"),
+    *_rest(GIT_CREDENTIALS, "/api/2.0/git-credentials"),
+    *_rest(ADDRESSES, "/api/2.0/ip-access-lists", put=True),
+    *_rest(SCRIPTS, "/api/2.0/global-init-scripts"),
+    *_rest(STORAGE_CREDENTIALS, f"{_UC}/storage-credentials"),
+    *_rest(LOCATIONS, f"{_UC}/external-locations"),
+    *_rest(CONNECTIONS, f"{_UC}/connections"),
+)

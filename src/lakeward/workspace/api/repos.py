@@ -1,0 +1,150 @@
+"""Git folders: records with a folder below /Repos or /Users.
+
+A remote repository is not cloned: a local workspace answers without a network. The folder is created empty,
+and `branch`, `tag` and `head_commit_id` are what the client requested.
+
+Source: https://docs.databricks.com/api/workspace/repos
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from lakeward.databricks_shims.local_workspace import (
+    ApiError,
+    ApiRequest,
+    Route,
+    missing,
+    object_id,
+    workspace_handlers,
+)
+from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.context import ServerRequest, paginate
+from lakeward.workspace.state.store import Document
+
+_PROVIDERS = (
+    "gitHub",
+    "gitHubEnterprise",
+    "bitbucketCloud",
+    "bitbucketServer",
+    "gitLab",
+    "gitLabEnterpriseEdition",
+    "azureDevOpsServices",
+    "awsCodeCommit",
+)
+
+
+def list_repos(call: ServerRequest) -> Any:
+    """List git folders below `path_prefix`."""
+    prefix = call.query.get("path_prefix", "")
+    found = [each for each in call.store.find("repo") if each["path"].startswith(_plain(prefix))]
+    return paginate(call, found, "repos", default=20)
+
+
+def create(call: ServerRequest) -> Any:
+    """Create a git folder. Raises ApiError where its path exists or its parent does not."""
+    types: Types = {"url": str, "provider": str, "path": str, "sparse_checkout": dict}
+    given = read_fields(call.body, types, required=["url", "provider"])
+    provider = next((each for each in _PROVIDERS if each.lower() == given["provider"].lower()), None)
+    if provider is None:
+        message = f"{given['provider'][:50]!r} is not a provider: {', '.join(_PROVIDERS)}."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    if urlsplit(given["url"]).scheme not in ("http", "https"):
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", "url must be an HTTP or HTTPS address.")
+    name = Path(urlsplit(given["url"]).path).name.removesuffix(".git")
+    path = _plain(given.get("path") or f"/Repos/{call.caller}/{name}")
+    parts = path.split("/")
+    if len(parts) < 4 or parts[1] not in ("Repos", "Users", "Shared"):
+        message = "path must be a folder below /Repos/<folder>, /Users/<user> or /Shared/<folder>."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    if any(each["path"] == path for each in call.store.find("repo")):
+        raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"Path {path} already exists.")
+    workspace_handlers.mkdirs(_at(call, path))
+    repo = {
+        "id": object_id(path),
+        "path": path,
+        "url": given["url"],
+        "provider": provider,
+        "branch": "main",
+        "head_commit_id": "",
+    }
+    if "sparse_checkout" in given:
+        repo["sparse_checkout"] = given["sparse_checkout"]
+    call.store.put("repo", repo["id"], repo)
+    return repo
+
+
+def get(call: ServerRequest) -> Any:
+    """Return one git folder."""
+    return _found(call)
+
+
+def update(call: ServerRequest) -> None:
+    """Record another branch or tag."""
+    given = read_fields(call.body, {"branch": str, "tag": str, "sparse_checkout": dict})
+    if "branch" in given and "tag" in given:
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", "Set branch or tag, not both.")
+    repo = _found(call)
+
+    def change(body: Document) -> None:
+        if "tag" in given:
+            body.pop("branch", None)
+        if "branch" in given:
+            body.pop("tag", None)
+        body.update(given)
+
+    call.store.change("repo", repo["id"], change)
+
+
+def delete(call: ServerRequest) -> None:
+    """Remove a git folder and its files."""
+    repo = _found(call)
+    place = workspace_handlers.resolve_object(_at(call, repo["path"]), repo["path"])
+    if place.is_dir():
+        shutil.rmtree(place)
+    call.store.delete("repo", repo["id"])
+
+
+def list_objects(call: ServerRequest) -> Any:
+    """List a workspace folder; git folders have the type REPO."""
+    answer = workspace_handlers.list_objects(call)
+    return {"objects": [_typed(call, each) for each in answer["objects"]]}
+
+
+def get_status(call: ServerRequest) -> Any:
+    """Return what is at a workspace path; a git folder has the type REPO."""
+    return _typed(call, workspace_handlers.get_status(call))
+
+
+def _typed(call: ServerRequest, about: Document) -> Document:
+    is_repo = about["object_type"] == "DIRECTORY" and call.store.get("repo", about["object_id"])
+    return {**about, "object_type": "REPO"} if is_repo else about
+
+
+def _found(call: ServerRequest) -> Document:
+    found = call.store.get("repo", call.path_parameter)
+    if found is None:
+        raise missing(f"Repo {call.path_parameter}")
+    return found
+
+
+def _plain(path: str) -> str:
+    return path.rstrip("/").removeprefix("/Workspace")
+
+
+def _at(call: ServerRequest, path: str) -> ApiRequest:
+    return ApiRequest(call.environment, query={"path": path}, user=call.user)
+
+
+ROUTES = (
+    Route("GET", "/api/2.0/repos", list_repos),
+    Route("POST", "/api/2.0/repos", create),
+    Route("GET", "/api/2.0/repos/{}", get),
+    Route("PATCH", "/api/2.0/repos/{}", update),
+    Route("DELETE", "/api/2.0/repos/{}", delete),
+    Route("GET", "/api/2.0/workspace/list", list_objects),
+    Route("GET", "/api/2.0/workspace/get-status", get_status),
+)

@@ -1,0 +1,165 @@
+"""Lookup of runs by id, and their representation in responses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.workspace.api.permissions import is_admin, may, require
+from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.runs.run_log import read_log
+from lakeward.workspace.runs.run_state import is_active
+from lakeward.workspace.state.store import Document
+
+# The fields of a task's settings that runs repeat.
+_SETTINGS = (
+    *("notebook_task", "spark_python_task", "python_wheel_task", "pipeline_task", "sql_task", "run_job_task"),
+    *("condition_task", "for_each_task", "environment_key", "job_cluster_key", "existing_cluster_id"),
+    *("run_if", "libraries", "timeout_seconds", "disabled"),
+)
+_CODES = {"SUCCESS": "SUCCESS", "CANCELED": "USER_CANCELED", "TIMEDOUT": "RUN_EXECUTION_ERROR"}
+
+
+def run_of(call: ServerRequest, run_id: str, level: str = "CAN_VIEW") -> Document:
+    """A run by its id or by that of one of its tasks.
+
+    Raises ApiError for one that does not exist, and where the user does not have this level on its job.
+    """
+    run = call.store.get("run", run_id) if run_id.isdecimal() else None
+    if run is None and run_id.isdecimal():
+        task = call.store.get("task_run", run_id)
+        run = call.store.get("run", task["run_id"]) if task else None
+    if run is None:
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Run {run_id} does not exist.")
+    if _has_job(call, run):
+        require(call, "jobs", str(run["job_id"]), level)
+    elif not _is_of(call, run):
+        raise ApiError(
+            403, "PERMISSION_DENIED", f"{call.caller} does not have {level} permission on the run."
+        )
+    return run
+
+
+def task_of(run: Document, run_id: str, action: str) -> Document:
+    """Return the task of a run id. Raises ApiError where it is that of a run with several tasks.
+
+    `action` begins the message: `Retrieving the output of runs`.
+    """
+    task: Document | None = next((each for each in run["tasks"] if str(each["run_id"]) == run_id), None)
+    if task is None and len(run["tasks"]) != 1:
+        raise ApiError(
+            400,
+            "INVALID_PARAMETER_VALUE",
+            f"{action} with multiple tasks is not supported. "
+            "Please retrieve the output of each individual task run instead.",
+        )
+    first: Document = task or run["tasks"][0]
+    return first
+
+
+def may_see(call: ServerRequest, run: Document) -> bool:
+    """Whether a run is listed for the user."""
+    if is_admin(call):
+        return True
+    if _has_job(call, run):
+        return may(call, "jobs", str(run["job_id"]), "CAN_VIEW")
+    return _is_of(call, run)
+
+
+def _is_of(call: ServerRequest, run: Document) -> bool:
+    """Whether the user may do everything with a run that has no job (any more)."""
+    return is_admin(call) or run["creator_user_name"] == call.caller
+
+
+def _has_job(call: ServerRequest, run: Document) -> bool:
+    return bool(run["job_id"]) and call.store.get("job", run["job_id"]) is not None
+
+
+def view(call: ServerRequest, run: Document, *, tasks: bool = True, history: bool = False) -> Document:
+    """A run as the API shows it."""
+    run_id, job_id = run["run_id"], run["job_id"]
+    shown = {
+        "run_id": run_id,
+        "job_id": job_id,
+        "number_in_job": run_id,
+        "original_attempt_run_id": run_id,
+        "creator_user_name": run["creator_user_name"],
+        "run_name": run["run_name"],
+        "run_type": run["run_type"],
+        "run_page_url": f"{call.context.host}/#job/{job_id}/run/{run_id}",
+        "format": "MULTI_TASK",
+        "trigger": run.get("trigger"),
+        "job_parameters": run.get("job_parameters") or [],
+        "status": _status(run["state"]),
+        **_times(run),
+    }
+    if tasks:
+        by_key = {task["task_key"]: task for task in run["settings"].get("tasks") or ()}
+        shown["tasks"] = [
+            {
+                **{
+                    name: by_key[task["task_key"]][name]
+                    for name in _SETTINGS
+                    if name in by_key[task["task_key"]]
+                },
+                **{name: task[name] for name in ("run_id", "task_key", "attempt_number", "depends_on")},
+                "run_page_url": f"{call.context.host}/#job/{job_id}/run/{task['run_id']}",
+                "status": _status(task["state"]),
+                **_times(task),
+            }
+            for task in run["tasks"]
+        ]
+    if history and run.get("repair_history"):
+        shown["repair_history"] = run["repair_history"]
+    return shown
+
+
+def output_of(call: ServerRequest, run: Document, task: Document) -> Document:
+    """What a task gave back."""
+    folder = call.context.runner.folder_of(run["run_id"]) / task["log"]
+    text, _, more = read_log(folder, task["task_key"])
+    shown = view(call, run, tasks=False)
+    shown.update(run_id=task["run_id"], task_key=task["task_key"], **_times(task))
+    answer: Document = {"metadata": shown, "logs": text, "logs_truncated": more}
+    if task.get("error"):
+        answer["error"] = task["error"]
+        answer["error_trace"] = task.get("trace") or text[-4096:]
+    settings: Document = next(
+        (each for each in run["settings"]["tasks"] if each["task_key"] == task["task_key"]), {}
+    )
+    if "notebook_task" in settings:
+        answer["notebook_output"] = {"result": task.get("notebook_result") or "", "truncated": False}
+    return answer
+
+
+def _times(run: Mapping[str, Any]) -> Document:
+    begin, end = run["start_time"], run["end_time"]
+    took = end - begin if begin and end else 0
+    state = {
+        **run["state"],
+        "user_cancelled_or_timedout": run["state"].get("result_state") in ("CANCELED", "TIMEDOUT"),
+    }
+    return {
+        "state": state,
+        "start_time": begin,
+        "end_time": end,
+        "setup_duration": 0,
+        "execution_duration": took,
+        "cleanup_duration": 0,
+        "run_duration": took,
+    }
+
+
+def _status(state: Mapping[str, Any]) -> Document:
+    if is_active({"state": state}):
+        return {"state": state["life_cycle_state"]}
+    result = state.get("result_state")
+    code = _CODES.get(str(result), "RUN_EXECUTION_ERROR")
+    if state["life_cycle_state"] == "INTERNAL_ERROR" and code != "SUCCESS":
+        code = "INTERNAL_ERROR" if result is None else code
+    kind = "SUCCESS" if code == "SUCCESS" else "CLIENT_ERROR"
+    return {
+        "state": "TERMINATED",
+        "termination_details": {"code": code, "type": kind, "message": state.get("state_message", "")},
+    }

@@ -1,0 +1,297 @@
+"""SQL statement execution on the one local warehouse: the routes.
+
+Source: https://docs.databricks.com/api/workspace/statementexecution
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from anyio import to_thread
+
+from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, missing
+from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.identifiers import WAREHOUSE_ID
+from lakeward.workspace.state.store import Document, now
+from lakeward.workspace.warehouse.engine import RESULT_SECONDS, Execution
+from lakeward.workspace.warehouse.statement_results import chunk_file
+
+STATEMENT_BYTES = 16 * 2**20
+"""The platform's limit of a statement's text."""
+
+_DISPOSITIONS = ("INLINE", "EXTERNAL_LINKS")
+_FORMATS = ("JSON_ARRAY", "ARROW_STREAM", "CSV")
+_MEDIA_TYPES = {
+    "JSON_ARRAY": "application/json",
+    "ARROW_STREAM": "application/vnd.apache.arrow.stream",
+    "CSV": "text/csv",
+}
+_WAIT_SECONDS = (5, 50)
+# How long the answer to an expired `wait_timeout` with CANCEL waits for the cancellation.
+_CANCEL_SECONDS = 5.0
+
+
+def list_warehouses(call: ServerRequest) -> Any:
+    """List the one warehouse."""
+    return {"warehouses": [_warehouse(call)]}
+
+
+def get_warehouse(call: ServerRequest) -> Any:
+    """Describe the local warehouse."""
+    if call.path_parameter != WAREHOUSE_ID:
+        raise missing(f"SQL warehouse {call.path_parameter}")
+    return _warehouse(call)
+
+
+async def execute(call: ServerRequest) -> Any:
+    """Run a statement and wait for it up to `wait_timeout`. Waiting occupies no thread."""
+    request, execution = await to_thread.run_sync(_submit, call)
+    if request.wait and not await execution.wait(request.wait) and request.cancel_on_timeout:
+        call.context.warehouse.cancel(execution.key)
+        await execution.wait(_CANCEL_SECONDS)
+    return await to_thread.run_sync(_statement, call, execution.key)
+
+
+def get(call: ServerRequest) -> Any:
+    """Show the state of a statement and, once it has succeeded, the first chunk of its result."""
+    return _statement(call, call.path_parameter)
+
+
+def result_chunk(call: ServerRequest) -> Any:
+    """Return one chunk of a result."""
+    statement_id, _, index = call.path_parameter.partition("/")
+    found = _stored(call, statement_id)
+    chunks = (found.get("manifest") or {}).get("chunks", ())
+    if found["status"]["state"] != "SUCCEEDED" or not index.isdecimal() or int(index) >= len(chunks):
+        raise missing(f"Chunk {index} of the statement {statement_id}")
+    return _result(call, found, int(index))
+
+
+def download_chunk(call: ServerRequest) -> ApiResponse:
+    """Return the content of a chunk to a request with a signed link."""
+    if not call.context.result_links.is_valid(call.path_parameter, call.query):
+        raise ApiError(403, "PERMISSION_DENIED", "The link has expired or is not valid. Request a new one.")
+    statement_id, _, index = call.path_parameter.partition("/")
+    found = call.store.get("statement", statement_id) or {}
+    if "manifest" not in found:
+        raise missing(f"The statement {statement_id}")
+    layout = found["manifest"]["format"]
+    file = chunk_file(call.context.warehouse.results / statement_id, layout, int(index))
+    if not file.is_file():
+        raise missing(f"The result of the statement {statement_id}")
+    return ApiResponse(file=file, headers={"Content-Type": _MEDIA_TYPES[layout], "Cache-Control": "no-store"})
+
+
+def cancel(call: ServerRequest) -> None:
+    """Cancel one statement."""
+    _stored(call, call.path_parameter)
+    call.context.warehouse.cancel(call.path_parameter)
+
+
+@dataclass(frozen=True)
+class StatementRequest:
+    """A checked request to execute a statement."""
+
+    order: Document
+    wait: float
+    cancel_on_timeout: bool
+
+    @classmethod
+    def of(cls, call: ServerRequest) -> StatementRequest:
+        """Check the body of a request. Raises ApiError."""
+        body = call.body
+        statement = _text(body, "statement", required=True)
+        if len(statement.encode(errors="replace")) > STATEMENT_BYTES:
+            raise _invalid(f"The statement has more than {STATEMENT_BYTES} bytes.")
+        warehouse = _text(body, "warehouse_id", required=True)
+        if warehouse != WAREHOUSE_ID:
+            raise missing(f"SQL warehouse {warehouse}")
+        disposition = _choice(body, "disposition", _DISPOSITIONS)
+        layout = _choice(body, "format", _FORMATS)
+        if disposition == "INLINE" and layout != "JSON_ARRAY":
+            raise _invalid("The format field must be JSON_ARRAY when the disposition field is INLINE.")
+        order = {
+            "statement": statement,
+            "catalog": _text(body, "catalog"),
+            "schema": _text(body, "schema"),
+            "parameters": _parameters(body.get("parameters")),
+            "row_limit": _limit(body, "row_limit"),
+            "byte_limit": _limit(body, "byte_limit"),
+            "disposition": disposition,
+            "format": layout,
+        }
+        on_timeout = _choice(body, "on_wait_timeout", ("CONTINUE", "CANCEL"))
+        return cls(order, _seconds(_text(body, "wait_timeout") or "10s"), on_timeout == "CANCEL")
+
+
+def _submit(call: ServerRequest) -> tuple[StatementRequest, Execution]:
+    request = StatementRequest.of(call)
+    store, statement_id = call.store, str(uuid.uuid4())
+    document = {
+        "statement_id": statement_id,
+        "status": {"state": "PENDING"},
+        "user": call.caller,
+        "warehouse_id": WAREHOUSE_ID,
+        "query_text": request.order["statement"],
+        "disposition": request.order["disposition"],
+        "query_start_time_ms": now(),
+    }
+    store.put("statement", statement_id, document, parent=call.caller, active=True)
+
+    def started() -> None:
+        store.change("statement", statement_id, _begin, retry=True)
+
+    def ended(answer: Document) -> None:
+        store.change("statement", statement_id, lambda body: _end(body, answer), active=False, retry=True)
+
+    warehouse = call.context.warehouse
+    warehouse.remove_expired_results()
+    return request, warehouse.submit(statement_id, request.order, on_start=started, on_end=ended)
+
+
+def _begin(body: Document) -> None:
+    body["status"] = {"state": "RUNNING"}
+    body["execution_start_time_ms"] = now()
+
+
+def _end(body: Document, answer: Document) -> None:
+    body["query_end_time_ms"] = now()
+    if answer.get("canceled"):
+        body["status"] = {"state": "CANCELED"}
+    elif "error" in answer:
+        code = answer.get("error_code", "BAD_REQUEST")
+        body["status"] = {"state": "FAILED", "error": {"error_code": code, "message": answer["error"]}}
+        if answer.get("sql_state"):
+            body["status"]["sql_state"] = answer["sql_state"]
+    else:
+        body["status"] = {"state": "SUCCEEDED"}
+        body["manifest"] = answer["manifest"]
+        body["rows_produced"] = answer["manifest"]["total_row_count"]
+
+
+def _stored(call: ServerRequest, statement_id: str) -> Document:
+    """The statement's document; only its user finds it."""
+    found = call.store.get("statement", statement_id)
+    if found is None or found["user"] != call.caller:
+        raise missing(f"The statement {statement_id}")
+    ended = found.get("query_end_time_ms", 0)
+    if found["status"]["state"] == "SUCCEEDED" and now() - ended > RESULT_SECONDS * 1000:
+        found["status"] = {"state": "CLOSED"}
+    return found
+
+
+def _statement(call: ServerRequest, statement_id: str) -> Document:
+    found = _stored(call, statement_id)
+    shown = {"statement_id": statement_id, "status": found["status"]}
+    if found["status"]["state"] == "SUCCEEDED":
+        shown["manifest"] = _manifest(found)
+        shown["result"] = _result(call, found, 0)
+    return shown
+
+
+def _manifest(found: Document) -> Document:
+    manifest: Document = found["manifest"]
+    if found["disposition"] == "INLINE":
+        manifest.pop("total_byte_count")
+        for chunk in manifest["chunks"]:
+            chunk.pop("byte_count")
+    return manifest
+
+
+def _result(call: ServerRequest, found: Document, index: int) -> Document:
+    """The `result` of a statement: one chunk."""
+    chunk = dict(found["manifest"]["chunks"][index])
+    if index + 1 < found["manifest"]["total_chunk_count"]:
+        link = f"/api/2.0/sql/statements/{found['statement_id']}/result/chunks/{index + 1}"
+        chunk |= {"next_chunk_index": index + 1, "next_chunk_internal_link": link}
+    if found["disposition"] == "EXTERNAL_LINKS":
+        links = call.context.result_links.link(call.context.host, f"{found['statement_id']}/{index}")
+        return {"external_links": [{**chunk, **links}]}
+    chunk.pop("byte_count", None)
+    file = chunk_file(call.context.warehouse.results / found["statement_id"], "JSON_ARRAY", index)
+    try:
+        return {**chunk, "data_array": orjson.Fragment(file.read_bytes())}
+    except FileNotFoundError:
+        raise missing(f"The result of the statement {found['statement_id']}") from None
+
+
+def _warehouse(call: ServerRequest) -> Document:
+    running = call.context.warehouse.is_running
+    return {
+        "id": WAREHOUSE_ID,
+        "name": "local",
+        "state": "RUNNING" if running else "STOPPED",
+        "cluster_size": "2X-Small",
+        "warehouse_type": "PRO",
+        "enable_serverless_compute": False,
+        "num_clusters": int(running),
+        "creator_name": call.owner,
+        "jdbc_url": "",
+    }
+
+
+def _invalid(message: str) -> ApiError:
+    return ApiError(400, "INVALID_PARAMETER_VALUE", message)
+
+
+def _text(body: Document, name: str, *, required: bool = False) -> str:
+    value = body.get(name)
+    if value is None or value == "":
+        if required:
+            raise _invalid(f"The {name} field is required.")
+        return ""
+    if not isinstance(value, str):
+        raise _invalid(f"The {name} field must be a string.")
+    return value
+
+
+def _choice(body: Document, name: str, choices: tuple[str, ...]) -> str:
+    value = _text(body, name) or choices[0]
+    if value not in choices:
+        raise _invalid(f"The {name} field must be one of {', '.join(choices)}, not {value!r:.100}.")
+    return value
+
+
+def _limit(body: Document, name: str) -> int | None:
+    value = body.get(name)
+    if value is None:
+        return None
+    if isinstance(value, str) and value.isdecimal():
+        value = int(value)  # 64-bit integers may be sent as strings
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**63:
+        raise _invalid(f"The {name} field must be a positive integer.")
+    return value
+
+
+def _parameters(value: Any) -> list[Document]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise _invalid("The parameters field must be a list.")
+    seen = set()
+    for each in value:
+        if not isinstance(each, dict) or not isinstance(each.get("name"), str) or not each["name"]:
+            raise _invalid("Each entry of the parameters field must be an object with a name.")
+        for field in ("value", "type"):
+            if not isinstance(each.get(field), (str, type(None))):
+                raise _invalid(f"The {field} of the parameter {each['name']!r:.100} must be a string.")
+        if each["name"] in seen:
+            raise _invalid(f"The parameter {each['name']!r:.100} is given twice.")
+        seen.add(each["name"])
+    return value
+
+
+def _seconds(text: str) -> float:
+    number = text.removesuffix("s")
+    least, most = _WAIT_SECONDS
+    if not (number.isascii() and number.isdecimal() and len(number) < 6) or not (
+        int(number) == 0 or least <= int(number) <= most
+    ):
+        raise _invalid(
+            f"The wait_timeout field must be 0s (disables waiting) or between {least}s and {most}s, "
+            f"not {text!r:.100}."
+        )
+    return float(number)

@@ -1,0 +1,55 @@
+"""Routes of tokens.
+
+Source: https://docs.databricks.com/api/workspace/tokens and …/tokenmanagement
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace import ApiError, groups_of, missing
+from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.state.store import Document
+
+_LONGEST = 730 * 24 * 3600
+
+
+def create(call: ServerRequest) -> Any:
+    """A token for the user who asks."""
+    return _created(call, call.caller)
+
+
+def create_on_behalf(call: ServerRequest) -> Any:
+    """Create a token for a service principal; only for administrators.
+
+    It identifies the principal in requests. Code that is run with it has the rights of the server's user.
+    """
+    if "admins" not in groups_of(call):
+        raise ApiError(403, "PERMISSION_DENIED", "Only administrators make tokens for others.")
+    return _created(call, call.required("application_id"))
+
+
+def list_all(call: ServerRequest) -> Any:
+    """The user's tokens, without their values."""
+    return {"token_infos": [_to_json(info) for info in call.context.tokens.of(call.caller)]}
+
+
+def delete(call: ServerRequest) -> None:
+    """Revoke one of the user's tokens."""
+    token_id = call.required("token_id")
+    if token_id not in {info["token_id"] for info in call.context.tokens.of(call.caller)}:
+        raise missing(f"Token {token_id}")
+    call.context.tokens.revoke(token_id)
+
+
+def _created(call: ServerRequest, user: str) -> dict[str, Any]:
+    seconds = call.number("lifetime_seconds", _LONGEST, least=-_LONGEST)
+    if not 1 <= seconds <= _LONGEST:
+        message = f"A token lives for 1 second to 730 days, and lifetime_seconds is {seconds}."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    value, info = call.context.tokens.create(user, str(call.body.get("comment") or ""), seconds)
+    return {"token_value": value, "token_info": _to_json(info)}
+
+
+def _to_json(info: Document) -> dict[str, Any]:
+    return {name: info[name] for name in ("token_id", "creation_time", "expiry_time", "comment")}

@@ -1,0 +1,84 @@
+"""Workspace identifiers, settings and metastore; telemetry, which is discarded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace import ApiError, Route
+from lakeward.workspace.api.permissions import is_admin
+from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.state.connection import WORKSPACE_ID
+
+METASTORE_ID = "00000000-0000-0000-0000-000000000001"
+_UC = "/api/2.1/unity-catalog"
+ACCOUNT_ID = "00000000-0000-0000-0000-000000000000"
+
+
+def facts(call: ServerRequest) -> Any:
+    """Return identifiers of the workspace, which clients request before they have credentials."""
+    return {
+        "oidc_endpoint": f"{call.context.host}/oidc",
+        "workspace_id": str(WORKSPACE_ID),
+        "account_id": ACCOUNT_ID,
+    }
+
+
+def telemetry(call: ServerRequest) -> Any:
+    """Count telemetry records and discard them."""
+    logs = [*(call.body.get("protoLogs") or ()), *(call.body.get("items") or ())]
+    return {"errors": [], "numProtoSuccess": len(logs)}
+
+
+def summary(call: ServerRequest) -> Any:
+    """Return the one metastore: the warehouse folder of the target."""
+    return {
+        "metastore_id": METASTORE_ID,
+        "name": "lakeward",
+        "global_metastore_id": f"local:local:{METASTORE_ID}",
+        "cloud": "local",
+        "region": "local",
+        "owner": call.owner,
+        "privilege_model_version": "1.0",
+        "delta_sharing_scope": "INTERNAL",
+        "storage_root": f"file:{call.environment.settings().warehouse}",
+    }
+
+
+def list_metastores(call: ServerRequest) -> Any:
+    """List the one metastore."""
+    return {"metastores": [summary(call)]}
+
+
+def assignment(_: ServerRequest) -> Any:
+    """Return the metastore that this workspace uses."""
+    return {"metastore_id": METASTORE_ID, "workspace_id": WORKSPACE_ID, "default_catalog_name": "main"}
+
+
+def get_conf(call: ServerRequest) -> Any:
+    """Return the settings of the workspace that `keys` names; unset ones are null."""
+    kept = call.store.get("conf", "workspace") or {}
+    return {key: kept.get(key) for key in call.required("keys").split(",")}
+
+
+def set_conf(call: ServerRequest) -> None:
+    """Keep settings of the workspace; they have no effect here."""
+    if not is_admin(call):
+        raise ApiError(403, "PERMISSION_DENIED", "Only administrators change settings of the workspace.")
+    if not all(isinstance(value, str) for value in call.body.values()):
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", "The values of settings must be strings.")
+    call.store.put("conf", "workspace", {**(call.store.get("conf", "workspace") or {}), **call.body})
+
+
+def cluster_libraries(call: ServerRequest) -> Any:
+    """List the libraries of a cluster: none is installed there."""
+    return {"cluster_id": call.required("cluster_id"), "library_statuses": []}
+
+
+ROUTES = (
+    Route("GET", f"{_UC}/metastore_summary", summary),
+    Route("GET", f"{_UC}/metastores", list_metastores),
+    Route("GET", f"{_UC}/current-metastore-assignment", assignment),
+    Route("GET", "/api/2.0/workspace-conf", get_conf),
+    Route("PATCH", "/api/2.0/workspace-conf", set_conf),
+    Route("GET", "/api/2.0/libraries/cluster-status", cluster_libraries),
+)

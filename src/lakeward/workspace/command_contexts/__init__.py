@@ -1,0 +1,1 @@
+"""Execution contexts of the command execution API: one process each."""

@@ -1,0 +1,66 @@
+"""The process of an execution context: `python -m lakeward.workspace.command_contexts.command_process`.
+
+Standard input: a JSON line with settings, then one with `id`, `language` and `command` for each command.
+The pipe whose number is the argument takes one JSON line with `id` and `results` for each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+
+from lakeward.workspace.state.settings_json import settings_from_json
+
+
+def main(arguments: list[str]) -> int:
+    """Run commands until the input ends."""
+    pipe = int(arguments[0])
+    os.set_inheritable(pipe, False)
+    answers = os.fdopen(pipe, "w", encoding="utf-8", buffering=1)
+    order = json.loads(sys.stdin.readline())
+    lines = os.fdopen(os.dup(0), encoding="utf-8")
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+
+    from lakeward.databricks_shims import running
+    from lakeward.dbutils import Environment
+    from lakeward.notebooks import notebook_packages
+    from lakeward.session import dbfs_paths, serve_on_demand, use_resident
+    from lakeward.workspace.command_contexts.interpreter import Interpreter
+    from lakeward.workspace.runs.run_executor import with_cluster
+
+    use_resident()
+    settings = with_cluster(settings_from_json(order["settings"]), order)
+    os.chdir(settings.root)
+    # The JVM starts with the first command that needs Spark.
+    serve_on_demand(settings)
+    busy = threading.Event()
+
+    def interrupt(*_: object) -> None:
+        # Between commands an interrupt has nothing to cancel.
+        if busy.is_set():
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    interpreter = Interpreter(settings.root)
+    environment = Environment(settings=lambda: settings, restart_python=interpreter.restart_python)
+    with notebook_packages(), running(environment), dbfs_paths():
+        answers.write(json.dumps({"ready": True}) + "\n")
+        for line in lines:
+            command = json.loads(line)
+            busy.set()
+            try:
+                results = interpreter.run(command["language"], command["command"])
+            except KeyboardInterrupt:
+                results = {"resultType": "error", "summary": "Cancelled", "cause": "Command cancelled"}
+            busy.clear()
+            answers.write(json.dumps({"id": command["id"], "results": results}) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

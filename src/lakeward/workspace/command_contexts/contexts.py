@@ -1,0 +1,217 @@
+"""Execution contexts: a process each, whose state lasts from command to command.
+
+server ── {"id", "language", "command"} ──> process ── {"id", "results"} ──> server
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lakeward.session import Settings
+from lakeward.workspace.state.settings_json import settings_to_json
+
+MAX_CONTEXTS = 20
+"""Each is a process; the platform allows 150 a cluster."""
+MAX_COMMANDS = 1_000
+"""Commands whose results a context keeps."""
+_GRACE = 5.0  # seconds from cancelling a command to ending its process
+_ENDED = ("Finished", "Error", "Cancelled")
+
+
+@dataclass
+class Command:
+    """One command and, once it has ended, its results."""
+
+    command_id: str
+    status: str = "Queued"
+    results: dict[str, Any] | None = None
+
+
+@dataclass
+class Context:
+    """One execution context."""
+
+    context_id: str
+    cluster_id: str
+    language: str
+    user: str
+    process: subprocess.Popen[str]
+    status: str = "Pending"
+    commands: dict[str, Command] = field(default_factory=dict)
+    waiting: queue.SimpleQueue[str | None] = field(default_factory=queue.SimpleQueue)
+
+
+class Contexts:
+    """All execution contexts of a server. Thread-safe."""
+
+    def __init__(self, settings: Settings, folder: Path) -> None:
+        self._settings, self._folder = settings, folder
+        self._lock = threading.Lock()
+        self._contexts: dict[str, Context] = {}
+
+    def create(self, cluster: Mapping[str, Any], language: str, user: str) -> Context | None:
+        """Start a context; None where there are too many."""
+        with self._lock:
+            if len(self._contexts) >= MAX_CONTEXTS:
+                return None
+            context_id = str(secrets.randbelow(2**53))
+            process, answers = self._started()
+            context = Context(context_id, str(cluster["cluster_id"]), language, user, process)
+            self._contexts[context_id] = context
+        order = {"settings": settings_to_json(self._settings), "cluster": {k: cluster.get(k) for k in _CONF}}
+        context.waiting.put(json.dumps(order))
+        threading.Thread(target=_feed, args=(context,), daemon=True).start()
+        threading.Thread(target=self._listen, args=(context, answers), daemon=True).start()
+        return context
+
+    def get(self, context_id: str) -> Context | None:
+        """Return a context, None for an unknown id."""
+        with self._lock:
+            return self._contexts.get(context_id)
+
+    def execute(self, context: Context, language: str, text: str) -> Command:
+        """Queue a command behind those that the context has."""
+        command = Command(secrets.token_hex(16))
+        with self._lock:
+            while len(context.commands) >= MAX_COMMANDS:
+                context.commands.pop(next(iter(context.commands)))
+            context.commands[command.command_id] = command
+            if context.status == "Error":
+                _fail(command, "The execution context has ended: create another one.")
+                return command
+            if not any(each.status in ("Running", "Cancelling") for each in context.commands.values()):
+                command.status = "Running"
+        order = {"id": command.command_id, "language": language, "command": text}
+        context.waiting.put(json.dumps(order))
+        return command
+
+    def cancel(self, context: Context, command: Command) -> None:
+        """Cancel a command; one that does not stop loses its context."""
+        with self._lock:
+            if command.status in _ENDED:
+                return
+            command.status = "Cancelling"
+        threading.Thread(target=_interrupt, args=(context, command), daemon=True).start()
+
+    def destroy(self, context: Context) -> None:
+        """End a context and its process."""
+        with self._lock:
+            self._contexts.pop(context.context_id, None)
+        context.waiting.put(None)
+        _kill(context.process)
+
+    def end_of_cluster(self, cluster_id: str) -> None:
+        """End all contexts of a cluster."""
+        with self._lock:
+            found = [each for each in self._contexts.values() if each.cluster_id == cluster_id]
+        for each in found:
+            self.destroy(each)
+
+    def close(self) -> None:
+        """End all contexts."""
+        with self._lock:
+            found = list(self._contexts.values())
+        for each in found:
+            self.destroy(each)
+
+    def _started(self) -> tuple[subprocess.Popen[str], int]:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        reading, writing = os.pipe()
+        log = os.open(self._folder / "commands.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "lakeward.workspace.command_contexts.command_process", str(writing)],
+                cwd=self._folder,
+                env={**os.environ, "LAKEWARD_HOME": str(self._settings.home)},
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                text=True,
+                pass_fds=(writing,),
+                start_new_session=True,
+            )
+        except OSError:
+            os.close(reading)
+            raise
+        finally:
+            os.close(writing)
+            os.close(log)
+        return process, reading
+
+    def _listen(self, context: Context, answers: int) -> None:
+        with os.fdopen(answers, encoding="utf-8") as lines:
+            for line in lines:
+                answer = json.loads(line)
+                with self._lock:
+                    if "ready" in answer:
+                        context.status = "Running"
+                    else:
+                        _finish(context, answer)
+        code = context.process.wait()
+        with self._lock:
+            context.status = "Error"
+            for command in context.commands.values():
+                if command.status == "Cancelling":
+                    command.status = "Cancelled"
+                elif command.status not in _ENDED:
+                    _fail(command, f"The process of the execution context ended with {code}.")
+        context.waiting.put(None)
+
+
+_CONF = ("spark_conf", "spark_env_vars")
+
+
+def _interrupt(context: Context, command: Command) -> None:
+    """Interrupt a command until it ends; end its process after the grace period.
+
+    One signal is not enough: it may arrive before the process has begun with the command.
+    """
+    end = time.monotonic() + _GRACE
+    while command.status == "Cancelling" and time.monotonic() < end:
+        with suppress(ProcessLookupError):
+            context.process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    if command.status == "Cancelling":
+        _kill(context.process)
+
+
+def _feed(context: Context) -> None:
+    """Write orders to the process; a thread of its own, since a pipe may be full."""
+    assert context.process.stdin is not None
+    with suppress(BrokenPipeError, OSError), context.process.stdin as stream:
+        while (line := context.waiting.get()) is not None:
+            stream.write(line + "\n")
+            stream.flush()
+
+
+def _finish(context: Context, answer: Mapping[str, Any]) -> None:
+    command = context.commands.get(answer["id"])
+    if command is not None:
+        command.results = dict(answer["results"])
+        command.status = "Cancelled" if command.status == "Cancelling" else "Finished"
+    following = next((each for each in context.commands.values() if each.status == "Queued"), None)
+    if following is not None:
+        following.status = "Running"
+
+
+def _fail(command: Command, reason: str) -> None:
+    command.status = "Error"
+    command.results = {"resultType": "error", "summary": reason, "cause": reason}
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)

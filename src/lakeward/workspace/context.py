@@ -1,0 +1,80 @@
+"""Requests with access to the shared state of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lakeward.databricks_shims.local_workspace import ApiError, ApiRequest
+from lakeward.workspace.state.store import Store
+from lakeward.workspace.warehouse.result_links import ResultLinks
+
+if TYPE_CHECKING:
+    from lakeward.workspace.command_contexts.contexts import Contexts
+    from lakeward.workspace.runs.run_queue import Runner
+    from lakeward.workspace.state.tokens import Tokens
+    from lakeward.workspace.warehouse.engine import Warehouse
+
+
+@dataclass
+class ServerContext:
+    """Shared state of the server: document store, tokens, run executor, SQL warehouse.
+
+    `report_fault` logs an exception that is lakeward's own fault.
+    """
+
+    store: Store
+    tokens: Tokens
+    runner: Runner
+    warehouse: Warehouse
+    host: str = ""
+    report_fault: Callable[[BaseException], None] = lambda _: None
+    contexts: Contexts = field(kw_only=True)
+    result_links: ResultLinks = field(default_factory=ResultLinks)
+
+
+@dataclass(frozen=True)
+class ServerRequest(ApiRequest):
+    """A request with its server."""
+
+    context: ServerContext = field(kw_only=True)
+
+    @property
+    def store(self) -> Store:
+        """What the server knows."""
+        return self.context.store
+
+    @property
+    def caller(self) -> str:
+        """Who asks."""
+        return self.user or self.owner
+
+
+def paginate(
+    call: ApiRequest, items: Sequence[Any], name: str, *, default: int = 20, most: int = 100
+) -> dict[str, Any]:
+    """One page of `items`, with the token of the next one; the size is the request's `limit`/`max_results`.
+
+    A page token is the place where the page begins. Raises ApiError for one that is not.
+    """
+    size_parameter = (
+        "max_results"
+        if "max_results" in call.query
+        else "page_size"
+        if "page_size" in call.query
+        else "limit"
+    )
+    size = min(call.number(size_parameter, default), most) or default
+    token = call.query.get("page_token") or call.query.get("offset") or "0"
+    if not token.isdecimal():
+        raise ApiError(
+            400, "INVALID_PARAMETER_VALUE", f"The page token {token!r} is not one of this server's."
+        )
+    begin = int(token)
+    answer: dict[str, Any] = {name: list(items[begin : begin + size])}
+    if begin + size < len(items):
+        answer["next_page_token"] = str(begin + size)
+    if begin:
+        answer["prev_page_token"] = str(max(0, begin - size))
+    return answer

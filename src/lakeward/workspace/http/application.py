@@ -1,0 +1,254 @@
+"""The server as an ASGI application: authentication, size limits, routing and responses.
+
+request -> host? -> page? -> token? -> route? -> body within its limit? -> handler in a thread -> log line
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import functools
+import inspect
+import re
+import time
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+from anyio import to_thread
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import request_response
+from starlette.types import Receive, Scope, Send
+
+from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, Route, handle_request, printable
+from lakeward.dbutils import Environment
+from lakeward.workspace.context import ServerContext, ServerRequest
+from lakeward.workspace.http.request_log import RequestLog
+from lakeward.workspace.http.route_table import PUBLIC_PATHS, TABLE
+from lakeward.workspace.state.connection import WORKSPACE_ID
+from lakeward.workspace.state.store import now
+from lakeward.workspace.warehouse.result_links import RESULTS_PATH
+
+PAGE = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+MAX_JSON_BYTES = 32 * 2**20
+MAX_UPLOAD_BYTES = 5 * 2**30
+_HOST = re.compile(r"(127\.0\.0\.1|localhost)(:\d{1,5})?", re.IGNORECASE | re.ASCII)
+
+
+@dataclass
+class RequestHandler:
+    """Everything that a request meets on its way in."""
+
+    environment: Environment
+    context: ServerContext
+    log: RequestLog
+    uploads: Path
+    max_json_bytes: int = MAX_JSON_BYTES
+    max_upload_bytes: int = MAX_UPLOAD_BYTES
+
+    async def __call__(self, request: Request) -> Response:
+        began = time.perf_counter()
+        route: Route | None = None
+        user = ""
+        path = request.scope["path"]
+        try:
+            refuse_foreign_host(request)
+            refuse_two_lengths(request)
+            if path == "/" and request.method in ("GET", "HEAD"):
+                return HTMLResponse(PAGE, headers=SAFE)
+            user = "" if path in PUBLIC_PATHS or is_result_link(request) else self.user_of(request)
+            found = TABLE.find(request.method, path) or TABLE.find(request.method, path.rstrip("/"))
+            if found is None:
+                raise ApiError(501, "NOT_IMPLEMENTED", f"{request.method} {path} is not served here.")
+            route, at = found
+            status, answer = await self.answer(request, route, at, user)
+        except ApiError as failure:
+            status, answer = failure.status, {"error_code": failure.code, "message": str(failure)}
+        except ClientDisconnect:
+            status, answer = (
+                400,
+                {"error_code": "MALFORMED_REQUEST", "message": "The body did not come to its end."},
+            )
+        except Exception as error:  # noqa: BLE001  # a fault of ours is an answer and a log line, too
+            self.log.add(fault=f"{type(error).__name__}: {error}")
+            status, answer = (
+                500,
+                {"error_code": "INTERNAL_ERROR", "message": "A fault of lakeward: see its log."},
+            )
+        response = to_response(status, answer, head=request.method == "HEAD")
+        self.log.add(
+            method=request.method,
+            path=path,
+            status=status,
+            error=answer.get("error_code") if isinstance(answer, dict) and status >= 400 else None,
+            route=f"{route.method} {route.path}" if route else None,
+            user=user,
+            agent=request.headers.get("user-agent", ""),
+            ms=round((time.perf_counter() - began) * 1000, 2),
+        )
+        return response
+
+    def note(self, fault: str) -> None:
+        """Write where a handler met a request that it does not expect to the log."""
+        self.log.add(fault=fault)
+
+    def user_of(self, request: Request) -> str:
+        """Who asks, by the token. Raises ApiError without a good one."""
+        value = bearer(request.headers.get("authorization", ""))
+        if not value:
+            message = "Credential was not sent or was of an unsupported type for this API."
+            raise ApiError(401, "UNAUTHENTICATED", message)
+        info = self.context.tokens.owner_of(value)
+        if info is None:
+            raise ApiError(403, "PERMISSION_DENIED", "Invalid access token.")
+        if info["expiry_time"] < now():
+            raise ApiError(403, "PERMISSION_DENIED", "Invalid access token: it has expired.")
+        return str(info["user"])
+
+    async def answer(self, request: Request, route: Route, at: str, user: str) -> tuple[int, Any]:
+        """What the route's handler says to the request."""
+        most = self.max_upload_bytes if route.upload else self.max_json_bytes
+        announced = request.headers.get("content-length", "0")
+        if announced.isdecimal() and int(announced) > most:
+            raise too_large(most)
+        call = functools.partial(
+            ServerRequest, self.environment, at, dict(request.query_params), user=user, context=self.context
+        )
+        if not route.upload:
+            data = bytearray()
+            async for chunk in request.stream():
+                data += chunk
+                if len(data) > most:
+                    raise too_large(most)
+            if inspect.iscoroutinefunction(route.handler):
+                return await handle_request_async(route.handler, call(data=bytes(data)))
+            if route.quick:
+                return handle_request(route.handler, call(data=bytes(data)), self.note)
+            return await to_thread.run_sync(handle_request, route.handler, call(data=bytes(data)), self.note)
+        aside = self.uploads / f"{uuid.uuid4().hex}.part"
+        try:
+            self.uploads.mkdir(parents=True, exist_ok=True, mode=0o700)
+            received = 0
+            with aside.open("wb") as file:
+                async for chunk in request.stream():
+                    received += len(chunk)
+                    if received > most:
+                        raise too_large(most)
+                    await to_thread.run_sync(file.write, chunk)
+            return await to_thread.run_sync(handle_request, route.handler, call(received=aside), self.note)
+        except OSError as error:
+            full = functools.partial(reraise, error)
+            return handle_request(lambda _: full(), call())
+        finally:
+            with contextlib.suppress(OSError):
+                aside.unlink(missing_ok=True)
+
+
+async def handle_request_async(
+    handler: Callable[[ServerRequest], Awaitable[Any]], call: ServerRequest
+) -> tuple[int, Any]:
+    """Status and answer of a handler that waits without occupying a thread."""
+    try:
+        answer = await handler(call)
+    except Exception as error:  # noqa: BLE001  # `answered` decides which of them are answers
+        failed = functools.partial(reraise, error)
+        return handle_request(lambda _: failed(), call)
+    return handle_request(lambda _: answer, call)
+
+
+def reraise(error: Exception) -> None:
+    """For `answered`, which knows what to say of it."""
+    raise error
+
+
+SAFE = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+def to_response(status: int, answer: Any, *, head: bool) -> Response:
+    """An answer as a response; each says which workspace it is from."""
+    common = {"X-Databricks-Org-Id": str(WORKSPACE_ID), "X-Content-Type-Options": "nosniff"}
+    if isinstance(answer, ApiResponse):
+        headers = {**answer.headers, **common}
+        if answer.file is not None and not head:
+            return FileResponse(answer.file, status, headers=headers)
+        return Response(answer.data, status, headers=headers)
+    return Response(encoded(answer), status, headers=common, media_type="application/json")
+
+
+def encoded(answer: Any) -> bytes:
+    """Return an answer as JSON; names of files that are not UTF-8 have U+FFFD in them."""
+    try:
+        return orjson.dumps(answer)
+    except TypeError:
+        return orjson.dumps(printable(answer))
+
+
+def bearer(header: str) -> str:
+    """The token of an Authorization header: `Bearer …`, or Basic with the user `token`."""
+    kind, _, value = header.partition(" ")
+    if kind.lower() == "bearer":
+        return value.strip()
+    if kind.lower() == "basic":
+        try:
+            user, _, password = base64.b64decode(value, validate=True).decode().partition(":")
+        except (binascii.Error, UnicodeDecodeError):
+            return ""
+        return password if user == "token" else ""
+    return ""
+
+
+def is_result_link(request: Request) -> bool:
+    """Whether the request is for a signed link. Raises ApiError for one that carries a token, too."""
+    if not request.scope["path"].startswith(RESULTS_PATH):
+        return False
+    if "authorization" in request.headers:
+        message = "Do not send an Authorization header to an external link: it carries its own credentials."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    return True
+
+
+def refuse_foreign_host(request: Request) -> None:
+    """Raise ApiError where a web page of another name reaches this machine (DNS rebinding)."""
+    if _HOST.fullmatch(request.headers.get("host", "")) is None:
+        raise ApiError(403, "PERMISSION_DENIED", "This server is for 127.0.0.1 and localhost.")
+
+
+def refuse_two_lengths(request: Request) -> None:
+    """Raise ApiError for a body with two kinds of length (request smuggling, RFC 9112 §6.1)."""
+    if "transfer-encoding" in request.headers and "content-length" in request.headers:
+        raise ApiError(400, "MALFORMED_REQUEST", "Content-Length and Transfer-Encoding exclude each other.")
+
+
+def too_large(most: int) -> ApiError:
+    """The answer to a body without end."""
+    return ApiError(413, "REQUEST_TOO_LARGE", f"The body has more than {most} bytes.")
+
+
+def application(handler: RequestHandler, closing: Callable[[], None]) -> Starlette:
+    """The application; `closing` is called when the server shuts down."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await to_thread.run_sync(closing)
+
+    served = Starlette(lifespan=lifespan)
+    answer, refuse = request_response(handler.__call__), served.router.default
+
+    async def every_path(scope: Scope, receive: Receive, send: Send) -> None:
+        await (answer if scope["type"] == "http" else refuse)(scope, receive, send)
+
+    # Not a route: Starlette's patterns match no path with a line break, and answer it without JSON.
+    served.router.default = every_path
+    return served

@@ -1,0 +1,41 @@
+"""Request log: one JSON line for each request in a rotated file, without token, body and query."""
+
+from __future__ import annotations
+
+import json
+import threading
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+_MOST_BYTES = 10 * 2**20
+
+
+class RequestLog:
+    """Appends to `file`; at 10 MB it becomes `file.1`, and a new one begins."""
+
+    def __init__(self, file: Path, *, most: int = _MOST_BYTES) -> None:
+        self._file, self._most = file, most
+        self._lock = threading.Lock()
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._stream = file.open("ab")
+
+    def add(self, **facts: Any) -> None:
+        """Note a request. A full disk loses the line, never the answer."""
+        moment = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        line = json.dumps({"time": moment, **facts}, ensure_ascii=False) + "\n"
+        with self._lock:
+            try:
+                self._stream.write(line.encode(errors="backslashreplace"))
+                self._stream.flush()
+                if self._stream.tell() > self._most:
+                    self._stream.close()
+                    self._file.replace(self._file.with_name(f"{self._file.name}.1"))
+                    self._stream = self._file.open("ab")
+            except (OSError, ValueError):  # ValueError: closed, while a run's thread still ends
+                return
+
+    def close(self) -> None:
+        """Give the file free."""
+        with self._lock:
+            self._stream.close()

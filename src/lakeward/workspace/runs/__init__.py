@@ -1,0 +1,1 @@
+"""Runs and pipeline updates: their states, their processes and what they print."""

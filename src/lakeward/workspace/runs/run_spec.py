@@ -1,0 +1,192 @@
+"""Specification of a run for its process: definitions with workspace paths resolved to local ones."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lakeward.session import PathMap, Settings
+from lakeward.workspace.state.connection import WORKSPACE_ID
+from lakeward.workspace.state.store import Document, Store
+
+_ROOTS = ("/Workspace/", "/Volumes/", "dbfs:/", "/Users/", "/Shared/", "/Repos/")
+
+
+def build_job_run_spec(store: Store, settings: Settings, run: Document, *, host: str = "") -> Document:
+    """The order of a job's run: the job, and every pipeline that its tasks may update.
+
+    `host` is where the server is.
+    """
+    job = _local_job(copy.deepcopy(run["settings"]), settings)
+    # The run is in the key: several runs of one job may go on at a time.
+    key = f"{_slug(run['run_name'])}-{run['run_id']}"
+    others = {f"job-{each['job_id']}": each for each in _jobs_within(store, run["settings"])}
+    every = (run["settings"], *(each["settings"] for each in others.values()))
+    pipelines = _pipelines_within(store, every)
+    names = {name: identifier for identifier, name in state_names(settings, pipelines.values()).items()}
+    return {
+        "kind": "job",
+        "bundle": "workspace",
+        "run_id": str(run["run_id"]),
+        "jobs": {
+            key: job,
+            **{name: _local_job(copy.deepcopy(each["settings"]), settings) for name, each in others.items()},
+        },
+        "pipelines": {
+            name: _local_pipeline(pipelines[identifier]["spec"], settings)
+            for name, identifier in names.items()
+        },
+        "ids": {
+            "jobs": {key: run["job_id"], **{name: each["job_id"] for name, each in others.items()}},
+            "pipelines": names,
+        },
+        "parameters": {each["name"]: each["value"] for each in run.get("job_parameters") or ()},
+        "only": run.get("only") or [],
+        "origin": _origin(run, host),
+        "repair": bool(run.get("repair_history")),
+        "flags": run.get("flags") or {},
+        "cluster": _cluster(job),
+    }
+
+
+def build_pipeline_update_spec(settings: Settings, pipeline: Document, flags: Mapping[str, Any]) -> Document:
+    """The order of an update."""
+    spec = _local_pipeline(pipeline["spec"], settings)
+    clusters = spec.get("clusters") or [{}]
+    return {
+        "kind": "pipeline",
+        "bundle": "workspace",
+        "pipelines": dict.fromkeys(state_names(settings, [pipeline]).values(), spec),
+        "flags": dict(flags),
+        "cluster": clusters[0],
+    }
+
+
+def state_names(settings: Settings, pipelines: Collection[Document]) -> dict[str, str]:
+    """The names of pipelines' state folders, by their ids.
+
+    A pipeline of the bundle in this folder keeps the state that `lakeward run` gave it: the tables are the
+    same, so the streams that feed them must be.
+    """
+    own = _own_pipelines(settings) if pipelines else {}
+    identifiers = [str(each["pipeline_id"]) for each in pipelines]
+    names = [str(each["spec"].get("name")) for each in pipelines]
+    return {one: own.get(name, one) for one, name in zip(identifiers, names, strict=True)}
+
+
+def _origin(run: Document, host: str) -> Document:
+    """What its tasks may ask of the run (`{{job.trigger.type}}` …)."""
+    cause = str(run.get("trigger") or "ONE_TIME")
+    trigger = run["settings"].get("trigger") or {}
+    arrival = (trigger.get("file_arrival") or {}) if cause == "FILE_ARRIVAL" else {}
+    # A schedule says minutes; the run begins a little later.
+    step = 60_000 if cause == "PERIODIC" else 1
+    return {
+        "kind": "onetime" if cause == "ONE_TIME" else cause.lower(),
+        "at": run["start_time"] // step * step,
+        "location": str(arrival.get("url") or ""),
+        "workspace_id": str(WORKSPACE_ID),
+        "workspace_url": host,
+        "task_runs": {task["task_key"]: str(task["run_id"]) for task in run["tasks"]},
+    }
+
+
+def _own_pipelines(settings: Settings) -> dict[str, str]:
+    """The keys of the pipelines of the bundle in this folder, by their names."""
+    from lakeward.bundle import find_root, load
+    from lakeward.errors import LakewardError
+
+    try:
+        root = find_root(settings.root)
+        bundle = load(root, settings.target, {}) if root is not None else None
+    except LakewardError:
+        return {}
+    return {str(each.get("name")): key for key, each in (bundle.pipelines if bundle else {}).items()}
+
+
+def _local_job(job: Document, settings: Settings) -> Document:
+    # The server itself ends a run whose time is over.
+    job.pop("timeout_seconds", None)
+    for task in job.get("tasks") or ():
+        inner = (task.get("for_each_task") or {}).get("task")
+        for each in (task, inner) if inner else (task,):
+            _localize(each.get("notebook_task"), "notebook_path", settings)
+            _localize(each.get("spark_python_task"), "python_file", settings)
+            _localize((each.get("sql_task") or {}).get("file"), "path", settings)
+            for library in each.get("libraries") or ():
+                _localize(library, "whl", settings)
+    for environment in job.get("environments") or ():
+        spec = environment.get("spec") or {}
+        spec["dependencies"] = [_local(text, settings) for text in spec.get("dependencies") or ()]
+    return job
+
+
+def _local_pipeline(spec: Document, settings: Settings) -> Document:
+    local = copy.deepcopy(spec)
+    for library in local.get("libraries") or ():
+        _localize(library.get("glob"), "include", settings)
+        _localize(library.get("file"), "path", settings)
+        _localize(library.get("notebook"), "path", settings)
+    _localize(local, "root_path", settings)
+    environment = local.get("environment") or {}
+    if environment.get("dependencies"):
+        environment["dependencies"] = [_local(text, settings) for text in environment["dependencies"]]
+    return local
+
+
+def _localize(holder: Any, name: str, settings: Settings) -> None:
+    if isinstance(holder, dict) and isinstance(holder.get(name), str):
+        holder[name] = _local(holder[name], settings)
+
+
+def _local(text: str, settings: Settings) -> str:
+    """A workspace path as a path on this disk; with `--editable ` in front, as dependencies may have it."""
+    prefix = next((each for each in ("--editable ", "-e ") if text.startswith(each)), "")
+    path = text[len(prefix) :]
+    if not path.startswith(_ROOTS):
+        return text
+    inside = f"/Workspace{path}" if path.startswith(("/Users/", "/Shared/", "/Repos/")) else path
+    return prefix + str(Path(PathMap.of(settings).local(inside)))
+
+
+def _jobs_within(store: Store, settings: Document) -> list[Document]:
+    """The jobs that a job runs, those that they run …"""
+    found: dict[str, Document] = {}
+    left = [settings]
+    while left:
+        for task in _tasks(left.pop()):
+            key = str((task.get("run_job_task") or {}).get("job_id") or "")
+            job = store.get("job", key) if key and key not in found else None
+            if job is not None:
+                found[key] = job
+                left.append(job["settings"])
+    return list(found.values())
+
+
+def _pipelines_within(store: Store, jobs: Iterable[Document]) -> dict[str, Document]:
+    """The pipelines that jobs update, by their ids; all there are where an id is known only in the run."""
+    tasks = (task for job in jobs for task in _tasks(job))
+    named = {str((task.get("pipeline_task") or {}).get("pipeline_id") or "") for task in tasks}
+    late = any("{{" in identifier for identifier in named)
+    found = store.find("pipeline") if named - {""} else []
+    return {each["pipeline_id"]: each for each in found if late or each["pipeline_id"] in named}
+
+
+def _tasks(job: Document) -> Iterator[Document]:
+    """The tasks of a job, and those that its loops repeat."""
+    for task in job.get("tasks") or ():
+        yield task
+        yield (task.get("for_each_task") or {}).get("task") or {}
+
+
+def _cluster(job: Document) -> Document:
+    clusters = [task["new_cluster"] for task in job.get("tasks") or () if task.get("new_cluster")]
+    clusters += [each.get("new_cluster") or {} for each in job.get("job_clusters") or ()]
+    return clusters[0] if clusters else {}
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_")[:60] or "job"

@@ -1,0 +1,184 @@
+"""State transitions of a run: pure changes of its document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lakeward.workspace.runs.run_process import ProcessResult
+from lakeward.workspace.state.store import Document
+
+ACTIVE = ("QUEUED", "PENDING", "RUNNING", "TERMINATING")
+
+# State of the job runner -> life cycle state and result state of the API.
+_TASK_STATES = {
+    "SUCCESS": ("TERMINATED", "SUCCESS"),
+    "FAILED": ("TERMINATED", "FAILED"),
+    "TIMEDOUT": ("TERMINATED", "TIMEDOUT"),
+    "SKIPPED": ("TERMINATED", "UPSTREAM_FAILED"),
+    "UPSTREAM_FAILED": ("TERMINATED", "UPSTREAM_FAILED"),
+    "CANCELED": ("TERMINATED", "CANCELED"),
+    "EXCLUDED": ("TERMINATED", "EXCLUDED"),
+    "DISABLED": ("TERMINATED", "DISABLED"),
+    "RUNNING": ("RUNNING", None),
+}
+
+
+def new_run(run_id: int, settings: Document, *, numbers: Any, at: int, **facts: Any) -> Document:
+    """Return a pending run; `numbers()` returns ids for its tasks."""
+    return {
+        "run_id": run_id,
+        "run_name": settings.get("name") or "Untitled",
+        "settings": settings,
+        "state": {"life_cycle_state": "PENDING", "state_message": ""},
+        "start_time": at,
+        "end_time": 0,
+        "tasks": [
+            {
+                "run_id": numbers(),
+                "task_key": task["task_key"],
+                "attempt_number": 0,
+                "log": "0",
+                "depends_on": task.get("depends_on") or [],
+                "state": {"life_cycle_state": "PENDING", "state_message": ""},
+                "start_time": 0,
+                "end_time": 0,
+            }
+            for task in settings.get("tasks") or ()
+        ],
+        **facts,
+    }
+
+
+def is_active(run: Mapping[str, Any]) -> bool:
+    """Return whether a run or task has not ended yet."""
+    return run["state"]["life_cycle_state"] in ACTIVE
+
+
+def begin(run: Document, at: int) -> None:
+    """Mark a run as running."""
+    run["state"] = {"life_cycle_state": "RUNNING", "state_message": ""}
+    run["setup_end"] = at
+
+
+def task_changed(run: Document, key: str, state: str, at: int) -> None:
+    """Set the state of a task."""
+    for task in run["tasks"]:
+        if task["task_key"] == key:
+            life, result = _TASK_STATES.get(state, ("RUNNING", None))
+            task["state"] = {"life_cycle_state": life, "state_message": ""}
+            if result is None:
+                # It runs already: this is another attempt.
+                task["attempt_number"] += bool(task["start_time"] and not task["end_time"])
+                task["start_time"] = at
+            else:
+                task["state"]["result_state"] = result
+                task["end_time"] = at
+
+
+def finish(run: Document, ending: ProcessResult, at: int) -> None:
+    """End a run with the result of its process, and its remaining tasks with it.
+
+    A failed run of several tasks is INTERNAL_ERROR/FAILED, of one task TERMINATED/FAILED, as on the platform.
+    """
+    result = ending.result or {}
+    for task_result in result.get("tasks") or ():
+        if task_result["state"] not in ("EXCLUDED",):
+            _apply_task_result(run, task_result)
+    refused = result.get("refused")
+    reason = refused or ending.reason
+    if ending.timed_out:
+        outcome, reason = "TIMEDOUT", "The run took longer than its timeout."
+    elif ending.canceled or result.get("state") == "CANCELED":
+        outcome, reason = "CANCELED", ending.reason or "Run cancelled."
+    else:
+        outcome = "FAILED"
+    for task in run["tasks"]:
+        if is_active(task):
+            task["state"] = {
+                "life_cycle_state": "INTERNAL_ERROR" if refused or ending.internal else "TERMINATED",
+                "result_state": outcome,
+                "state_message": reason,
+            }
+            task["error"] = reason
+            task["end_time"] = at
+    states = [task["state"].get("result_state") for task in run["tasks"]]
+    if outcome == "FAILED":
+        failed = [task["task_key"] for task in run["tasks"] if _failed(task)]
+        outcome = "FAILED" if failed or result.get("state") != "COMPLETED" else "SUCCESS"
+        if failed and not reason:
+            reason = f"Task {failed[0]} failed with message: {_message(run, failed[0])}"
+    life = "TERMINATED"
+    if outcome == "FAILED" and (refused or ending.internal or len(states) > 1):
+        life = "INTERNAL_ERROR"
+    run["state"] = {"life_cycle_state": life, "result_state": outcome, "state_message": reason}
+    run["end_time"] = at
+
+
+def abandon(run: Document, reason: str, at: int) -> None:
+    """End a run whose result is unknown as an internal error."""
+    for each in (run, *run["tasks"]):
+        if is_active(each):
+            each["state"] = {
+                "life_cycle_state": "INTERNAL_ERROR",
+                "result_state": "FAILED",
+                "state_message": reason,
+            }
+            each["end_time"] = at
+            each["error"] = reason
+
+
+def repair(run: Document, keys: set[str], *, numbers: Any, repair_id: int, at: int) -> None:
+    """Give tasks a new attempt and make the run pending again."""
+    history = run.setdefault("repair_history", [])
+    if not history:
+        history.append({"type": "ORIGINAL", **_attempt(run)})
+    for task in run["tasks"]:
+        if task["task_key"] in keys:
+            task.update(
+                run_id=numbers(),
+                attempt_number=task["attempt_number"] + 1,
+                log=str(len(history)),
+                state={"life_cycle_state": "PENDING", "state_message": ""},
+                start_time=0,
+                end_time=0,
+            )
+            task.pop("error", None)
+            task.pop("trace", None)
+    run["state"] = {"life_cycle_state": "PENDING", "state_message": ""}
+    run["end_time"] = 0
+    run["only"] = sorted(keys)
+    history.append({"type": "REPAIR", "id": repair_id, **_attempt(run), "start_time": at})
+
+
+def _attempt(run: Document) -> Document:
+    return {
+        "start_time": run["start_time"],
+        "end_time": run["end_time"],
+        "state": run["state"],
+        "task_run_ids": [task["run_id"] for task in run["tasks"]],
+    }
+
+
+def _apply_task_result(run: Document, result: Mapping[str, Any]) -> None:
+    for task in run["tasks"]:
+        if task["task_key"] == result["task_key"]:
+            task_changed(
+                run,
+                result["task_key"],
+                result["state"],
+                task["end_time"] or run["start_time"],
+            )
+            task["notebook_result"] = result.get("exit_value")
+            if result.get("error"):
+                task["error"], task["trace"] = result["error"], result.get("trace")
+                task["state"]["state_message"] = result["error"]
+
+
+def _failed(task: Mapping[str, Any]) -> bool:
+    return task["state"].get("result_state") in ("FAILED", "TIMEDOUT", "UPSTREAM_FAILED")
+
+
+def _message(run: Mapping[str, Any], key: str) -> str:
+    task = next(task for task in run["tasks"] if task["task_key"] == key)
+    return str(task.get("error") or task["state"].get("result_state"))

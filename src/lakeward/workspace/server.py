@@ -1,0 +1,256 @@
+"""Start of the server: one for each target, on loopback. Interrupted runs are failed first."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+
+from lakeward.databricks_shims.local_workspace import ApiError, remove_idle_uploads
+from lakeward.dbutils import Environment
+from lakeward.errors import ConfigurationError
+from lakeward.file_lock import FileLock
+from lakeward.private_folders import private_folder
+from lakeward.session import Settings
+from lakeward.workspace.api.request_types import parse_object
+from lakeward.workspace.command_contexts.contexts import Contexts
+from lakeward.workspace.context import ServerContext, ServerRequest
+from lakeward.workspace.http.request_log import RequestLog
+from lakeward.workspace.runs import run_state
+from lakeward.workspace.runs.run_queue import Runner
+from lakeward.workspace.state.connection import Connection, connection_file, read_connection, write_connection
+from lakeward.workspace.state.database import usable_state
+from lakeward.workspace.state.retention import remove_expired
+from lakeward.workspace.state.store import Document, Store, now
+from lakeward.workspace.state.tokens import Tokens
+from lakeward.workspace.triggers.scheduler import ScheduledStart, TriggerScheduler, scheduled_starts
+from lakeward.workspace.warehouse.engine import Warehouse
+
+_END_OF_RUNS = 1.5  # seconds that runs get to end when the server does
+_RETENTION_DELAY = 3.0  # seconds from the start to removing old runs
+_MONTH = 30 * 24 * 3600
+LOST = "The workspace's server ended while this run was active."
+
+
+def server_folder(settings: Settings) -> Path:
+    """Return the folder of the server's state: database, logs of runs, request log."""
+    return settings.state / "server"
+
+
+def serve(
+    settings: Settings,
+    *,
+    port: int = 0,
+    with_schedules: bool = False,
+    listener: socket.socket | None = None,
+    token: str | None = None,
+    ready: Callable[[Connection, Sequence[ScheduledStart]], None],
+    warn: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Serve the target's workspace until Ctrl-C or SIGTERM.
+
+    Args:
+        settings: The target.
+        port: 0 is any free one, the last server's if possible.
+        with_schedules: Whether jobs start by their schedules and triggers.
+        listener: A listening socket to use instead of `port`.
+        token: A token that clients have already; by default, the last server's or a new one.
+        ready: Called once requests are answered, with the schedules and triggers of all jobs.
+        warn: Called for each record that is damaged and left out, and when the state cannot be written.
+
+    Raises:
+        ConfigurationError: WORKSPACE_RUNNING when a server uses this folder already, PORT_TAKEN, and the
+            conditions of `database` for a state that cannot be used.
+    """
+    folder = server_folder(settings)
+    with ExitStack() as held:
+        with usable_state():
+            private_folder(settings.state)
+            private_folder(folder)
+            ignore_in_git(settings.home)
+            held.enter_context(sole_server(folder / "lock", settings))
+            listener = listener or held.enter_context(listening(port, last_port(settings)))
+            log = RequestLog(folder / "requests.jsonl")
+
+            def noted(text: str) -> None:
+                log.add(warning=text)
+                warn(text)
+
+            store = Store(folder / "workspace.db", warn=noted)
+            exclude_damaged(store)
+            fail_interrupted_runs(store)
+            tokens = Tokens(store)
+            host = f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+            def report(error: BaseException) -> None:
+                log.add(fault=f"{type(error).__name__}: {error}")
+
+            runner = Runner(settings, folder / "runs", fault=report)
+            contexts = Contexts(settings, folder)
+            warehouse = Warehouse(settings, folder)
+            context = ServerContext(store, tokens, runner, warehouse, host, report, contexts=contexts)
+            if token is not None and tokens.owner_of(token) is None:
+                tokens.create(settings.user, "lakeward test", _MONTH, value=token)
+            connection = Connection(host, token or token_for(settings, tokens))
+            write_connection(settings, connection)
+            starts = scheduled_starts(store, datetime.now(timezone.utc), noted)
+            remove_leftovers(settings, folder)
+        run(settings, context, folder, log, listener, lambda: ready(connection, starts), with_schedules)
+
+
+def exclude_damaged(store: Store) -> None:
+    """Read what every answer depends on, so that damage is named at the start, not in a request.
+
+    Settings that an earlier version accepted can have types that make clients fail at the list of all jobs.
+    """
+    for kind in ("token", "acl"):
+        store.find(kind)
+    checks = (("job", "settings", "jobs.JobSettings"), ("pipeline", "spec", "pipelines/create"))
+    for kind, field, name in checks:
+        for body in store.find(kind):
+            try:
+                parse_object(body[field], name)
+            except ApiError as failure:
+                store.exclude(kind, body[f"{kind}_id"], str(failure))
+
+
+def remove_leftovers(settings: Settings, folder: Path) -> None:
+    """Delete uploads that were not finished."""
+    for leftover in (folder / "uploads").glob("*.part"):
+        leftover.unlink()
+    remove_idle_uploads(settings.state / "uploads")
+
+
+def run(
+    settings: Settings,
+    context: ServerContext,
+    folder: Path,
+    log: RequestLog,
+    listener: socket.socket,
+    ready: Callable[[], None],
+    with_schedules: bool,
+) -> None:
+    """Run the event loop until a signal ends it."""
+    # Imported here: reading the connection file needs no server.
+    from lakeward.workspace.api.run_submission import trigger_run
+    from lakeward.workspace.http.application import RequestHandler, application
+    from lakeward.workspace.http.asgi_server import serve_until_stopped
+
+    environment = Environment(settings=lambda: settings)
+    handler = RequestHandler(environment, context, log, folder / "uploads")
+
+    def start(job: Document, cause: str) -> None:
+        trigger_run(ServerRequest(environment, user=job["creator_user_name"], context=context), job, cause)
+
+    firing = TriggerScheduler(context.store, settings, start, lambda fault: log.add(fault=fault))
+    if with_schedules:
+        firing.start()
+
+    # Later: it must not delay the first requests.
+    retention = threading.Timer(
+        _RETENTION_DELAY, remove_expired, [context.store, folder / "runs", settings.jobs, now()]
+    )
+    retention.daemon = True
+    retention.start()
+
+    def closing() -> None:
+        retention.cancel()
+        firing.close()
+        context.runner.close("The workspace's server was stopped.")
+        context.contexts.close()
+        context.runner.wait(_END_OF_RUNS)
+        # Here, not after the event loop: SIGTERM ends the process as soon as that has ended.
+        context.store.close()
+        log.close()
+
+    serve_until_stopped(application(handler, closing), listener, ready, stopping=context.warehouse.close)
+
+
+def ignore_in_git(home: Path) -> None:
+    """Exclude the state, which holds a token and secrets, from Git and from deployments."""
+    file = home / ".gitignore"
+    if not file.exists():
+        file.write_text("*\n", encoding="utf-8")
+
+
+@contextmanager
+def sole_server(lock: Path, settings: Settings) -> Iterator[None]:
+    """Lock the folder; the kernel releases the lock however this process ends."""
+    held = FileLock(lock)
+    if not held.acquire(wait=False):
+        known = read_connection(settings)
+        raise ConfigurationError(
+            "WORKSPACE_RUNNING",
+            f"The workspace of the target {settings.target} is already served"
+            + (f" at {known.host}." if known else "."),
+            next_step=f"Use that one (its token is in {connection_file(settings)}), or stop it.",
+        )
+    try:
+        yield
+    finally:
+        held.release()
+
+
+@contextmanager
+def listening(port: int, last: int) -> Iterator[socket.socket]:
+    """Yield a listening socket on loopback. Raises ConfigurationError(PORT_TAKEN)."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bind(listener, port, last)
+        yield listener
+    finally:
+        listener.close()
+
+
+def bind(listener: socket.socket, port: int, last: int) -> None:
+    try:
+        listener.bind(("127.0.0.1", port or last))
+    except OSError as error:
+        if port:
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise
+            why = "is taken by another program" if error.errno == errno.EADDRINUSE else "may not be used"
+            raise ConfigurationError(
+                "PORT_TAKEN", f"Port {port} {why}.", next_step="Give another one, or leave --port out."
+            ) from None
+        listener.bind(("127.0.0.1", 0))
+
+
+def last_port(settings: Settings) -> int:
+    """Return the port of the target's last server, so that configured clients keep working; 0 if unknown."""
+    known = read_connection(settings)
+    tail = known.host.rpartition(":")[2] if known else ""
+    return int(tail) if tail.isdecimal() and int(tail) < 2**16 else 0
+
+
+def token_for(settings: Settings, tokens: Tokens) -> str:
+    """Return the token of the connection file, or a new one if that expires within a month."""
+    known = read_connection(settings)
+    info = tokens.owner_of(known.token) if known else None
+    if known and info and info["expiry_time"] > now() + _MONTH * 1000 and info["user"] == settings.user:
+        return known.token
+    value, _ = tokens.create(settings.user, "lakeward workspace", 730 * 24 * 3600)
+    return value
+
+
+def fail_interrupted_runs(store: Store) -> None:
+    """Fail runs, updates and statements that were active when the last server ended."""
+    for active in store.find("run", active=True):
+        store.change("run", active["run_id"], _abandoned, active=False)
+    for update in store.find("update", active=True):
+        store.change(
+            "update", update["update_id"], lambda body: body.update(state="FAILED", error=LOST), active=False
+        )
+    for statement in store.find("statement", active=True):
+        status = {"state": "FAILED", "error": {"error_code": "ABORTED", "message": LOST}}
+        key = statement["statement_id"]
+        store.change("statement", key, lambda body, status=status: body.update(status=status), active=False)  # type: ignore[misc]
+
+
+def _abandoned(run: Document) -> None:
+    run_state.abandon(run, LOST, now())

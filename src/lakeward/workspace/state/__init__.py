@@ -1,0 +1,1 @@
+"""Persistent state of the server: documents in SQLite, tokens, the connection file."""

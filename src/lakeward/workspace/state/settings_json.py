@@ -1,0 +1,32 @@
+"""Settings as JSON, for the processes that the server starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from lakeward.session import Settings
+
+_PLACES = ("root", "home")
+
+
+def settings_to_json(settings: Settings) -> dict[str, Any]:
+    """What JSON can hold of the settings; tables are always in `home`."""
+    return {
+        **asdict(settings),
+        **{place: str(getattr(settings, place)) for place in _PLACES},
+        "warehouse_dir": None,
+    }
+
+
+def settings_from_json(known: Mapping[str, Any]) -> Settings:
+    """The settings that `as_sent` gave, once they were JSON.
+
+    >>> settings = Settings(Path("/shop"), Path("/shop/.lakeward"), mounts=(("s3://raw", "/raw"),))
+    >>> received(as_sent(settings)) == settings
+    True
+    """
+    places = {name: Path(known[name]) for name in _PLACES}
+    return Settings(**{**known, **places, "mounts": tuple(map(tuple, known.get("mounts") or ()))})

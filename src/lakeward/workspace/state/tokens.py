@@ -1,0 +1,74 @@
+"""Bearer tokens: created with a comment and a lifetime, stored as hashes, compared in constant time.
+
+A token has 256 random bits, so one round of SHA-256 protects it as well as a slow hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import threading
+
+from lakeward.workspace.state.store import Document, Store, now
+
+
+class Tokens:
+    """The tokens of a workspace."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._known: list[tuple[bytes, Document]] | None = None
+
+    def create(
+        self, user: str, comment: str, seconds: int, *, value: str | None = None
+    ) -> tuple[str, Document]:
+        """Store a token, a random one unless `value` is given; return it and its record."""
+        value = value or f"dapi{secrets.token_hex(32)}"
+        made = now()
+        info = {
+            "token_id": secrets.token_hex(32),
+            "creation_time": made,
+            "expiry_time": made + seconds * 1000,
+            "comment": comment,
+            "user": user,
+            "digest": _digest(value).hex(),
+        }
+        self._store.put("token", info["token_id"], info, parent=user)
+        self._forget()
+        return value, info
+
+    def owner_of(self, value: str) -> Document | None:
+        """What is known of a token, expired or not; None for one that was never made, or revoked."""
+        digest, found = _digest(value), None
+        for known, info in self._all():
+            # No early way out: the time says nothing about which token it was.
+            if hmac.compare_digest(known, digest):
+                found = info
+        return found
+
+    def of(self, user: str) -> list[Document]:
+        """A user's tokens."""
+        return self._store.find("token", parent=user)
+
+    def revoke(self, token_id: str) -> bool:
+        """Forget a token; False where there was none."""
+        done = self._store.delete("token", token_id)
+        self._forget()
+        return done
+
+    def _all(self) -> list[tuple[bytes, Document]]:
+        with self._lock:
+            if self._known is None:
+                tokens = self._store.find("token")
+                self._known = [(bytes.fromhex(each["digest"]), each) for each in tokens]
+            return self._known
+
+    def _forget(self) -> None:
+        with self._lock:
+            self._known = None
+
+
+def _digest(value: str) -> bytes:
+    return hashlib.sha256(value.encode()).digest()

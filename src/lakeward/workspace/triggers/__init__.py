@@ -1,0 +1,1 @@
+"""Schedules and triggers that start jobs."""

@@ -1,0 +1,183 @@
+"""Scheduler of jobs: a thread evaluates their schedules and triggers once a second."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.session import PathMap, Settings
+from lakeward.workspace.runs import run_state
+from lakeward.workspace.state.store import Document, Store
+from lakeward.workspace.triggers.triggers import (
+    Arrival,
+    Continuous,
+    Periodic,
+    RecentRuns,
+    Scheduled,
+    Trigger,
+    files_below,
+    versions,
+)
+
+if TYPE_CHECKING:
+    from lakeward.bundle import Timer
+
+_STARTS = ("schedule", "trigger", "continuous")
+_PAUSE = 1.0
+_Key = tuple[int, str]
+
+
+@dataclass(frozen=True)
+class ScheduledStart:
+    """How a job of the workspace starts by itself; `at` is the next time, where a clock decides."""
+
+    job: str
+    when: str
+    paused: bool
+    at: datetime | None
+
+
+# What a record can raise whose types are not those of the API: an older version did not check them.
+_MALFORMED = (AttributeError, KeyError, TypeError, ValueError)
+
+
+def scheduled_starts(
+    store: Store, now: datetime, warn: Callable[[str], None] = lambda _: None
+) -> tuple[ScheduledStart, ...]:
+    """Return the triggers and schedules of all jobs; a job whose record is malformed is named to `warn`."""
+    found: list[ScheduledStart] = []
+    for job in store.find("job"):
+        try:
+            found += [
+                ScheduledStart(str(job["settings"].get("name")), str(timer), timer.paused, _next(timer, now))
+                for timer in _timers(job)
+            ]
+        except _MALFORMED as error:
+            warn(
+                f"The schedule or trigger of job {job.get('job_id')} cannot be read and never fires: {error}"
+            )
+    return tuple(found)
+
+
+def _timers(job: Document) -> Iterable[Timer]:
+    if all(job["settings"].get(name) is None for name in _STARTS):
+        return ()
+    # Imported here: the package costs a quarter of a second at the start of the server.
+    from lakeward.bundle import timers_of
+
+    return timers_of(job["settings"])
+
+
+def _next(timer: Timer, now: datetime) -> datetime | None:
+    from lakeward.bundle import CronError
+
+    try:
+        return next(iter(timer.next_times(now, 1)), None)
+    except (CronError, OverflowError):
+        return None
+
+
+class TriggerScheduler:
+    """`fire` starts a run of a job, for a cause; `note` hears of a trigger that cannot be read."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        fire: Callable[[Document, str], None],
+        note: Callable[[str], None],
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._store, self._settings, self._fire, self._note = store, settings, fire, note
+        self._clock = clock
+        self._triggers: dict[_Key, Trigger | None] = {}
+        self._stop = threading.Event()
+        self._noted: set[str] = set()
+
+    def start(self) -> None:
+        """Start the thread."""
+        threading.Thread(target=self._run, name="triggers", daemon=True).start()
+
+    def close(self) -> None:
+        """Stop the thread."""
+        self._stop.set()
+
+    def tick(self) -> None:
+        """Check every trigger once. One whose settings have changed is set up again.
+
+        A job that fails is reported and does not keep the others from firing.
+        """
+        now = self._clock()
+        known, self._triggers = self._triggers, {}
+        for job in self._store.find("job"):
+            try:
+                self._check(job, known, now)
+            except Exception as error:  # noqa: BLE001  # of one job
+                text = f"The triggers of job {job.get('job_id')} failed: {type(error).__name__}: {error}"
+                if text not in self._noted:
+                    self._noted.add(text)
+                    self._note(text)
+
+    def _check(self, job: Document, known: Mapping[_Key, Trigger | None], now: float) -> None:
+        for timer in _timers(job):
+            if timer.paused:
+                continue
+            key = (job["job_id"], json.dumps([timer.kind, dict(timer.settings)], sort_keys=True))
+            trigger = known[key] if key in known else self._made(job, timer, now)
+            self._triggers[key] = trigger
+            if trigger is not None and trigger.due(now):
+                self._started(job, trigger.cause)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            began = time.monotonic()
+            try:
+                self.tick()
+            except Exception as error:  # noqa: BLE001  # one bad look must not end all schedules
+                self._note(f"{type(error).__name__}: {error}")
+            # Folders with very many files: looking at them takes a tenth of the time at most.
+            self._stop.wait(max(_PAUSE, 9 * (time.monotonic() - began)))
+
+    def _started(self, job: Document, cause: str) -> None:
+        try:
+            self._fire(job, cause)
+        except ApiError as failure:
+            self._note(f"The job {job['job_id']} could not be started: {failure}")
+
+    def _made(self, job: Document, timer: Timer, now: float) -> Trigger | None:
+        settings = timer.settings
+        try:
+            if timer.kind == "schedule":
+                return Scheduled(timer, now)
+            if timer.kind == "periodic":
+                return Periodic(settings, now)
+            if timer.kind == "file_arrival":
+                folder = Path(PathMap.of(self._settings).local(str(settings.get("url") or "")))
+                return Arrival("FILE_ARRIVAL", settings, partial(files_below, folder))
+            if timer.kind == "table_update":
+                names = frozenset(str(name).lower() for name in settings.get("table_names") or ())
+                return Arrival("TABLE", settings, partial(versions, self._settings.warehouse, names), names)
+            return Continuous(partial(_past, self._store, job["job_id"]))
+        except _MALFORMED as error:
+            self._note(f"The trigger of the job {job['job_id']} cannot be read: {error}")
+            return None
+
+
+def _past(store: Store, job_id: int) -> RecentRuns:
+    runs = store.find("run", parent=job_id, newest_first=True, limit=20)
+    failures = 0
+    for run in runs:
+        if run["state"].get("result_state") not in ("FAILED", "TIMEDOUT"):
+            break
+        failures += 1
+    ended = max((run["end_time"] for run in runs), default=0) / 1000
+    return RecentRuns(any(run_state.is_active(run) for run in runs), ended, failures)

@@ -1,0 +1,1 @@
+"""The local SQL warehouse: statement processes, sessions and results. Independent of HTTP."""

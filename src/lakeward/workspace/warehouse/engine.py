@@ -1,0 +1,320 @@
+"""The local SQL warehouse: one process that runs statements concurrently, each in a session of its own.
+
+The process starts with the first statement and ends when it has been idle for ten minutes:
+
+    submit ──> queue ──{"run": …}──> statement process (Spark) ──{"event": "ended", …}──> Execution
+
+The engine knows nothing of HTTP; routes and drivers are built on `submit` and `cancel`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from lakeward.session import Settings
+from lakeward.workspace.state.settings_json import settings_to_json
+from lakeward.workspace.warehouse.statement_channel import Message, StatementChannel
+
+CONCURRENT_STATEMENTS = 10
+"""Statements that run at the same time; further ones are queued, as on one cluster of a warehouse."""
+
+RESULT_SECONDS = 3600.0
+"""How long a result is available after its statement has ended, as on the platform."""
+
+CANCELED: Message = {"canceled": True}
+_IDLE_SECONDS = 600.0
+# A canceled statement that Spark does not stop by then costs the process, once the others are done.
+_CANCEL_SECONDS = 10.0
+
+
+class Execution:
+    """A submitted statement.
+
+    `on_start` and `on_end` are called in threads of the warehouse, `on_end` exactly once.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        order: Mapping[str, Any],
+        *,
+        on_start: Callable[[], None],
+        on_end: Callable[[Message], None],
+    ) -> None:
+        self.key, self.order = key, order
+        self._on_start, self._on_end = on_start, on_end
+        self._lock = threading.Lock()
+        self._ending = False
+        self._done = False
+        self._waiters: list[Callable[[], None]] = []
+
+    @property
+    def is_done(self) -> bool:
+        """Whether `on_end` has returned."""
+        return self._done
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait for the end without occupying a thread; whether the statement has ended."""
+        loop, woken = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            loop.call_soon_threadsafe(woken.set)
+
+        with self._lock:
+            if self._done:
+                return True
+            self._waiters.append(wake)
+        try:
+            await asyncio.wait_for(woken.wait(), seconds)
+        except asyncio.TimeoutError:
+            pass
+        finally:
+            with self._lock:
+                if wake in self._waiters:
+                    self._waiters.remove(wake)
+        return self._done
+
+    def start(self) -> None:
+        """Report that the statement left the queue, unless it has ended meanwhile."""
+        with self._lock:
+            if not self._ending:
+                self._on_start()
+
+    def end(self, answer: Message) -> None:
+        """Report the end; only the first call counts."""
+        with self._lock:
+            if self._ending:
+                return
+            self._ending = True
+        try:
+            self._on_end(answer)
+        finally:
+            with self._lock:
+                self._done = True
+                waiters, self._waiters = self._waiters, []
+            for wake in waiters:
+                try:
+                    wake()
+                except RuntimeError:  # the event loop has been closed
+                    continue
+
+
+class Warehouse:
+    """Runs statements; its log, and the results under `results`, are in `folder`.
+
+    The lock guards the queue and the table of running statements. While it is held, nothing is written to a
+    pipe, no callback is called and the store is not used.
+    """
+
+    def __init__(self, settings: Settings, folder: Path) -> None:
+        self._settings, self._folder = settings, folder
+        self.results = folder / "results"
+        self._lock = threading.Lock()
+        self._queue: deque[Execution] = deque()
+        self._process: StatementChannel | None = None
+        self._running: dict[StatementChannel, dict[str, Execution]] = {}
+        self._canceled: dict[StatementChannel, set[str]] = {}
+        self._idle: threading.Timer | None = None
+        self._closed = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is there."""
+        process = self._process
+        return process is not None and process.is_alive
+
+    def submit(
+        self,
+        key: str,
+        order: Mapping[str, Any],
+        *,
+        on_start: Callable[[], None] = lambda: None,
+        on_end: Callable[[Message], None],
+    ) -> Execution:
+        """Queue a statement and return at once.
+
+        Args:
+            key: Unique id of the statement.
+            order: What the statement process needs (see `statement_process`).
+            on_start: Called when the statement starts.
+            on_end: Called with the process's answer, with `{"error": …}`, or with `CANCELED`.
+        """
+        execution = Execution(key, order, on_start=on_start, on_end=on_end)
+        with self._lock:
+            closed = self._closed
+            if not closed:
+                self._queue.append(execution)
+        if closed:
+            execution.end({"error": "The workspace's server is shutting down.", "error_code": "ABORTED"})
+        self._dispatch()
+        return execution
+
+    def remove_expired_results(self) -> None:
+        """Remove results that are older than an hour."""
+        oldest = time.time() - RESULT_SECONDS
+        with suppress(FileNotFoundError):
+            for folder in self.results.iterdir():
+                if folder.stat().st_mtime < oldest:
+                    shutil.rmtree(folder, ignore_errors=True)
+
+    def cancel(self, key: str) -> None:
+        """Cancel one statement; the others are not affected. Nothing happens if it has ended."""
+        with self._lock:
+            execution = next((each for each in self._queue if each.key == key), None)
+            if execution is not None:
+                self._queue.remove(execution)
+            process = next((each for each, running in self._running.items() if key in running), None)
+            if process is not None:
+                execution = self._running[process][key]
+                self._canceled[process].add(key)
+        if execution is not None:
+            execution.end(CANCELED)
+        if process is not None:
+            process.send({"cancel": key})
+            _timer(_CANCEL_SECONDS, lambda: self._give_up(process, key))
+
+    def close(self, reason: str = "The workspace's server was stopped.") -> None:
+        """End the process and all statements."""
+        with self._lock:
+            self._closed = True
+            queued, self._queue = list(self._queue), deque()
+            running = [each for table in self._running.values() for each in table.values()]
+            processes = list(self._running)
+            self._process = None
+            if self._idle is not None:
+                self._idle.cancel()
+        for process in processes:
+            process.stop()
+        for execution in (*queued, *running):
+            execution.end({"error": reason, "error_code": "ABORTED"})
+        for process in processes:
+            process.wait(1.0)
+
+    def _dispatch(self) -> None:
+        """Start queued statements while there is room."""
+        started: list[tuple[StatementChannel, Execution]] = []
+        failed: list[tuple[Execution, str]] = []
+        with self._lock:
+            while self._queue and not self._closed:
+                try:
+                    process = self._process or self._spawn()
+                except OSError as error:
+                    failed = [(each, f"The warehouse did not start: {error}.") for each in self._queue]
+                    self._queue.clear()
+                    break
+                if len(self._running[process]) >= CONCURRENT_STATEMENTS:
+                    break
+                execution = self._queue.popleft()
+                self._running[process][execution.key] = execution
+                started.append((process, execution))
+            if started and self._idle is not None:
+                self._idle.cancel()
+                self._idle = None
+        for process, execution in started:
+            process.send({"run": {"id": execution.key, **execution.order}})
+        for execution, reason in failed:
+            execution.end({"error": reason})
+
+    def _spawn(self) -> StatementChannel:
+        self.results.mkdir(parents=True, exist_ok=True, mode=0o700)
+        settings = json.dumps(settings_to_json(self._settings))
+        process = StatementChannel(
+            [
+                sys.executable,
+                "-m",
+                "lakeward.workspace.warehouse.statement_process",
+                settings,
+                str(self.results),
+            ],
+            environ={"LAKEWARD_HOME": str(self._settings.home)},
+            log=self._folder / "warehouse.log",
+            on_message=self._receive,
+            on_exit=self._exited,
+        )
+        self._process = process
+        self._running[process], self._canceled[process] = {}, set()
+        process.start()
+        return process
+
+    def _receive(self, process: StatementChannel, message: Message) -> None:
+        key = message.pop("id")
+        event = message.pop("event")
+        with self._lock:
+            running = self._running[process]
+            execution = running.get(key)
+            if event == "ended":
+                running.pop(key, None)
+                self._canceled[process].discard(key)
+        if execution is None:
+            return
+        if event == "started":
+            execution.start()
+            return
+        try:
+            execution.end(message)
+        finally:
+            self._stop_retired(process)
+            self._dispatch()
+            self._rest()
+
+    def _exited(self, process: StatementChannel, code: int) -> None:
+        with self._lock:
+            left = list(self._running.pop(process).values())
+            del self._canceled[process]
+            if self._process is process:
+                self._process = None
+        log = self._folder / "warehouse.log"
+        for execution in left:
+            execution.end({"error": f"The warehouse's process ended with exit code {code}. See {log}."})
+        self._dispatch()
+
+    def _give_up(self, process: StatementChannel, key: str) -> None:
+        """Retire a process in which a canceled statement is still running."""
+        with self._lock:
+            if key not in self._running.get(process, ()):
+                return
+            if self._process is process:
+                self._process = None
+        self._stop_retired(process)
+        self._dispatch()
+
+    def _stop_retired(self, process: StatementChannel) -> None:
+        """Stop a retired process once it runs nothing but canceled statements."""
+        with self._lock:
+            running = self._running.get(process)
+            if running is None or self._process is process or running.keys() - self._canceled[process]:
+                return
+        process.stop()
+
+    def _rest(self) -> None:
+        with self._lock:
+            if self._closed or self._queue or any(self._running.values()):
+                return
+            if self._idle is not None:
+                self._idle.cancel()
+            self._idle = _timer(_IDLE_SECONDS, self._end_idle)
+
+    def _end_idle(self) -> None:
+        with self._lock:
+            process = self._process
+            if process is None or self._running[process]:
+                return
+            self._process = None
+        process.stop()
+
+
+def _timer(seconds: float, action: Callable[[], None]) -> threading.Timer:
+    timer = threading.Timer(seconds, action)
+    timer.daemon = True
+    timer.start()
+    return timer

@@ -1,0 +1,165 @@
+"""The warehouse's process: `python -m lakeward.workspace.warehouse.statement_process SETTINGS RESULTS`.
+
+It reads JSON lines from its input and writes JSON lines to its output:
+
+    {"run": {"id", "statement", …}}   ->  {"id", "event": "started"}, then {"id", "event": "ended", …}
+    {"cancel": "id"}
+
+Each statement runs in a thread and a Spark session of its own; all sessions share one JVM.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from lakeward.dbutils import redacted
+from lakeward.errors import SqlError
+from lakeward.session import dbfs_paths
+from lakeward.spark_internals import catalog_manager, java_array, jvm_view
+from lakeward.workspace.state.settings_json import settings_from_json
+from lakeward.workspace.warehouse.engine import CONCURRENT_STATEMENTS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lakeward.session import Settings
+    from lakeward.workspace.warehouse.statement_sessions import SessionPool
+
+
+def main(arguments: list[str]) -> int:
+    """Answer statements until the input ends."""
+    settings = settings_from_json(json.loads(arguments[0]))
+    # What Spark prints must not come between the answers.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    os.chdir(settings.root)
+    process = StatementProcess(settings, Path(arguments[1]), answers)
+    with dbfs_paths():
+        for line in sys.stdin:
+            message = json.loads(line)
+            if "run" in message:
+                process.run(message["run"])
+            else:
+                process.cancel(message["cancel"])
+    # Threads of statements that are still running would keep the process alive.
+    os._exit(0)
+
+
+class StatementProcess:
+    """Runs statements concurrently and reports the start and the end of each on `answers`."""
+
+    def __init__(self, settings: Settings, results: Path, answers: TextIO) -> None:
+        self._settings, self._results, self._answers = settings, results, answers
+        self._executor = ThreadPoolExecutor(CONCURRENT_STATEMENTS, thread_name_prefix="statement")
+        self._lock = threading.Lock()
+        self._sending = threading.Lock()
+        self._starting = threading.Lock()
+        self._pool: SessionPool | None = None
+        self._threads: dict[str, Any] = {}
+        self._canceled: set[str] = set()
+
+    def run(self, order: Mapping[str, Any]) -> None:
+        """Run a statement in a thread; return at once."""
+        self._executor.submit(self._execute, order)
+
+    def cancel(self, key: str) -> None:
+        """Cancel the Spark jobs of one statement and interrupt its thread in the JVM."""
+        with self._lock:
+            self._canceled.add(key)
+            thread = self._threads.get(key)
+            if thread is not None and self._pool is not None:
+                # While the lock is held, the thread cannot go on to another statement.
+                self._pool.context.cancelJobGroupAndFutureJobs(key)
+                thread.interrupt()
+
+    def _execute(self, order: Mapping[str, Any]) -> None:
+        from lakeward.session import is_lost
+
+        key = order["id"]
+        self._send({"id": key, "event": "started"})
+        try:
+            answer = self._answer(order)
+            lost = False
+        except BaseException as error:  # noqa: BLE001  # whatever a statement raises is its answer
+            answer, lost = failure(error), is_lost(error)
+        with self._lock:
+            self._canceled.discard(key)
+        self._send({"id": key, "event": "ended", **answer})
+        if lost:
+            os._exit(1)  # without its JVM this process can run nothing: the next statement starts another one
+
+    def _answer(self, order: Mapping[str, Any]) -> dict[str, Any]:
+        from lakeward.workspace.warehouse.statement_parameters import bind_parameters
+        from lakeward.workspace.warehouse.statement_results import write_result
+
+        key = order["id"]
+        with self._sessions().session() as spark, self._cancelable(key, spark):
+            enter(spark, order.get("catalog"), order.get("schema"))
+            frame = spark.sql(order["statement"], args=bind_parameters(spark, order["parameters"]) or None)
+            return {"manifest": write_result(frame, order, self._results / key)}
+
+    def _sessions(self) -> SessionPool:
+        from lakeward.workspace.warehouse.statement_sessions import SessionPool
+
+        with self._starting:
+            if self._pool is None:
+                self._pool = SessionPool(self._settings)
+            return self._pool
+
+    @contextmanager
+    def _cancelable(self, key: str, spark: SparkSession) -> Iterator[None]:
+        """A block whose Spark jobs and JVM thread `cancel` finds; each Python thread has a JVM thread."""
+        java: Any = jvm_view(spark)
+        spark.sparkContext.setJobGroup(key, f"statement {key}", interruptOnCancel=True)
+        spark.sparkContext.setLocalProperty("spark.scheduler.pool", key)
+        with self._lock:
+            if key in self._canceled:
+                raise RuntimeError("The statement was canceled.")
+            self._threads[key] = java.java.lang.Thread.currentThread()
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._threads[key]
+            java.java.lang.Thread.interrupted()  # clears an interrupt that came too late
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        line = json.dumps(message) + "\n"
+        with self._sending:
+            self._answers.write(line)
+            self._answers.flush()
+
+
+def failure(error: BaseException) -> dict[str, Any]:
+    """The error of a statement as its answer."""
+    from lakeward.session import condition_of, message_of
+
+    if isinstance(error, SqlError):
+        return {"error": error.message, "sql_state": error.sql_state}
+    text = redacted(message_of(error))
+    state = getattr(error, "getSqlState", lambda: None)()
+    return {
+        "error": text if condition_of(error) else f"{type(error).__name__}: {text}",
+        "sql_state": state,
+    }
+
+
+def enter(spark: SparkSession, catalog: str | None, schema: str | None) -> None:
+    """Make `catalog` and `schema` the current ones of the session."""
+    manager = catalog_manager(spark)
+    if catalog:
+        manager.setCurrentCatalog(catalog.lower())
+    if schema:
+        manager.setCurrentNamespace(java_array(spark, schema.lower()))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

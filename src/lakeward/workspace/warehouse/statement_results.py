@@ -1,0 +1,181 @@
+"""Results of statements as files: `chunk-0.json`, `chunk-1.json` … in a folder of their own, mode 600.
+
+Formats: https://docs.databricks.com/api/workspace/statementexecution/executestatement
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakeward.dbutils import redactor
+from lakeward.errors import SqlError
+from lakeward.workspace.warehouse.result_redaction import redact_batch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+INLINE_BYTES = 25 * 2**20
+"""The platform's limit of a result with the disposition INLINE."""
+
+EXTENSIONS = {"JSON_ARRAY": "json", "ARROW_STREAM": "arrow", "CSV": "csv"}
+_EXTERNAL_BYTES = 100 * 2**30
+_CHUNK_BYTES = {"INLINE": 4 * 2**20, "EXTERNAL_LINKS": 16 * 2**20}
+
+
+def chunk_file(folder: Path, layout: str, index: int) -> Path:
+    """The file of a chunk of a result in the format `layout`."""
+    return folder / f"chunk-{index}.{EXTENSIONS[layout]}"
+
+
+def write_result(frame: DataFrame, order: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Run the query, write its result to `folder` and return the manifest.
+
+    Args:
+        frame: The statement's result.
+        order: `format`, `disposition`, `row_limit` and `byte_limit` of the request.
+        folder: Where the chunks are written; removed if anything fails.
+
+    Raises:
+        SqlError: The result does not fit into the disposition INLINE.
+    """
+    from lakeward.workspace.warehouse.result_batches import collect_batches
+    from lakeward.workspace.warehouse.result_columns import as_arrow, as_text, describe
+
+    columns = redactor().value(describe(frame.schema))
+    layout, disposition = order["format"], order["disposition"]
+    requested = min(order.get("byte_limit") or _EXTERNAL_BYTES, _EXTERNAL_BYTES)
+    limits = Limits(
+        order.get("row_limit"), requested, refuse=disposition == "INLINE" and requested > INLINE_BYTES
+    )
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        plain = as_arrow(frame) if layout == "ARROW_STREAM" else as_text(frame)
+        if limits.rows is not None:
+            plain = plain.limit(limits.rows + 1)
+        batches = collect_batches(plain, folder / "spool", most_bytes=limits.size)
+        named = (batch.rename_columns([column["name"] for column in columns]) for batch in batches)
+        kept = (redact_batch(batch) for batch in limits.apply(named))
+        chunks = [
+            write_chunk(folder, layout, index, part)
+            for index, part in enumerate(parts(kept, _CHUNK_BYTES[disposition]))
+        ]
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder / "spool", ignore_errors=True)
+    offset = 0
+    for chunk in chunks:
+        chunk["row_offset"] = offset
+        offset += chunk["row_count"]
+    return {
+        "format": layout,
+        "schema": {"column_count": len(columns), "columns": columns},
+        "total_chunk_count": len(chunks),
+        "chunks": chunks,
+        "total_row_count": offset,
+        "total_byte_count": sum(chunk["byte_count"] for chunk in chunks),
+        "truncated": limits.reached,
+    }
+
+
+class Limits:
+    """`row_limit` and `byte_limit` of a request; `reached` tells whether rows were left out.
+
+    With `refuse`, a result of more than 25 MiB is an error.
+    """
+
+    def __init__(self, rows: int | None, size: int, *, refuse: bool = False) -> None:
+        self.rows, self.refuse = rows, refuse
+        self.size = INLINE_BYTES if refuse else size
+        self.reached = False
+
+    def apply(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The batches up to the limits; at least one, which carries the schema."""
+        rows, size = self.rows, self.size
+        for number, batch in enumerate(batches):
+            fitting: int = batch.num_rows
+            if rows is not None:
+                fitting = min(fitting, rows)
+            if batch.nbytes > size:
+                if self.refuse:
+                    raise too_large()
+                fitting = min(fitting, size * batch.num_rows // batch.nbytes)
+            self.reached = fitting < batch.num_rows
+            if fitting or number == 0:
+                yield batch.slice(0, fitting)
+            if self.reached:
+                return
+            rows = None if rows is None else rows - fitting
+            size -= batch.nbytes
+
+
+def too_large() -> SqlError:
+    """The platform's error for a result that does not fit into the disposition INLINE."""
+    return SqlError(
+        "INLINE_BYTE_LIMIT_EXCEEDED",
+        "Inline byte limit exceeded. Statements executed with disposition=INLINE can have a result size of "
+        f"at most {INLINE_BYTES} bytes. Please execute the statement with disposition=EXTERNAL_LINKS if you "
+        "want to download the full result.",
+    )
+
+
+def parts(batches: Iterable[pa.RecordBatch], most_bytes: int) -> Iterator[list[pa.RecordBatch]]:
+    """Batches that make up a chunk each."""
+    part: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        if part and size + batch.nbytes > most_bytes:
+            yield part
+            part, size = [], 0
+        part.append(batch)
+        size += batch.nbytes
+    yield part
+
+
+def write_chunk(folder: Path, layout: str, index: int, batches: list[pa.RecordBatch]) -> dict[str, Any]:
+    """Write a chunk and describe it."""
+    rows = sum(batch.num_rows for batch in batches)
+    if layout == "ARROW_STREAM":
+        data = _arrow(batches)
+    else:
+        values = [
+            row for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns), strict=True)
+        ]
+        header = batches[0].schema.names if index == 0 else None
+        data = _json(values) if layout == "JSON_ARRAY" else _csv(values, header)
+    descriptor = os.open(chunk_file(folder, layout, index), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+    return {"chunk_index": index, "row_offset": 0, "row_count": rows, "byte_count": len(data)}
+
+
+def _arrow(batches: list[pa.RecordBatch]) -> bytes:
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batches[0].schema) as stream:
+        for batch in batches:
+            stream.write_batch(batch)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def _json(rows: list[tuple[str | None, ...]]) -> bytes:
+    return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _csv(rows: list[tuple[str | None, ...]], header: list[str] | None) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    if header is not None:
+        writer.writerow(header)
+    writer.writerows([["null" if value is None else value for value in row] for row in rows])
+    return text.getvalue().encode()

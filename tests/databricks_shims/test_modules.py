@@ -1,0 +1,183 @@
+"""Modules that exist only on Databricks; nothing here starts a JVM."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from lakeward import databricks_shims
+from lakeward.dbutils import Environment, NotebookExit, dbutils, using
+from lakeward.session import Settings
+from tests.processes import environ_without, outcome
+
+SUITE = """\
+import sys
+
+from databricks.sdk.runtime import *
+from databricks.sdk.runtime import spark, dbutils
+from pyspark.dbutils import DBUtils
+
+
+class TestThings:
+    session = spark
+
+    def test_names(self):
+        assert isinstance(DBUtils(spark), DBUtils)
+        assert dbutils.widgets.getArgument("a", "b") == "b"
+        from pyspark import SparkContext
+        assert SparkContext._gateway is None, "a JVM was started"
+"""
+
+
+def test_the_runtime_has_every_name_and_starts_nothing(installed: None) -> None:
+    runtime = importlib.import_module("databricks.sdk.runtime")
+    assert set(runtime.__all__) == set(databricks_shims.NAMES)
+    assert runtime.dbutils is dbutils()
+    assert repr(runtime.spark) == "<pyspark.sql.SparkSession of lakeward>"
+    assert not hasattr(runtime.spark, "_pytestfixturefunction")
+    assert not hasattr(runtime.spark, "__wrapped__")
+    from pyspark.sql import SparkSession
+
+    assert isinstance(runtime.spark, SparkSession)
+    assert importlib.import_module("databricks.sdk.runtime.dbutils_stub").dbutils
+
+
+def test_its_names_go_when_the_stand_ins_go(nothing_installed: None) -> None:
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("pyspark.dbutils")
+    databricks_shims.install()
+    databricks_shims.install()
+    from pyspark.dbutils import DBUtils
+
+    assert DBUtils().fs
+    databricks_shims.uninstall()
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("pyspark.dbutils")
+
+
+def test_nothing_is_installed_when_lakeward_is_off(
+    nothing_installed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKEWARD_DISABLE", "1")
+    databricks_shims.install()
+    assert not databricks_shims.installed()
+
+
+def test_a_suite_that_imports_spark_at_its_top_starts_no_jvm(tmp_path: Path) -> None:
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    environ = environ_without("PYTEST")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    ran = outcome(command, cwd=tmp_path, env=environ)
+    assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_without_databricks_sdk_its_packages_are_empty(nothing_installed: None, tmp_path: Path) -> None:
+    # -S: an interpreter without site-packages, which has only what is named here.
+    import py4j
+
+    lends = [str(Path(databricks_shims.__file__).parents[2]), str(Path(py4j.__file__).parents[1])]
+    (tmp_path / "py4j").symlink_to(Path(lends[1]) / "py4j")
+    code = (
+        "import lakeward.databricks_shims as s; s.install()\n"
+        "from databricks.sdk.runtime import dbutils, display\n"
+        "print(type(dbutils).__name__)\n"
+        "try:\n    from databricks.sdk import WorkspaceClient\n"
+        "except ImportError as error:\n    print('no', error.name)\n"
+    )
+    ran = outcome(
+        [sys.executable, "-S", "-c", code], env={"PYTHONPATH": os.pathsep.join([lends[0], str(tmp_path)])}
+    )
+    assert ran.stdout.splitlines() == ["DBUtils", "no databricks.sdk"], ran.stderr
+
+
+@pytest.fixture
+def ipython(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A package of the name whose shell does not run, as the real one's outside of a notebook."""
+    (tmp_path / "IPython").mkdir()
+    (tmp_path / "IPython" / "__init__.py").write_text("shell = None\ndef get_ipython():\n    return shell\n")
+    library = tmp_path / "site-packages" / "plots.py"
+    library.parent.mkdir()
+    library.write_text("import IPython\ndef in_notebook():\n    return IPython.get_ipython() is not None\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.syspath_prepend(str(library.parent))
+    for name in ("IPython", "plots"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return "IPython"
+
+
+def test_the_shells_namespace_has_dbutils_for_user_code_alone(ipython: str, installed: None) -> None:
+    module = importlib.import_module(ipython)
+    assert module.get_ipython().user_ns["dbutils"] is dbutils()
+    assert not importlib.import_module("plots").in_notebook()
+    module.shell = "a real shell"
+    assert module.get_ipython() == "a real shell"
+    databricks_shims.uninstall()
+    module.shell = None
+    assert module.get_ipython() is None
+
+
+def test_ipython_that_is_not_installed_is_served_only_when_asked_for(nothing_installed: None) -> None:
+    databricks_shims.install()
+    if importlib.util.find_spec("IPython") is None:
+        databricks_shims.uninstall()
+        databricks_shims.install(with_ipython=True)
+        module = importlib.import_module("IPython")
+        assert module.get_ipython().user_ns["dbutils"] is dbutils()
+        databricks_shims.uninstall()
+        assert "IPython" not in sys.modules
+
+
+def test_a_run_has_the_runtimes_version_and_leaves_nothing_behind(
+    nothing_installed: None, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(databricks_shims.VERSION, raising=False)
+    environment = Environment(settings=lambda: settings.with_(profile="15.4.x-scala2.12"))
+    with databricks_shims.running(environment):
+        assert os.environ[databricks_shims.VERSION] == "15.4"
+        with databricks_shims.running():
+            assert os.environ[databricks_shims.VERSION] == "15.4"
+        assert isinstance(importlib.import_module("pyspark.dbutils"), ModuleType)
+    assert databricks_shims.VERSION not in os.environ
+    assert not databricks_shims.installed()
+    assert databricks_shims.runtime_version("serverless").startswith("client.")
+
+
+def test_a_failing_run_leaves_nothing_behind_either(nothing_installed: None, settings: Settings) -> None:
+    def run() -> None:
+        with databricks_shims.running(Environment(settings=lambda: settings)):
+            dbutils().notebook.exit("done")
+
+    with pytest.raises(NotebookExit):
+        run()
+    assert databricks_shims.VERSION not in os.environ
+    assert not databricks_shims.installed()
+
+
+def test_display_prints_tables_and_hands_over_to_a_notebook(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import pandas as pd
+
+    databricks_shims.display(pd.DataFrame({"a": [1, 2]}))
+    assert capsys.readouterr().out == "   a\n0  1\n1  2\n"
+    databricks_shims.display()
+    databricks_shims.displayHTML("<b>x</b>")
+    assert capsys.readouterr().out == "<b>x</b>\n"
+    shown: list[object] = []
+    with databricks_shims.shown_by(lambda value, **options: shown.append((value, options))):
+        databricks_shims.display([1], streamName="s")
+        databricks_shims.displayHTML("<b>x</b>")
+    assert shown == [([1], {"streamName": "s"}), (None, {"html": "<b>x</b>"})]
+
+
+def test_free_names_follow_the_environment_in_force(settings: Settings) -> None:
+    names = databricks_shims.free_names()
+    with using(Environment(settings=lambda: settings, arguments={"day": "1"})):
+        assert names["getArgument"]("day") == "1"
+        assert names["dbutils"].widgets.get("day") == "1"

@@ -1,0 +1,86 @@
+"""Test lanes: which tests run where, and what each lane guarantees.
+
+| lane | command | runs |
+|---|---|---|
+| fast | `make test-fast` | tests that start no JVM and build nothing |
+| default | `make test` | all but the long proofs |
+| all | `make test-all` | everything, with the product's own Spark settings |
+
+A test is not in the fast lane when it uses the shared session (marked `spark` at collection), or starts a
+JVM or pytest of its own or builds an environment (marked `process` by its author). The fast lane puts a
+`java` first that refuses to start, so a test that is marked wrongly fails there and is named.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+LANE = "LAKEWARD_TEST_LANE"
+SESSION_FIXTURES = {"suite_settings", "lakehouse"}
+
+# Settings of the suite's shared session. Queries of ten rows spend their time in planning and in generating
+# and compiling code, not in running: interpreted evaluation without adaptive re-planning is several times
+# cheaper. `make test-all` runs with the product's settings.
+QUICK_CONF = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+
+
+def session_conf() -> dict[str, str]:
+    """Return the Spark settings that the lane adds to the shared session's."""
+    return {} if os.environ.get(LANE) == "all" else dict(QUICK_CONF)
+
+
+def mark_spark_tests(items: Iterable[pytest.Item]) -> None:
+    """Mark every test that uses the shared session with `spark`."""
+    for item in items:
+        if not SESSION_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.spark)
+
+
+def order_by_cost(items: list[pytest.Item]) -> None:
+    """Sort tests by file: own JVMs first, the shared session next, files without a JVM last.
+
+    Workers take whole files. The short files at the end keep all workers busy.
+    """
+    ranks: dict[Path, int] = {}
+    for item in items:
+        ranks[item.path] = min(_rank(item), ranks.get(item.path, 2))
+    items.sort(key=lambda item: ranks[item.path])
+
+
+def _rank(item: pytest.Item) -> int:
+    if item.get_closest_marker("process"):
+        return 0
+    return 1 if item.get_closest_marker("spark") else 2
+
+
+@contextmanager
+def java_refused(folder: Path) -> Iterator[None]:
+    """Make every `java` found by JAVA_HOME or PATH refuse to start; `folder` holds the replacement."""
+    real = shutil.which("java")
+    home = folder / "java-refused"
+    (home / "bin").mkdir(parents=True, exist_ok=True)
+    program = home / "bin" / "java"
+    program.write_text(
+        "#!/bin/sh\n"
+        'echo "The fast lane starts no JVM; mark this test `process`: $PYTEST_CURRENT_TEST" >&2\n'
+        "exit 97\n"
+    )
+    program.chmod(0o755)
+    release = Path(real).resolve().parent.parent / "release" if real else None
+    # lakeward reads a runtime's version from this file and does not start the runtime for it.
+    if release is not None and release.is_file():
+        shutil.copy(release, home / "release")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_HOME", str(home))
+        patch.setenv("PATH", str(home / "bin"), prepend=os.pathsep)
+        yield

@@ -1,0 +1,118 @@
+"""Under the pytest plugin `/Volumes`, `/dbfs`, `/Workspace` and mounts are mapped before any session."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.processes import environ_without, outcome, without_pyspark
+
+CONFTEST = """\
+import os
+
+# Loaded before the first fixture and before any session.
+os.makedirs("/Volumes/main/default/vol/a")
+with open("/Volumes/main/default/vol/a/conftest.txt", "w") as file:
+    file.write("x")
+"""
+TESTS = """\
+import os
+import pathlib
+import shutil
+
+import pytest
+
+HOME = os.environ["LAKEWARD_HOME"]
+
+
+@pytest.mark.parametrize("root", ["/Volumes/main/default/vol", "/dbfs/d", "/Workspace/Users/w", "/mounted/m"])
+def test_folders_are_made_in_the_state_folder(root):
+    os.makedirs(root, exist_ok=True)
+    file = pathlib.Path(root, "x.txt")
+    file.write_text("1")
+    assert open(f"{root}/x.txt").read() == "1"
+    assert shutil.copy(file, f"{root}/y.txt") == f"{root}/y.txt"
+    assert {"x.txt", "y.txt"} <= set(os.listdir(root))
+    real = [path for base in (HOME, os.environ["MOUNTED"]) for path in pathlib.Path(base).rglob("y.txt")]
+    assert real
+    assert len([each for each in real if root.rsplit("/", 1)[-1] in each.parts]) == 1
+
+
+def test_the_file_of_the_conftest_is_there():
+    assert os.path.isfile("/dbfs/Volumes/main/default/vol/a/conftest.txt")
+    assert list(pathlib.Path(HOME).rglob("conftest.txt"))
+
+
+def test_pyspark_is_not_imported():
+    import sys
+
+    assert "pyspark" not in sys.modules
+"""
+PROGRAM = """\
+import builtins, io, os, sys
+import pytest
+
+before = (builtins.open, io.open, os.open, os.mkdir, os.stat, len(sys.path_hooks), len(sys.meta_path))
+code = pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]])
+after = (builtins.open, io.open, os.open, os.mkdir, os.stat, len(sys.path_hooks), len(sys.meta_path))
+assert before[:6] == after[:6], (before, after)
+assert not os.path.isdir("/Workspace/Users/w")
+sys.exit(code)
+"""
+
+
+def _run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    env = {
+        **environ_without("LAKEWARD_HOME", "LAKEWARD_TESTS_HOME", "LAKEWARD_MOUNTS"),
+        "PYTHONPATH": without_pyspark(folder),
+        "MOUNTED": str(folder / "data"),
+        **variables,
+    }
+    return outcome([sys.executable, "-c", PROGRAM, *arguments], cwd=folder, env=env)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_paths.py").write_text(TESTS)
+    (tmp_path / "pyproject.toml").write_text('[tool.lakeward.mounts]\n"/mounted" = "data"\n')
+    (tmp_path / "data").mkdir()
+    return tmp_path
+
+
+def test_paths_are_mapped_without_a_session_and_restored_at_the_end(project: Path) -> None:
+    ran = _run(project)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "6 passed" in ran.stdout
+    assert not Path("/Volumes/main/default/vol/a").exists()
+    assert not Path("/mounted").exists()
+    assert (project / "data" / "m" / "y.txt").is_file()
+
+
+def test_workers_and_the_variable_of_the_option(project: Path) -> None:
+    (project / "pyproject.toml").write_text("")
+    mounts = f'{{"/mounted": "{project}/data"}}'
+    ran = _run(project, "-n", "2", LAKEWARD_MOUNTS=mounts)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert not Path("/mounted").exists()
+    assert (project / "data" / "m" / "y.txt").is_file()
+
+
+def test_a_bad_mount_is_a_usage_error(project: Path) -> None:
+    (project / "pyproject.toml").write_text('[tool.lakeward.mounts]\n"mounted" = "data"\n')
+    temporary = project / "tmp"
+    temporary.mkdir()
+    ran = _run(project, TMPDIR=str(temporary))
+    assert ran.returncode == pytest.ExitCode.USAGE_ERROR
+    assert not list(temporary.glob("lakeward-tests-*"))
+    assert "MOUNT_INVALID" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_nothing_is_mapped_where_lakeward_is_off(tmp_path: Path) -> None:
+    plain = "type(os.mkdir).__name__ == 'builtin_function_or_method'"
+    (tmp_path / "test_off.py").write_text(f"import os\ndef test_off():\n    assert {plain}\n")
+    assert _run(tmp_path, LAKEWARD_DISABLE="1").returncode == 0
+    assert _run(tmp_path).returncode == 1

@@ -1,0 +1,242 @@
+"""Objects without effect on the local Spark: kept as clients write them, and lists of what is never there."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+from typing import Any
+
+import pytest
+
+from lakeward.workspace.api.empty_lists import EMPTY_LISTS
+from lakeward.workspace.api.records import KINDS, RecordKind
+from tests.workspace.server import Server
+
+sdk = pytest.importorskip("databricks.sdk")
+
+CLIENT = "http/records"
+UC = "/api/2.1/unity-catalog"
+# kind: (path, whether its routes are verbs, body of a new record, another body)
+CASES: dict[str, tuple[str, bool, dict[str, Any], dict[str, Any]]] = {
+    "cluster_policy": (
+        "/api/2.0/policies/clusters",
+        True,
+        {"name": "small", "definition": '{"num_workers": {"type": "fixed", "value": 1}}'},
+        {"name": "smaller", "definition": "{}"},
+    ),
+    "instance_pool": (
+        "/api/2.0/instance-pools",
+        True,
+        {"instance_pool_name": "pool", "node_type_id": "i3.xlarge", "custom_tags": {"a": "b"}},
+        {"instance_pool_name": "other", "node_type_id": "i3.xlarge"},
+    ),
+    "git_credential": (
+        "/api/2.0/git-credentials",
+        False,
+        {"git_provider": "gitHub", "git_username": "ada", "personal_access_token": "ghp_secret"},
+        {"git_provider": "gitLab"},
+    ),
+    "ip_access_list": (
+        "/api/2.0/ip-access-lists",
+        False,
+        {"label": "office", "list_type": "ALLOW", "ip_addresses": ["10.0.0.0/8", "::1"]},
+        {"label": "home", "list_type": "BLOCK", "ip_addresses": [], "enabled": False},
+    ),
+    "global_init_script": (
+        "/api/2.0/global-init-scripts",
+        False,
+        {"name": "hello", "script": base64.b64encode(b"echo hello").decode()},
+        {"name": "bye", "script": "", "enabled": True},
+    ),
+    "storage_credential": (
+        f"{UC}/storage-credentials",
+        False,
+        {"name": "lake", "aws_iam_role": {"role_arn": "arn:x"}, "skip_validation": True},
+        {"comment": "other"},
+    ),
+    "external_location": (
+        f"{UC}/external-locations",
+        False,
+        {"name": "raw", "url": "s3://bucket/raw", "credential_name": "lake"},
+        {"comment": "other"},
+    ),
+    "connection": (
+        f"{UC}/connections",
+        False,
+        {"name": "pg", "connection_type": "POSTGRESQL", "options": {"password": "hunter2hunter2"}},
+        {"comment": "other"},
+    ),
+}
+WRONG: dict[str, list[dict[str, Any]]] = {
+    "cluster_policy": [{}, {"name": 1}, {"name": "x", "definition": "no"}, {"name": "x", "definition": "[]"}],
+    "instance_pool": [{"instance_pool_name": "x"}, {"instance_pool_name": "x", "node_type_id": "/"}],
+    "git_credential": [{}, {"git_provider": ["gitHub"]}],
+    "ip_access_list": [
+        {"label": "x"},
+        {"label": "x", "list_type": "NO"},
+        {"label": "x", "list_type": "ALLOW", "ip_addresses": ["x"]},
+    ],
+    "global_init_script": [{"name": "x"}, {"name": "x", "script": "%%"}],
+    "storage_credential": [{}, {"name": "a/b"}],
+    "external_location": [{"name": "x"}],
+    "connection": [{"name": "x", "connection_type": "POSTGRESQL"}],
+}
+
+
+def records(server: Server, kind: RecordKind) -> list[Any]:
+    path, verbs, _, _ = CASES[kind.kind]
+    return list(server.get(f"{path}/list" if verbs else path)[kind.items])
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+def test_a_record_is_created_read_changed_and_deleted(server: Server, kind: RecordKind) -> None:
+    path, verbs, body, other = CASES[kind.kind]
+    made = server.post(f"{path}/create" if verbs else path, body)
+    made = made.get(kind.wrapper, made)
+    key = made[kind.key]
+    shown = {name: value for name, value in body.items() if name not in kind.hidden}
+    assert shown.items() <= made.items()
+    assert not set(kind.hidden) & set(made)
+    one = f"{path}/get?{kind.key}={key}" if verbs else f"{path}/{key}"
+    found = server.get(one)
+    assert found.get(kind.wrapper, found) == made and made in records(server, kind)
+    if kind.unique:
+        again = server.answer("POST", f"{path}/create" if verbs else path, body)
+        assert again.json()["error_code"] == "RESOURCE_ALREADY_EXISTS"
+    change = {**other, kind.key: key} if verbs else other
+    changed = server.answer("POST" if verbs else "PATCH", f"{path}/edit" if verbs else one, change)
+    assert changed.status_code == 200, changed.text
+    found = server.get(one)
+    assert other.items() <= found.get(kind.wrapper, found).items()
+    if kind.kind == "ip_access_list":
+        assert server.answer("PUT", one, body).json()[kind.wrapper]["label"] == "office"
+    gone = server.answer(
+        "POST" if verbs else "DELETE", f"{path}/delete" if verbs else one, {kind.key: key} if verbs else None
+    )
+    assert gone.status_code == 200
+    assert server.answer("GET", one).status_code == 404 and not records(server, kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [(kind, body) for kind in KINDS for body in WRONG[kind.kind]],
+    ids=lambda value: getattr(value, "kind", None),
+)
+def test_a_wrong_record_is_refused_and_not_kept(server: Server, kind: RecordKind, body: Any) -> None:
+    path, verbs, _, _ = CASES[kind.kind]
+    answer = server.answer("POST", f"{path}/create" if verbs else path, body)
+    assert answer.status_code == 400
+    assert answer.json()["error_code"] in ("INVALID_PARAMETER_VALUE", "MALFORMED_REQUEST")
+    assert not records(server, kind)
+
+
+@pytest.mark.parametrize("path", EMPTY_LISTS)
+def test_what_is_never_there_is_an_empty_list(server: Server, path: str) -> None:
+    found = server.get(path)
+    assert any(value == [] for value in found.values())
+
+
+def test_the_sdk_reads_all_lists(client: Any) -> None:
+    lists = [
+        client.alerts.list,
+        client.apps.list,
+        client.clusters.list,
+        client.cluster_policies.list,
+        client.connections.list,
+        client.dashboards.list,
+        client.external_locations.list,
+        client.git_credentials.list,
+        client.global_init_scripts.list,
+        client.instance_pools.list,
+        client.instance_profiles.list,
+        client.ip_access_lists.list,
+        client.lakeview.list,
+        client.libraries.all_cluster_statuses,
+        client.metastores.list,
+        client.notification_destinations.list,
+        client.policy_families.list,
+        client.queries.list,
+        client.recipients.list,
+        client.registered_models.list,
+        client.repos.list,
+        client.serving_endpoints.list,
+        client.storage_credentials.list,
+        client.warehouses.list,
+    ]
+    for call in lists:
+        list(itertools.islice(call(), 5))
+    assert list(client.functions.list("main", "default")) == []
+    assert client.clusters and list(client.libraries.cluster_status("lakeward-local")) == []
+
+
+def test_a_git_folder_is_a_folder_of_its_own_type(client: Any, server: Server) -> None:
+    repo = client.repos.create(
+        url="https://example.com/org/project.git", provider="GITHUB", path="/Repos/ada/project"
+    )
+    assert client.workspace.get_status("/Repos/ada/project").object_type.value == "REPO"
+    assert [each.object_type.value for each in client.workspace.list("/Repos/ada")] == ["REPO"]
+    client.repos.update(repo.id, branch="feature")
+    assert client.repos.get(repo.id).branch == "feature"
+    assert [each.id for each in client.repos.list(path_prefix="/Repos/ada")] == [repo.id]
+    with pytest.raises(sdk.errors.ResourceAlreadyExists):
+        client.repos.create(url="https://example.com/x", provider="gitHub", path="/Repos/ada/project")
+    for body in (
+        {"url": "https://x/y"},
+        {"url": "x", "provider": "gitHub"},
+        {"url": "https://x/y", "provider": "cvs"},
+    ):
+        assert server.answer("POST", "/api/2.0/repos", body).status_code == 400
+    client.repos.delete(repo.id)
+    with pytest.raises(sdk.errors.NotFound):
+        client.workspace.get_status("/Repos/ada/project")
+    made = server.post("/api/2.0/repos", {"url": "https://x.io/y.git", "provider": "gitHub"})
+    assert made["path"].startswith("/Repos/") and server.get(f"/api/2.0/repos/{made['id']}") == made
+    assert server.answer("PATCH", f"/api/2.0/repos/{made['id']}", {"tag": "v1"}).status_code == 200
+    assert server.answer("DELETE", f"/api/2.0/repos/{made['id']}").status_code == 200
+    assert server.get("/api/2.0/repos") == {"repos": []}
+    server.post("/api/2.0/workspace/mkdirs", {"path": "/Shared/x"})
+    assert server.get("/api/2.0/workspace/get-status?path=/Shared/x")["object_type"] == "DIRECTORY"
+    assert server.get("/api/2.0/workspace/list?path=/Shared")["objects"]
+
+
+@pytest.mark.parametrize("path", ["models", "functions"])
+def test_models_and_functions_belong_to_a_schema(server: Server, path: str) -> None:
+    root = f"{UC}/{path}"
+    body: dict[str, Any] = {"catalog_name": "main", "schema_name": path, "name": "one"}
+    wrapped = {"function_info": body} if path == "functions" else body
+    assert server.answer("POST", root, wrapped).status_code == 404
+    server.post(f"{UC}/schemas", {"catalog_name": "main", "name": path})
+    made = server.post(root, wrapped)
+    one = f"{root}/main.{path}.one"
+    assert made["full_name"] == f"main.{path}.one" and server.get(one) == made
+    assert server.answer("POST", root, wrapped).status_code == 400
+    assert server.answer("PATCH", one, {"owner": "grace"}).json()["owner"] == "grace"
+    listed = server.get(root, catalog_name="main", schema_name=path)
+    assert [each["name"] for each in next(iter(listed.values()))] == ["one"]
+    if path == "models":
+        assert server.get(f"{one}/versions") == {"model_versions": []}
+    assert server.answer("DELETE", one).status_code == 200
+    assert server.answer("GET", one).status_code == 404
+
+
+def test_the_metastore_and_the_settings(server: Server) -> None:
+    metastore = server.get(f"{UC}/metastore_summary")["metastore_id"]
+    assert server.get(f"{UC}/current-metastore-assignment")["metastore_id"] == metastore
+    assert server.get(f"{UC}/metastores")["metastores"][0]["metastore_id"] == metastore
+    path = "/api/2.0/workspace-conf"
+    assert server.get(path, keys="a,b") == {"a": None, "b": None}
+    assert server.answer("PATCH", path, {"a": "true"}).status_code == 200
+    assert server.get(path, keys="a,b") == {"a": "true", "b": None}
+    assert server.answer("PATCH", path, {"a": True}).status_code == 400
+    assert server.get("/api/2.0/libraries/cluster-status?cluster_id=x")["library_statuses"] == []
+
+
+def test_the_name_of_a_scope_keeps_its_case(client: Any) -> None:
+    client.secrets.create_scope("MyScope")
+    assert "MyScope" in {each.name for each in client.secrets.list_scopes()}
+    client.secrets.put_secret("myscope", "k", string_value="value-of-k")
+    assert [each.key for each in client.secrets.list_secrets("MYSCOPE")] == ["k"]
+    with pytest.raises(sdk.errors.ResourceAlreadyExists):
+        client.secrets.create_scope("MYSCOPE")
+    client.secrets.delete_scope("myScope")
+    assert "MyScope" not in {each.name for each in client.secrets.list_scopes()}

@@ -1,0 +1,81 @@
+"""Links, limits and channels of statements, without Spark."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from lakeward.workspace.warehouse.result_links import LINK_SECONDS, ResultLinks
+from lakeward.workspace.warehouse.statement_channel import StatementChannel
+from lakeward.workspace.warehouse.statement_results import Limits, parts
+from tests.workspace.server import until
+
+pa = pytest.importorskip("pyarrow")
+
+
+def test_a_link_expires_after_15_minutes_and_is_bound_to_chunk_time_and_server() -> None:
+    moment = [1000.0]
+    links = ResultLinks(lambda: moment[0])
+    found = links.link("http://127.0.0.1:1", "id/0")
+    query = dict(parse_qsl(urlsplit(found["external_link"]).query))
+    assert found["expiration"] == "1970-01-01T00:31:40.000Z"
+    assert links.is_valid("id/0", query)
+    assert not links.is_valid("id/1", query)
+    assert not links.is_valid("id/0", {**query, "expires": "9999999999"})
+    assert not links.is_valid("id/0", {"expires": query["expires"]})
+    assert not links.is_valid("id/0", {})
+    assert not ResultLinks(lambda: moment[0]).is_valid("id/0", query)
+    moment[0] += LINK_SECONDS + 1
+    assert not links.is_valid("id/0", query)
+
+
+def batch(first: int, rows: int) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"n": list(range(first, first + rows))})
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "kept", "reached"),
+    [
+        (None, 10**6, 10, False),
+        (10, 10**6, 10, False),
+        (9, 10**6, 9, True),
+        (5, 10**6, 5, True),
+        (None, 40, 5, True),
+    ],
+)
+def test_limits_keep_the_first_rows_and_report_what_they_leave_out(
+    rows: int | None, size: int, kept: int, reached: bool
+) -> None:
+    limits = Limits(rows, size)
+    found = list(limits.apply([batch(0, 5), batch(5, 5)]))
+    assert [n for each in found for n in each.column(0).to_pylist()] == list(range(kept))
+    assert limits.reached is reached
+
+
+def test_chunks_hold_whole_batches_up_to_their_size() -> None:
+    batches = [batch(0, 10), batch(10, 10), batch(20, 10)]
+    sizes = [[each.num_rows for each in part] for part in parts(batches, 160)]
+    assert sizes == [[10, 10], [10]]
+
+
+def test_a_process_that_reads_nothing_blocks_no_sender(tmp_path: Path) -> None:
+    ended: list[int] = []
+    channel = StatementChannel(
+        [sys.executable, "-c", "import time; time.sleep(60)"],
+        environ={},
+        log=tmp_path / "log",
+        on_message=lambda _, message: None,
+        on_exit=lambda _, code: ended.append(code),
+    )
+    channel.start()
+    began = time.monotonic()
+    for _ in range(20):
+        channel.send({"run": "x" * 1_000_000})
+    assert time.monotonic() - began < 2
+    channel.stop()
+    channel.wait(1)
+    assert until(lambda: ended, 5) == [-15]
