@@ -87,12 +87,13 @@ def test_chatter_is_dropped_unless_asked_for() -> None:
 
 def test_a_log_of_py4js_is_dropped_and_the_users_own_is_kept() -> None:
     body = (
-        'import logging; logging.warning("mine"); '
+        'import logging, py4j.java_gateway; logging.warning("mine"); '
         'record = logging.LogRecord("root", 40, "/x/py4j/clientserver.py", 1, "x", (), None); '
-        "logging.getLogger().handle(record)"
+        'logging.getLogger().handle(record); logging.getLogger("py4j.clientserver").error("y")'
     )
     assert redirect_output(body).stderr == "WARNING:root:mine\n"
-    assert redirect_output(body, verbose=True).stderr == "WARNING:root:mine\nERROR:root:x\n"
+    verbose = redirect_output(body, verbose=True).stderr
+    assert verbose == "WARNING:root:mine\nERROR:root:x\nERROR:py4j.clientserver:y\n"
 
 
 def test_an_unfinished_line_is_not_lost() -> None:

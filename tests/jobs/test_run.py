@@ -18,6 +18,7 @@ from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs import REFUSED, JobRun, TaskProgress
 from lakeward.jobs.concurrency import exclusive_lock
 from lakeward.session import Settings
+from lakeward.session.jvm import interrupts
 
 Run = Callable[..., JobRun]
 
@@ -214,6 +215,13 @@ def test_ctrl_c_cancels_the_task_and_all_that_follow(run_job: Run) -> None:
     run = run_job(job, {"stop.py": "raise KeyboardInterrupt", "show.py": "raise AssertionError"})
     assert run.state == "CANCELED"
     assert set(states(run).values()) == {"CANCELED"}
+
+
+def test_an_error_that_follows_ctrl_c_cancels_the_task(run_job: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interrupts, "_interrupts", 0)
+    code = "from lakeward.session.jvm import interrupts\ninterrupts._interrupts += 1\nraise RuntimeError"
+    run = run_job("tasks:\n" + script("a", "stop.py"), {"stop.py": code})
+    assert run.state == "CANCELED"
 
 
 def test_only_runs_the_named_tasks_and_needs_nothing_of_the_others(

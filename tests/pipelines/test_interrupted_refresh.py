@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 
+from lakeward.pipelines.execution import graph_execution
+from lakeward.pipelines.execution.flow_execution import FlowExecution
+from lakeward.pipelines.execution.graph_execution import GraphExecution
 from lakeward.pipelines.storage import dataset_manager
 from lakeward.pipelines.storage.checkpoints import Checkpoints
+from lakeward.session.jvm import interrupts
 from tests.pipelines.conftest import Lab
 
 FILE = """
@@ -124,3 +129,31 @@ def test_the_log_reports_truncated_tables(filled: Lab) -> None:
     filled.done(full_refresh=["silver", "latest"])
     details = [row["details"] for row in filled.log("event_type = 'update_progress'")]
     assert sum("RESETTING" in str(each) for each in details) == 1
+
+
+def replaced_interrupt(*_: Any, **__: Any) -> Any:
+    """A Ctrl-C whose KeyboardInterrupt an error of the clean-up replaced."""
+    interrupts._interrupts += 1
+    raise Py4JNetworkError("Answer from Java side is empty")
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        pytest.param(FlowExecution, "run", id="in a flow"),
+        pytest.param(graph_execution, "prepare_streaming_table", id="before the flows"),
+        pytest.param(GraphExecution, "run", id="after the flows"),
+    ],
+)
+def test_an_error_that_follows_ctrl_c_cancels_the_update(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, place: Any, name: str
+) -> None:
+    lab.file("a.py", FILE)
+    lab.seed("readings", "SELECT id, id % 2 AS k FROM range(10)")
+    with monkeypatch.context() as patch:
+        patch.setattr(interrupts, "_interrupts", 0)
+        patch.setattr(place, name, replaced_interrupt)
+        update = lab.run()
+    assert (update.state, update.error) == ("CANCELED", "The update was interrupted.")
+    assert "FAILED" not in {dataset.state for dataset in update.datasets}
+    lab.done()

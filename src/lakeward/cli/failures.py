@@ -42,6 +42,9 @@ class Failure:
     exit_code: int = 1
 
 
+CANCELED = Failure("canceled by Ctrl-C", exit_code=130)
+
+
 def of(error: Exception) -> Failure:
     """The failure that `error` is to the user; an internal one is written to a crash log first."""
     if "py4j" in sys.modules:

@@ -22,7 +22,7 @@ from lakeward.cli.sql import sql
 from lakeward.cli.stop import stop
 from lakeward.cli.test import test
 from lakeward.cli.workspace import workspace
-from lakeward.session import use_resident
+from lakeward.session import count_interrupts, use_resident
 from lakeward.suggestions import did_you_mean
 
 __all__ = ["main"]
@@ -73,8 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         result = lakeward.main(args=arguments, prog_name="lakeward", standalone_mode=False, obj=arguments)
         return result if isinstance(result, int) else 0
     except (click.Abort, KeyboardInterrupt):
-        failure = failures.Failure("canceled by Ctrl-C", exit_code=130)
+        failure = failures.CANCELED
     except Exception as error:  # noqa: BLE001  this is where every error ends
-        failure = failures.of(error)
+        failure = failures.CANCELED if count_interrupts() else failures.of(error)
     failures.show(failure, as_json="--json" in arguments, seconds=time.monotonic() - began)
     return failure.exit_code

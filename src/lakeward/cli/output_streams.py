@@ -60,13 +60,16 @@ def redirect_output(*, verbose: bool) -> Iterator[Streams]:
     pump = threading.Thread(target=carry, args=(reading, streams, ended, verbose), daemon=True)
     buffering = line_buffered(True)
     pump.start()
-    root = logging.getLogger()
+    root, py4j = logging.getLogger(), logging.getLogger("py4j")
+    propagate = py4j.propagate
     if not verbose:
         root.addFilter(not_py4j)
+        py4j.propagate = False
     try:
         yield streams
     finally:
         root.removeFilter(not_py4j)
+        py4j.propagate = propagate
         flush()
         drain()
         line_buffered(buffering)
@@ -101,7 +104,10 @@ def carry(reading: int, streams: Streams, ended: threading.Event, verbose: bool)
 
 
 def not_py4j(record: logging.LogRecord) -> bool:
-    """Whether a record is not py4j's: interrupted by Ctrl-C, it logs a traceback on the root logger."""
+    """Whether a record of the root logger is not py4j's.
+
+    Interrupted by Ctrl-C, py4j logs tracebacks, with its own loggers and with the root logger.
+    """
     return "py4j" not in Path(record.pathname).parts
 
 

@@ -10,7 +10,7 @@ from lakeward.dbutils import redacted
 from lakeward.errors import LakewardError
 from lakeward.jobs.task_state import AttemptResult
 from lakeward.jobs.tasks import Action
-from lakeward.session import dbfs_paths, is_lost, jvm_lost
+from lakeward.session import count_interrupts, dbfs_paths, is_lost, jvm_lost
 from lakeward.user_code import is_user_file
 
 _LIMIT = 4000
@@ -87,12 +87,15 @@ class CompletedAttempt:
 
 def attempt(action: Action, bundle: Bundle) -> AttemptResult:
     """Execute `action` and return its result: an exception of user code is a failure, Ctrl-C cancels."""
+    interrupts = count_interrupts()
     try:
         with dbfs_paths():
             update = action()
     except KeyboardInterrupt:
         return AttemptResult("CANCELED", "Interrupted.")
     except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever users' code raises is its result
+        if count_interrupts() > interrupts:
+            return AttemptResult("CANCELED", "Interrupted.")
         return AttemptResult("FAILED", describe_error(error, bundle.root), trace=format_user_traceback(error))
     if update is None or update.state == "COMPLETED":
         return AttemptResult("SUCCESS", update=update)

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
         serve_on_demand,
         uninstall_builder_hook,
     )
+    from lakeward.session.jvm.interrupts import (
+        count_interrupts,
+    )
     from lakeward.session.jvm.shared_jvm import (
         GatewayAddress,
         GatewayServer,

@@ -38,7 +38,7 @@ from lakeward.pipelines.graph.results import (
 )
 from lakeward.pipelines.storage.dataset_manager import prepare_sink, prepare_streaming_table
 from lakeward.pipelines.storage.streaming_query_task import QueryTask, run_to_completion
-from lakeward.session import condition_of
+from lakeward.session import condition_of, count_interrupts
 
 _NEW_COLUMNS = "UNKNOWN_FIELD_EXCEPTION"
 _UNSUCCESSFUL = ("FAILED", "SKIPPED")
@@ -82,6 +82,7 @@ class GraphExecution:
         self._queries: list[Any] = []
         self._flow_execution = FlowExecution(context, self._evaluator, self._queries.append)
         self._thread = threading.get_ident()
+        self._interrupts = count_interrupts()
         self._current: Key | None = None
         self._awaited: dict[Key, Key] = {}
 
@@ -201,7 +202,9 @@ class GraphExecution:
             self.reporter.flow_state(dataset, flow.name, "RUNNING")
             try:
                 flow_result = yield from self._run_flow(resolved, flow)
-            except Exception as error:  # noqa: BLE001  # a failure of one flow does not end the others
+            except Exception as error:  # a failure of one flow does not end the others
+                if count_interrupts() > self._interrupts:
+                    raise KeyboardInterrupt from error
                 self.schema_changed |= (condition_of(error) or "").startswith(_NEW_COLUMNS)
                 errors.append(self._error_text(error, dataset))
                 self.reporter.flow_state(dataset, flow.name, "FAILED", error=errors[-1])
@@ -231,7 +234,9 @@ class GraphExecution:
                 prepare_streaming_table(
                     self.context.spark, dataset, resolved.schema, checkpoints, owner=self.context.owner
                 )
-        except Exception as error:  # noqa: BLE001  # a failure of one dataset does not end the others
+        except Exception as error:  # a failure of one dataset does not end the others
+            if count_interrupts() > self._interrupts:
+                raise KeyboardInterrupt from error
             text = self._error_text(error, dataset)
             for flow in dataset.flows:
                 self.reporter.flow_state(dataset, flow.name, "FAILED", error=text)

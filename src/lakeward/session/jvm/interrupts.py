@@ -21,6 +21,17 @@ if TYPE_CHECKING:
 CANCEL_TIMEOUT = 5.0
 """Seconds to wait for the JVM to accept the request."""
 
+_interrupts = 0
+
+
+def count_interrupts() -> int:
+    """Return how often Ctrl-C was pressed in this process.
+
+    The KeyboardInterrupt can be lost: code that cleans up on its way calls the JVM through a connection that
+    the interrupt has closed, and its error replaces it. Code that reports errors compares this number.
+    """
+    return _interrupts
+
 
 def cancel_on_interrupt(context: SparkContext, borrowed: GatewayAddress | None) -> None:
     """Replace PySpark's handler of SIGINT; a handler of the user's, or an ignored signal, stays.
@@ -31,6 +42,8 @@ def cancel_on_interrupt(context: SparkContext, borrowed: GatewayAddress | None) 
         return
 
     def interrupt(*_: object) -> NoReturn:
+        global _interrupts  # noqa: PLW0603  # a process has one handler of a signal
+        _interrupts += 1
         # py4j gives each thread a connection of its own.
         canceling = threading.Thread(target=_cancel, args=(context, borrowed), daemon=True)
         canceling.start()
