@@ -188,6 +188,20 @@ def test_help_imports_neither_spark_nor_rich(tmp_path: Path) -> None:
     assert not modules & {"pyspark", "py4j", "rich", "sqlglot", "pandas", "pyarrow", "prompt_toolkit"}
 
 
+def test_a_command_line_imports_the_modules_of_its_own_command_alone(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom lakeward.cli import main\nmain(['sql', '--help'])\n"
+        "print(*(name for name in sys.modules if name.startswith('lakeward.')), file=sys.stderr)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+    )
+    loaded = set(ran.stderr.split())
+    assert "lakeward.cli.sql" in loaded
+    others = {f"lakeward.cli.{name}" for name in ("run", "check", "workspace", "bundle", "notebook", "test")}
+    assert not loaded & {*others, "lakeward.bundle.artifacts", "lakeward.bundle.deployment"}
+
+
 @pytest.mark.parametrize("command", ["run", "pipeline", "sql", "events"])
 def test_every_command_has_help(command: str, tmp_path: Path) -> None:
     ran = lakeward(command, "--help", cwd=tmp_path)

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from tests.processes import environ_without, outcome
 
+from lakeward.testing.suite_workspace import chooses_serverless
+
 pytestmark = pytest.mark.process
 
 NAMES = ("DATABRICKS_HOST", "DATABRICKS_TOKEN", "DATABRICKS_CLUSTER_ID", "DATABRICKS_WAREHOUSE_ID")
@@ -107,6 +109,30 @@ def test_a_suite_that_chooses_serverless_compute_gets_no_cluster(tmp_path: Path,
     )
     ran = run(tmp_path)
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+SERVERLESS = "DATABRICKS_SERVERLESS_COMPUTE_ID"
+
+
+@pytest.mark.parametrize(
+    ("code", "chosen"),
+    [
+        (f"os.environ['{SERVERLESS}'] = 'auto'", True),
+        (f"os.environ.setdefault('{SERVERLESS}', 'auto')", True),
+        (f"os.environ.update({{'{SERVERLESS}': 'auto'}})", True),
+        ("config.serverless_compute_id = 'auto'", True),
+        ("Config(serverless_compute_id='auto')", True),
+        (f"if os.getenv('{SERVERLESS}'): pytest.skip()", False),
+        (f"if '{SERVERLESS}' in os.environ: pass", False),
+        ("if config.serverless_compute_id: pass", False),
+        (f"{SERVERLESS} = (", False),
+    ],
+)
+def test_only_a_suite_that_sets_serverless_compute_chooses_it(
+    tmp_path: Path, code: str, chosen: bool
+) -> None:
+    (tmp_path / "conftest.py").write_text(f"{code}\n")
+    assert chooses_serverless(tmp_path) is chosen
 
 
 def test_it_can_be_switched_off(tmp_path: Path) -> None:

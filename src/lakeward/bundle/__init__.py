@@ -2,27 +2,37 @@
 
 `load` reads one target of a bundle with all references resolved. `find_root` finds the bundle's folder.
 `load_jobs` reads a single file of job definitions. `findings` checks the rules. `deploy` brings a workspace
-to the state that the bundle declares.
+to the state that the bundle declares. The imports below are the list of public names; each is loaded on first
+access: most commands need few of them.
 """
 
-from lakeward.bundle.artifacts import Artifact, artifacts_of, build, with_version
-from lakeward.bundle.configuration.computed_values import short_name
-from lakeward.bundle.configuration.findings import Finding
-from lakeward.bundle.configuration.includes import find_root
-from lakeward.bundle.configuration.node import Position
-from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS, ResourceKind
-from lakeward.bundle.deployment import Api, Deployed, deploy, deployed_id, deployed_ids, destroy
-from lakeward.bundle.job_file import is_job_file, load_jobs, only_job
-from lakeward.bundle.loader import load, targets_to_read
-from lakeward.bundle.python_project import Distribution, read_wheel
-from lakeward.bundle.resolved_bundle import Bundle
-from lakeward.bundle.rules import LOCAL_RULES, RULES, findings, workspace_paths
-from lakeward.bundle.runtimes import runtime_here, runtime_of
-from lakeward.bundle.schedules import CronError, Timer, next_times, parse_cron, time_zone, timers_of
-from lakeward.bundle.summary import as_markdown as summary_markdown
-from lakeward.bundle.summary import as_text as summary_text
-from lakeward.bundle.summary import summarised
-from lakeward.bundle.sync import synced_files
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakeward.lazy_imports import lazy_exports
+
+if TYPE_CHECKING:
+    from lakeward.bundle.artifacts import Artifact, artifacts_of, build, with_version
+    from lakeward.bundle.configuration.computed_values import short_name
+    from lakeward.bundle.configuration.findings import Finding
+    from lakeward.bundle.configuration.includes import find_root
+    from lakeward.bundle.configuration.node import Position
+    from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS, ResourceKind
+    from lakeward.bundle.deployment import Api, Deployed, deploy, deployed_id, deployed_ids, destroy
+    from lakeward.bundle.job_file import is_job_file, load_jobs, only_job
+    from lakeward.bundle.loader import load, targets_to_read
+    from lakeward.bundle.python_project import Distribution, read_wheel
+    from lakeward.bundle.resolved_bundle import Bundle
+    from lakeward.bundle.rules import LOCAL_RULES, RULES, findings, workspace_paths
+    from lakeward.bundle.runtimes import runtime_here, runtime_of
+    from lakeward.bundle.schedules import CronError, Timer, next_times, parse_cron, time_zone, timers_of
+    from lakeward.bundle.summary import as_markdown as summary_markdown
+    from lakeward.bundle.summary import as_text as summary_text
+    from lakeward.bundle.summary import summarised
+    from lakeward.bundle.sync import synced_files
+
+__getattr__ = lazy_exports(__name__, __file__)
 
 __all__ = [
     "LOCAL_RULES",

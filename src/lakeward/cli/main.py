@@ -2,30 +2,56 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
-from collections.abc import Sequence
+from collections import UserDict
+from collections.abc import Iterator, Sequence
 
 import click
 
 from lakeward.cli import failures, startup_checks
-from lakeward.cli.bundle import bundle
-from lakeward.cli.check import check
-from lakeward.cli.events import events
-from lakeward.cli.init import init
-from lakeward.cli.notebook import notebook
-from lakeward.cli.pipeline import pipeline
 from lakeward.cli.repository import enter_environment
-from lakeward.cli.run import run
-from lakeward.cli.seed import pull, seed
-from lakeward.cli.sql import sql
-from lakeward.cli.stop import stop
-from lakeward.cli.test import test
-from lakeward.cli.workspace import workspace
 from lakeward.session import count_interrupts, use_resident
 from lakeward.suggestions import did_you_mean
 
 __all__ = ["main"]
+
+
+COMMANDS = {
+    "run": "run",
+    "pipeline": "pipeline",
+    "notebook": "notebook",
+    "bundle": "bundle",
+    "sql": "sql",
+    "events": "events",
+    "test": "test",
+    "check": "check",
+    "seed": "seed",
+    "pull": "seed",
+    "stop": "stop",
+    "workspace": "workspace",
+    "init": "init",
+}
+"""Name of each command and its module in this package."""
+
+
+class LazyCommands(UserDict[str, click.Command]):
+    """The commands by name, each imported on first access: a command line needs the modules of one."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name in COMMANDS and name not in self.data:
+            self.data[name] = getattr(importlib.import_module(f"lakeward.cli.{COMMANDS[name]}"), name)
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in COMMANDS or super().__contains__(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**COMMANDS, **self.data})
+
+    def __len__(self) -> int:
+        return len({**COMMANDS, **self.data})
 
 
 class Commands(click.Group):
@@ -41,7 +67,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, commands=LazyCommands(), context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lakeward", message="lakeward %(version)s")
 @click.pass_context
 def lakeward(ctx: click.Context) -> None:
@@ -51,10 +77,6 @@ def lakeward(ctx: click.Context) -> None:
     """
     if not {"-h", "--help"} & set(ctx.obj or ()):
         startup_checks.refuse_or_warn(ctx.invoked_subcommand)
-
-
-for command in (run, pipeline, notebook, bundle, sql, events, test, check, seed, pull, stop, workspace, init):
-    lakeward.add_command(command)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -56,8 +56,8 @@ def redirect_output(*, verbose: bool) -> Iterator[Streams]:
     os.dup2(writing, 1)
     os.dup2(writing, 2)
     os.close(writing)
-    ended = threading.Event()
-    pump = threading.Thread(target=carry, args=(reading, streams, ended, verbose), daemon=True)
+    ended, end = os.pipe()  # a byte wakes the thread; forked children may keep `end` open
+    pump = threading.Thread(target=carry, args=(reading, ended, streams, verbose), daemon=True)
     buffering = line_buffered(True)
     pump.start()
     root, py4j = logging.getLogger(), logging.getLogger("py4j")
@@ -75,20 +75,23 @@ def redirect_output(*, verbose: bool) -> Iterator[Streams]:
         line_buffered(buffering)
         os.dup2(real_out, 1)
         os.dup2(real_err, 2)
-        ended.set()
+        os.write(end, b"x")
+        os.close(end)
         pump.join(timeout=5)
         os.close(reading)
+        os.close(ended)
         for stream in (streams.out, streams.err):
             with suppress(OSError, ValueError):
                 stream.close()
 
 
-def carry(reading: int, streams: Streams, ended: threading.Event, verbose: bool) -> None:
-    """Move whole lines from the pipe to `streams.show` until `ended` and nothing is left in it."""
-    chatter, rest = SparkLogLines(), b""
+def carry(reading: int, ended: int, streams: Streams, verbose: bool) -> None:
+    """Move whole lines from the pipe to `streams.show` until `ended` has a byte and nothing is left."""
+    chatter, rest, is_over = SparkLogLines(), b"", False
     while True:
-        ready, _, _ = select.select([reading], [], [], 0 if ended.is_set() else PATIENCE)
-        data = os.read(reading, 65536) if ready else b""
+        ready, _, _ = select.select([reading, ended], [], [], PATIENCE)
+        is_over = is_over or ended in ready
+        data = os.read(reading, 65536) if reading in ready else b""
         *lines, rest = (rest + data).split(b"\n")
         if not data and rest and not could_be_chatter(rest):
             lines, rest = [rest], b""
@@ -97,7 +100,7 @@ def carry(reading: int, streams: Streams, ended: threading.Event, verbose: bool)
             text = line.decode(errors="replace")
             if verbose or text not in chatter:
                 streams.show(f"{text}\n")
-        if not data and (ended.is_set()):
+        if not data and is_over:
             if rest and (verbose or rest.decode(errors="replace") not in chatter):
                 streams.show(rest.decode(errors="replace"))
             return

@@ -8,6 +8,7 @@ connection waiting in it.
 
 from __future__ import annotations
 
+import ast
 import os
 import secrets
 import select
@@ -42,17 +43,41 @@ def selects_workspace(environ: Mapping[str, str] = os.environ) -> bool:
     return any(environ.get(name) for name in _SELECTS_WORKSPACE)
 
 
-_SERVERLESS = ("DATABRICKS_SERVERLESS_COMPUTE_ID", "serverless_compute_id")
+_SERVERLESS_VARIABLE, _SERVERLESS_SETTING = "DATABRICKS_SERVERLESS_COMPUTE_ID", "serverless_compute_id"
 
 
 def chooses_serverless(root: Path) -> bool:
     """Return whether a conftest.py at most two folders below `root` chooses serverless compute by itself.
 
     Such a suite does so where no cluster is named, as the conftest.py of the platform's bundle templates.
+    Code that only reads the variable, to skip tests on some compute, works with a cluster.
     """
     files = (file for pattern in ("", "*/", "*/*/") for file in root.glob(f"{pattern}conftest.py"))
-    texts = (file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file())
-    return any(name in text for text in texts for name in _SERVERLESS)
+    return any(_sets_serverless(file) for file in files if file.is_file())
+
+
+def _sets_serverless(file: Path) -> bool:
+    text = file.read_text(encoding="utf-8", errors="replace")
+    if _SERVERLESS_VARIABLE not in text and _SERVERLESS_SETTING not in text:
+        return False
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False  # pytest reports the file.
+    return any(_is_choice(node) for node in ast.walk(tree))
+
+
+def _is_choice(node: ast.AST) -> bool:
+    match node:
+        case ast.Subscript(slice=ast.Constant(value=name), ctx=ast.Store()):
+            return bool(name == _SERVERLESS_VARIABLE)
+        case ast.Attribute(attr=name, ctx=ast.Store()) | ast.keyword(arg=name):
+            return name in (_SERVERLESS_SETTING, _SERVERLESS_VARIABLE)
+        case ast.Call(func=ast.Attribute(attr="setdefault" | "setenv" | "putenv"), args=[first, *_]):
+            return isinstance(first, ast.Constant) and first.value == _SERVERLESS_VARIABLE
+        case ast.Dict(keys=keys):
+            return any(isinstance(key, ast.Constant) and key.value == _SERVERLESS_VARIABLE for key in keys)
+    return False
 
 
 class SuiteWorkspace:
