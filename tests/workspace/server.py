@@ -36,7 +36,7 @@ class Server:
     ) -> requests.Response:
         headers = {"Authorization": f"Bearer {token or self.token}", **options.pop("headers", {})}
         return self.session.request(
-            method, self.host + path, json=body, headers=headers, timeout=30, **options
+            method, self.host + path, json=body, headers=headers, timeout=120, **options
         )
 
     def get(self, path: str, **query: Any) -> Any:
@@ -72,7 +72,7 @@ class Server:
     def run(self, run_id: int) -> Any:
         return self.get("/api/2.2/jobs/runs/get", run_id=run_id)
 
-    def ended(self, run_id: int, seconds: float = 30) -> Any:
+    def ended(self, run_id: int, seconds: float = 120) -> Any:
         """The run once it has ended."""
         return until(lambda: run if "result_state" in (run := self.run(run_id))["state"] else None, seconds)
 
@@ -86,13 +86,13 @@ class Server:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
 
     def stop(self) -> None:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(15)
+                self.process.wait(60)
             except subprocess.TimeoutExpired:
                 self.kill()
         self.session.close()
@@ -101,8 +101,11 @@ class Server:
                 stream.close()
 
 
-def until(look: Callable[[], Any], seconds: float = 30) -> Any:
-    """Call `look` until it returns a true value, and return that."""
+def until(look: Callable[[], Any], seconds: float = 120) -> Any:
+    """Call `look` until it returns a true value, and return that.
+
+    `seconds` is for a busy machine: it decides when a test fails, never whether it passes.
+    """
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = look()
@@ -133,7 +136,7 @@ def started(root: Path, *arguments: str) -> Server:
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
-        _, said = process.communicate(timeout=10)
+        _, said = process.communicate(timeout=60)
         raise AssertionError(said)
     return Server(root, process, json.loads(line)["host"])
 

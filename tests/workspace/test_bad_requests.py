@@ -58,7 +58,7 @@ def prepared(server: Server) -> None:
 
 def drive(server: Server, count: int, seed: int) -> None:
     prepared(server)
-    link = http.client.HTTPConnection(urlsplit(server.host).netloc, timeout=30)
+    link = http.client.HTTPConnection(urlsplit(server.host).netloc, timeout=120)
     before = stored(server)
     refused = 0
     for request in bad_requests(count, seed=seed):

@@ -99,13 +99,13 @@ def test_a_page_of_another_origin_gets_no_permission(server: Server) -> None:
         for path in ("/", "/api/2.2/jobs/list", "/api/2.2/jobs/runs/submit", "/api/2.0/secrets/get"):
             for token in (None, server.token):
                 sent = {**headers, **({"Authorization": f"Bearer {token}"} if token else {})}
-                answer = requests.request(method, server.host + path, headers=sent, data="{}", timeout=10)
+                answer = requests.request(method, server.host + path, headers=sent, data="{}", timeout=60)
                 names = {name.lower() for name in answer.headers}
                 assert not [name for name in names if name.startswith("access-control")]
                 assert not names & {"set-cookie", "www-authenticate"}
                 if token is None and path != "/":
                     assert answer.status_code == 401
-    page = requests.get(f"{server.host}/", timeout=10)
+    page = requests.get(f"{server.host}/", timeout=60)
     policy = page.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
     assert "frame-ancestors 'none'" in policy
@@ -117,7 +117,7 @@ def test_no_route_answers_without_a_token(server: Server) -> None:
         path = route.path.replace("{}", "x").replace("*", "x")
         if path in PUBLIC_PATHS:
             continue
-        answer: Any = requests.request(route.method, server.host + path, json={}, timeout=10)
+        answer: Any = requests.request(route.method, server.host + path, json={}, timeout=60)
         statuses[f"{route.method} {path}"] = answer.status_code
     assert len(statuses) > 100
     # Links to results carry a signature instead of a token, and expire.
@@ -134,7 +134,7 @@ def test_principals_do_not_disturb_each_other(server: Server) -> None:
     own = {"Authorization": f"Bearer {robot}"}
 
     def status(path: str, body: dict[str, Any]) -> int:
-        answer = requests.post(server.host + path, json=body, headers=own, timeout=30)
+        answer = requests.post(server.host + path, json=body, headers=own, timeout=120)
         return answer.status_code
 
     for verb in ("start", "restart", "delete", "permanent-delete", "edit", "resize", "pin", "unpin"):
@@ -148,7 +148,7 @@ def test_principals_do_not_disturb_each_other(server: Server) -> None:
         f"{server.host}/api/2.1/clusters/create",
         json={"spark_version": "16.4.x-scala2.12"},
         headers=own,
-        timeout=30,
+        timeout=120,
     ).json()["cluster_id"]
     assert status("/api/2.1/clusters/delete", {"cluster_id": mine}) == 200
     assert status("/api/2.1/clusters/permanent-delete", {"cluster_id": mine}) == 200
@@ -171,7 +171,7 @@ def test_ambiguous_requests_are_refused(server: Server, head: str) -> None:
     address = urlsplit(server.host)
     lines = ("POST /api/2.2/jobs/create HTTP/1.1", f"Host: {address.netloc}", head)
     authorized = f"Authorization: Bearer {server.token}"
-    with socket.create_connection((address.hostname, address.port), timeout=10) as link:
+    with socket.create_connection((address.hostname, address.port), timeout=60) as link:
         link.sendall("\r\n".join((*lines, authorized, "", "2\r\n{}\r\n0\r\n\r\n")).encode())
         assert link.recv(12) in (b"HTTP/1.1 400", b"HTTP/1.1 501")
 
@@ -189,14 +189,14 @@ def test_the_token_is_printed_once_and_only_on_a_terminal(tmp_path: Path, termin
     )
     os.close(writing)
     printed = b""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     try:
         while b"Ctrl-C" not in printed and time.monotonic() < end:
             if select.select([reading], [], [], 0.5)[0]:
                 printed += os.read(reading, 4096)
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(15)
+        process.wait(60)
         os.close(reading)
     assert b"Ctrl-C" in printed
     file = tmp_path / ".lakeward" / "local" / "workspace" / "connection.json"

@@ -38,15 +38,15 @@ class Cli:
         )
 
     def ask(self, method: str, path: str, body: Any = None, *, status: int = 200, **options: Any) -> Any:
-        answer = self.session.request(method, self.host + path, json=body, timeout=30, **options)
+        answer = self.session.request(method, self.host + path, json=body, timeout=120, **options)
         assert answer.status_code == status, f"{method} {path}: {answer.text}"
         kind = answer.headers.get("content-type", "")
         return answer.json() if kind.startswith("application/json") else answer.content
 
     def every_command(self) -> None:
-        facts = requests.get(f"{self.host}/.well-known/databricks-config", timeout=5).json()
+        facts = requests.get(f"{self.host}/.well-known/databricks-config", timeout=60).json()
         assert facts["workspace_id"].isdecimal()
-        answer = self.session.get(f"{self.host}/api/2.0/preview/scim/v2/Me", timeout=5)
+        answer = self.session.get(f"{self.host}/api/2.0/preview/scim/v2/Me", timeout=60)
         assert answer.json()["userName"] == USER
         assert answer.headers["X-Databricks-Org-Id"].isdecimal()
 

@@ -119,7 +119,7 @@ def test_dbutils_of_the_sdk_runs_in_a_context(client: Any) -> None:
 def test_plain_requests_have_the_fields_of_the_api(server: Server) -> None:
     context = server.post("/api/1.2/contexts/create", {**KNOWN, "language": "PYTHON"})["id"]
     known = {**KNOWN, "contextId": context}
-    until(lambda: server.get("/api/1.2/contexts/status", **known)["status"] == "Running", 60)
+    until(lambda: server.get("/api/1.2/contexts/status", **known)["status"] == "Running")
     command = {
         **known,
         "commandId": server.post("/api/1.2/commands/execute", {**known, "command": "1"})["id"],

@@ -172,7 +172,7 @@ def test_a_damaged_state_is_named_or_served_as_far_as_it_goes(copy: Path, file: 
     if isinstance(expected, str):
         process = command(copy)
         try:
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=120)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -248,7 +248,7 @@ def test_a_damaged_record_is_named_and_left_out(copy: Path, kind: str) -> None:
                 server.post("/api/2.2/jobs/delete", {"job_id": number})
     finally:
         process.terminate()
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
         server.session.close()
     named = [number for number in range(900, 900 + len(bodies)) if f"The {kind} {number} in {file}" in err]
     assert len(named) == len(bodies) or kind in ("event", "statement", "update", "run")

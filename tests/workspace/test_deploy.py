@@ -70,13 +70,13 @@ def environment() -> dict[str, str]:
 
 def bundle(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "lakeward", "bundle", *arguments]
-    return outcome(command, cwd=folder, env=environment(), timeout=120)
+    return outcome(command, cwd=folder, env=environment(), timeout=300)
 
 
 def granted(folder: Path) -> dict[str, list[str]]:
     known = json.loads((folder / ".lakeward/dev/workspace/connection.json").read_text())
     address = f"{known['host']}/api/2.1/unity-catalog/permissions/schema/main.story"
-    answer = requests.get(address, headers={"Authorization": f"Bearer {known['token']}"}, timeout=30).json()
+    answer = requests.get(address, headers={"Authorization": f"Bearer {known['token']}"}, timeout=120).json()
     return {each["principal"]: each["privileges"] for each in answer["privilege_assignments"]}
 
 
@@ -162,7 +162,7 @@ def test_a_command_whose_workspace_is_killed_says_so(tmp_path: Path) -> None:
         assert run.stderr is not None
         assert "RUNNING" in run.stderr.readline()
         server.kill()
-        _, output = run.communicate(timeout=60)
+        _, output = run.communicate(timeout=120)
     assert run.returncode == 1
     assert "[WORKSPACE_GONE]" in output and "lakeward workspace" in output and "Traceback" not in output
 

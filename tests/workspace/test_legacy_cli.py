@@ -30,7 +30,7 @@ class Cli:
         environ = {"HOME": str(self.home), "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
         # It forgets the port of its host, so the way to the port is said in another manner.
         environ["http_proxy"] = self.server.host
-        done = outcome([str(self.program), *arguments], input=typed, env=environ, timeout=60)
+        done = outcome([str(self.program), *arguments], input=typed, env=environ, timeout=120)
         assert (done.returncode != 0) == fails, done.stdout + done.stderr
         return done.stdout + done.stderr * fails
 

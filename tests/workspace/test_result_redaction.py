@@ -52,10 +52,11 @@ def test_a_large_result_without_secrets_is_left_alone_and_fast() -> None:
     for number in range(20):
         remember(f"Aq7a-{number}-&Zq9z".encode())
     batch = pa.RecordBatch.from_arrays([pa.array([f"value {n} & more" for n in range(100_000)])], names=["a"])
-    began = time.perf_counter()
+    began = time.thread_time()
     assert redact_batch(batch).column(0) is not None
     assert redact_batch(batch) == batch
-    assert time.perf_counter() - began < 1
+    # A tenth of that; matching each value against each form of each secret takes minutes.
+    assert time.thread_time() - began < 5
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,6 @@ def test_runs_begin_where_there_is_memory_for_them_and_one_always_does(
             on_event=on_event,
             ended=lambda ending, number=number: ended(number, ending),
         )
-    assert all_ended.wait(30)
+    assert all_ended.wait(120)
     assert max(seen) == most
     assert all("before it could say how it went" in ending.reason for ending in endings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -127,7 +126,6 @@ def test_statements_and_a_pipeline_work_on_the_same_tables(client: Any, server: 
     run = server.ended(server.post("/api/2.2/jobs/runs/submit", {"tasks": [task]})["run_id"], 120)
     assert server.log_of(run) == "7 [REDACTED]\n", run["state"]
 
-    begun = time.monotonic()
     (warehouse,) = client.warehouses.list()
     long = client.statement_execution.execute_statement(
         "SELECT count(*) FROM range(1000000000000)", warehouse.id, wait_timeout="5s"
@@ -135,4 +133,3 @@ def test_statements_and_a_pipeline_work_on_the_same_tables(client: Any, server: 
     client.statement_execution.cancel_execution(long.statement_id)
     ended = client.statement_execution.get_statement(long.statement_id)
     assert ended.status.state.value == "CANCELED"
-    assert time.monotonic() - begun < 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
+import threading
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -65,17 +65,23 @@ def test_chunks_hold_whole_batches_up_to_their_size() -> None:
 def test_a_process_that_reads_nothing_blocks_no_sender(tmp_path: Path) -> None:
     ended: list[int] = []
     channel = StatementChannel(
-        [sys.executable, "-c", "import time; time.sleep(60)"],
+        [sys.executable, "-c", "import time; time.sleep(600)"],
         environ={},
         log=tmp_path / "log",
         on_message=lambda _, message: None,
         on_exit=lambda _, code: ended.append(code),
     )
     channel.start()
-    began = time.monotonic()
-    for _ in range(20):
-        channel.send({"run": "x" * 1_000_000})
-    assert time.monotonic() - began < 2
+
+    def send() -> None:
+        for _ in range(20):
+            channel.send({"run": "x" * 1_000_000})
+
+    # In a thread: a sender that is blocked would be until the process ends.
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
+    sender.join(60)
+    assert not sender.is_alive()
     channel.stop()
+    assert until(lambda: ended) == [-15]
     channel.wait(1)
-    assert until(lambda: ended, 5) == [-15]
