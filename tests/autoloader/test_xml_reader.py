@@ -47,7 +47,7 @@ def inferred(path: Path, **options: Any) -> str:
         ("<row>5</row>", "struct<_VALUE:bigint>"),
     ],
 )
-def test_types_are_sparks_when_asked(tmp_path: Path, body: str, expected: str) -> None:
+def test_types_are_sparks_on_request(tmp_path: Path, body: str, expected: str) -> None:
     assert inferred(written(tmp_path, body), cf_inferColumnTypes=True) == expected
 
 

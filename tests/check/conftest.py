@@ -13,7 +13,7 @@ from lakeward.check import Finding, Report, Verdict, check
 
 @dataclass(frozen=True)
 class Found:
-    """A report, asked in the words of the tests."""
+    """Shortcuts to the findings of a report."""
 
     report: Report
 

@@ -43,7 +43,7 @@ def test_a_function_of_the_pipeline_api_has_the_verdict_of_its_row(row: Function
     for parameter in row.parameters:
         expected = {"supported": None, "accepted": "differs", "refused": "refused"}[parameter.verdict]
         assert verdict("parameter", f"{row.name}.{parameter.name}", "x") == expected
-    assert verdict("parameter", f"{row.name}.nobody", "x") == "refused"
+    assert verdict("parameter", f"{row.name}.unknown", "x") == "refused"
 
 
 def test_functions_of_dbutils_have_the_verdicts_of_their_rows() -> None:
@@ -55,7 +55,7 @@ def test_functions_of_dbutils_have_the_verdicts_of_their_rows() -> None:
     }
     for row in DBUTILS:
         assert verdict("dbutils", f"{row.group}.{row.name}") == expected[row.verdict], row.full_name
-    assert verdict("dbutils", "fs.nobody") == "refused"
+    assert verdict("dbutils", "fs.unknown") == "refused"
     assert verdict("dbutils", "fs") is None
 
 

@@ -109,10 +109,10 @@ def test_settings_of_the_platform_are_told_with_what_they_are_here(look: Look) -
     for row in DEFAULTS:
         found = look(f"spark.conf.get('{row.key}')\n").one(f"setting {row.key}")
         assert found.verdict == "differs" and row.about in found.cure
-    assert look("spark.conf.get('spark.databricks.nobody')").of("refused") == [
-        "setting spark.databricks.nobody"
+    assert look("spark.conf.get('spark.databricks.unknown')").of("refused") == [
+        "setting spark.databricks.unknown"
     ]
-    assert look("spark.conf.get('spark.databricks.nobody', '')").of("refused") == []
+    assert look("spark.conf.get('spark.databricks.unknown', '')").of("refused") == []
 
 
 def test_a_guarded_import_is_not_refused(look: Look) -> None:

@@ -100,7 +100,9 @@ def test_a_missing_tables_cure_is_what_its_error_says(look: Look) -> None:
 def test_tables_that_every_workspace_has_need_no_seed(look: Look) -> None:
     reads = "".join(f"spark.table('{name}')\n" for name in provided())
     assert set(look(reads).verdicts().values()) == {"runs_with_lakeward"}
-    assert look("spark.table('samples.nyctaxi.nobody')").of("needs_seed") == ["table samples.nyctaxi.nobody"]
+    assert look("spark.table('samples.nyctaxi.unknown')").of("needs_seed") == [
+        "table samples.nyctaxi.unknown"
+    ]
 
 
 def test_live_is_no_schema(look: Look) -> None:

@@ -1,4 +1,4 @@
-"""Command lines carried out inside the test's process, on the suite's JVM."""
+"""Run command lines inside the test's process, on the suite's JVM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong files and data, through the commands: a clear error, nothing half-written, the next run goes on."""
+"""Invalid files and data through the commands: a clear error, no partial writes, the next run succeeds."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def test_with_json_a_mistake_is_one_object_too(shop: Path) -> None:
 
 
 def test_an_internal_error_names_the_file_with_its_traceback(shop: Path) -> None:
-    # The blocked pyspark ends the process; a broken one is an error that nobody expects.
+    # The blocked pyspark ends the process; a broken one is an unexpected error.
     (shop / ".blocked").mkdir()
     ran = lakeward("sql", "-e", "select 1", cwd=shop, PYTHONPATH=str(broken(shop)))
     assert ran.returncode == 1

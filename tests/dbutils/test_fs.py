@@ -41,7 +41,7 @@ def test_what_a_listing_shows_can_be_listed_again(dbutils: DBUtils, volume: Path
 
 
 @pytest.mark.parametrize(
-    ("asked", "shown"),
+    ("path", "shown"),
     [
         ("/mnt/raw", "dbfs:/mnt/raw/f"),
         ("dbfs:/mnt/raw", "dbfs:/mnt/raw/f"),
@@ -49,10 +49,10 @@ def test_what_a_listing_shows_can_be_listed_again(dbutils: DBUtils, volume: Path
         ("/dbfs/mnt/raw", "dbfs:/mnt/raw/f"),
     ],
 )
-def test_dbfs_has_several_spellings(dbutils: DBUtils, settings: Settings, asked: str, shown: str) -> None:
+def test_dbfs_has_several_spellings(dbutils: DBUtils, settings: Settings, path: str, shown: str) -> None:
     dbutils.fs.put("dbfs:/mnt/raw/f", "x")
     assert (settings.dbfs / "mnt" / "raw" / "f").read_text() == "x"
-    assert [entry.path for entry in dbutils.fs.ls(asked)] == [shown]
+    assert [entry.path for entry in dbutils.fs.ls(path)] == [shown]
 
 
 def test_local_and_workspace_files_begin_with_file(
@@ -169,7 +169,7 @@ def test_the_project_and_what_is_around_it_is_not_removed(
         with pytest.raises(ExecutionError, match="is left alone"):
             call()
     assert (other / "theirs").read_text() == "kept"
-    dbutils.fs.put(f"file:{other}/new", "beside it")
+    dbutils.fs.put(f"file:{other}/new", "new")
     (settings.root / "out").mkdir()
     assert dbutils.fs.rm(f"file:{settings.root}/out", True) is True
 

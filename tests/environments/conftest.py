@@ -1,4 +1,4 @@
-"""Repositories of somebody else's, wheels made on the spot, and a cache of the test's own; no network."""
+"""Repositories of other people, wheels built for the test, and a cache per test; no network."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def full_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
             command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
             done = outcome(command)
             if done.returncode:
-                pytest.skip(f"this needs the right to mount, and there is none: {done.stderr.strip()}")
+                pytest.skip(f"the test needs the right to mount: {done.stderr.strip()}")
             mounted.callback(subprocess.run, ["umount", str(folder)], check=True)
             return folder
 

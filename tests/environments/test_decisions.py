@@ -32,13 +32,13 @@ Repository = Callable[[Mapping[str, str]], Path]
 OWN = [Requirement("pandas>=2.2,<3"), Requirement("pyspark==4.2.0"), Requirement("rich>=13.9")]
 
 
-def asked(*texts: str, role: Role = Role.RUN) -> list[Wanted]:
+def requirements(*texts: str, role: Role = Role.RUN) -> list[Wanted]:
     return [Wanted(text, "here:1", role, Requirement(text)) for text in texts]
 
 
 @pytest.mark.parametrize("name", [*STAND_INS, "Delta_Spark"])
 def test_what_lakeward_stands_in_for_is_left_out_with_the_reason(name: str) -> None:
-    done = reconcile(asked(f"{name}>=1", "requests"), OWN)
+    done = reconcile(requirements(f"{name}>=1", "requests"), OWN)
     instead = STAND_INS[canonicalize_name(name)].instead
     assert [each.text for each in done.wanted] == [*instead, "requests"]
     assert [(each.text, each.origin) for each in done.left_out] == [(f"{name}>=1", "here:1")]
@@ -46,7 +46,9 @@ def test_what_lakeward_stands_in_for_is_left_out_with_the_reason(name: str) -> N
 
 
 def test_the_extras_of_spark_and_the_sdk_of_databricks_connect_come_all_the_same() -> None:
-    done = reconcile(asked("pyspark[connect,sql]>=3.5 ; python_version > '3.8'", "databricks-connect"), OWN)
+    done = reconcile(
+        requirements("pyspark[connect,sql]>=3.5 ; python_version > '3.8'", "databricks-connect"), OWN
+    )
     assert [each.text for each in done.wanted] == [
         'pyspark[connect,sql]==4.2.0 ; python_version > "3.8"',
         *("databricks-sdk", "grpcio", "grpcio-status", "googleapis-common-protos", "zstandard"),
@@ -55,7 +57,7 @@ def test_the_extras_of_spark_and_the_sdk_of_databricks_connect_come_all_the_same
 
 def test_pins_that_exclude_lakewards_versions_are_relaxed_and_others_kept() -> None:
     done = reconcile(
-        asked("pandas[excel]==1.5.3 ; python_version > '3.8'", "rich==13.9.4", "pandas~=2.1"), OWN
+        requirements("pandas[excel]==1.5.3 ; python_version > '3.8'", "rich==13.9.4", "pandas~=2.1"), OWN
     )
     assert [each.text for each in done.wanted] == [
         'pandas[excel] ; python_version > "3.8"',
@@ -137,7 +139,11 @@ def test_a_python_too_old_for_lakeward_names_both_sides() -> None:
 
 def test_everything_is_tried_first_then_without_the_lock_then_without_other_extras(tmp_path: Path) -> None:
     found = Found(
-        (*asked("a"), *asked("b", role=Role.TEST), Wanted("c", "extra c", Role.OTHER, Requirement("c"))),
+        (
+            *requirements("a"),
+            *requirements("b", role=Role.TEST),
+            Wanted("c", "extra c", Role.OTHER, Requirement("c")),
+        ),
         index_options=("--extra-index-url https://inner",),
         lock=Lock("uv.lock", {"a": "1"}),
     )
@@ -168,7 +174,7 @@ def test_the_key_changes_with_what_is_installed_and_with_nothing_else(repository
         project + "[tool.ruff]\nline-length=100\n[tool.pytest.ini_options]\n"
     )
     assert key() == first
-    assert key(Found(tuple(asked("a")))) != first
+    assert key(Found(tuple(requirements("a")))) != first
     assert key(Found(lock=Lock("uv.lock", {"a": "1"}))) != first
     assert key(interpreter=Interpreter(HERE.path, "3.12.1")) != first
     (root / "pyproject.toml").write_text(project.replace("'1'", "'2'"))
@@ -207,7 +213,7 @@ def test_plugins_that_the_options_need_are_added(
 ) -> None:
     found = missing_plugins({"addopts": addopts}, arguments, [])
     assert [each.text for each in found] == expected
-    assert missing_plugins({"addopts": addopts}, arguments, asked(*expected)) == ()
+    assert missing_plugins({"addopts": addopts}, arguments, requirements(*expected)) == ()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.trees import write_files
 
 pytestmark = pytest.mark.process
 
-# A build backend that stands in the repository: building needs no network then.
+# A build backend inside the repository: building needs no network.
 BACKEND = """\
 import zipfile
 from pathlib import Path
@@ -287,8 +287,8 @@ def test_a_full_disk_is_said_with_the_setting_and_leaves_nothing(
 
 def test_without_a_network_the_settings_that_help_are_named(machine: Machine, tmp_path: Path) -> None:
     write_files(tmp_path, {"requirements.txt": "no-such-package-here", "test_a.py": ""})
-    nobody = {"PIP_NO_INDEX": "", "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "UV_HTTP_RETRIES": "0"}
-    ran = machine.lakeward(tmp_path, **nobody, PIP_RETRIES="1", no_proxy="127.0.0.1")
+    unreachable = {"PIP_NO_INDEX": "", "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "UV_HTTP_RETRIES": "0"}
+    ran = machine.lakeward(tmp_path, **unreachable, PIP_RETRIES="1", no_proxy="127.0.0.1")
     assert ran.returncode == 2
     assert "[INDEX_NOT_REACHABLE]" in ran.stderr, ran.stderr
     assert "PIP_INDEX_URL" in ran.stderr

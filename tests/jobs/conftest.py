@@ -34,7 +34,7 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def job_of(tmp_path: Path) -> Callable[..., Bundle]:
-    """Write a bundle whose job `j` is the given YAML, with files beside it, and load it."""
+    """Write a bundle whose job `j` is the given YAML, with these files next to it, and load it."""
 
     def make(job: str, files: Mapping[str, str] = {}) -> Bundle:
         root = (

@@ -58,14 +58,14 @@ def test_a_script_gets_its_parameters_as_arguments(
     assert calls() == [[str(tmp_path / "src/show.py"), "--day", "5"]]
 
 
-def test_modules_beside_a_script_are_found_and_its_traces_removed(run_job: Run) -> None:
-    files = {"a/main.py": "import beside\nassert beside.WHO == 'a'\n", "a/beside.py": "WHO = 'a'"}
-    files |= {"b/main.py": "import beside\nassert beside.WHO == 'b'\n", "b/beside.py": "WHO = 'b'"}
+def test_modules_next_to_a_script_are_found_and_its_traces_removed(run_job: Run) -> None:
+    files = {"a/main.py": "import sibling\nassert sibling.WHO == 'a'\n", "a/sibling.py": "WHO = 'a'"}
+    files |= {"b/main.py": "import sibling\nassert sibling.WHO == 'b'\n", "b/sibling.py": "WHO = 'b'"}
     before = (list(sys.path), list(sys.argv))
     run = run_job("tasks:\n" + script("one", "a/main.py") + script("two", "b/main.py"), files)
     assert states(run) == {"one": "SUCCESS", "two": "SUCCESS"}
     assert (list(sys.path), list(sys.argv)) == before
-    assert "beside" not in sys.modules
+    assert "sibling" not in sys.modules
 
 
 WHEEL = """

@@ -117,9 +117,9 @@ def test_the_last_expression_is_a_value_and_futures_hold_for_later_cells() -> No
 
 
 def test_run_names_a_notebook_with_arguments_with_or_without_its_extension(tmp_path: Path) -> None:
-    asked = inclusion('./set up/a $mode="x y" $n=1')
+    run = inclusion('./set up/a $mode="x y" $n=1')
     assert inclusion('"./set up/a" $mode="x y"').arguments == {"mode": "x y"}
-    assert asked.arguments["n"] == "1"
+    assert run.arguments["n"] == "1"
     (tmp_path / "b.py").write_text("")
     assert find_notebook("./b", tmp_path) == (tmp_path / "b.py").resolve()
     assert find_notebook("/Workspace/b", Path("/"), tmp_path) == (tmp_path / "b.py").resolve()

@@ -157,13 +157,13 @@ def test_an_ipynb_runs_with_magics_between_its_lines(desk: Desk) -> None:
     assert "<table" in finished.cells[0].outputs[0]["data"]["text/html"]
 
 
-def test_functions_of_a_module_beside_the_notebook_run_in_workers(desk: Desk) -> None:
-    desk.file("beside.py", "def twice(x):\n    return x * 2\n")
+def test_functions_of_a_module_next_to_the_notebook_run_in_workers(desk: Desk) -> None:
+    desk.file("sibling.py", "def twice(x):\n    return x * 2\n")
     notebook = desk.file(
         "workers.py",
         """\
         # Databricks notebook source
-        from beside import twice
+        from sibling import twice
         spark.udf.register("twice", twice, "long")
 
         # COMMAND ----------

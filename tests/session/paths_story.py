@@ -169,4 +169,4 @@ assert not os.path.exists("/Volumes") and not pathlib.Path("/Workspace").exists(
 try:
     kept("/Volumes")
 except FileNotFoundError:
-    print("told")
+    print("passed")

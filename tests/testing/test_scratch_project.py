@@ -1,4 +1,4 @@
-"""Somebody else's project, with nothing of ours but the wheel: tests run, and failures read well."""
+"""A project of another author that has only the wheel: its tests run, and failures are readable."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""`dbutils` for code that runs on Databricks: files, widgets, secrets, notebooks, task values.
+"""`dbutils` for code written for Databricks: files, widgets, secrets, notebooks, task values.
 
-`dbutils()` is the object that such code expects. A runner puts what it knows (parameters, context, task
-values) in force with `using(Environment(…))`, and catches NotebookExit. `FUNCTIONS` is the table of all
-functions with what becomes of each here. Importing this package starts nothing and does not import pyspark.
+`dbutils()` returns the process's object. A runner activates its parameters, context and task values with
+`using(Environment(…))` and catches NotebookExit. `FUNCTIONS` is the table of all functions with their local
+behaviour. Importing this package starts nothing and does not import pyspark.
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ Verdict = Literal["runs", "differs", "no effect", "refused"]
 
 @dataclass(frozen=True)
 class Function:
-    """One row: `dbutils.<group>.<name><signature>`, what it does, and where it is not the platform's.
+    """One row: `dbutils.<group>.<name><signature>`, its purpose, and any difference from the platform.
 
-    `verdict`: runs (as on Databricks); differs (`note` says how); no effect (accepted, changes nothing
-    here); refused (a clear error).
+    `verdict`: runs (as on Databricks); differs (`note` explains how); no effect (accepted and ignored);
+    refused (a clear error).
     """
 
     group: str
@@ -25,7 +25,7 @@ class Function:
 
     @property
     def full_name(self) -> str:
-        """As it is written in code."""
+        """Return the name as written in code."""
         return f"dbutils.{self.group}.{self.name}"
 
 

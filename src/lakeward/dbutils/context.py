@@ -1,7 +1,7 @@
-"""The notebook context: which notebook this is, for whom and where it runs.
+"""The notebook context: path of the notebook, user, job and run.
 
-Field names and the layout of the two JSON forms are the platform's; a lakehouse on one machine has no
-workspace, so its host is loopback and its token opens nothing.
+Field names and the layout of the two JSON forms are the platform's. A local lakehouse has no workspace: the
+host is loopback, and the token grants no access.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ LOCAL_ID = "0"
 
 @dataclass(frozen=True)
 class Context:
-    """What the context answers with; None where the platform has none either (outside of a job …)."""
+    """Values of the context. A field is None where the platform has none either, for example outside of a
+    job.
+    """
 
     user: str
     notebook_path: str | None = None
@@ -37,16 +39,18 @@ class Context:
 
     @classmethod
     def of(cls, settings: Settings) -> Context:
-        """The context of a process that runs no notebook: its folder stands for the notebook's place."""
+        """Return the context of a process that runs no notebook; the project folder replaces the notebook's
+        path.
+        """
         return cls(user=settings.user, notebook_path=f"/Users/{settings.user}/{settings.root.name}")
 
     @property
     def host(self) -> str:
-        """The workspace's host name, without scheme."""
+        """Return the workspace's host name, without scheme."""
         return self.api_url.partition("://")[2] or self.api_url
 
     def tags(self) -> dict[str, str]:
-        """The tags, those without a value left out."""
+        """Return the tags that have a value."""
         known = {
             "user": self.user,
             "orgId": self.workspace_id,
@@ -63,7 +67,7 @@ class Context:
         return {key: value for key, value in known.items() if value is not None}
 
     def as_json(self) -> dict[str, Any]:
-        """`toJson()`: tags, ids, and an `extraContext` with the token."""
+        """Return the content of `toJson()`: tags, ids, and an `extraContext` with the token."""
         return {
             "rootRunId": {"id": self.run_id} if self.run_id else None,
             "currentRunId": {"id": self.run_id} if self.run_id else None,
@@ -78,7 +82,7 @@ class Context:
         }
 
     def as_safe_json(self) -> dict[str, Any]:
-        """`safeToJson()`: one flat `attributes`, and no token."""
+        """Return the content of `safeToJson()`: one flat `attributes` object, without the token."""
         attributes = {
             "user": self.user,
             "workspace_id": self.workspace_id,
@@ -98,11 +102,11 @@ class Context:
 
 
 class JavaContext:
-    """The context as py4j hands it out: every fact a method that gives an Option."""
+    """The context as py4j exposes it: every value is a method that returns an Option."""
 
     def __init__(self, facts: Context) -> None:
         self._facts = facts
-        # Methods, so that a name that the platform does not have is an AttributeError here, too.
+        # Methods on the instance: a name that the platform lacks raises AttributeError.
         for name, value in {
             "apiUrl": facts.api_url,
             "apiToken": facts.api_token,
@@ -135,7 +139,7 @@ class JavaContext:
 
 
 class EntryPoint:
-    """`dbutils.notebook.entry_point`: the way down to the context."""
+    """`dbutils.notebook.entry_point`, through which code reaches the context."""
 
     def __init__(self, facts: Context) -> None:
         self._facts = facts

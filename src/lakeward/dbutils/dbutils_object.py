@@ -15,10 +15,10 @@ from lakeward.dbutils.widgets import Widgets
 
 
 class DBUtils:
-    """The utilities of Databricks, on this process's lakehouse.
+    """The utilities of Databricks for this process's lakehouse.
 
-    It works on the environment in force at each call, or on a `given` one. `spark` is what
-    `pyspark.dbutils.DBUtils(spark)` takes; nothing depends on it.
+    Uses the environment that is active at each call, or a `given` one. `spark` is the parameter of
+    `pyspark.dbutils.DBUtils(spark)` and is ignored.
     """
 
     def __init__(self, spark: Any = None, *, given: Environment | None = None) -> None:
@@ -33,7 +33,7 @@ class DBUtils:
         self.widgets = Widgets(ask)
 
     def help(self, group: str | None = None) -> None:
-        """Print what there is, or what one part offers."""
+        """Print the list of utilities, or the functions of one."""
         print(text_of(group))
 
     def __repr__(self) -> str:
@@ -44,5 +44,5 @@ _dbutils = DBUtils()
 
 
 def dbutils() -> DBUtils:
-    """The `dbutils` of this process: one object, whatever task or notebook asks for it."""
+    """Return the `dbutils` object of this process; tasks and notebooks share it."""
     return _dbutils

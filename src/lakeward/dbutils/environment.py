@@ -1,7 +1,7 @@
-"""What `dbutils` works on: the lakehouse, a notebook's parameters, a task's surroundings.
+"""The environment of `dbutils`: the lakehouse, a notebook's parameters, a task's context.
 
-A runner makes one for each notebook or task and puts it in force with `using`. Code outside of a run has the
-default one, which works on this process's lakehouse.
+A runner creates one for each notebook or task and activates it with `using`. Other code uses the default
+environment, which works on this process's lakehouse.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lakeward.dbutils.task_values import NoJob, TaskValues
 from lakeward.session import PathMap, Settings, current_settings
 
 NotebookRunner = Callable[[str, int, Mapping[str, str]], str]
-"""Path, timeout in seconds and arguments of a notebook; gives its exit value."""
+"""Takes path, timeout in seconds and arguments of a notebook; returns its exit value."""
 
 
 def _settings() -> Settings:
@@ -26,10 +26,10 @@ def _settings() -> Settings:
 
 @dataclass
 class Environment:
-    """Everything that a call of `dbutils` may look at; every field can be given by a runner.
+    """State that `dbutils` reads; a runner may set every field.
 
-    `arguments` are the parameters that a run was given: they win over defaults of widgets, and can be read
-    without one. `widgets` are those declared, with their defaults.
+    `arguments` are the parameters of the run: they override defaults of widgets and can be read without a
+    widget. `widgets` holds the declared widgets with their defaults.
     """
 
     settings: Callable[[], Settings] = _settings
@@ -43,17 +43,17 @@ class Environment:
 
     @property
     def paths(self) -> PathMap:
-        """The path mapping of the lakehouse."""
+        """Return the path mapping of the lakehouse."""
         return PathMap.of(self.settings())
 
     @property
     def secrets(self) -> SecretStore:
-        """The secrets of the lakehouse's target."""
+        """Return the secrets of the lakehouse's target."""
         return self.secret_store(self.settings())
 
     @property
     def facts(self) -> Context:
-        """The notebook context: the runner's, else one of the lakehouse alone."""
+        """Return the notebook context: the runner's, or one derived from the lakehouse."""
         return self.context or Context.of(self.settings())
 
 
@@ -63,13 +63,15 @@ _own: ContextVar[Environment | None] = ContextVar("lakeward_dbutils", default=No
 
 
 def environment() -> Environment:
-    """The one in force: this task's; in a thread that user code started, the innermost of the process."""
+    """Return the active environment: this task's; in threads started by user code, the process's innermost
+    one.
+    """
     return _own.get() or (_innermost[-1] if _innermost else _default)
 
 
 @contextmanager
 def using(given: Environment) -> Iterator[Environment]:
-    """A block in which `dbutils`, however it was imported, works on `given`."""
+    """Make `dbutils`, however it was imported, use `given` within the block."""
     token = _own.set(given)
     _innermost.append(given)
     try:

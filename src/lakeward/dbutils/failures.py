@@ -1,8 +1,8 @@
-"""What `dbutils` raises, in the shapes in which code on Databricks catches it.
+"""Errors of `dbutils`, in the shapes in which code on Databricks catches them.
 
-There the functions of `dbutils` run in the JVM. Those of `fs` reach Python as an `ExecutionError`, a plain
-exception whose text names the Java one; the others as a `Py4JJavaError`. Code tells them apart by that text
-(`"java.io.FileNotFoundException" in str(e)`), so the text has the class name and the layout of py4j's.
+On Databricks the functions of `dbutils` run in the JVM. Errors of `fs` reach Python as an `ExecutionError`, a
+plain exception whose text names the Java class; the others as a `Py4JJavaError`. Code distinguishes them by
+that text (`"java.io.FileNotFoundException" in str(e)`), so the text has the class name and py4j's layout.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _JavaClass:
 
 
 class JavaException:
-    """What `error.java_exception` gives: class and message of the exception in the platform's JVM."""
+    """Class and message of the platform's Java exception, as `error.java_exception` returns them."""
 
     def __init__(self, java_class: str, message: str) -> None:
         self._class, self._message = java_class, message
@@ -45,7 +45,7 @@ class JavaException:
 
 
 class ExecutionError(DbutilsError):
-    """A function of `dbutils.fs` that failed; `condition` is the Java class that the platform names."""
+    """A failure of `dbutils.fs`; `condition` is the Java class that the platform reports."""
 
     def __init__(self, call: str, java_class: str, message: str, *, next_step: str | None = None) -> None:
         super().__init__(java_class, message, next_step=next_step)
@@ -54,10 +54,10 @@ class ExecutionError(DbutilsError):
 
 
 class JavaError(DbutilsError, Py4JJavaError):  # type: ignore[misc]  # py4j has no types
-    """A function of another part of `dbutils` that failed; caught as DbutilsError and as Py4JJavaError."""
+    """A failure of another utility; caught as DbutilsError and as Py4JJavaError."""
 
     def __init__(self, call: str, java_class: str, message: str, *, next_step: str | None = None) -> None:
-        # Neither base's own: py4j's asks the JVM for the exception's text.
+        # Not inherited: py4j's __str__ calls the JVM for the exception's text.
         self.condition, self.message, self.next_step = java_class, message, next_step
         text = f"An error occurred while calling {call}.\n: {java_class}: {message}"
         self.errmsg = f"{text}\n{next_step}" if next_step else text
@@ -69,9 +69,9 @@ class JavaError(DbutilsError, Py4JJavaError):  # type: ignore[misc]  # py4j has 
 
 
 class NotebookExit(BaseException):
-    """`dbutils.notebook.exit(value)`: ends the notebook, and is no failure.
+    """`dbutils.notebook.exit(value)`: ends the notebook successfully.
 
-    Not an Exception, so that a `try … except Exception` around the call does not keep the notebook going.
+    Not an Exception: `try … except Exception` around the call must not catch it.
     """
 
     def __init__(self, value: str) -> None:
@@ -80,5 +80,5 @@ class NotebookExit(BaseException):
 
 
 def refused(what: str, why: str, next_step: str | None = None) -> DbutilsError:
-    """The error of a function that cannot be served here."""
+    """Return the error of a function that is not supported locally."""
     return DbutilsError("NOT_SUPPORTED", f"`{what}` is not served here: {why}", next_step=next_step)

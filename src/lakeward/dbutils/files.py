@@ -1,7 +1,7 @@
-"""Copies, removes and writes local files, with errors in the platform's words.
+"""Copy, remove and write local files; errors have the platform's texts.
 
-On Databricks a wrong path costs a folder of DBFS. A local path is the machine's own disk, so only paths below
-the lakehouse, the project or the temporary folder are removed or replaced.
+On Databricks a wrong path damages a folder of DBFS. A local path is on the machine's own disk, so only paths
+below the lakehouse, the project or the temporary folder are removed or replaced.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from lakeward.dbutils.locations import Location
 
 
 def is_removable(path: Path, *, below: Iterable[Path], keep: Iterable[Path]) -> bool:
-    """Whether `path` lies strictly below one of `below`, and holds none of `keep`.
+    """Return whether `path` lies strictly below one of `below` and contains none of `keep`.
 
-    All of them are real paths, links resolved; nothing is touched.
+    All are real paths with links resolved. Nothing is changed.
     """
     inside = any(folder != path and folder in path.parents for folder in below if folder != Path("/"))
     return inside and not any(kept == path or path in kept.parents for kept in keep)
@@ -33,7 +33,7 @@ _ARGUMENT = "java.lang.IllegalArgumentException"
 
 @contextmanager
 def translate_os_errors(call: str, shown: str) -> Iterator[None]:
-    """A block whose OSErrors come out as ExecutionError about the path as the user wrote it."""
+    """Convert OSErrors of the block to ExecutionErrors that name the path as the user wrote it."""
     try:
         yield
     except (FileNotFoundError, NotADirectoryError):
@@ -51,7 +51,7 @@ def translate_os_errors(call: str, shown: str) -> Iterator[None]:
 
 
 def copy(source: Location, dest: Location, *, recurse: bool, call: str) -> None:
-    """Copy a file, or a directory with `recurse`; files of the same names are replaced."""
+    """Copy a file, or a directory with `recurse`; replace files of the same names."""
     with translate_os_errors(call, source.shown):
         source.local.stat()
     if not source.local.is_dir():
@@ -94,20 +94,20 @@ def _copy_file(source: Location, dest: Location, call: str) -> None:
 
 
 def _copy_plain(source: os.PathLike[str] | str, dest: os.PathLike[str] | str) -> None:
-    """Whole or not at all: a reader of the directory never meets half a file."""
+    """Copy a file atomically: readers of the directory never see a partial file."""
     with atomic_replace(Path(dest)) as aside:
         shutil.copyfile(source, aside)
 
 
 def refuse_mount_point(place: Location, call: str) -> None:
-    """Raise ExecutionError where the path is a mount point itself: its source is not removed with it."""
+    """Raise ExecutionError if the path is a mount point: removing it would not remove its source."""
     if place.local.is_symlink() and place.local.is_dir():
         message = f"{place.shown} is a mount point"
         raise ExecutionError(call, _IO, message, next_step="Call dbutils.fs.unmount first.")
 
 
 def remove(place: Location, *, recurse: bool, call: str) -> bool:
-    """Remove a file or a directory; False where there is none."""
+    """Remove a file or a directory; return False if it does not exist."""
     local = place.local
     if not os.path.lexists(local):
         return False

@@ -22,7 +22,7 @@ _MOUNT_NAMES = also_named(
 
 
 class FileInfo(NamedTuple):
-    """One entry of a directory; that of a directory has a slash at the end and the size 0."""
+    """One entry of a directory; subdirectories end with a slash and have the size 0."""
 
     path: str
     name: str
@@ -37,13 +37,13 @@ class FileInfo(NamedTuple):
 
 
 class FileSystem(Utility):
-    """`dbutils.fs`. Every function raises ExecutionError, whose text names the Java class, when it fails."""
+    """`dbutils.fs`. Failures raise ExecutionError, whose text names the platform's Java class."""
 
     _group = "fs"
 
     @also_named(dir="path")
     def ls(self, path: str) -> list[FileInfo]:
-        """The entries of a directory by name, or the one entry of a file."""
+        """Return the entries of a directory sorted by name, or the single entry of a file."""
         place, call = self._at(path, "ls")
         with files.translate_os_errors(call, place.shown):
             entries = sorted(place.local.iterdir()) if place.local.is_dir() else None
@@ -53,7 +53,7 @@ class FileSystem(Utility):
 
     @also_named(from_="source", to="dest")
     def cp(self, source: str, dest: str, recurse: bool = False) -> bool:
-        """Copy a file; a directory, into the one of that name if there is one, only with `recurse`."""
+        """Copy a file; a directory only with `recurse`, merged into an existing directory of that name."""
         (here, call), (there, _) = self._at(source, "cp"), self._at(dest, "cp")
         self._refuse_protected_target(here, there, call)
         files.copy(here, there, recurse=recurse, call=call)
@@ -72,7 +72,9 @@ class FileSystem(Utility):
 
     @also_named(path="dir")
     def rm(self, dir: str, recurse: bool = False) -> bool:
-        """Remove a file; a directory with something in it only with `recurse`. False where there is none."""
+        """Remove a file, or a directory; a non-empty one requires `recurse`. Return False if it does not
+        exist.
+        """
         place, call = self._at(dir, "rm")
         files.refuse_mount_point(place, call)
         self._refuse_protected(place, call)
@@ -80,7 +82,7 @@ class FileSystem(Utility):
 
     @also_named(path="dir")
     def mkdirs(self, dir: str) -> bool:
-        """Make a directory and those above it; one that is there is fine."""
+        """Create a directory and its parents; an existing one is accepted."""
         place, call = self._at(dir, "mkdirs")
         with files.translate_os_errors(call, place.shown):
             place.local.mkdir(parents=True, exist_ok=True)
@@ -88,7 +90,7 @@ class FileSystem(Utility):
 
     @also_named(maxBytes="max_bytes")
     def head(self, file: str, max_bytes: int = 65536) -> str:
-        """The first bytes of a file as text; a note is printed when there are more."""
+        """Return the first bytes of a file as text; print a note if the file is longer."""
         place, call = self._at(file, "head")
         with files.translate_os_errors(call, place.shown), place.local.open("rb") as opened:
             start = opened.read(max_bytes + 1)
@@ -97,7 +99,7 @@ class FileSystem(Utility):
         return start[:max_bytes].decode("utf-8", errors="replace")
 
     def put(self, file: str, contents: str, overwrite: bool = False) -> bool:
-        """Write text to a file; the directories above it are made."""
+        """Write text to a file and create its parent directories."""
         place, call = self._at(file, "put")
         if overwrite and place.local.exists():
             self._refuse_protected(place, call)
@@ -115,10 +117,10 @@ class FileSystem(Utility):
         owner: str | None = None,
         extra_configs: Mapping[str, str] | None = None,
     ) -> bool:
-        """Let `source` appear under `mount_point` (credentials in `extra_configs` are not looked at).
+        """Make `source` available under `mount_point`; credentials in `extra_configs` are ignored.
 
-        The source is the local folder that the path mapping gives it. Where it gives none, an empty folder
-        stands for it, and one line on stderr says so.
+        The source is the local folder to which the path mapping leads. Without a mapping, an empty folder is
+        used, and a line on stderr reports it.
         """
         environment = self._environment()
         mounted = mounts.mount(
@@ -127,7 +129,7 @@ class FileSystem(Utility):
         if mounted is not None:
             print(
                 f"dbutils.fs.mount: {source} is not mapped to a local folder (--mount {source}=FOLDER); "
-                f"the folder {mounted} stands for it.",
+                f"the empty folder {mounted} is used instead.",
                 file=sys.stderr,
             )
         return True
@@ -141,24 +143,24 @@ class FileSystem(Utility):
         owner: str | None = None,
         extra_configs: Mapping[str, str] | None = None,
     ) -> bool:
-        """`mount`, in place of what is mounted there."""
+        """Mount `source`, replacing an existing mount."""
         if any(each.mountPoint == mounts.normalize_mount_point(mount_point) for each in self.mounts()):
             self.unmount(mount_point)
         return self.mount(source, mount_point, encryption_type, owner, extra_configs)
 
     @_MOUNT_NAMES
     def unmount(self, mount_point: str) -> bool:
-        """Take a mount point away; its source keeps its files."""
+        """Remove a mount point; the files of its source are kept."""
         mounts.unmount(self._environment().settings(), mount_point)
         print(f"{mounts.normalize_mount_point(mount_point)} has been unmounted.")
         return True
 
     def mounts(self) -> list[MountInfo]:
-        """The mount points: those of the platform, of the settings, and those made by `mount`."""
+        """Return the mount points of the platform, of the settings, and those created by `mount`."""
         return mounts.mounted(self._environment().settings())
 
     def refreshMounts(self) -> bool:
-        """Nothing: every process reads the mounts from the same folder."""
+        """Do nothing: every process reads the mounts from the same folder."""
         return True
 
     def cacheFiles(self, *files: str) -> NoReturn:

@@ -15,9 +15,9 @@ class TaskValuesGroup(Utility):
     _group = "jobs.taskValues"
 
     def get(self, taskKey: str, key: str, default: Any = None, debugValue: Any = None) -> Any:
-        """What the task `taskKey` has set under `key`, else `default`.
+        """Return the value that the task `taskKey` set under `key`, else `default`.
 
-        Outside of a job it is `debugValue`, and TypeError without one. Raises ValueError in a job when the
+        Outside of a job, return `debugValue`; raise TypeError without one. Raises ValueError in a job if the
         value was not set and there is no default.
         """
         store = self._environment().task_values
@@ -38,7 +38,7 @@ class TaskValuesGroup(Utility):
             return default
 
     def set(self, key: str, value: Any) -> None:
-        """Set a value of the current task; outside of a job nothing happens."""
+        """Set a value of the current task; no effect outside of a job."""
         self._environment().task_values.set(key, value)
 
 

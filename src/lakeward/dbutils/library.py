@@ -16,7 +16,7 @@ class Library(Utility):
     _told = False
 
     def restartPython(self) -> None:
-        """Clear the notebook's names and import packages of `%pip` again; outside of a notebook, nothing."""
+        """Clear the notebook's names and reload packages of `%pip`; no effect outside of a notebook."""
         restart = self._environment().restart_python
         if restart is not None:
             restart()
@@ -33,9 +33,9 @@ class Data(Utility):
     _group = "data"
 
     def summarize(self, df: Any, precise: bool = False) -> None:
-        """Print statistics of every column; `precise` asks for exact percentiles.
+        """Print statistics of every column, with exact percentiles if `precise`.
 
-        Raises TypeError for what is no frame, DbutilsError(NOT_SUPPORTED) for a stream.
+        Raises TypeError for an object that is not a DataFrame, DbutilsError(NOT_SUPPORTED) for a stream.
         """
         from lakeward.session import session
 
@@ -50,7 +50,7 @@ class Data(Utility):
 
 
 class Credentials(Utility):
-    """`dbutils.credentials`: roles of a cloud account, which a local run does not have."""
+    """`dbutils.credentials`: roles of a cloud account, not available locally."""
 
     _group = "credentials"
 

@@ -1,4 +1,4 @@
-"""Which local path a path in `dbutils.fs` means, and how it is shown."""
+"""Resolve paths of `dbutils.fs` to local paths, and format them for display."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _ARGUMENT = "java.lang.IllegalArgumentException"
 
 @dataclass(frozen=True)
 class Location:
-    """A path as it is shown, `dbfs:/…` and `file:/…` in front as on the platform, and the local one."""
+    """A path for display, with its scheme `dbfs:/` or `file:/` as on the platform, and the local path."""
 
     shown: str
     local: Path
 
     def below(self, name: str, *, is_dir: bool = False) -> Location:
-        """An entry of this directory."""
+        """Return an entry of this directory."""
         slash = "/" if is_dir else ""
         return Location(f"{self.shown.rstrip('/')}/{name}{slash}", self.local / name)
 
 
 def locate(path: str, paths: PathMap, call: str) -> Location:
-    """Where `path` is.
+    """Resolve `path` to a local path.
 
-    A path without a scheme is what Spark takes it for: a volume, DBFS below its well-known roots, else the
-    local disk. Raises ExecutionError for a path that is empty, relative, or of a storage that no mapping
-    brings to a local folder; TypeError for what is no text.
+    A path without a scheme is resolved as Spark does: a volume, DBFS below its well-known roots, else the
+    local disk. Raises ExecutionError for a path that is empty, relative, or in a storage without a mapping;
+    TypeError for a value that is not a string.
     """
     if hasattr(path, "__fspath__"):
         path = path.__fspath__()

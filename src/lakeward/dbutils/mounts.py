@@ -1,4 +1,4 @@
-"""Mount points: a symbolic link in the DBFS folder, so that Spark, Python and its workers follow it alike."""
+"""Mount points: symbolic links in the DBFS folder, which Spark, Python and its workers follow alike."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ _PLATFORMS = (
 
 
 def normalize_mount_point(mount_point: str) -> str:
-    """A mount point as `mounts()` shows it: absolute in DBFS, no scheme, no slash at the end."""
+    """Return a mount point as `mounts()` prints it: absolute in DBFS, no scheme, no trailing slash."""
     plain = mount_point.removeprefix("dbfs:")
     if not plain.startswith("/"):
         raise ExecutionError(_CALL + "mount", _ARGUMENT, f"Mount point must be absolute: {mount_point}")
     clean = posixpath.normpath("/" + plain.lstrip("/"))
     if clean == "/":
-        raise ExecutionError(_CALL + "mount", _ARGUMENT, "The root of DBFS is no mount point")
+        raise ExecutionError(_CALL + "mount", _ARGUMENT, "The root of DBFS cannot be a mount point")
     return clean
 
 
 def mounted(settings: Settings) -> list[MountInfo]:
-    """All mount points: the platform's, those of the settings, and those that were made."""
+    """Return all mount points: the platform's, those of the settings, and created ones."""
     given = [
         MountInfo(prefix.removeprefix("dbfs:"), Path(folder).as_uri(), "")
         for prefix, folder in settings.mounts
@@ -54,15 +54,15 @@ def mounted(settings: Settings) -> list[MountInfo]:
 
 
 def mount_links(settings: Settings) -> list[Path]:
-    """The symbolic links that `mount` made."""
+    """Return the symbolic links that `mount` created."""
     places = [settings.dbfs / each.mountPoint.lstrip("/") for each in _made(settings)]
     return [place for place in places if place.is_symlink()]
 
 
 def mount(settings: Settings, paths: PathMap, source: str, mount_point: str, encryption: str) -> Path | None:
-    """Mount `source`; gives the empty folder that stands for it when nothing maps it to a local one.
+    """Mount `source`; return the empty folder that replaces it if nothing maps it to a local one.
 
-    Raises ExecutionError(IllegalArgumentException) when something is mounted there, or in the way.
+    Raises ExecutionError(IllegalArgumentException) if the mount point is in use or is not empty.
     """
     point = normalize_mount_point(mount_point)
     place = settings.dbfs / point.lstrip("/")
@@ -90,7 +90,7 @@ def mount(settings: Settings, paths: PathMap, source: str, mount_point: str, enc
 
 
 def unmount(settings: Settings, mount_point: str) -> None:
-    """Take a mount away. Raises ExecutionError(IllegalArgumentException) when nothing is mounted there."""
+    """Remove a mount. Raises ExecutionError(IllegalArgumentException) if nothing is mounted there."""
     point = normalize_mount_point(mount_point)
     made = _made(settings)
     rest = [each for each in made if each.mountPoint != point]

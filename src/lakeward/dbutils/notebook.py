@@ -1,4 +1,4 @@
-"""`dbutils.notebook`: leaving a notebook, running another one, and the context."""
+"""`dbutils.notebook`: exit a notebook, run another one, read the context."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ class Notebook(Utility):
 
     @property
     def entry_point(self) -> EntryPoint:
-        """`entry_point.getDbutils().notebook().getContext()` is the notebook context."""
+        """Return the object for `entry_point.getDbutils().notebook().getContext()`."""
         return EntryPoint(self._environment().facts)
 
     def getContext(self) -> JavaContext:
-        """The notebook context."""
+        """Return the notebook context."""
         return self.entry_point.getContext()
 
     def exit(self, value: str) -> None:
-        """Raises NotebookExit with the value as text: whoever runs the notebook catches it."""
+        """Raise NotebookExit with the value as text; the notebook's runner catches it."""
         raise NotebookExit(str(value))
 
     @also_named(timeoutSeconds="timeout_seconds")
     def run(self, path: str, timeout_seconds: int = 0, arguments: Mapping[str, str] | None = None) -> str:
-        """Run another notebook by the runner in force and give its exit value.
+        """Run another notebook with the active runner and return its exit value.
 
-        Raises DbutilsError(NOT_SUPPORTED) where no notebook is being run.
+        Raises DbutilsError(NOT_SUPPORTED) if no notebook is running.
         """
         run = self._environment().run_notebook
         if run is None:
             raise refused(
                 "dbutils.notebook.run",
-                f"'{path}' was asked for, and this process runs no notebook.",
+                f"'{path}' was requested, but this process runs no notebook.",
                 "Start the calling notebook with `lakeward notebook PATH`.",
             )
         return run(path, timeout_seconds, dict(arguments or {}))

@@ -1,4 +1,4 @@
-"""Redact the secrets of this process in what it shows, and resolve `{{secrets/scope/key}}` references.
+"""Redact the secrets of this process in its output, and resolve `{{secrets/scope/key}}` references.
 
 Source: https://docs.databricks.com/aws/en/security/secrets/redaction and …/secrets/secrets-spark-conf-env-var
 """
@@ -30,7 +30,7 @@ def _redactor_of(values: frozenset[str]) -> Redactor:
 
 
 def redactor(secrets: Iterable[str] | None = None) -> Redactor:
-    """Return the redactor of `secrets`; by default, of those that were handed out in this process so far."""
+    """Return the redactor of `secrets`; by default, of those that this process has read so far."""
     return _redactor_of(known_secrets() if secrets is None else frozenset(secrets))
 
 
@@ -48,7 +48,7 @@ def redacted(text: str, secrets: Iterable[str] | None = None) -> str:
 class _Redacting:
     """A text stream that redacts what is written to it; other attributes are those of the stream.
 
-    The beginning of a secret waits for the rest until `finish`, over a flush as well.
+    A possible beginning of a secret is held back until `finish`, also across a flush.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -91,21 +91,21 @@ def redacting() -> Iterator[None]:
 
 
 def with_secrets(values: Mapping[str, str], store: SecretStore) -> dict[str, str]:
-    """Spark settings or environment variables with each value `{{secrets/scope/key}}` replaced by its secret.
+    """Replace values `{{secrets/scope/key}}` of Spark settings or environment variables by their secrets.
 
-    A reference stands as a whole value, as on the platform; within other text it is left alone.
-    Raises ConfigurationError(SECRET_NOT_FOUND) for a secret that is not there.
+    A reference must be the whole value, as on the platform; within other text it is not replaced. Raises
+    ConfigurationError(SECRET_NOT_FOUND) for a secret that does not exist.
     """
     return {name: _resolved(name, value, store) for name, value in values.items()}
 
 
 def spark_conf_with_secrets(values: Mapping[str, str], store: SecretStore) -> dict[str, str]:
-    """Resolve secret references in Spark settings, and have Spark redact these settings where it shows them.
+    """Resolve secret references in Spark settings, and let Spark redact these settings.
 
     Spark's UI, event logs and plans redact the settings whose name or value `spark.redaction.regex` matches.
     """
     resolved = with_secrets(values, store)
-    # Hadoop's settings appear under their own name, without the prefix.
+    # Hadoop settings appear without the prefix `spark.hadoop.`.
     names = [name.removeprefix("spark.hadoop.") for name in values if values[name] != resolved[name]]
     if names:
         regex = values.get(_REDACTION_REGEX, _SPARK_REDACTION_REGEX)

@@ -28,7 +28,7 @@ _NESTED_UP_TO = 16 * 1024
 """Longer values get one level of escaping only, because two levels make hundreds of copies."""
 
 _HELD = 8 * 1024
-"""The most characters that wait for the rest of a secret."""
+"""Maximum number of characters held back for the rest of a secret."""
 
 _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*', re.DOTALL)
 _INERT = re.compile(r"[A-Za-z0-9]+")
@@ -159,7 +159,7 @@ def escaped_forms(value: str) -> frozenset[str]:
 
 
 def _pieces(value: str) -> Iterator[str]:
-    """The value, without the white space around it, and its lines: logs are read line by line."""
+    """Return the value without surrounding white space, and its lines: logs are read line by line."""
     if not value.strip():
         return
     yield value
@@ -170,7 +170,7 @@ def _pieces(value: str) -> Iterator[str]:
 
 
 def _needle(piece: str) -> str:
-    """The longest run of letters and digits: no encoder changes it, so each form of the piece has it."""
+    """Return the longest run of letters and digits: encoders do not change it, so every form contains it."""
     return max(_INERT.findall(piece), key=len, default="")
 
 
@@ -236,9 +236,9 @@ class Redactor:
         return token if shown == value else json.dumps(shown, ensure_ascii=False)
 
     def ready(self, text: str) -> int:
-        """Return the length of the part of `text` that needs no more text to be redacted rightly.
+        """Return the length of the prefix of `text` that can be redacted without seeing more text.
 
-        What follows it may be the beginning of a secret, or is a secret that may be the beginning of a
+        The text after it may be the beginning of a secret, or is a secret that may be the beginning of a
         longer one.
         """
         forms = self._in_order()
@@ -273,7 +273,7 @@ class StreamRedactor:
     """Redacts text that arrives in pieces: a secret may be split over two of them.
 
     Only the end of a piece that may be the beginning of a secret is held back. `redactor` is called for each
-    piece, since more secrets may become known. Not thread-safe.
+    piece, since secrets may be added. Not thread-safe.
     """
 
     def __init__(self, redactor: Callable[[], Redactor]) -> None:
@@ -281,7 +281,7 @@ class StreamRedactor:
         self._held = ""
 
     def feed(self, text: str) -> str:
-        """Return what can be shown of the text so far."""
+        """Return the text that can be shown so far."""
         redactor = self._redactor()
         text = self._held + text
         end = redactor.ready(text)
@@ -289,12 +289,12 @@ class StreamRedactor:
         return redactor(text[:end])
 
     def finish(self) -> str:
-        """Return what was held back."""
+        """Return the text that was held back."""
         held, self._held = self._held, ""
         return self._redactor()(held)
 
 
 def _begins(forms: list[str], text: str) -> bool:
-    """Whether one of the sorted `forms` begins with `text` and is longer."""
+    """Return whether one of the sorted `forms` begins with `text` and is longer."""
     place = bisect_right(forms, text)
     return place < len(forms) and forms[place].startswith(text)

@@ -21,7 +21,7 @@ class Option:
         return self._value
 
     def getOrElse(self, default: Any) -> Any:
-        """The value, or `default` (a value, or a function that makes one)."""
+        """Return the value, or `default`: a value, or a function that returns one."""
         if self._value is not None:
             return self._value
         return default() if isinstance(default, Callable) else default  # type: ignore[arg-type]  # an ABC
@@ -41,7 +41,7 @@ class Option:
 
 
 class ScalaMap:
-    """An immutable map: `get` gives an Option, `apply` the value."""
+    """An immutable map: `get` returns an Option, `apply` the value."""
 
     def __init__(self, entries: Mapping[str, str]) -> None:
         self._entries = dict(entries)

@@ -1,4 +1,4 @@
-"""Encryption of stored secrets, and its key."""
+"""Encryption of stored secrets, and the key for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _SERVICE, _NAME = "lakeward", "secrets"
 
 
 def key_file(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where the key is without a keyring: LAKEWARD_SECRET_KEY_FILE, else the user's configuration folder."""
+    """Return the key's file, used without a keyring: LAKEWARD_SECRET_KEY_FILE, else in the user's
+    configuration.
+    """
     given = environ.get("LAKEWARD_SECRET_KEY_FILE")
     if given:
         return Path(given)
@@ -29,10 +31,10 @@ def key_file(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def secret_key(environ: Mapping[str, str] = os.environ) -> bytes:
-    """The key; made at its first use.
+    """Return the key; create it on first use.
 
-    Raises ConfigurationError: SECRET_KEY_EXPOSED for a file that others may read, SECRET_KEYRING_LOCKED for a
-    keyring that does not open.
+    Raises ConfigurationError: SECRET_KEY_EXPOSED for a file that others can read, SECRET_KEYRING_LOCKED for a
+    keyring that cannot be unlocked.
     """
     file = key_file(environ)
     if file.exists() or "LAKEWARD_SECRET_KEY_FILE" in environ:
@@ -43,7 +45,7 @@ def secret_key(environ: Mapping[str, str] = os.environ) -> bytes:
     try:
         return _from_ring(ring)
     except Exception as error:  # noqa: BLE001  # every store behind it has errors of its own
-        # A key in a file instead would make what the keyring's own has encrypted unreadable.
+        # A fallback to a key file would make secrets encrypted with the keyring's key unreadable.
         raise ConfigurationError(
             "SECRET_KEYRING_LOCKED",
             f"The keyring does not give the key of the secrets: {type(error).__name__}: {error}",
@@ -52,12 +54,12 @@ def secret_key(environ: Mapping[str, str] = os.environ) -> bytes:
 
 
 def _keyring() -> Any:
-    """The module `keyring` where it is installed and has a real store behind it."""
+    """Return the module `keyring` if it is installed and has a real backend."""
     try:
         import keyring
     except ImportError:
         return None
-    # Its stand-ins for "none" have a priority of 0 or less.
+    # Its placeholder backends have a priority of 0 or less.
     return keyring if keyring.get_keyring().priority > 0 else None
 
 
@@ -76,7 +78,7 @@ def _from_file(file: Path) -> bytes:
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(_made())
-            # A link, so that of two processes at their first secret one key remains.
+            # A hard link fails if the file exists: two processes that store their first secret share one key.
             with contextlib.suppress(FileExistsError):
                 os.link(aside, file)
         finally:
@@ -95,15 +97,16 @@ _MARK = b"lakeward-secret-1\n"
 
 
 def encrypted(value: bytes) -> bytes:
-    """What is written to the disk for a secret."""
+    """Return the encrypted form of a secret."""
     return _MARK + _cipher().encrypt(value)
 
 
 def decrypted(stored: bytes, what: str) -> bytes:
-    """The secret behind what is on the disk; text without our mark was written by a person and is the secret.
+    """Return the secret of an encrypted file; a file without our prefix was written by hand and is the
+    secret.
 
     Raises ConfigurationError, naming `what`: SECRET_KEY_WRONG for another key or damaged content,
-    SECRET_KEY_DAMAGED for a key that is none, SECRET_FILE_DAMAGED for a file that is empty, cut off or no
+    SECRET_KEY_DAMAGED for an invalid key, SECRET_FILE_DAMAGED for a file that is empty, truncated or not
     text.
     """
     if not stored.startswith(_MARK):
@@ -148,7 +151,7 @@ def _is_text(stored: bytes) -> bool:
 
 
 def refuse_exposed(file: Path, condition: str, what: str) -> None:
-    """Raise ConfigurationError(`condition`) when others may read `what`, too, which `file` holds."""
+    """Raise ConfigurationError(`condition`) if others can read `file`, which holds `what`."""
     mode = stat.S_IMODE(file.stat().st_mode)
     if mode & 0o077:
         raise ConfigurationError(

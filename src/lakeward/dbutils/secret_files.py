@@ -1,4 +1,4 @@
-"""Secrets in files of the state folder, readable by their owner alone."""
+"""Secrets in files of the state folder, readable by their owner only."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _ALLOWED_NAME = re.compile(r"[A-Za-z0-9_@.-]{1,128}")
 
 
 def checked(name: str, what: str) -> str:
-    """A scope's or a key's name. Raises ValueError for what Databricks does not allow (BN-5.2)."""
+    """Return the name of a scope or key. Raises ValueError for a name that Databricks refuses (BN-5.2)."""
     if not _ALLOWED_NAME.fullmatch(name) or name in (".", ".."):
         raise ValueError(
             f"{name!r} cannot be the name of a {what}: "
-            "letters, digits, `-`, `_`, `@` and `.` are allowed, up to 128 of them."
+            "use at most 128 letters, digits, `-`, `_`, `@` and `.`."
         )
     return name
 
 
 def variable_of(scope: str, key: str) -> str:
-    """The environment variable that holds a secret: LAKEWARD_SECRET_<SCOPE>_<KEY>."""
+    """Return the environment variable that holds a secret: LAKEWARD_SECRET_<SCOPE>_<KEY>."""
     return "LAKEWARD_SECRET_" + "_".join(re.sub(r"[^A-Za-z0-9]", "_", part).upper() for part in (scope, key))
 
 
@@ -38,7 +38,7 @@ _DOT = "%2e"
 
 
 class FileSecrets:
-    """The secrets of one folder."""
+    """The secrets below one folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -50,8 +50,11 @@ class FileSecrets:
         return sorted(name.replace(_DOT, ".", 1) for name in _names(self._scope(scope)))
 
     def get(self, scope: str, key: str) -> bytes | None:
-        """The secret, None where there is none. Raises ConfigurationError: SECRET_FILE_EXPOSED when others
-        may read its file, too, SECRET_KEY_WRONG when it was encrypted with another key."""
+        """Return the secret, or None.
+
+        Raises ConfigurationError: SECRET_FILE_EXPOSED if others can read its file, SECRET_KEY_WRONG if it was
+        encrypted with another key.
+        """
         file = self._file(scope, key)
         try:
             refuse_exposed(file, "SECRET_FILE_EXPOSED", f"the secret {scope}/{key}")
@@ -60,16 +63,16 @@ class FileSecrets:
             return None
 
     def put(self, scope: str, key: str, value: bytes) -> None:
-        """Keep a secret; whoever reads it meanwhile sees the old one or the new one."""
+        """Store a secret atomically."""
         self._write(self._file(scope, key), encrypted(value))
 
     def changed_at(self, scope: str, key: str) -> int:
-        """When the secret was last written, in milliseconds since 1970; 0 where there is none."""
+        """Return when the secret was last written, in milliseconds since 1970; 0 if it does not exist."""
         file = self._file(scope, key)
         return int(file.stat().st_mtime * 1000) if file.is_file() else 0
 
     def create_scope(self, scope: str) -> bool:
-        """Make a scope exist; False when it was there."""
+        """Create a scope; return False if it exists."""
         folder = self._scope(scope)
         if folder.is_dir():
             return False
@@ -79,14 +82,14 @@ class FileSecrets:
         return True
 
     def display_name(self, scope: str) -> str:
-        """Return the name of a scope as its creator wrote it; scopes are found in any case."""
+        """Return the name of a scope as its creator wrote it; look-up ignores case."""
         try:
             return (self._scope(scope) / _NAME).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             return scope
 
     def delete(self, scope: str, key: str) -> bool:
-        """Forget a secret; False when there was none."""
+        """Delete a secret; return False if it does not exist."""
         file = self._file(scope, key)
         if not file.is_file():
             return False
@@ -94,7 +97,7 @@ class FileSecrets:
         return True
 
     def delete_scope(self, scope: str) -> bool:
-        """Forget a scope and all its secrets; False when there was none."""
+        """Delete a scope and all its secrets; return False if it does not exist."""
         folder = self._scope(scope)
         if not folder.is_dir():
             return False
@@ -112,7 +115,7 @@ class FileSecrets:
             acls = json.loads(file.read_bytes())
             if isinstance(acls, dict) and all(isinstance(level, str) for level in acls.values()):
                 return acls
-            reason = "it is no map of principals"
+            reason = "it is not a map of principals"
         except (OSError, ValueError) as error:
             reason = str(error)
         raise ConfigurationError(

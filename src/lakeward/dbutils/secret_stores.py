@@ -1,7 +1,7 @@
-"""Where secrets are: environment variables first, then the files of the target.
+"""Secret stores: environment variables first, then the files of the target.
 
-A store answers by scope and key; scopes are compared without regard to case, as on Databricks. Whatever a
-store hands out is remembered (`known_secrets`), so that logs and outputs can be redacted later.
+Scopes are compared without regard to case, as on Databricks. Every secret that is read is recorded
+(`known_secrets`), so that logs and outputs can be redacted.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ _listeners: list[Callable[[str], None]] = []
 
 
 class SecretStore(Protocol):
-    """What answers for secrets; a store that does not know a scope has no keys in it."""
+    """A store of secrets by scope and key; an unknown scope has no keys."""
 
     def scopes(self) -> list[str]:
-        """The scopes, sorted."""
+        """Return the scopes, sorted."""
         ...
 
     def keys(self, scope: str) -> list[str]:
-        """The keys of a scope, sorted."""
+        """Return the keys of a scope, sorted."""
         ...
 
     def get(self, scope: str, key: str) -> bytes | None:
-        """The secret, None where there is none."""
+        """Return the secret, or None."""
         ...
 
 
 def known_secrets() -> frozenset[str]:
-    """Every secret that this process was given so far, as text: what must not be shown to anybody."""
+    """Return every secret that this process has read so far, as text."""
     return frozenset(_handed_out)
 
 
 def remember(value: bytes) -> None:
-    """Add a secret to those known; empty ones would redact everything."""
+    """Record a secret for redaction; an empty one is ignored because it would match everywhere."""
     text = value.decode("utf-8", errors="replace")
     if text and text not in _handed_out:
         _handed_out.add(text)
@@ -48,13 +48,15 @@ def remember(value: bytes) -> None:
 
 
 def hear_secrets(listener: Callable[[str], None]) -> None:
-    """Let `listener` know of each secret that this process is given from now on, before its code has it."""
+    """Call `listener` with each secret that this process reads from now on, before its code receives it."""
     _listeners.append(listener)
 
 
 class EnvironmentSecrets:
-    """Secrets in environment variables, for CI. They can be asked for, but not all listed:
-    a variable's name does not tell where the scope ends."""
+    """Secrets in environment variables, for CI.
+
+    They can be read by name but not listed completely: a variable's name does not show where the scope ends.
+    """
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         self._environ = environ
@@ -72,7 +74,7 @@ class EnvironmentSecrets:
 
 
 class Stores:
-    """Several stores as one: the first that has a secret answers."""
+    """Several stores as one: the first that has a secret wins."""
 
     def __init__(self, stores: Sequence[SecretStore]) -> None:
         self._stores = tuple(stores)
@@ -94,5 +96,5 @@ class Stores:
 
 
 def stores_of(settings: Settings) -> SecretStore:
-    """The stores of a target: environment variables first, then its `secrets/` folder."""
+    """Return the stores of a target: environment variables first, then its `secrets/` folder."""
     return Stores((EnvironmentSecrets(), FileSecrets(settings.secrets)))

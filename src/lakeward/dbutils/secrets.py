@@ -32,15 +32,15 @@ class Secrets(Utility):
     _group = "secrets"
 
     def get(self, scope: str, key: str) -> str:
-        """The secret as text. Raises JavaError(IllegalArgumentException) where there is none."""
+        """Return the secret as text. Raises JavaError(IllegalArgumentException) if it does not exist."""
         return self._value("get", scope, key).decode()
 
     def getBytes(self, scope: str, key: str) -> bytes:
-        """The secret. Raises JavaError(IllegalArgumentException) where there is none."""
+        """Return the secret. Raises JavaError(IllegalArgumentException) if it does not exist."""
         return self._value("getBytes", scope, key)
 
     def list(self, scope: str) -> builtins.list[SecretMetadata]:
-        """The keys of a scope. Raises JavaError(IllegalArgumentException) for a scope that does not exist."""
+        """Return the keys of a scope. Raises JavaError(IllegalArgumentException) for an unknown scope."""
         store = self._environment().secrets
         keys = store.keys(scope)
         if not keys and scope.lower() not in store.scopes():
@@ -48,7 +48,7 @@ class Secrets(Utility):
         return [SecretMetadata(key) for key in keys]
 
     def listScopes(self) -> builtins.list[SecretScope]:
-        """The scopes of the target."""
+        """Return the scopes of the target."""
         return [SecretScope(scope) for scope in self._environment().secrets.scopes()]
 
     def _value(self, function: str, scope: str, key: str) -> bytes:

@@ -1,4 +1,4 @@
-"""The SQL functions secret() and try_secret(), from the stores that dbutils.secrets reads."""
+"""The SQL functions secret() and try_secret(), backed by the stores of dbutils.secrets."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def install(spark: SparkSession) -> None:
-    """Let SQL read secrets. Cheap and idempotent."""
-    # Here, not above: an import for secrets alone needs no SQL.
+    """Register the functions with the SQL parser. Cheap and idempotent."""
+    # Deferred: code that only reads secrets needs no SQL.
     from lakeward.sql import register_function
 
     del spark

@@ -1,4 +1,4 @@
-"""Where `dbutils.jobs.taskValues` keeps what tasks hand on: a job's runner brings the store."""
+"""Storage of `dbutils.jobs.taskValues`; the job's runner provides it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import MutableMapping
 from typing import Any, Protocol
 
 LARGEST = 48 * 1024
-"""Bytes of a value's JSON, as on Databricks."""
+"""Maximum size of a value's JSON in bytes, as on Databricks."""
 
 
 class TaskValues(Protocol):
-    """What a runner brings. `get` raises KeyError for a value that was not set."""
+    """The store that a runner provides. `get` raises KeyError for a value that was not set."""
 
     @property
     def in_job(self) -> bool:
-        """Whether a job is running."""
+        """Return whether a job is running."""
         ...
 
     def get(self, task_key: str, key: str) -> Any:
-        """What the task has set."""
+        """Return the value that the task set."""
         ...
 
     def set(self, key: str, value: Any) -> None:
@@ -28,7 +28,7 @@ class TaskValues(Protocol):
 
 
 class NoJob:
-    """Outside of a job nothing is kept."""
+    """The store outside of a job: keeps nothing."""
 
     in_job = False
 
@@ -36,12 +36,12 @@ class NoJob:
         raise KeyError((task_key, key))
 
     def set(self, key: str, value: Any) -> None:
-        """Nothing, as on the platform; a value that a job would refuse is refused here, too."""
+        """Discard the value, as on the platform, after the same checks as in a job."""
         as_json(key, value)
 
 
 class JobValues:
-    """The values of one job run, in `values` by (task, key) as JSON; `task_key` is the one that runs."""
+    """The values of one job run, as JSON by (task, key) in `values`; `task_key` is the current task."""
 
     in_job = True
 
@@ -56,7 +56,7 @@ class JobValues:
 
 
 def as_json(key: str, value: Any) -> str:
-    """The value as it is kept. Raises TypeError for what JSON does not have, ValueError for too much."""
+    """Return the value's JSON. Raises TypeError for a type that JSON lacks, ValueError if it is too large."""
     if not key:
         raise TypeError("a task value needs a key")
     text = json.dumps(value)

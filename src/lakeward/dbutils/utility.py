@@ -13,7 +13,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class Utility:
-    """One part of `dbutils`; it asks for the environment at each call, since tasks come and go."""
+    """One utility of `dbutils`. It looks the environment up at each call, because tasks change it."""
 
     _group = ""
 
@@ -21,7 +21,7 @@ class Utility:
         self._environment = environment
 
     def help(self, function: str | None = None) -> None:
-        """Print what there is, or what one function does."""
+        """Print the functions of the utility, or describe one."""
         print(text_of(self._group, function))
 
     def __repr__(self) -> str:
@@ -29,7 +29,7 @@ class Utility:
 
 
 def also_named(**names: str) -> Callable[[_F], _F]:
-    """Let a parameter be given under another spelling that the platform's documentation uses."""
+    """Accept a parameter under another spelling that the platform's documentation uses."""
 
     def decorate(function: _F) -> _F:
         @functools.wraps(function)

@@ -1,4 +1,4 @@
-"""`dbutils.widgets`: parameters of a notebook, with values that a run was given."""
+"""`dbutils.widgets`: parameters of a notebook, overridden by the parameters of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Widgets(Utility):
     _group = "widgets"
 
     def text(self, name: str, defaultValue: str, label: str | None = None) -> None:
-        """Declare a parameter of any text."""
+        """Declare a parameter with free text."""
         self._declare(name, defaultValue)
 
     def dropdown(
@@ -24,7 +24,7 @@ class Widgets(Utility):
         choices: Sequence[str],
         label: str | None = None,
     ) -> None:
-        """Declare a parameter with fixed values. Raises JavaError when the default is not one of them."""
+        """Declare a parameter with fixed choices. Raises JavaError if the default is not one of them."""
         self._check("dropdown", name, [defaultValue], choices)
         self._declare(name, defaultValue)
 
@@ -35,7 +35,7 @@ class Widgets(Utility):
         choices: Sequence[str],
         label: str | None = None,
     ) -> None:
-        """Declare a parameter with suggested values; any text is one."""
+        """Declare a parameter with suggested choices; any text is accepted."""
         self._declare(name, defaultValue)
 
     def multiselect(
@@ -45,32 +45,32 @@ class Widgets(Utility):
         choices: Sequence[str],
         label: str | None = None,
     ) -> None:
-        """Declare a parameter whose value is several of the choices, joined by commas."""
+        """Declare a parameter whose value is a comma-separated list of choices."""
         self._check("multiselect", name, str(defaultValue).split(","), choices)
         self._declare(name, defaultValue)
 
     def get(self, name: str) -> str:
-        """The value that the run was given, else the default. Raises JavaError(InputWidgetNotDefined)."""
+        """Return the run's value, else the default. Raises JavaError(InputWidgetNotDefined)."""
         return self._value("get", name)
 
     def getArgument(self, name: str, defaultValue: str | None = None) -> str:
-        """The value, or `defaultValue` where there is neither a widget nor a value."""
+        """Return the value, or `defaultValue` if there is neither a widget nor a value."""
         if defaultValue is not None and name not in self.getAll():
             return str(defaultValue)
         return self._value("getArgument", name)
 
     def getAll(self) -> dict[str, str]:
-        """All parameters: the declared ones, and those that the run was given."""
+        """Return all parameters: declared ones, and those of the run."""
         environment = self._environment()
         return {**environment.widgets, **environment.arguments}
 
     def remove(self, name: str) -> None:
-        """Take a widget away; a value that the run was given stays. Raises JavaError for one not declared."""
+        """Remove a widget; a value of the run is kept. Raises JavaError for one that is not declared."""
         if self._environment().widgets.pop(name, None) is None:
             raise self._undefined("remove", name)
 
     def removeAll(self) -> None:
-        """Take all widgets away."""
+        """Remove all widgets."""
         self._environment().widgets.clear()
 
     def _declare(self, name: str, default: str) -> None:

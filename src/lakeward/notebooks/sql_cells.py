@@ -27,7 +27,7 @@ _KINDS = ("TEXT", "DROPDOWN", "COMBOBOX", "MULTISELECT")
 
 @dataclass(frozen=True)
 class Widget:
-    """CREATE WIDGET: `choices` is a query where the choices come from one."""
+    """CREATE WIDGET; `choices` is a query if the choices come from one."""
 
     kind: str
     name: str
@@ -45,8 +45,8 @@ class Removal:
 def statements_of(source: str, line: int, widgets: Mapping[str, str]) -> Iterator[str]:
     """Yield the statements of a cell that begins at `line`, each after as many newlines as in its file.
 
-    `${w}`, `$w`, `:w` and getArgument('w') are replaced by a widget's value. Other names stay as
-    they are: `${key}` may be a setting of Spark.
+    `${w}`, `$w`, `:w` and getArgument('w') are replaced by a widget's value. Other names are not
+    replaced: `${key}` may be a setting of Spark.
 
     >>> [s.strip() for s in statements_of("select '$a', ${b}, :a; select $$x$$", 1, {"a": "1"})]
     ["select '1', ${b}, '1'", 'select $$x$$']
@@ -64,7 +64,7 @@ def statements_of(source: str, line: int, widgets: Mapping[str, str]) -> Iterato
 
 
 def widget_statement(text: str) -> Widget | Removal | None:
-    """CREATE WIDGET and REMOVE WIDGET; None for every other statement.
+    """Parse CREATE WIDGET and REMOVE WIDGET; return None for every other statement.
 
     >>> widget_statement("CREATE WIDGET DROPDOWN d DEFAULT 'x' CHOICES SELECT * FROM VALUES ('x')")
     Widget(kind='dropdown', name='d', default='x', choices="SELECT * FROM VALUES ('x')")
@@ -90,7 +90,7 @@ def widget_statement(text: str) -> Widget | Removal | None:
 
 
 class SqlCells:
-    """Runs SQL with the notebook's widgets."""
+    """Runs SQL cells with the notebook's widgets."""
 
     def __init__(
         self,
@@ -126,12 +126,13 @@ class SqlCells:
     def _widgets(self) -> dict[str, str]:
         return {**self.environment.widgets, **self.environment.arguments}
 
-    def _widget(self, asked: Widget | Removal) -> None:
+    def _widget(self, statement: Widget | Removal) -> None:
         widgets = self.namespace["dbutils"].widgets
-        if isinstance(asked, Removal):
-            widgets.remove(asked.name)
-        elif asked.choices is None:
-            getattr(widgets, asked.kind)(asked.name, asked.default, *(() if asked.kind == "text" else ([],)))
+        if isinstance(statement, Removal):
+            widgets.remove(statement.name)
+        elif statement.choices is None:
+            choices: tuple[list[str], ...] = () if statement.kind == "text" else ([],)
+            getattr(widgets, statement.kind)(statement.name, statement.default, *choices)
         else:
-            choices = [str(row[0]) for row in self.spark.sql(asked.choices).collect()]
-            getattr(widgets, asked.kind)(asked.name, asked.default, choices)
+            values = [str(row[0]) for row in self.spark.sql(statement.choices).collect()]
+            getattr(widgets, statement.kind)(statement.name, statement.default, values)

@@ -1,8 +1,7 @@
-"""The Spark session of this process, its settings, its paths and its errors.
+"""Public API of the session: create it, configure it, map paths, explain Spark's errors.
 
-Importing this package starts nothing and imports no PySpark. The package can be called: `lakeward.session()`
-is `lakeward.session.session()`. The imports below are the list of public names; each is loaded on first
-access.
+Importing this package starts nothing and imports no PySpark. The package is callable: `lakeward.session()` is
+`lakeward.session.session()`. The imports below are the list of public names; each is loaded on first access.
 """
 
 from __future__ import annotations

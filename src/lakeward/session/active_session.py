@@ -1,4 +1,4 @@
-"""The one session of this process."""
+"""The active session of this process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lakeward.spark_internals import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# What other packages add to every session: "module:function", called with it. Named, not imported:
+# Extensions of every session as "module:function", called with the session. Names, not imports:
 # dependencies point the other way.
 EXTENSIONS = (
     "lakeward.sql:install",
@@ -39,7 +39,7 @@ EXTENSIONS = (
     "lakeward.seeds:install",
 )
 
-# Named for the same reason: the patch creates sessions by this module.
+# A name for the same reason: the patch creates sessions with this module.
 _BUILDER_PATCH = "lakeward.session.entry_points.session_builder_patch:install_builder_hook"
 
 _settings: Settings | None = None
@@ -47,14 +47,14 @@ _default: Callable[[], Settings] = Settings.here
 
 
 def on_databricks(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether the platform's own implementation is there: on Databricks, or through Databricks Connect."""
+    """Return whether the platform's own implementation is present: Databricks, or Databricks Connect."""
     if connect_is_installed():
         return True
     return "DATABRICKS_RUNTIME_VERSION" in environ and Path("/databricks/spark").is_dir()
 
 
 def current_settings() -> Settings | None:
-    """The settings that this process's session was made with, None before."""
+    """Return the settings of this process's session, None before it exists."""
     return _settings
 
 
@@ -70,7 +70,7 @@ def set_default_settings(make: Callable[[], Settings] | None) -> None:
 
 
 def install_extensions(spark: SparkSession) -> SparkSession:
-    """Let the other packages register what they serve in a session; returns it."""
+    """Register the extensions of the other packages in a session and return it."""
     for extension in EXTENSIONS:
         _import(extension)(spark)
     return spark
@@ -83,7 +83,7 @@ def _import(name: str) -> Callable[..., Any]:
 
 
 def is_running() -> bool:
-    """Whether this process has a Spark session whose context has not been stopped."""
+    """Return whether this process has a Spark session whose context is not stopped."""
     return _running() is not None
 
 
@@ -92,10 +92,10 @@ def _running() -> SparkSession | None:
 
 
 def session(settings: Settings | None = None, user_conf: Mapping[str, str] | None = None) -> SparkSession:
-    """The Spark session with everything registered; made on first use.
+    """Return the Spark session with all extensions; create it on first use.
 
-    With `settings` of another lakehouse than the running session's, a new session on that lakehouse is
-    given, in the same JVM. On Databricks it is the platform's own session. Raises SetupError or
+    If `settings` belong to another lakehouse than the running session's, a new session on that lakehouse in
+    the same JVM is returned. On Databricks it is the platform's own session. Raises SetupError or
     SessionError.
     """
     from pyspark.sql import SparkSession
@@ -128,7 +128,7 @@ def session(settings: Settings | None = None, user_conf: Mapping[str, str] | Non
 def map_paths(settings: Settings) -> None:
     """Map `/Volumes`, `/dbfs` … to the lakehouse in Python's file functions; needs no session.
 
-    On Databricks nothing changes.
+    No effect on Databricks.
     """
     if on_databricks():
         return
@@ -139,15 +139,15 @@ def map_paths(settings: Settings) -> None:
 
 @contextmanager
 def mapped_paths(settings: Settings) -> Iterator[None]:
-    """Map the paths of the platform as `map_paths`, and restore the earlier mapping at the end.
+    """Map platform paths as `map_paths` does within the block; restore the earlier mapping afterwards.
 
-    The roots exist afterwards, so that a program can make folders in them.
+    The root folders are created, so that a program can create folders in them.
     """
     from lakeward.session import path_redirection
 
     before = path_redirection.installed_map()
     if not on_databricks():
-        # A suite that uses none of these paths runs with a state folder that cannot be written.
+        # A test suite that uses none of these paths must work with a read-only state folder.
         with suppress(OSError):
             private_folder(settings.state)
             for folder in (settings.volumes, settings.dbfs, settings.workspace):
@@ -163,7 +163,7 @@ def mapped_paths(settings: Settings) -> Iterator[None]:
 
 
 def apply_path_rule() -> None:
-    """Let the running session, if there is one, read paths without a scheme by the rule in force."""
+    """Apply the current rule for paths without a scheme to the running session, if there is one."""
     running = _running()
     if running is None or _settings is None:
         return
@@ -174,7 +174,7 @@ def apply_path_rule() -> None:
 
 
 def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
-    """Make `spark` this process's session, with everything registered; returns it."""
+    """Make `spark` this process's session, install all extensions, and return it."""
     global _settings  # noqa: PLW0603  # one session a process, as in Spark itself
     from lakeward.session import spark_context as launching
     from lakeward.session.patches import (
@@ -189,7 +189,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     catalog_patch.install_catalog_patches()
     _import(_BUILDER_PATCH)()
     _settings = settings
-    # Before any look at a catalog: Spark loads catalogs with the active session's settings.
+    # Before the first catalog access: Spark loads catalogs with the active session's settings.
     set_active_session(spark)
     launching.apply_path_rule(spark)
     use_catalog_and_schema(spark, settings)
@@ -201,7 +201,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
 
 
 def use_catalog_and_schema(spark: SparkSession, settings: Settings) -> None:
-    """Put `spark` into the catalog and schema of `settings`."""
+    """Set the current catalog and schema of `spark` to those of `settings`."""
     from lakeward.session.tables.catalogs import admit_spark_catalog, ensure_schema
 
     ensure_schema(spark, settings.catalog, settings.schema)

@@ -1,4 +1,4 @@
-"""Errors that ANSI mode causes, and how to choose a runtime without it."""
+"""Detect errors caused by ANSI mode and suggest a runtime without it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from lakeward.session.runtimes.profiles import PROFILES, known
 from lakeward.session.settings import Settings
 
-# Condition to a query that fails with ANSI mode on and runs with it off.
+# Condition → a query that fails with ANSI mode on and succeeds with it off.
 ANSI_CONDITIONS = {
     "ARITHMETIC_OVERFLOW": "select 9223372036854775807L + 1L",
     "BINARY_ARITHMETIC_OVERFLOW": "select 127Y + 1Y",
@@ -31,9 +31,9 @@ _SETTING = "spark.sql.ansi.enabled"
 
 
 def ansi_hint(text: str, settings: Settings) -> str | None:
-    """Return a line on the runtime for the text of an error that ANSI mode causes.
+    """Return a hint at older runtimes for the text of an error that ANSI mode causes.
 
-    None for other errors, and where the runtime or ANSI mode was chosen.
+    None for other errors, and if the runtime or ANSI mode was chosen explicitly.
     """
     runtime = known(settings.profile)
     if settings.runtime_chosen or runtime is None or not runtime.ansi or _SETTING in settings.conf:

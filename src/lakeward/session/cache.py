@@ -1,4 +1,4 @@
-"""The one folder for what is got or made once a machine: jars, launchers, compiled classes."""
+"""The cache folder of the machine: jars, launchers, compiled classes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from lakeward.errors import SetupError
 
 
 def cache_dir(environ: Mapping[str, str] = os.environ) -> Path:
-    """`$LAKEWARD_CACHE`, else `$XDG_CACHE_HOME/lakeward`, else `~/.cache/lakeward`; it need not exist yet."""
+    """Return `$LAKEWARD_CACHE`, `$XDG_CACHE_HOME/lakeward` or `~/.cache/lakeward`; it need not exist yet."""
     if environ.get("LAKEWARD_CACHE"):
         return Path(environ["LAKEWARD_CACHE"]).expanduser().absolute()
-    # The XDG rules ignore a relative folder.
+    # The XDG specification requires relative folders to be ignored.
     xdg = environ.get("XDG_CACHE_HOME", "")
     return (Path(xdg) if Path(xdg).is_absolute() else _home(environ) / ".cache") / "lakeward"
 
@@ -24,7 +24,7 @@ def _home(environ: Mapping[str, str]) -> Path:
 
 
 def ensure_dir(folder: Path) -> Path:
-    """`folder`, which exists afterwards. Raises SetupError when it cannot be made."""
+    """Create `folder` if it is missing and return it. Raises SetupError if it cannot be created."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -33,7 +33,7 @@ def ensure_dir(folder: Path) -> Path:
 
 
 def not_writable(place: Path, error: OSError) -> SetupError:
-    """What to tell when nothing can be kept at `place`."""
+    """Return the error for a cache folder that cannot be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return SetupError(
             "CACHE_NO_SPACE",

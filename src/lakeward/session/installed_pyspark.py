@@ -1,7 +1,7 @@
-"""Spark's Python workers import the PySpark that is installed, not the archive of the same code.
+"""Let Spark's Python workers import the installed PySpark instead of the archive with the same code.
 
-Spark puts `pyspark.zip` and py4j's archive in front of a worker's path. An archive holds sources alone, so
-that every worker compiles PySpark again, a second of CPU each.
+Spark puts `pyspark.zip` and py4j's archive first on a worker's path. Archives hold sources only, so every
+worker compiles PySpark again, which costs a second of CPU each.
 """
 
 from __future__ import annotations
@@ -16,10 +16,7 @@ _PY4J = re.compile(r"(py4j-.+)-src\.zip")
 
 
 def prefer_installed(path: MutableSequence[str]) -> None:
-    """Take the archives of an installed PySpark from a path (`sys.path`) that has the installation as well.
-
-    Nothing where Spark is a distribution of its own: its archives may be of another version.
-    """
+    """Remove the archives of an installed PySpark from a path that also has the installation."""
     path[:] = [entry for entry in path if not _is_elsewhere(Path(entry), path)]
 
 

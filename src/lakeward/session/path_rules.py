@@ -1,10 +1,10 @@
-"""What a path without a scheme means, per entry point.
+"""The meaning of a path without a scheme, per entry point.
 
 On Databricks the root of Spark and of `dbutils.fs` is DBFS, and the root of Python's own functions is the
 driver's disk (docs.databricks.com/files). Notebooks, jobs, pipelines and the commands and statements of a
 workspace follow that rule: they run inside `dbfs_paths()`. Tests and scripts pass local paths such as
-pytest's `tmp_path` to Spark, so their paths without a scheme are local. `PATH_RULES` is the table behind the
-documentation and the tests.
+pytest's `tmp_path` to Spark, so their paths without a scheme are local. Documentation and tests are generated
+from the table `PATH_RULES`.
 """
 
 from __future__ import annotations
@@ -132,12 +132,12 @@ def _enter(change: int) -> None:
 
 
 def call_on_change(function: Callable[[], None]) -> None:
-    """Call `function` whenever the rule changes; the running session follows it that way."""
+    """Call `function` whenever the rule changes, so that the running session follows it."""
     _on_change.append(function)
 
 
 def pytest_folders() -> tuple[str, ...]:
-    """Return the folders of pytest's `tmp_path`, which stay local in notebooks, jobs and pipelines too."""
+    """Return the folders of pytest's `tmp_path`, which are local in notebooks, jobs and pipelines too."""
     root = Path(os.environ.get("PYTEST_DEBUG_TEMPROOT") or tempfile.gettempdir())
     with suppress(KeyError, OSError):
         folder = f"pytest-of-{getpass.getuser()}"

@@ -1,12 +1,12 @@
 """Map `/Volumes/…`, `dbfs:/…` and `s3://bucket/…` to local folders. Pure text: no file is read.
 
-Prefixes match at component boundaries only (`/Volumes2` is not under `/Volumes`), the longest first.
-`..` is resolved in the user's name before the prefix is looked up, as the platform does:
-`/Volumes/c/s/v/../w` is the volume `w`, `/Volumes/../etc/passwd` is `/etc/passwd`. The root of a URI is a
-root: `dbfs:/../x` is `dbfs:/x`. `dbfs:` takes no host, as on the platform.
+Prefixes match at component boundaries only (`/Volumes2` is not under `/Volumes`), the longest first. `..` is
+resolved in the platform path before the prefix is looked up, as the platform does: `/Volumes/c/s/v/../w` is
+the volume `w`, `/Volumes/../etc/passwd` is `/etc/passwd`. The root of a URI is a root: `dbfs:/../x` is
+`dbfs:/x`. `dbfs:` takes no host, as on the platform.
 
-A mapped path lies in the folder of its prefix: `PathMap.local` is the only place that joins the two, and it
-refuses whatever would lead out. The Java file system applies the same rules (`session/jvm/PathMap.java`).
+A mapped path lies in the folder of its prefix: only `PathMap.local` joins the two, and it refuses a path that
+would leave the folder. The Java file system applies the same rules (`session/jvm/PathMap.java`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DETOUR = re.compile(r"/(?:\.{1,2})?(?:/|$)")
 
 @dataclass(frozen=True)
 class PathMap:
-    """The user's prefixes and the local folders behind them, longest prefix first."""
+    """Prefixes of platform paths and their local folders, longest prefix first."""
 
     entries: tuple[tuple[str, str], ...]
 
@@ -80,11 +80,11 @@ class PathMap:
 
     @cached_property
     def root_is_dbfs(self) -> bool:
-        """Whether a path without a scheme is a DBFS path unless a longer prefix covers it."""
+        """Return whether a path without a scheme is a DBFS path unless a longer prefix covers it."""
         return any(prefix == _ROOT for prefix, _ in self.entries)
 
     def local(self, path: str) -> str:
-        """Return the local path behind a user's path; one that no prefix covers comes back unchanged.
+        """Return the local path of a platform path; a path without a matching prefix is returned unchanged.
 
         Raises InvalidPathError for a `dbfs:` URI with a host.
         """
@@ -94,7 +94,7 @@ class PathMap:
         clean = _resolved(plain)
         on_driver = plain is not path
         if self.root_is_dbfs and clean.startswith("dbfs:/"):
-            # `dbfs:/x` and `/x` are one path, so the folders that stay local do so in both spellings.
+            # `dbfs:/x` and `/x` are one path, so local folders are local in both spellings.
             _refuse_dbfs_host(clean)
             clean = clean.removeprefix("dbfs:")
         for prefix, folder in self.entries:
@@ -107,11 +107,13 @@ class PathMap:
                 if folder != prefix:
                     return _inside(folder, below)
                 return clean if path.startswith("dbfs:") else path
-        # A name under a prefix that leaves it through `..` exists only in its resolved form.
+        # A path that leaves its prefix through `..` is valid in its resolved form only.
         return clean if any(_below(prefix, plain) is not None for prefix, _ in self.entries) else path
 
     def user(self, local: str) -> str:
-        """The user's name of a local path (`/Volumes/…` rather than `dbfs:/Volumes/…`); others unchanged."""
+        """Return the platform path of a local path (`/Volumes/…` rather than `dbfs:/Volumes/…`); others
+        unchanged.
+        """
         for prefix, folder in self._by_folder:
             below = _below(folder, local)
             if below is not None:
@@ -138,17 +140,19 @@ class PathMap:
         return PathMap((*mapped, *kept))
 
     def as_json(self) -> str:
-        """The map as text, for an environment variable."""
+        """Return the map as text, for an environment variable."""
         return json.dumps(self.entries)
 
     @classmethod
     def from_json(cls, text: str) -> PathMap:
-        """The map that `as_json` wrote."""
+        """Parse the output of `as_json`."""
         return cls(tuple((prefix, folder) for prefix, folder in json.loads(text)))
 
     @cached_property
     def _by_folder(self) -> list[tuple[str, str]]:
-        """Deepest folder first; of several names of one folder the one a user would write, never its own."""
+        """Sort by folder, deepest first; of several prefixes of one folder, the one that users write comes
+        first.
+        """
         return sorted(
             (entry for entry in self.entries if entry[0] != _ROOT),
             key=lambda e: (-len(e[1]), e[0] == e[1], not e[0].startswith("/"), _is_alias(e[0]), len(e[0])),
@@ -157,7 +161,8 @@ class PathMap:
     def _keeping(self, folders: Iterable[str]) -> PathMap:
         """Return the map with real folders below a prefix kept: all of them, if the prefix `/` is DBFS.
 
-        Else a project on a Mac's `/Volumes/Disk` or WSL's `/mnt/c` would be looked up in the state folder.
+        Otherwise a project on a Mac's `/Volumes/Disk` or WSL's `/mnt/c` would be looked up in the state
+        folder.
         """
         real = [(folder, folder) for folder in folders if self.local(folder) != folder]
         return PathMap((*self.entries, *real))
@@ -191,13 +196,15 @@ def _is_alias(prefix: str) -> bool:
 
 
 def _tidy(prefix: str) -> str:
-    """Without a slash at the end, except where the root of a scheme is meant (`dbfs:/`)."""
+    """Remove a trailing slash, except from the root of a scheme (`dbfs:/`)."""
     short = prefix.rstrip("/")
     return f"{short}/" if short.endswith(":") or not short else short
 
 
 def _below(prefix: str, path: str) -> str | None:
-    """The rest of `path` below `prefix`, with its leading slash; "" for the prefix itself, None outside."""
+    """Return the rest of `path` below `prefix` with its leading slash; "" for the prefix itself, None
+    outside.
+    """
     if not path.startswith(prefix):
         return None
     if prefix.endswith("/"):
@@ -207,7 +214,7 @@ def _below(prefix: str, path: str) -> str | None:
 
 
 def _inside(folder: str, below: str) -> str:
-    """Join a folder and what follows its prefix. Raises InvalidPathError where `..` is left in it."""
+    """Join a folder and the path below its prefix. Raises InvalidPathError if `..` remains in it."""
     if ".." in below.split("/"):
         raise InvalidPathError(
             "INVALID_PARAMETER_VALUE",
@@ -226,7 +233,7 @@ def _refuse_dbfs_host(path: str) -> None:
 
 
 def _without_file_scheme(path: str) -> str | None:
-    """`file:/x`, `file:///x` and `file://localhost/x` name the path `/x`; None for a relative one."""
+    """Return `/x` for `file:/x`, `file:///x` and `file://localhost/x`; None for a relative path."""
     if path.startswith("file:/"):
         path = path[len("file:") :]
         if path.startswith("//"):
@@ -235,7 +242,7 @@ def _without_file_scheme(path: str) -> str | None:
 
 
 def _resolved(path: str) -> str:
-    """Without `.`, `..` and doubled slashes, behind the root of a URI too; a slash at the end stays."""
+    """Resolve `.`, `..` and doubled slashes, also in a URI; a trailing slash is kept."""
     if path.startswith("/"):
         root, rest = "", path
     else:
@@ -247,7 +254,7 @@ def _resolved(path: str) -> str:
 
 
 def _split_uri(uri: str) -> tuple[str, str]:
-    """`s3://bucket` and `/key`; `dbfs:` and `/x` (`dbfs:///x` too, whose authority is empty)."""
+    """Split into `s3://bucket` and `/key`, or `dbfs:` and `/x` (also `dbfs:///x` with empty authority)."""
     scheme, _, rest = uri.partition(":")
     if not rest.startswith("//"):
         return f"{scheme}:", rest

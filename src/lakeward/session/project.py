@@ -1,4 +1,4 @@
-"""`[tool.lakeward]` in the project's pyproject.toml."""
+"""`[tool.lakeward]` of the project's pyproject.toml."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ __all__ = ["project_file", "project_table"]
 
 
 def project_file(folder: Path) -> Path | None:
-    """The pyproject.toml of `folder` or of the nearest folder above it that has one."""
+    """Return the pyproject.toml of `folder` or of its nearest parent that has one."""
     return next((f for p in (folder, *folder.parents) if (f := p / "pyproject.toml").is_file()), None)
 
 
 def project_table(folder: Path) -> dict[str, Any]:
-    """`[tool.lakeward]` of the project that `folder` is in; empty without one.
+    """Return `[tool.lakeward]` of the project that contains `folder`; empty without one.
 
-    Raises ConfigurationError for a file that is no TOML.
+    Raises ConfigurationError for invalid TOML.
     """
     file = project_file(folder)
     if file is None:
         return {}
-    # The standard library has it from 3.11 on, and there it is the very same code.
-    # Loaded only here: the package must also import where no package is installed.
+    # The standard library has the same code from 3.11 on.
+    # Imported here: this package must be importable without any installed package.
     tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
         content: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Where a lakehouse lives and how its session is set up."""
+"""Settings of a lakehouse and its session."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def _user(environ: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that decides which tables a session sees and how Spark behaves.
+    """The lakehouse of a session and its Spark settings.
 
-    `root` is the working folder (the bundle's, if there is one), `home` the state folder, `target` one
-    of its lakehouses. `conf` holds the user's Spark settings, which always win; `mounts` further path
-    mappings as (prefix, folder). `warehouse_dir` is where tables are kept instead of `home`.
-    `runtime_chosen` is False where `profile` is only the default.
+    `root` is the working folder (the bundle's, if there is one), `home` the state folder, `target` one of its
+    lakehouses. `conf` holds the user's Spark settings, which always win; `mounts` further path mappings as
+    (prefix, folder). `warehouse_dir` stores tables outside of `home`. `runtime_chosen` is False if `profile`
+    is only the default.
     """
 
     root: Path
@@ -100,45 +100,45 @@ class Settings:
         )
 
     def with_(self, **changes: object) -> Settings:
-        """The same settings but for `changes`."""
+        """Return a copy with `changes`."""
         return replace(self, **changes)  # type: ignore[arg-type]  # dataclasses.replace checks the names
 
     @property
     def state(self) -> Path:
-        """The folder of the target's state."""
+        """Return the folder of the target's state."""
         return self.home / self.target
 
     @property
     def warehouse(self) -> Path:
-        """Tables: `<catalog>/<schema>/<table>`."""
+        """Return the folder of tables: `<catalog>/<schema>/<table>`."""
         return self.warehouse_dir or self.state / "warehouse"
 
     @property
     def volumes(self) -> Path:
-        """What `/Volumes` is: `<catalog>/<schema>/<volume>`."""
+        """Return the folder of `/Volumes`: `<catalog>/<schema>/<volume>`."""
         return self.state / "volumes"
 
     @property
     def dbfs(self) -> Path:
-        """What `dbfs:/` and `/dbfs` are."""
+        """Return the folder of `dbfs:/` and `/dbfs`."""
         return self.state / "dbfs"
 
     @property
     def workspace(self) -> Path:
-        """What `/Workspace` is."""
+        """Return the folder of `/Workspace`."""
         return self.state / "workspace"
 
     @property
     def pipelines(self) -> Path:
-        """Checkpoints and event logs, a folder a pipeline."""
+        """Return the folder of checkpoints and event logs, one subfolder per pipeline."""
         return self.state / "pipelines"
 
     @property
     def jobs(self) -> Path:
-        """Runs and locks, a folder a job."""
+        """Return the folder of runs and locks, one subfolder per job."""
         return self.state / "jobs"
 
     @property
     def secrets(self) -> Path:
-        """Secret scopes."""
+        """Return the folder of secret scopes."""
         return self.state / "secrets"

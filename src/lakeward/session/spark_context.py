@@ -1,4 +1,4 @@
-"""Starting Spark: one JVM, one context, with everything of ours in place before the first query."""
+"""Start Spark: one JVM, one context, with all of lakeward's settings before the first query."""
 
 from __future__ import annotations
 
@@ -47,26 +47,26 @@ if TYPE_CHECKING:
 
 
 def known_catalogs(settings: Settings) -> list[str]:
-    """Catalogs that exist in the warehouse, the session's own and `main`."""
+    """Return the catalogs of the warehouse, the session's own and `main`."""
     names = {"main", settings.catalog}
     if settings.warehouse.is_dir():
-        # A warehouse of the user's may hold folders of Spark's own, such as `sales.db`.
+        # A user's warehouse may contain Spark's own folders, such as `sales.db`.
         names |= {p.name for p in settings.warehouse.iterdir() if p.is_dir() and "." not in p.name}
     return sorted(names - {"spark_catalog"})
 
 
 def _prepare_process(settings: Settings, conf: Mapping[str, str]) -> None:
-    """What Python and its workers must have before the JVM starts."""
+    """Set what Python and its workers need before the JVM starts."""
     numpy_import_patch.install_numpy_import_patch()
     os.environ["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON") or sys.executable
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    os.environ.setdefault("SPARK_USER", settings.user)  # what current_user() gives
+    os.environ.setdefault("SPARK_USER", settings.user)  # the result of current_user()
     if conf.get("spark.sql.session.timeZone") == "Etc/UTC" and "TZ" not in os.environ:
-        # collect() gives naive datetimes in the process's zone; on Databricks that is UTC.
+        # collect() returns naive datetimes in the process's time zone; on Databricks that is UTC.
         os.environ["TZ"] = "Etc/UTC"
         time.tzset()
-    # Spark's Python side repeats every SQL error as a JSON line; the exception says it already.
+    # PySpark logs every SQL error as a JSON line in addition to the exception.
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
@@ -99,19 +99,19 @@ def _conf(settings: Settings, user_conf: Mapping[str, str]) -> dict[str, str]:
         catalogs=known_catalogs(settings),
         cores=confs.cores(),
     )
-    # Spark's shuffle files have modes that let every user read them.
+    # Spark's shuffle files are readable for every user.
     temporary = private_temporary_folder()
     if temporary is not None:
         base["spark.local.dir"] = str(temporary)
     conf = confs.merged(base, users)
     if re.fullmatch(r"local(\[.*\])?", conf["spark.master"]):
-        # Other users reach Spark's ports on loopback. A local master makes its own secret for them.
+        # Other users can reach Spark's ports on loopback. A local master creates a secret for them.
         conf.setdefault("spark.authenticate", "true")
     return conf
 
 
 def start_jvm(settings: Settings, conf: Mapping[str, str] | None = None) -> Any:
-    """The gateway to a JVM that knows our classes, started on first use. No Spark context yet."""
+    """Return the gateway of a JVM with lakeward's classes, started on first use, without a Spark context."""
 
     wanted = dict(conf or _conf(settings, {}))
     _prepare_process(settings, wanted)
@@ -146,9 +146,9 @@ def point_jvm(jvm: Any, settings: Settings) -> None:
 
 
 def apply_path_rule(spark: SparkSession) -> None:
-    """Let Spark read paths without a scheme as DBFS paths or local ones, see `path_rules`.
+    """Let Spark resolve paths without a scheme as DBFS or local paths, see `path_rules`.
 
-    A file system that the user has chosen as the default stays.
+    A default file system chosen by the user is kept.
     """
     conf = hadoop_conf_of(spark.sparkContext)
     ours = ("file:///", "dbfs:///")
@@ -158,9 +158,9 @@ def apply_path_rule(spark: SparkSession) -> None:
 
 
 def context_parts(settings: Settings, user_conf: Mapping[str, str]) -> dict[str, Any]:
-    """Arguments of the SparkContext for `settings`: gateway, conf and, in a resident JVM, the one it has.
+    """Return the arguments of the SparkContext for `settings`: gateway, conf and the daemon's context.
 
-    `user_conf` wins over ours. Raises SetupError (Java, jars), SessionError (state folder).
+    `user_conf` overrides ours. Raises SetupError (Java, jars), SessionError (state folder).
     """
     shared = shared_jvm.shared_gateway()
     if shared is not None:
@@ -170,7 +170,7 @@ def context_parts(settings: Settings, user_conf: Mapping[str, str]) -> dict[str,
     conf = _conf(settings, {**submitted, **user_conf})
     with _submit_args(rest):
         gateway = start_jvm(settings, conf)
-    # An instance of an unmapped file system, cached while the JVM started, would write to the real paths.
+    # File system instances cached during start-up are unmapped and would write to the real paths.
     gateway.jvm.org.apache.hadoop.fs.FileSystem.closeAll()
     lease = resident.held()
     there = lease.context(conf) if lease else None
@@ -181,7 +181,7 @@ def context_parts(settings: Settings, user_conf: Mapping[str, str]) -> dict[str,
 
 @contextmanager
 def _submit_args(rest: str) -> Iterator[None]:
-    """Without what became settings already: spark-submit would resolve Delta a second time."""
+    """Return the arguments without those that became settings: spark-submit would resolve Delta twice."""
     before = os.environ.get("PYSPARK_SUBMIT_ARGS")
     if before is None:
         yield
@@ -197,7 +197,7 @@ def _submit_args(rest: str) -> Iterator[None]:
 
 
 def after_context(context: Any, settings: Settings) -> None:
-    """What a context that has just started still lacks."""
+    """Complete the set-up of a newly started context."""
     lease = resident.held()
     if lease:
         lease.note(context)
@@ -206,19 +206,19 @@ def after_context(context: Any, settings: Settings) -> None:
 
 
 def session_of(context: Any) -> SparkSession:
-    """The session of a new context."""
+    """Return the session of a new context."""
     from pyspark.sql import SparkSession
 
     session = SparkSession(context)
     if shared_jvm.shared_gateway() is None:
         return session
-    # The owner's default session is its own: temporary views and settings of tasks stay apart.
+    # Not the owner's default session: temporary views and settings of tasks are isolated.
     fresh: SparkSession = original(SparkSession, "newSession")(session)
     return fresh
 
 
 def launch(settings: Settings, user_conf: Mapping[str, str]) -> SparkSession:
-    """A Spark context and a new session for `settings`; otherwise as `context_parts`."""
+    """Start a Spark context and a new session for `settings`; arguments and errors as of `context_parts`."""
     from pyspark import SparkContext
 
     context = SparkContext(**context_parts(settings, user_conf))
@@ -227,10 +227,10 @@ def launch(settings: Settings, user_conf: Mapping[str, str]) -> SparkSession:
 
 
 def point_at(spark: SparkSession, settings: Settings, before: Settings) -> SparkSession:
-    """A session of the running context on another lakehouse: its warehouse, paths and catalogs.
+    """Return a session of the running context on another lakehouse: warehouse, paths and catalogs.
 
-    `before` are the settings of `spark`; the runtime profile's are set only where it is another one, since
-    the user may have started the context with others.
+    `before` are the settings of `spark`. The runtime profile's settings are applied only if the profile
+    changes, because the user may have started the context with other values.
     """
     _prepare_process(settings, {})
     point_jvm(jvm_view(spark), settings)
@@ -249,6 +249,6 @@ def point_at(spark: SparkSession, settings: Settings, before: Settings) -> Spark
             session.conf.set(key, value)
     modifiable = session_state(session).conf().isModifiable
     for key, value in settings.conf.items():
-        if modifiable(key):  # what the JVM was started with stays as it is
+        if modifiable(key):  # settings of the JVM cannot be changed
             session.conf.set(key, value)
     return session

@@ -1,4 +1,4 @@
-"""Spark's errors as people read them: condition, message and root cause, without plan dump and stack."""
+"""Format Spark's errors: condition, message and root cause, without plan dump and stack."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _PLAN = re.compile(r";\n(?=['+~!:*( ]|[A-Z]\w+)[\s\S]*$|\n(?=['+~])[\s\S]*$")
 _EXCEPTION_NAME = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
 _CAUSE = re.compile(r"^\s*Caused by: (.+)$", re.MULTILINE)
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
-# A statement of a file reaches Spark behind as many lines as stand before it there.
+# Statements of a file are padded with empty lines, so that Spark reports lines of the file.
 _BLANK = re.compile(r"(== SQL[^\n]*\n)(?:[ \t]*\n)+")
-# What says no more than that something else went wrong.
+# Wrappers that only report that something else failed.
 _WRAPPER = re.compile(r"\[TASK_WRITE_FAILED\]|Exception thrown in awaitResult")
 _FULL = "No space left on device"
 
 
 def condensed(text: str) -> str:
-    """The text up to the stack and the plan, with the last cause where the stack had one to tell.
+    """Return the text before the stack and the plan, with the last cause of the stack.
 
     >>> condensed("[X] no `a`. SQLSTATE: 42703; line 1 pos 7;\\n'Project ['a]\\n+- OneRowRelation")
     '[X] no `a`. SQLSTATE: 42703; line 1 pos 7'
@@ -39,7 +39,7 @@ def condensed(text: str) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """What an error of Spark's or of the JVM's says, in short; any other error's own text."""
+    """Return a short message for an error of Spark or the JVM; any other error's own text."""
     if is_lost(error):
         return jvm_lost().message
     java = getattr(error, "java_exception", None)
@@ -54,7 +54,7 @@ def message_of(error: BaseException) -> str:
 
 
 def _chain(java: Any) -> list[str]:
-    """What an exception and its causes say, from the outside in."""
+    """Yield the texts of an exception and its causes, from the outermost."""
     messages: list[str] = []
     while java is not None and len(messages) < 20:
         messages.append(str(java.toString()))
@@ -63,7 +63,7 @@ def _chain(java: Any) -> list[str]:
 
 
 def _gist(message: str) -> str:
-    """The first line; of a Python traceback the last one says it."""
+    """Return the first line; for a Python traceback the last one."""
     lines = [line for line in condensed(message).splitlines() if line.strip()]
     if not lines:
         return ""
@@ -71,7 +71,7 @@ def _gist(message: str) -> str:
 
 
 def condition_of(error: BaseException) -> str | None:
-    """The condition that an error carries, by itself or at the head of its text; None without one."""
+    """Return the condition of an error, from its attribute or the start of its text; None without one."""
     if is_lost(error):
         return jvm_lost().condition
     own = getattr(error, "getCondition", None)
@@ -84,7 +84,7 @@ def condition_of(error: BaseException) -> str | None:
 
 
 def full_text(error: BaseException | None) -> str:
-    """What an exception, its stack and its causes say: a reader's own error may stand deep in it."""
+    """Return the texts of an exception, its stack and its causes: a reader's error may be deeply nested."""
     said: list[str] = []
     each: Any = error
     while each is not None:
@@ -94,5 +94,5 @@ def full_text(error: BaseException | None) -> str:
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether the disk was full, however deep in the error that stands."""
+    """Return whether a full disk caused the error, however deeply nested."""
     return _FULL in str(error) or _FULL in message_of(error)

@@ -1,4 +1,4 @@
-"""PySpark's worker daemon with the path mapping in force: the value of `spark.python.daemon.module`."""
+"""PySpark's worker daemon with the path mapping active: the value of `spark.python.daemon.module`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The path mapping in Spark's Python workers: UDFs and Python data sources see `/Volumes` too.
 
-The map comes in the environment variable LAKEWARD_PATHS. Spark starts `lakeward.session.worker_daemon` (by
-`spark.python.daemon.module`), which forks the workers. A Python data source's stream reader runs in a worker
-of its own, without the daemon: `worker_site/sitecustomize.py`, on its PYTHONPATH, does the same there.
-Nothing here may start a thread, since the daemon forks.
+The environment variable LAKEWARD_PATHS holds the map. Spark starts `lakeward.session.worker_daemon` (by
+`spark.python.daemon.module`), which forks the workers. A Python data source's stream reader runs in a
+separate worker without the daemon: `worker_site/sitecustomize.py`, on its PYTHONPATH, installs the map there.
+This module must not start threads, because the daemon forks.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ PATHS = "LAKEWARD_PATHS"
 
 
 FOLDER = "LAKEWARD_FOLDER"
-"""The environment variable that holds the working folder, where the JVM's own is another one."""
+"""The environment variable with the working folder, if it differs from the JVM's."""
 
 
 def worker_environment(path_map: PathMap, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What a worker needs in its environment; the user's PYTHONPATH stays behind ours."""
+    """Return the environment of workers; the user's PYTHONPATH follows ours."""
     return {PATHS: path_map.as_json(), "PYTHONPATH": worker_python_path(environ)}
 
 
 def worker_python_path(environ: Mapping[str, str] = os.environ) -> str:
-    """PYTHONPATH with our `sitecustomize` in front; without the map of LAKEWARD_PATHS it maps nothing."""
+    """Return PYTHONPATH with our `sitecustomize` first; without LAKEWARD_PATHS it maps nothing."""
     site = str(Path(__file__).with_name("worker_site"))
     others = [entry for entry in environ.get("PYTHONPATH", "").split(os.pathsep) if entry and entry != site]
     return os.pathsep.join([site, *others])
 
 
 def point_workers(context: Any, path_map: PathMap, *, stay: bool = True) -> None:
-    """From now on workers of `context` (a SparkContext) start with `path_map`; running ones keep theirs.
+    """Start workers of `context` (a SparkContext) with `path_map` from now on; running ones keep theirs.
 
-    They inherit the JVM's environment and working folder, unless `stay` is False: then they get those of
-    this process. Spark hands this environment to every Python function, on a cluster too, and starts other
-    workers for another environment: data sources that were registered before the call keep the map they had.
+    They inherit the JVM's environment and working folder, unless `stay` is False: then they get those of this
+    process. Spark passes this environment to every Python function, on a cluster too, and starts new workers
+    for another environment. Data sources registered before the call keep their map.
     """
     environment: MutableMapping[str, str] = context.environment
     if not stay:
@@ -59,14 +59,14 @@ def point_workers(context: Any, path_map: PathMap, *, stay: bool = True) -> None
 
 
 def install_from_environment(environ: Mapping[str, str] = os.environ) -> None:
-    """Put the map of LAKEWARD_PATHS in force in this process, and go to the folder of LAKEWARD_FOLDER.
+    """Activate the map of LAKEWARD_PATHS, and change to the folder of LAKEWARD_FOLDER.
 
-    Nothing without the variables.
+    No effect without the variables.
     """
     if environ.get(FOLDER):
         with suppress(OSError):
             os.chdir(environ[FOLDER])
-        # A program that the user's function starts has a working folder of its own.
+        # Programs that the user's function starts must not inherit the variable.
         os.environ.pop(FOLDER, None)
     text = environ.get(PATHS)
     if text:

@@ -1,4 +1,4 @@
-"""The kinds of tasks that can be run, one file a kind: each checks a task and returns its action."""
+"""Task types that can be run, one module each: it validates a task and returns its action."""
 
 from __future__ import annotations
 
@@ -19,26 +19,27 @@ KINDS: Mapping[str, Prepare] = {
     "spark_python_task": spark_python.prepare,
     "sql_task": sql.prepare,
 }
-"""Kinds that a task runs in a process of its own."""
+"""Task types that run in a process of their own."""
 
 COMPOSITES = ("condition_task", "for_each_task", "run_job_task")
-"""Kinds that the run itself carries out: they decide, or make other tasks run."""
+"""Task types that the run itself executes: conditions, loops and nested jobs."""
 
 REFUSED: Mapping[str, str] = {
-    "dbt_task": "dbt talks to a warehouse through an adapter, which there is none of for this runtime.",
+    "dbt_task": "dbt needs a SQL warehouse and its adapter; run dbt against a workspace.",
     "clean_rooms_notebook_task": "It needs a clean room, which only a workspace has.",
     "dashboard_task": "It refreshes a dashboard, which only a workspace has.",
     "power_bi_task": "It refreshes a model of Power BI.",
     "spark_jar_task": "Its JAR is written against Databricks' own Spark.",
     "spark_submit_task": "The platform itself refuses it on serverless compute.",
 }
-"""Kinds that are refused, and why."""
+"""Task types that are refused, with the reason."""
 
 
 def prepare(context: Context, task: Task) -> Action | None:
-    """Return what carries out `task`, or None when a dry run has nothing to do for it.
+    """Return the action of `task`, or None if a dry run has nothing to do for it.
 
-    Raises ConfigurationError: TASK_NOT_SUPPORTED for a kind not in the table, and what its kind refuses.
+    Raises ConfigurationError: TASK_NOT_SUPPORTED for a type that is not in the table, and the errors of the
+    type's own validation.
     """
     kind = KINDS.get(task.kind)
     if kind is None:

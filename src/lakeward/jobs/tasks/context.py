@@ -1,4 +1,4 @@
-"""What a task kind may use to carry out a task."""
+"""The context in which tasks run."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ if TYPE_CHECKING:
     from lakeward.session import Settings
 
 
-# Carries out one task; raises when it fails. What it returns is the update of a pipeline, if it ran one.
+# Runs one task; raises if it fails. Returns the update if the task ran a pipeline.
 Action = Callable[[], "Update | None"]
 
 
 @dataclass(frozen=True)
 class Context:
-    """A run as its tasks see it; `stdout` is where their output goes when it may not go to ours.
+    """The run that a task belongs to.
 
-    `task_values` is what tasks hand to later ones, by task and key; `wheels` are the folders into which built
-    wheels were unpacked, by the project's name: without one its sources are used.
+    `stdout` receives the task's output if it must not go to the process's own. `task_values` holds values
+    that tasks set for later ones, by task and key. `wheels` holds the folders with unpacked wheels, by
+    project name; a project without one is imported from its sources.
     """
 
     bundle: Bundle
@@ -41,10 +42,10 @@ class Context:
     wheels: Mapping[str, Path] = field(default_factory=dict)
 
     def folders_of(self, distribution: Distribution) -> tuple[Path, ...]:
-        """Where the modules of `distribution` are imported from."""
+        """Return the folders from which the modules of `distribution` are imported."""
         unpack_wheels = self.wheels.get(distribution.name)
         return (unpack_wheels,) if unpack_wheels is not None else distribution.source_folders
 
 
-# Checks a task before anything runs and returns its action, or None when a dry run has nothing to do for it.
+# Validates a task before the run and returns its action, or None if a dry run has nothing to do for it.
 Prepare = Callable[[Context, Task], "Action | None"]

@@ -1,4 +1,4 @@
-"""`pipeline_task`: an update of a pipeline of the bundle."""
+"""`pipeline_task`: an update of one of the bundle's pipelines."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def prepare(context: Context, task: Task) -> Action:
-    """Return the update of the pipeline; in a dry run it only plans.
+    """Return the update of the pipeline as an action; a dry run only analyzes it.
 
-    Raises ConfigurationError when `pipeline_id` is not the id of a pipeline of the bundle.
+    Raises ConfigurationError if `pipeline_id` is not the id of a pipeline of the bundle.
     """
     bundle, identifier = context.bundle, task.spec.get("pipeline_id")
     key = bundle.key_of("pipelines", identifier)
@@ -44,14 +44,15 @@ def prepare(context: Context, task: Task) -> Action:
 
 
 def selection_of(context: Context, task: Task) -> PipelineSelection:
-    """Return what to refresh: what the run was asked for, else what the task's settings say."""
-    asked = context.selection
-    if asked.refresh or asked.full_refresh or asked.full_refresh_all or asked.reset_checkpoints:
-        return asked
+    """Return the selection of datasets: the run's, else the one of the task's settings."""
+    selection = context.selection
+    names = (selection.refresh, selection.full_refresh, selection.reset_checkpoints)
+    if any(names) or selection.full_refresh_all:
+        return selection
     return PipelineSelection(
         refresh=tuple(task.spec.get("refresh_selection") or ()),
         full_refresh=tuple(task.spec.get("full_refresh_selection") or ()),
         full_refresh_all=task.spec.get("full_refresh") is True,
-        dry_run=asked.dry_run,
+        dry_run=selection.dry_run,
         reset_checkpoints=tuple(task.spec.get("reset_checkpoint_selection") or ()),
     )

@@ -1,4 +1,4 @@
-"""Spark's settings for a lakehouse on one machine. The user's settings always win."""
+"""Spark settings for a lakehouse on one machine. The user's settings always win."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lakeward.session.runtimes.profiles import profile
 from lakeward.session.settings import Settings
 
 CATALOG_CLASS = "lakeward.Catalog"
-# Values of these are lists: the user's entries are added to ours instead of replacing them.
+# List-valued settings: the user's entries are added to ours instead of replacing them.
 _LISTS = ("spark.jars", "spark.sql.extensions")
 _OPTIONS = ("spark.driver.extraJavaOptions",)
 # Spark matches these as globs.
@@ -19,17 +19,17 @@ _DELTA_MODULES = ("io.delta:delta-spark*", "io.delta:delta-storage*", "io.delta:
 
 
 def path_map_text(entries: Iterable[tuple[str, str]]) -> str:
-    """The mapping as the JVM reads it: `prefix TAB folder`, one a line."""
+    """Return the mapping in the JVM's format: `prefix TAB folder`, one per line."""
     return "\n".join(f"{prefix}\t{folder}" for prefix, folder in entries)
 
 
 def folder_text(folder: Path) -> str:
-    """A local folder as Hadoop reads paths: it takes `%20` in a text for the name of another folder."""
+    """Return a local folder as a Hadoop path. Hadoop decodes `%20`, so percent signs are escaped."""
     return f"file://{folder}"
 
 
 def catalog_conf(catalogs: Iterable[str]) -> dict[str, str]:
-    """One setting a catalog: its implementation."""
+    """Return one setting per catalog: its implementation."""
     return {f"spark.sql.catalog.{name}": CATALOG_CLASS for name in catalogs}
 
 
@@ -57,7 +57,7 @@ def base_conf(
     catalogs: Iterable[str],
     cores: int,
 ) -> dict[str, str]:
-    """Everything that a session needs before the user's own settings.
+    """Return all settings that a session needs, before the user's own.
 
     `paths` are (prefix, folder) pairs; `catalogs` the names that exist; `cores` the machine's.
     """
@@ -77,7 +77,7 @@ def base_conf(
         "spark.sql.warehouse.dir": folder_text(settings.warehouse),
         "spark.sql.sources.default": "delta",
         "spark.sql.shuffle.partitions": str(cores),
-        # 10,000 listing tasks for one VACUUM, and a job a folder of a file stream, otherwise.
+        # The defaults start 10,000 listing tasks per VACUUM, and one job per folder of a file stream.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
         "spark.databricks.delta.snapshotPartitions": "2",
         # Databricks-only properties such as delta.targetFileSize must not fail a CREATE TABLE.
@@ -88,7 +88,7 @@ def base_conf(
         "spark.sql.streaming.checkpointFileManagerClass": (
             "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
         ),
-        # Spark 4.2 hands a file's columnar batches to a Python UDF and waits for ever, in plain PySpark too.
+        # Spark 4.2 passes a file's columnar batches to a Python UDF and hangs, in plain PySpark too.
         "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
         "spark.python.daemon.module": "lakeward.session.worker_daemon",
         "spark.hadoop.lakeward.path.map": path_map_text(entries),
@@ -99,9 +99,9 @@ def base_conf(
 
 
 def merged(base: Mapping[str, str], user: Mapping[str, str]) -> dict[str, str]:
-    """`base` overlaid with the user's settings; list-valued ones are joined, ours first.
+    """Return `base` overlaid with the user's settings; list-valued ones are joined, ours first.
 
-    Delta's own jars are left out of the user's, whether named or brought along by other packages.
+    Delta's own jars are removed from the user's packages and jars.
     """
     out = dict(base)
     for key, value in kept(user).items():
@@ -109,7 +109,7 @@ def merged(base: Mapping[str, str], user: Mapping[str, str]) -> dict[str, str]:
             ours = base[key].split(",")
             out[key] = ",".join([*ours, *(v for v in value.split(",") if v and v not in ours)])
         elif key in _OPTIONS and base.get(key):
-            # After a stop(), a SparkConf repeats what the JVM was started with.
+            # After stop(), a SparkConf repeats the settings with which the JVM was started.
             out[key] = value if base[key] in value else f"{base[key]} {value}"
         else:
             out[key] = value
@@ -120,7 +120,7 @@ def merged(base: Mapping[str, str], user: Mapping[str, str]) -> dict[str, str]:
 
 
 def cores() -> int:
-    """Processors that this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

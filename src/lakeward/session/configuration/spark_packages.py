@@ -1,24 +1,24 @@
-"""Maven coordinates that users name for a session: what belongs to Spark and Delta comes in their versions.
+"""Adapt the user's Maven coordinates: packages of Spark, Delta and Hadoop get the installed versions.
 
-A connector of Spark's own works with the Spark that it was built with and no other, and on the platform the
-runtime brings the one that fits, whatever the code's own session builder names for a laptop.
+A connector of Spark only works with the Spark version for which it was built. On the platform the runtime
+provides the right one, whatever version the code's session builder names.
 """
 
 from __future__ import annotations
 
 import re
 
-# Delta comes with the session, and a second one of another version breaks both.
+# Delta is part of the session; a second version breaks both.
 _DELTA = re.compile(r"delta-(?:core|spark|storage|kernel)[\w.-]*")
 _SCALA = re.compile(r"_2\.1[0-3](?=$|[_-])")
-# What Spark's own jar files hold of Hadoop; a second one of another version breaks both.
+# Hadoop modules in Spark's jar files; a second version breaks both.
 _IN_SPARK = ("hadoop-common", "hadoop-client", "hadoop-client-api", "hadoop-client-runtime", "hadoop-hdfs")
 _HADOOP = "3.5.0"
-"""The Hadoop in Spark's own jar files."""
+"""The Hadoop version of Spark's jar files."""
 
 
 def without_delta(value: str) -> str:
-    """A list of Maven coordinates or jar files less those that are Delta Lake itself.
+    """Return a list of Maven coordinates or jar files without Delta Lake itself.
 
     >>> without_delta("io.delta:delta-spark_2.13:4.0.0, org.x:y:1,/jars/delta-core_2.12-2.4.0.jar")
     'org.x:y:1'
@@ -27,9 +27,9 @@ def without_delta(value: str) -> str:
 
 
 def fitting(packages: str) -> str:
-    """Maven coordinates without Delta, and with the modules of Spark and Hadoop that fit this Spark.
+    """Return Maven coordinates without Delta, with Spark and Hadoop modules in the installed versions.
 
-    Packages for another Scala become those for this one: classes for another cannot be loaded with it.
+    Packages for another Scala version are replaced by those for this one: their classes could not be loaded.
 
     >>> fitting("org.apache.spark:spark-avro_2.12:3.5.4,org.x:y_2.12:1,org.apache.hadoop:hadoop-aws:3.3.2")
     'org.apache.spark:spark-avro_2.13:4.2.0,org.x:y_2.13:1,org.apache.hadoop:hadoop-aws:3.5.0'
@@ -64,7 +64,7 @@ def _is_delta(entry: str) -> bool:
 
 
 SPARK = "4.2.0"
-"""The Spark that lakeward brings, and so the version of its modules."""
+"""The installed Spark version, and so the version of its modules."""
 
 CONNECTORS = {
     "kafka": f"org.apache.spark:spark-sql-kafka-0-10_2.13:{SPARK}",
@@ -87,4 +87,4 @@ CONNECTORS = {
     "iceberg": "",
     "hudi": "",
 }
-"""Formats, in lower case, and the Maven package that has each for this Spark, where one is known."""
+"""Known formats, in lower case, with the Maven package that provides each for this Spark."""

@@ -1,4 +1,4 @@
-"""The user's own Spark settings, from wherever users put them, and what becomes of each. Pure."""
+"""The user's own Spark settings: sources, precedence and conflicts. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from lakeward.session.configuration.spark_packages import fitting, without_delta
 
 _SPARK_CATALOG = ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
 _DELTA_CLASSES = {"io.delta.sql.DeltaSparkSessionExtension"}
-# Tables live in catalogs of the session's own; the platform ignores enableHiveSupport() too.
+# Tables are in the session's own catalogs; the platform ignores enableHiveSupport() too.
 _MEANINGLESS = ("spark.sql.catalogImplementation",)
-# A running session's name cannot be changed, and nothing depends on it.
+# The name of a running session cannot be changed and has no effect.
 _UNIMPORTANT = ("spark.app.name", "spark.app.id", "spark.submit.deployMode", "spark.submit.pyFiles")
 _LISTS = ("spark.jars", "spark.jars.packages", "spark.sql.extensions")
-# Further options of the JVM, for which the running one's options are no answer.
+# Additional JVM options; they cannot be compared with the running JVM's.
 _ADDED = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 _CHANGEABLE = ("spark.sql.", "spark.databricks.", "spark.hadoop.", "spark.delta.")
 
@@ -41,10 +41,10 @@ _SUBMIT = {
 
 
 def kept(user: Mapping[str, object]) -> dict[str, str]:
-    """The settings that a new session takes from the user's: all but Delta's jars and Hive's catalog.
+    """Return the user's settings that a new session uses: all except Delta's jars and Hive's catalog.
 
-    Who gives Delta's catalog to `spark_catalog` has built a session of open-source Spark, which begins in
-    that catalog: `spark_catalog.s.t` and `s.t` are to be one table.
+    A user who configures Delta's catalog for `spark_catalog` has built a session of open-source Spark. Such a
+    session starts in that catalog: `spark_catalog.s.t` and `s.t` must be one table.
     """
     out = {key: _text(value) for key, value in user.items() if value is not None}
     if _SPARK_CATALOG in out.items() and "spark.sql.defaultCatalog" not in out:
@@ -64,11 +64,11 @@ def _text(value: object) -> str:
 
 
 def contradictions(user: Mapping[str, str], running: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Settings of a builder that the running session was started without: key → (wanted, current).
+    """Return the builder's settings that differ from those at start-up: key → (wanted, current).
 
-    `running` are the settings of the running context. Only those count that Spark reads once, at the
-    start: what it lets a session change is changed instead. Whether a `spark.sql.` setting is such a one
-    is for the JVM to say.
+    `running` are the settings of the running context. Only settings that Spark reads once, at start-up, are
+    included; the others are changed in the session. Only the JVM knows whether a `spark.sql.` setting is
+    static.
     """
     found = {}
     for key, wanted in user.items():
@@ -90,7 +90,7 @@ def _entries(value: str) -> set[str]:
 
 
 def warning(found: Mapping[str, tuple[str, str]]) -> str:
-    """One sentence on settings that come too late.
+    """Return one sentence about settings that cannot take effect any more.
 
     >>> warning({"spark.master": ("local[1]", "local[2]")})
     'Using the running Spark session, in which spark.master=local[1] (it is local[2]) takes no effect; \
@@ -107,7 +107,7 @@ call stop() on it first for a session with that setting.'
 
 
 def local_folder(value: str) -> Path | None:
-    """The folder that a path or `file:` URI names, None for any other scheme.
+    """Return the folder of a path or `file:` URI; None for any other scheme.
 
     >>> local_folder("file:/tmp/a%20b"), local_folder("s3a://bucket/x")
     (PosixPath('/tmp/a b'), None)
@@ -119,7 +119,7 @@ def local_folder(value: str) -> Path | None:
 
 
 def from_submit_args(text: str) -> tuple[dict[str, str], str]:
-    """PYSPARK_SUBMIT_ARGS taken apart: the settings it makes, and what remains for spark-submit.
+    """Parse PYSPARK_SUBMIT_ARGS into its settings and the remaining arguments of spark-submit.
 
     >>> from_submit_args("--packages org.x:y:1 --conf spark.a=b --verbose pyspark-shell")
     ({'spark.jars.packages': 'org.x:y:1', 'spark.a': 'b'}, '--verbose pyspark-shell')

@@ -1,1 +1,1 @@
-"""The ways on which user code gets a session: builders, contexts, Databricks Connect, columns before any."""
+"""Entry points of user code: builders, contexts, Databricks Connect, columns before a session."""

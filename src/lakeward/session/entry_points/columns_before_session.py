@@ -1,11 +1,11 @@
-"""Columns, windows and types before there is a session: the first that needs the JVM starts it.
+"""Columns, windows and types before a session exists: the first use of the JVM starts it.
 
-On Databricks a session exists before any code is imported, so modules build columns at module level.
-PySpark refuses that without an active SparkContext. A column needs the JVM alone, not a context. Starting
-only the JVM keeps the settings of a builder that the code calls later, such as its master and its warehouse.
+On Databricks a session exists before any code is imported, so modules build columns at module level. PySpark
+refuses that without an active SparkContext. A column needs only the JVM, not a context. Starting only the JVM
+keeps the settings of a builder that the code calls later, such as its master and its warehouse.
 
-PySpark's functions keep their own code but for one import: `from pyspark import SparkContext` becomes an
-import of `SparkContext` from this module, so tracebacks and the call sites of columns do not change.
+PySpark's functions keep their code except for one import: `from pyspark import SparkContext` becomes an
+import of `SparkContext` from this module, so tracebacks and call sites of columns do not change.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SparkContext = _ContextOnDemand()
 
 
 def install() -> None:
-    """Let PySpark's functions start the JVM on first use. A second call changes nothing."""
+    """Let PySpark's functions start the JVM on first use. Idempotent."""
     patching.install(PATCHES)
 
 
@@ -91,7 +91,7 @@ PATCHES = (
 
 
 def _context_without_start() -> Any:
-    """Return a SparkContext that was never started: it reaches the JVM and nothing else."""
+    """Return a SparkContext that was never started: it gives access to the JVM only."""
 
     from lakeward.session import spark_context
     from lakeward.session.jvm import shared_jvm

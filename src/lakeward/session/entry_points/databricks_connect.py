@@ -1,8 +1,8 @@
-"""`DatabricksSession`, whose builder gives lakeward's session whatever its connection settings are.
+"""`DatabricksSession`, whose builder returns lakeward's session whatever the connection settings are.
 
-The stand-in for `databricks.connect` serves this module. Host, cluster and credentials have no meaning here:
-the methods accept what Databricks Connect's accept and change nothing. A request for serverless compute
-chooses the runtime profile.
+The shim for `databricks.connect` serves this module. Host, cluster and credentials have no meaning locally:
+the methods accept the parameters of Databricks Connect and ignore them. A request for serverless compute
+selects the runtime profile.
 """
 
 from __future__ import annotations
@@ -15,42 +15,42 @@ if TYPE_CHECKING:
 
 
 class _PerAccess:
-    """A new builder each time `DatabricksSession.builder` is read, as PySpark has it."""
+    """Returns a new builder on each access to `DatabricksSession.builder`, as PySpark does."""
 
     def __get__(self, instance: object, owner: type[DatabricksSession]) -> DatabricksSession.Builder:
         return owner.Builder()
 
 
 class DatabricksEnv:
-    """Packages that functions need on remote compute; here functions have those of this interpreter."""
+    """Packages that functions need on remote compute; local functions use those of this interpreter."""
 
     def __init__(self) -> None:
         self.dependencies: list[str] = []
 
     def withDependencies(self, dependencies: str | list[str]) -> DatabricksEnv:  # noqa: N802  # as the platform has it
-        """Note further packages; returns this environment."""
+        """Record further packages and return this environment."""
         self.dependencies += [dependencies] if isinstance(dependencies, str) else list(dependencies)
         return self
 
     def withAutoDependencies(self, **_how: Any) -> DatabricksEnv:  # noqa: N802  # as the platform has it
-        """All packages are there already; returns this environment."""
+        """Do nothing: all packages are available already. Return this environment."""
         return self
 
 
 class DatabricksSession:
-    """The entry point of Databricks Connect; `builder` is all that it offers."""
+    """The entry point of Databricks Connect; `builder` is its only attribute."""
 
     builder = _PerAccess()
 
     class Builder:
-        """Collects what the session is to be; every method but the last returns the builder."""
+        """Collects the settings of the session; every method except the last two returns the builder."""
 
         def __init__(self) -> None:
             self._options: dict[str, Any] = {}
             self._serverless = os.environ.get("DATABRICKS_SERVERLESS_COMPUTE_ID") == "auto"
 
         def serverless(self, enabled: bool = True) -> DatabricksSession.Builder:
-            """Serverless compute: the session refuses what it refuses."""
+            """Use serverless compute: the session enforces its limitations."""
             self._serverless = enabled
             return self
 
@@ -62,7 +62,7 @@ class DatabricksSession:
             cluster_id: str | None = None,
             **_where: Any,
         ) -> DatabricksSession.Builder:
-            """A cluster or serverless compute of a workspace."""
+            """Select a cluster or serverless compute of a workspace."""
             if serverless is not None:
                 self._serverless = serverless
             elif cluster_id is not None:
@@ -70,7 +70,7 @@ class DatabricksSession:
             return self
 
         def sdkConfig(self, config: Any) -> DatabricksSession.Builder:  # noqa: N802  # as the platform has it
-            """A `databricks.sdk.core.Config`, of which only the kind of compute counts."""
+            """Select the compute of a `databricks.sdk.core.Config`; only its kind matters."""
             if getattr(config, "serverless_compute_id", None):
                 self._serverless = True
             elif getattr(config, "cluster_id", None):
@@ -78,19 +78,19 @@ class DatabricksSession:
             return self
 
         def clusterId(self, _cluster_id: str) -> DatabricksSession.Builder:  # noqa: N802  # as the platform has it
-            """A cluster, by its id."""
+            """Select a cluster by its id."""
             self._serverless = False
             return self
 
         def config(
             self, key: Any = None, value: Any = None, *, conf: Any = None, map: Any = None
         ) -> DatabricksSession.Builder:
-            """Spark settings: a key and its value, a SparkConf or a mapping."""
+            """Add Spark settings: a key and its value, a SparkConf or a mapping."""
             self._options.update(dict(conf.getAll()) if conf is not None else map or {key: value})
             return self
 
         def appName(self, name: str) -> DatabricksSession.Builder:  # noqa: N802  # as the platform has it
-            """The application's name."""
+            """Set the application's name."""
             return self.config("spark.app.name", name)
 
         def _here(self, *_arguments: Any, **_named: Any) -> DatabricksSession.Builder:
@@ -100,7 +100,7 @@ class DatabricksSession:
         validateSession = withEnvironment = _here  # noqa: N815  # as the platform has it
 
         def getOrCreate(self) -> SparkSession:  # noqa: N802  # as the platform has it
-            """The running session, or a new one."""
+            """Return the running session, or create one."""
             from lakeward.session.entry_points.session_builder_patch import get_or_create
 
             return get_or_create(self._options, profile="serverless" if self._serverless else None)

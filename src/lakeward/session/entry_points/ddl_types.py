@@ -1,4 +1,4 @@
-"""DDL strings of simple types without a JVM, for UDF decorators and schemas at module level."""
+"""Parse DDL strings of simple types without a JVM, for UDF decorators and schemas at module level."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _MAX_PRECISION = 38
 
 
 class _NotSimple(Exception):
-    """The text needs Spark's own parser."""
+    """The text needs Spark's parser."""
 
 
 def parse_simple_type(text: str) -> DataType | None:
-    """Return the type or the schema that a DDL string describes; None where Spark's parser must read it.
+    """Return the type or schema of a DDL string; None if Spark's parser is needed.
 
-    Read here are primitive types, decimals, arrays, maps, structs and columns with `NOT NULL`. Quoted names,
-    comments, collations, intervals, CHAR and VARCHAR, and every mistake are left to Spark.
+    Supports primitive types, decimals, arrays, maps, structs and columns with `NOT NULL`. Quoted names,
+    comments, collations, intervals, CHAR, VARCHAR and invalid text are left to Spark.
 
     >>> parse_simple_type("id bigint, tags array<string>").simpleString()
     'struct<id:bigint,tags:array<string>>'
@@ -46,7 +46,7 @@ def parse_simple_type(text: str) -> DataType | None:
 
 
 class _Reader:
-    """A recursive descent over the tokens of one DDL string."""
+    """A recursive descent parser over the tokens of one DDL string."""
 
     def __init__(self, text: str) -> None:
         self.tokens: list[str] = []

@@ -1,4 +1,4 @@
-"""Every way to a session gives lakeward's: builders, `newSession()`, `SparkContext(…)`."""
+"""Patches that make builders, `newSession()` and `SparkContext(…)` return lakeward's session."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ _told: set[str] = set()
 
 
 def wants_connect(options: Mapping[str, Any]) -> bool:
-    """Whether PySpark would give a Spark Connect session: that one is not lakeward's business."""
+    """Return whether PySpark would create a Spark Connect session, which is left to PySpark."""
     mode = str(options.get("spark.api.mode") or os.environ.get("SPARK_API_MODE") or "").lower()
     remote = {"SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"} & os.environ.keys()
     return "spark.remote" in options or bool(remote) or mode == "connect"
 
 
 def settings_for(options: Mapping[str, str], profile: str | None) -> Settings | None:
-    """The settings that a builder implies, None for those of the process.
+    """Return the settings that a builder implies, None for those of the process.
 
-    A warehouse folder of the user's becomes the lakehouse's; a profile that was set on purpose stays.
+    The user's warehouse folder becomes the lakehouse's; a profile that was chosen explicitly is kept.
     """
     before = active_session.current_settings()
     settings = before or active_session.default_settings()
     folder = local_folder(options.get("spark.sql.warehouse.dir", ""))
-    # In a running session the folder is what it is: Spark calls this setting static.
+    # The folder of a running session cannot be changed: the setting is static.
     if not active_session.is_running():
         catalog = options.get("spark.sql.defaultCatalog", settings.catalog)
         settings = settings.with_(warehouse_dir=folder, catalog=catalog)
     on_purpose = bool(os.environ.get("LAKEWARD_PROFILE"))
     if before is None and settings.profile == "serverless" and "spark.master" in options and not on_purpose:
-        # Serverless compute has no master: who names one means a classic session.
+        # Serverless compute has no master: a builder that sets one needs a classic session.
         settings = settings.with_(profile=DEFAULT_PROFILE)
     if profile is not None and not on_purpose:
         settings = settings.with_(profile=profile)
@@ -59,7 +59,7 @@ def settings_for(options: Mapping[str, str], profile: str | None) -> Settings | 
 
 
 def get_or_create(options: Mapping[str, Any], *, profile: str | None = None) -> SparkSession:
-    """The running session with the builder's settings applied, or a new one that starts with them."""
+    """Return the running session with the builder's settings applied, or create one with them."""
     wanted = kept(options)
     settings = settings_for(wanted, profile)
     if not active_session.is_running():
@@ -80,7 +80,7 @@ def create_session(options: Mapping[str, Any], *, profile: str | None = None) ->
 
 
 def new_session(spark: SparkSession) -> SparkSession:
-    """`spark.newSession()`, in the same lakehouse, with everything registered."""
+    """Create a session as `spark.newSession()` does, in the same lakehouse with all extensions."""
     from pyspark.sql import SparkSession
 
     fresh: SparkSession = original(SparkSession, "newSession")(spark)
@@ -94,9 +94,9 @@ def new_session(spark: SparkSession) -> SparkSession:
 
 
 def init_context(self: Any, *arguments: Any, **named: Any) -> None:
-    """`SparkContext(…)` with what lakeward needs; a session of ours stands on it at once.
+    """Start `SparkContext(…)` with lakeward's settings and register a session for it.
 
-    One that is given a gateway, or that would be a second one, is PySpark's own business.
+    A context with an explicit gateway, and a second context, are left to PySpark.
     """
     from pyspark import SparkContext
 
@@ -125,7 +125,7 @@ def init_context(self: Any, *arguments: Any, **named: Any) -> None:
 
 
 def _apply(spark: SparkSession, wanted: Mapping[str, str]) -> None:
-    """What Spark's own builder does to a running session; what comes too late is said once."""
+    """Apply a builder's settings to a running session as Spark does; warn once about static ones."""
     apply_modifiable_settings(spark, wanted)
     admit_spark_catalog(spark)
     running = dict(spark.sparkContext.getConf().getAll())
@@ -138,22 +138,22 @@ def _apply(spark: SparkSession, wanted: Mapping[str, str]) -> None:
 
 
 def enabled() -> bool:
-    """Whether lakeward may change anything: not with LAKEWARD_DISABLE=1, not where the platform's own is."""
+    """Return whether lakeward may patch PySpark: not with LAKEWARD_DISABLE=1, and not on Databricks."""
     return os.environ.get("LAKEWARD_DISABLE") != "1" and not on_databricks()
 
 
 def install_connect_hook() -> None:
-    """From now on `databricks.connect` can be imported and gives lakeward's session. Imports no pyspark."""
+    """Make `databricks.connect` importable and return lakeward's session. Imports no pyspark."""
     if enabled():
         connect_finder.install()
 
 
 def install_builder_hook() -> None:
-    """From now on every way to a session gives lakeward's; the user's settings are kept and win.
+    """Make every entry point return lakeward's session; the user's settings are kept and win.
 
-    These ways are `SparkSession.builder`, `SparkContext(…)`, `newSession()` and `DatabricksSession`.
-    Nothing is installed with LAKEWARD_DISABLE=1, on Databricks, or under Databricks Connect; a builder
-    with `.remote(…)` is left alone.
+    The entry points are `SparkSession.builder`, `SparkContext(…)`, `newSession()` and `DatabricksSession`.
+    Nothing is installed with LAKEWARD_DISABLE=1, on Databricks, or under Databricks Connect; a builder with
+    `.remote(…)` is left alone.
     """
     if not enabled():
         return
@@ -165,14 +165,14 @@ def install_builder_hook() -> None:
 
 
 def serve_on_demand(settings: Settings) -> None:
-    """From now on this process is on the lakehouse of `settings`; the first who asks starts the session."""
+    """Use the lakehouse of `settings` in this process; the first access starts the session."""
     set_default_settings(lambda: settings)
     install_builder_hook()
     map_paths(settings)
 
 
 def uninstall_builder_hook() -> None:
-    """PySpark's own builder again."""
+    """Restore PySpark's own builder."""
     from lakeward.session.entry_points import columns_before_session
 
     patching.uninstall(PATCHES)

@@ -27,9 +27,8 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * One catalog of the lakehouse (dev, prod, main …). Delta's own catalog does the work; this class
- * keeps catalogs apart by giving every schema its own database, keeps views, and answers for planned
- * datasets.
+ * One catalog of the lakehouse (dev, prod, main …). Delegates to Delta's catalog. Gives each schema of each
+ * catalog its own database, stores views, and resolves schema-only datasets.
  */
 public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog implements RelationCatalog {
 
@@ -55,7 +54,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     // ---- names
 
-    /** Delta's catalog calls itself with names that went through here already: they stay as they are. */
+    /** Delta's catalog calls itself with names that are mapped already: these are not mapped again. */
     private boolean isIn(String[] namespace) {
         return namespace.length != 1 || namespace[0].startsWith(Names.encode(catalog) + "__");
     }
@@ -93,14 +92,14 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         return folder.object(in(i.namespace())[0], in(i).name(), "view");
     }
 
-    /** What is kept of a table beyond its own definition (owner, tags, policies); null when there is nothing. */
+    /** Metadata of a table outside its definition (owner, tags, policies); null without any. */
     ObjectNode about(Identifier i) {
         return isPath(i) ? null : folder.read(folder.object(in(i.namespace())[0], in(i).name(), "table.about"));
     }
 
     // ---- tables
 
-    /** A name whose first part is no catalog comes here with that part in its namespace: no such table. */
+    /** Spark passes a name with an unknown catalog with that part in the namespace: no such table. */
     private static boolean isElsewhere(Identifier i) {
         return i.namespace().length > 1 && i.name().indexOf('/') < 0;
     }
@@ -148,13 +147,13 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         return super.createTable(in(i), columns, partitions, properties);
     }
 
-    /** A managed table begins in a folder of its own, so what a killed creation left there is in nobody's way. */
+    /** A managed table starts in its own folder; leftovers of an interrupted CREATE are removed first. */
     private void sweep(Identifier i, Map properties) {
         if (isPath(i) || properties.get("location") != null || super.tableExists(in(i))) return;
         folder.sweep(folder.table(in(i.namespace())[0], in(i).name()));
     }
 
-    /** Spark asks before it creates; a second process may still have been faster. */
+    /** Spark checks before it creates; another process may create the table in between. */
     private void requireAbsent(Identifier i) {
         if (!isPath(i) && (super.tableExists(in(i)) || folder.exists(view(i)))) {
             throw WarehouseCatalog.sneak(new org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException(i));
@@ -194,7 +193,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     StagedTable byDelta(String how, Identifier i, StructType s, Transform[] t, Map m) {
-        // Of a query: Delta itself writes beside what an earlier try has left.
+        // CREATE TABLE AS SELECT: Delta ignores files that an earlier attempt left.
         if (how.equals("create")) return super.stageCreate(in(i), s, t, m);
         sweep(i, m);
         if (how.equals("replace")) return super.stageReplace(in(i), s, t, m);

@@ -19,9 +19,9 @@ import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * The warehouse folder as the catalog: &lt;root&gt;/&lt;catalog&gt;/&lt;schema&gt;/&lt;table&gt;, and beside the tables a
- * folder ".objects" with one JSON file for whatever a Delta log cannot say (views, external tables,
- * other formats, functions, a schema's properties). Nothing is cached: two processes see the same.
+ * The warehouse folder as the catalog: &lt;root&gt;/&lt;catalog&gt;/&lt;schema&gt;/&lt;table&gt;, and next to the tables a
+ * folder ".objects" with one JSON file for each object without a Delta log here (views, external tables,
+ * other formats, functions, a schema's properties). Nothing is cached, so that all processes see the same state.
  */
 public class Folder {
 
@@ -47,7 +47,7 @@ public class Folder {
         return files.makeQualified(new Path(Home.warehouse(declared)));
     }
 
-    /** A name as that of one folder or file: no way to another place, and not hidden. */
+    /** Encode a name as that of one folder or file: no path separators, not hidden. */
     private static String own(String name) {
         String single = name.replace("/", "%2F");
         return single.startsWith(".") ? "%2E" + single.substring(1) : single;
@@ -83,7 +83,7 @@ public class Folder {
         }
     }
 
-    /** A Delta table stands at `path` once its log holds a commit or a checkpoint. */
+    /** A Delta table exists at `path` if its log holds a commit or a checkpoint. */
     boolean isDelta(Path path) {
         Path log = new Path(path, "_delta_log");
         if (exists(new Path(log, "00000000000000000000.json"))) return true;
@@ -130,7 +130,7 @@ public class Folder {
         return names;
     }
 
-    /** Names of the tables of a schema, sorted: what has a Delta log, and what is described beside it. */
+    /** Names of the tables of a schema, sorted: folders with a Delta log, and described objects. */
     List tables(String database) {
         TreeSet all = new TreeSet();
         List described = objects(database, "table");
@@ -160,7 +160,7 @@ public class Folder {
         }
     }
 
-    /** Readers see the old file or the new one, never half of it. */
+    /** Replace the file atomically. */
     void write(Path path, ObjectNode content) {
         try {
             Path aside = new Path(path.getParent(), "." + UUID.randomUUID() + ".tmp");
@@ -195,7 +195,7 @@ public class Folder {
         }
     }
 
-    /** Gone under its name at once; a kill in between leaves only a hidden folder. */
+    /** Remove a folder: a rename hides it first, so that a kill leaves only a hidden folder. */
     void remove(Path path) {
         try {
             if (!files.exists(path)) return;
@@ -207,9 +207,9 @@ public class Folder {
     }
 
     /**
-     * Takes away what a killed creation left at `path`: folders without a file and commits that were never
-     * linked to their name. Delta makes the log's folders first and refuses to create a table where something
-     * stands. With any other file in it, all of the folder stays.
+     * Remove leftovers of an interrupted CREATE at `path`: empty folders and commits that were never linked to
+     * their name. Delta creates the log's folders first and refuses to create a table in a folder that is not
+     * empty. A folder with any other file is not changed.
      */
     void sweep(Path path) {
         if (isRemainder(path)) takeAway(path);
@@ -230,7 +230,7 @@ public class Folder {
         return name.startsWith(".") && name.endsWith(".tmp") && name.indexOf(".json.") > 0 && file.getParent().getName().equals("_delta_log");
     }
 
-    /** Folders only once they are empty: another process may be filling them by now. */
+    /** Only empty folders are removed: another process may be writing into them. */
     private void takeAway(Path path) {
         FileStatus[] entries = list(path);
         for (int i = 0; i < entries.length; i++) {

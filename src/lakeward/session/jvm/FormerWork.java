@@ -11,16 +11,16 @@ import org.apache.spark.api.python.PythonWorkerFactory;
 import org.apache.spark.sql.internal.SharedState;
 import org.apache.spark.sql.streaming.StreamingQuery;
 
-/** What a process that has ended had asked Spark to do. */
+/** Jobs, queries and Python workers that a terminated client process left running. */
 public class FormerWork {
 
     private static final long PAUSE_MILLIS = 20;
 
     /**
-     * End it, with its Python workers: they keep imported modules, which somebody edits between two commands.
+     * Cancel them. Python workers are stopped too: they cache imported modules, which users edit between commands.
      *
-     * A call whose caller is gone goes on: a query that was being planned begins its job afterwards, and a
-     * task asks for a worker when all have been stopped. So this waits until two looks have found nothing.
+     * A call continues after its caller has ended: a query in planning starts its job later, and a task may
+     * request a new worker. This method therefore returns only after two checks in a row found nothing.
      */
     public static void end(SparkContext context, SharedState shared) throws Exception {
         int quiet = 0;
@@ -34,7 +34,7 @@ public class FormerWork {
         }
     }
 
-    /** Whether Java is executing a call of Python's, other than that of the next process for this JVM. */
+    /** Whether Java executes a call from Python, other than the call of the next client of this JVM. */
     private static boolean isCalled() {
         Iterator stacks = Thread.getAllStackTraces().values().iterator();
         while (stacks.hasNext()) {

@@ -21,17 +21,17 @@ import scala.collection.immutable.Map;
 import scala.collection.immutable.Seq;
 
 /**
- * Where the parser meets the Python half of the SQL front end. Its answers:
+ * Calls the Python part of the SQL front end. Its answers:
  * {"edits": [[start, stop, text] …]}, {"command": {"name" …}} or {"error": {"condition", "message" …}}.
  */
 public class Frontend {
 
-    /** Conditions that were made known here: their text is their message. */
+    /** Conditions registered here: their template is their message. */
     private static final Set DECLARED = ConcurrentHashMap.newKeySet();
     private static volatile SqlRewriter rewriter;
     private static volatile Pattern triggers;
 
-    /** `pattern` finds the texts that Spark would parse in another sense than the platform does. */
+    /** `pattern` finds texts that Spark would parse with another meaning than the platform. */
     public static void use(SqlRewriter half, String pattern) {
         triggers = Pattern.compile(pattern, Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
         rewriter = half;
@@ -46,7 +46,7 @@ public class Frontend {
         }
     }
 
-    /** The answer of the Python half; null when there is none, or it is gone: then Spark's parser has the word. */
+    /** The answer of the Python part; null without one, or if Python has ended: Spark's parser is used then. */
     static ObjectNode ask(String text, boolean isExpression) {
         SqlRewriter half = rewriter;
         if (half == null) return null;
@@ -60,7 +60,7 @@ public class Frontend {
         }
     }
 
-    /** The command that a statement with parameters is; null when it is none, or Spark's own. */
+    /** The command of a statement with parameters; null if it is not one of ours. */
     static ObjectNode command(String text, JsonNode parameters) {
         SqlRewriter half = rewriter;
         if (half == null) return null;
@@ -79,8 +79,8 @@ public class Frontend {
     }
 
     /**
-     * The error as Spark raises its own: a condition of Spark's with its parameters and Spark's text; one
-     * that Spark does not know is made known, so that everything that formats errors can.
+     * Build an error as Spark does: a condition of Spark with its parameters and template. Unknown conditions are
+     * registered, so that all error formatters support them.
      */
     static RuntimeException error(JsonNode error) {
         String condition = error.get("condition").asText();
@@ -88,7 +88,7 @@ public class Frontend {
             return WarehouseCatalog.sneak(new AnalysisException(condition, Definitions.scalaMap(error.get("parameters"))));
         }
         declare(condition, error.hasNonNull("sqlState") ? error.get("sqlState").asText() : "42000");
-        // A text of our own cannot stand under a condition of Spark's: its template wants its parameters.
+        // Our text cannot be used under a condition of Spark: its template requires parameters.
         boolean isOwn = DECLARED.contains(condition);
         String text = error.get("message").asText();
         ObjectNode parameters = Folder.JSON.createObjectNode();
@@ -105,7 +105,7 @@ public class Frontend {
             int dot = condition.indexOf('.');
             String main = dot < 0 ? condition : condition.substring(0, dot);
             Seq text = PythonUtils.toSeq(Collections.singletonList("<message>"));
-            // The text of a condition stands before that of its sub-condition, which adds nothing to it.
+            // The condition's template precedes that of its sub-condition, which adds nothing here.
             ErrorSubInfo nothing = new ErrorSubInfo(PythonUtils.toSeq(Collections.singletonList("")), Definitions.none());
             Map below = dot < 0 ? null : (Map) subconditions(known.get(main)).updated(condition.substring(dot + 1), nothing);
             ErrorInfo own = new ErrorInfo(text, below == null ? Definitions.none() : new Some(below), new Some(state), Definitions.none());
@@ -116,7 +116,7 @@ public class Frontend {
         }
     }
 
-    /** Spark's own look-up fails for a sub-condition of a condition that has none. */
+    /** Spark's own look-up fails for a sub-condition of a condition without sub-conditions. */
     private static boolean isKnown(String condition) {
         try {
             return SparkThrowableHelper.isValidErrorClass(condition);

@@ -9,13 +9,13 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.Metadata;
 
-/** What information_schema.columns tells of a column, by the names of its own columns. */
+/** The values of information_schema.columns for one column, by column name. */
 public class InformationColumn {
 
     private static final String IDENTITY = "delta.identity.";
     private static final String GENERATED = "delta.generationExpression";
 
-    /** What Delta keeps of a column beyond its type stands in its own schema alone: `delta` is null for other tables. */
+    /** Delta's own schema holds column metadata beyond the type: `delta` is null for other formats. */
     static Map of(Column column, int position, Snapshot delta) {
         Metadata kept = delta == null ? Metadata.empty() : delta.schema().apply(column.name()).metadata();
         int partition = delta == null ? -1 : delta.metadata().partitionColumns().indexOf(column.name());

@@ -36,8 +36,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The schema information_schema of a catalog: what is in the catalog, as rows made when they are asked for.
- * That of the catalog system tells of all catalogs.
+ * The schema information_schema of a catalog; its rows are computed on each read. In the catalog `system` it covers
+ * all catalogs.
  */
 public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
 
@@ -68,7 +68,7 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
         return namespace.length == 1 && namespace[0].equalsIgnoreCase(NAME);
     }
 
-    /** The relation of that name; null when the schema has none. */
+    /** The relation of that name, or null. */
     static Table find(RelationCatalog catalog, Folder folder, Identifier i) {
         String name = i.name().toLowerCase(Locale.ROOT);
         return holds(i.namespace()) && relations.containsKey(name) ? new InformationSchema(catalog, folder, name) : null;
@@ -112,7 +112,7 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
                 if (isOwn) addAll(rows, each);
                 else addAsked(rows, each.name());
             } catch (Exception gone) {
-                // What another process drops meanwhile is not there: the rows so far are the answer.
+                // Another process may drop objects meanwhile: return the rows read so far.
                 if (!(gone instanceof org.apache.spark.sql.AnalysisException) || !isOwn) throw WarehouseCatalog.sneak(gone);
             }
         }
@@ -131,7 +131,7 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
         return all;
     }
 
-    /** The rows that the Python half knows: objects of values by column, timestamps in microseconds. */
+    /** Rows provided by Python: objects of values by column, timestamps in microseconds. */
     private void addAsked(List rows, String of) throws IOException {
         ObjectNode call = Folder.JSON.createObjectNode();
         call.put("name", "information_schema");
@@ -255,7 +255,7 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
         return value == null || value.toString().isEmpty() ? null : value.toString();
     }
 
-    /** A row of the values by column; what is not there is null. */
+    /** A row of the values by column; missing ones are null. */
     private void add(List rows, Map values) {
         StructField[] fields = schema().fields();
         Object[] row = new Object[fields.length];

@@ -10,10 +10,10 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 
 /**
- * The local disk under the user's names: /Volumes/…, dbfs:/…, s3://bucket/… are folders of the state
- * folder, every other path is itself. fs.defaultFS decides whether /x is file:/x or dbfs:/x
- * (session/path_rules.py). Statuses carry the user's names again, so that listings, globs,
- * Delta logs and checkpoints never show the folder behind.
+ * The local disk under platform paths: /Volumes/…, dbfs:/…, s3://bucket/… map to folders of the state
+ * folder, other paths are not changed. fs.defaultFS decides whether /x is file:/x or dbfs:/x
+ * (session/path_rules.py). Statuses are mapped back, so that listings, globs, Delta logs and checkpoints
+ * hold platform paths only.
  */
 public class MappedFileSystem extends LocalFileSystem {
 
@@ -52,14 +52,14 @@ public class MappedFileSystem extends LocalFileSystem {
         public Path getWorkingDirectory() {
             String folder = Home.folder();
             String scheme = getUri().getScheme();
-            // Relative paths start at the process's folder under both rules for paths without a scheme.
+            // Relative paths are resolved against the working directory under both rules for paths without a scheme.
             if (scheme.equals("dbfs") && map != null && Home.paths(map).rootIsDbfs()) {
                 return new Path("dbfs", null, folder != null ? folder : System.getProperty("user.dir"));
             }
             return folder != null && scheme.equals("file") ? new Path("file", null, folder) : super.getWorkingDirectory();
         }
 
-        /** Asked by the superclass's constructor, before this object has any field. */
+        /** Called by the superclass's constructor, before the fields of this object are set. */
         public URI getUri() {
             return root == null ? FILE : root;
         }
@@ -93,8 +93,8 @@ public class MappedFileSystem extends LocalFileSystem {
         }
 
         /**
-         * The status under the user's name. Hadoop's own one loads permissions by that name on demand, which
-         * only works where the name is that of the local file; storage and volumes have none.
+         * The status under the platform path. Hadoop's class loads permissions by path on demand, which works for
+         * local paths only; storage and volumes have no permissions.
          */
         private FileStatus named(FileStatus status, Path written, Path shown) throws IOException {
             if (root.getScheme().equals("file") && pathToFile(written).getPath().equals(shown.toUri().getPath())) {

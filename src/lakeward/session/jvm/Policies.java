@@ -7,7 +7,7 @@ import java.util.Iterator;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.TableChange;
 
-/** The row filter and the column masks that are kept in what is known about a table, beside it. */
+/** The row filter and the column masks in a table's metadata. */
 public class Policies {
 
     public static final String ROW_FILTER = "row_filter";
@@ -25,7 +25,7 @@ public class Policies {
         return about.has(MASKS) && about.get(MASKS).size() > 0;
     }
 
-    /** A column that a policy names can neither go nor change its name or type. */
+    /** A column that a policy uses cannot be dropped, renamed or changed in type. */
     static void requireUnused(String catalog, Identifier table, ObjectNode about, TableChange[] changes) {
         for (int k = 0; about != null && k < changes.length; k++) {
             boolean isMeant = changes[k] instanceof TableChange.DeleteColumn || changes[k] instanceof TableChange.RenameColumn

@@ -18,8 +18,8 @@ import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * What every workspace has without anybody making it: settings, and tables (samples.*, system.*) that
- * are written as Delta tables when somebody first asks for their name. A definition is a file
+ * Built-in settings and tables of a workspace. The tables (samples.*, system.*) are written as Delta tables
+ * when a query first resolves their name. A definition is a file
  * &lt;catalog&gt;/&lt;schema&gt;/&lt;table&gt; that ends in .sql (a query) or in .ddl (columns of an empty table).
  */
 public class Provided {
@@ -30,7 +30,7 @@ public class Provided {
         definitions = new File(folder);
     }
 
-    /** Give the context, and so every session to come, and this session the settings that they lack. */
+    /** Set missing settings in the context, and so in all later sessions, and in this session. */
     public static void settings(SparkSession session, String lines) {
         SparkConf context = session.sparkContext().conf();
         String[] all = lines.split("\n");
@@ -59,7 +59,7 @@ public class Provided {
         return i.namespace().length == 1 && !isSeeded(catalog, i) && tables(catalog, i.namespace()[0]).contains(i.name().toLowerCase(Locale.ROOT));
     }
 
-    /** Whether the project declares rows for the table: it is missing then until they are its own. */
+    /** Whether the project declares a seed for the table: the seed replaces the built-in table. */
     private static boolean isSeeded(String catalog, Identifier i) {
         String declared = SQLConf.get().getConfString("lakeward.seeds.declared", "");
         String name = catalog + "." + i.namespace()[0] + "." + i.name();
@@ -77,7 +77,7 @@ public class Provided {
         return found;
     }
 
-    /** Make the table stand at `place`, whole or not at all; nothing where one stands or none is defined. */
+    /** Create the table at `place` atomically; do nothing if it exists or is not defined. */
     static synchronized void make(String catalog, Identifier i, Folder folder, String database) {
         if (!hasTable(catalog, i)) return;
         Path place = folder.table(database, i.name());
@@ -86,7 +86,7 @@ public class Provided {
         File schema = new File(new File(definitions, catalog), i.namespace()[0].toLowerCase(Locale.ROOT));
         Path aside = new Path(place.getParent(), ".making-" + UUID.randomUUID());
         Making making = new Making((SparkSession) org.apache.spark.sql.SparkSession.active(), new File(schema, i.name().toLowerCase(Locale.ROOT)), aside.toString());
-        // In a thread of its own: the analysis that asks for the table keeps its state in this one.
+        // In another thread: the analysis that resolves the table keeps thread-local state.
         Thread thread = new Thread(making, "lakeward-provided");
         thread.setDaemon(true);
         thread.start();
@@ -105,20 +105,20 @@ public class Provided {
     }
 
     public static class Making implements Runnable {
-        private final SparkSession asked;
+        private final SparkSession caller;
         private final File definition;
         private final String target;
         Throwable failure;
 
-        public Making(SparkSession asked, File definition, String target) {
-            this.asked = asked;
+        public Making(SparkSession caller, File definition, String target) {
+            this.caller = caller;
             this.definition = definition;
             this.target = target;
         }
 
         public void run() {
             try {
-                SparkSession session = asked.newSession();
+                SparkSession session = caller.newSession();
                 org.apache.spark.sql.classic.SparkSession.setActiveSession(session);
                 session.sessionState().conf().setConfString("spark.sql.session.timeZone", "Etc/UTC");
                 session.sessionState().conf().setConfString("spark.sql.ansi.enabled", "false");

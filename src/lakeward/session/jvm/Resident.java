@@ -25,9 +25,9 @@ import org.apache.spark.sql.internal.SharedState;
 import scala.Tuple2;
 
 /**
- * A JVM that outlives the command which started it. One process at a time holds it; when that process
- * has ended, however it ended, everything of it is taken away, and the next one finds the JVM as new.
- * It ends itself when nobody came for a while, when its record is gone, and when it cannot be made new.
+ * A JVM that outlives the command that started it. One client process at a time holds it. When the client
+ * has ended, its state is removed, and the next one gets the JVM as if newly started. The JVM exits after an
+ * idle time, when its record is deleted, and when its state cannot be reset.
  */
 public class Resident implements Runnable {
 
@@ -59,11 +59,11 @@ public class Resident implements Runnable {
     private Resident(String record, String input, long patience) throws java.io.IOException {
         this.record = new File(record);
         this.patience = patience;
-        // Spark's gateway ends at the end of its input: from here on this process itself keeps it open.
+        // Spark's gateway exits at the end of its input: from here on this process keeps the input open.
         this.input = new FileOutputStream(input);
     }
 
-    /** Called by the process that started this JVM; until `begin` it dies with that process. */
+    /** Called by the process that started this JVM; until `begin`, the JVM ends with that process. */
     public static synchronized void start(String record, String input, long idleMillis) throws java.io.IOException {
         if (only != null) return;
         only = new Resident(record, input, idleMillis);
@@ -72,7 +72,7 @@ public class Resident implements Runnable {
         thread.start();
     }
 
-    /** The process `pid` takes this JVM; "" when it has it now, else why not. */
+    /** Lease this JVM to the process `pid`; returns "" or the reason of a refusal. */
     public static String begin(long pid, py4j.GatewayServer server, String logLevel) throws InterruptedException {
         if (only == null) return "it is no resident one";
         if (!only.lock.tryLock(5, TimeUnit.SECONDS)) return "it is busy";
@@ -101,9 +101,9 @@ public class Resident implements Runnable {
             org.apache.logging.log4j.Level.toLevel(level, org.apache.logging.log4j.Level.OFF));
     }
 
-    // ---- the context, which stays
+    // ---- the context, which is kept
 
-    /** The context of those before, with the settings `json` of this one; null where there is none. */
+    /** The kept context with the settings `json` of the new client; null without a kept context. */
     public static JavaSparkContext settled(String json) throws java.io.IOException {
         SparkContext now = only == null ? null : only.context;
         if (now == null || now.isStopped()) return null;
@@ -111,7 +111,7 @@ public class Resident implements Runnable {
         return JavaSparkContext.fromSparkContext(now);
     }
 
-    /** Note how a new context looks, made with the settings `json`, to be able to go back to it. */
+    /** Record the state of a new context, created with the settings `json`, to be able to reset it. */
     public static void learn(SparkContext made, String json) throws java.io.IOException {
         if (only == null) return;
         ObjectNode wanted = (ObjectNode) Folder.JSON.readTree(json);
@@ -165,7 +165,7 @@ public class Resident implements Runnable {
 
     // ---- from one process to the next
 
-    /** After the holder has ended. A JVM that does not get rid of it in time ends too. */
+    /** Runs after the client has ended. A JVM that cannot be reset in time exits. */
     private void release() {
         final Clearing clearing = new Clearing();
         Thread thread = new Thread(clearing, "lakeward-clearing");
@@ -193,7 +193,7 @@ public class Resident implements Runnable {
         }
     }
 
-    /** False where the former process left what cannot be taken away. */
+    /** False if state of the former client cannot be removed. */
     private boolean clear() throws Exception {
         boolean clean = true;
         SharedState shared = sharedState();
@@ -228,7 +228,7 @@ public class Resident implements Runnable {
         return session.isDefined() ? ((SparkSession) session.get()).sharedState() : null;
     }
 
-    /** Objects that the process's Python names held; the gateway's own have other names. */
+    /** Objects referenced by the client's Python; the gateway's own have other ids. */
     private void forgetObjects() {
         Iterator names = server.getGateway().getBindings().keySet().iterator();
         while (names.hasNext()) {

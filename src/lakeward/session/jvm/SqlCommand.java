@@ -23,7 +23,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** A statement that the Python half carries out: for Spark a procedure that is called. */
+/** A statement that Python runs; for Spark it is a procedure call. */
 public class SqlCommand implements BoundProcedure, ProcedureCatalog {
 
     private final ObjectNode command;
@@ -83,7 +83,7 @@ public class SqlCommand implements BoundProcedure, ProcedureCatalog {
         return out;
     }
 
-    /** Texts, flags and BIGINTs: all that commands report. */
+    /** Strings, booleans and BIGINTs: the result types of commands. */
     private static Object value(JsonNode json) {
         if (json.isNull()) return null;
         if (json.isBoolean()) return Boolean.valueOf(json.asBoolean());
@@ -109,7 +109,7 @@ public class SqlCommand implements BoundProcedure, ProcedureCatalog {
         }
     }
 
-    // ---- the catalog that Spark wants a procedure to come from
+    // ---- the catalog that Spark requires for a procedure
 
     public void initialize(String name, CaseInsensitiveStringMap options) {
     }

@@ -28,10 +28,10 @@ import scala.Tuple3;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
 
-/** Functions that Databricks has and Spark has not. The Python half knows their values, when a query is analyzed. */
+/** Functions of Databricks that Spark lacks. Python computes their values during analysis. */
 public class SqlFunctions {
 
-    /** Relations by a function; `stream_` is put before the name where STREAM stands before the call. */
+    /** Table functions; `stream_` is prepended to the name if STREAM precedes the call. */
     public static final String STREAM = "lakeward_stream_";
     /** The files of a COPY INTO statement whose source is a query. */
     private static final String COPIED = "lakeward_copied";
@@ -39,7 +39,7 @@ public class SqlFunctions {
     private static final String[] MEMBERS = new String[] {"is_member", "is_account_group_member"};
     private static final String[] SECRETS = new String[] {"secret", "try_secret"};
 
-    /** Other names of functions of Spark's. */
+    /** Aliases of Spark's functions. */
     private static final String[][] SAME = new String[][] {{"charindex", "locate"}, {"getdate", "now"}, {"iff", "if"}};
 
     static void register(SparkSessionExtensions all) {
@@ -64,7 +64,7 @@ public class SqlFunctions {
         return new Tuple3(new FunctionIdentifier(name), new ExpressionInfo("lakeward.SqlFunctions", name), builder);
     }
 
-    /** What the Python half says: {"rows": [[…]]} or a Dataset. */
+    /** The answer of Python: {"rows": [[…]]} or a Dataset. */
     private static Object ask(String name, Seq arguments) {
         ObjectNode call = Folder.JSON.createObjectNode();
         call.put("name", "function." + name);
@@ -92,7 +92,7 @@ public class SqlFunctions {
         }
     }
 
-    /** An argument's value as text, a map's as an object, a table by its name; all else is told by its SQL. */
+    /** An argument as a value: a literal as text, a map as an object, a table by its name, others as SQL. */
     private static JsonNode constant(Expression e) {
         if (e instanceof FunctionTableSubqueryArgumentExpression) {
             LogicalPlan plan = ((FunctionTableSubqueryArgumentExpression) e).plan();
@@ -115,7 +115,7 @@ public class SqlFunctions {
         return value == null ? Folder.JSON.nullNode() : Folder.JSON.getNodeFactory().textNode(value.toString());
     }
 
-    /** What Spark builds under another name. */
+    /** Functions that Spark has under another name. */
     public static class Same extends AbstractFunction1 {
         private final FunctionIdentifier name;
 
@@ -128,7 +128,7 @@ public class SqlFunctions {
         }
     }
 
-    /** Whether the user is in a group: the groups are known, the argument may be a column. */
+    /** Whether the user is a member of a group; the argument may be a column. */
     public static class Member extends AbstractFunction1 {
         public Object apply(Object arguments) {
             JsonNode groups = ((JsonNode) ask("groups", Definitions.seq(null))).get("rows");
@@ -153,7 +153,7 @@ public class SqlFunctions {
         }
     }
 
-    /** The plan of the DataFrame that the Python half builds. */
+    /** The plan of the DataFrame that Python builds. */
     public static class Relation extends AbstractFunction1 {
         private final String name;
 

@@ -27,8 +27,8 @@ import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 
 /**
- * The session's parser. What Spark parses goes to Spark letter for letter and comes back untouched; the
- * Python half is asked about the rest, and about the few texts that Spark reads in another sense.
+ * The session's parser. Text that Spark parses is passed to Spark unchanged. Other text, and the few texts that
+ * Spark parses with another meaning, go to the Python part.
  */
 public class SqlParser implements ParserInterface {
 
@@ -44,7 +44,7 @@ public class SqlParser implements ParserInterface {
         this.spark = spark;
     }
 
-    /** The parser behind this one. */
+    /** The parser that this one wraps. */
     public ParserInterface sparks() {
         return spark;
     }
@@ -108,7 +108,7 @@ public class SqlParser implements ParserInterface {
         return parameters == null ? spark.parsePlan(text) : withParameters(text, parameters);
     }
 
-    /** Delta's parser, which stands between this one and Spark's, knows no parameters: they are put in here. */
+    /** Delta's parser, which wraps Spark's, does not support parameters: they are substituted here. */
     private LogicalPlan withParameters(String text, ParameterContext parameters) throws ParseException {
         Tuple2 substituted = ParameterHandler.substituteParameters(text, parameters);
         Origin before = CurrentOrigin.get();
@@ -146,7 +146,7 @@ public class SqlParser implements ParserInterface {
         return ((HybridParameterContext) parameters).args().isEmpty();
     }
 
-    // ---- as Spark has them
+    // ---- delegated to Spark
 
     public TableIdentifier parseTableIdentifier(String text) throws ParseException {
         return spark.parseTableIdentifier(text);

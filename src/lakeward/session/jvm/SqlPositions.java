@@ -15,8 +15,8 @@ import scala.collection.Iterable;
 import scala.collection.Iterator;
 
 /**
- * A rewritten text, and the way back from its positions to those of the text that the user wrote. All
- * places are counted in characters, not in Java's halves of them: so do Spark's lexer and Python.
+ * A rewritten text, and the mapping of its positions to those of the user's text. Positions count code points,
+ * not UTF-16 units, as in Spark's lexer and in Python.
  */
 public class SqlPositions {
 
@@ -48,7 +48,7 @@ public class SqlPositions {
         text = out.append(new String(characters, from, characters.length - from)).toString();
     }
 
-    /** The place in the user's text; what stands in a replacement is where the replaced text began. */
+    /** The position in the user's text; positions in a replacement map to the start of the replaced text. */
     int back(int index) {
         int shift = 0;
         for (int i = 0; i < starts.length; i++) {
@@ -60,7 +60,7 @@ public class SqlPositions {
         return Math.max(0, Math.min(index - shift, characters.length));
     }
 
-    /** Whether a replacement stands between two places of the rewritten text, with something beside it. */
+    /** Whether the range of the rewritten text contains a replacement and other text. */
     private boolean holdsEdit(int begin, int end) {
         int shift = 0;
         for (int i = 0; i < starts.length; i++) {
@@ -107,14 +107,14 @@ public class SqlPositions {
         return text.codePointCount(0, begin) + column;
     }
 
-    /** The same exception, as if the user's text had been parsed. */
+    /** The exception with positions in the user's text. */
     ParseException restore(ParseException e) {
         ParseException out = new ParseException(new Some(original), back(e.start()), e.getCondition(), e.messageParameters(), new QueryContext[0]);
         out.setStackTrace(e.getStackTrace());
         return out;
     }
 
-    /** Give every node below `root` the place in the user's text; errors of the analysis name it. */
+    /** Set the position in the user's text for every node below `root`; analysis errors report it. */
     void restore(Object root) {
         try {
             Field field = TreeNode.class.getDeclaredField("origin");
@@ -141,7 +141,7 @@ public class SqlPositions {
         while (parts != null && parts.hasNext()) restore(parts.next(), field, seen);
     }
 
-    /** Views and functions are kept as text: it is to be the user's, which is read anew by this parser. */
+    /** Views and functions are stored as the user's text, which this parser parses again on use. */
     private void restoreTexts(Object node) throws ReflectiveOperationException {
         Field[] fields = node.getClass().getDeclaredFields();
         for (int i = 0; i < fields.length; i++) {

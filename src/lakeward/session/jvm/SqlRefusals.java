@@ -14,7 +14,7 @@ import scala.Function1;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
 
-/** Functions that need a served model: refused, unless the project registers one of its own under the name. */
+/** Functions that need model serving: refused unless the project registers a function of the same name. */
 public class SqlRefusals extends AbstractFunction1 {
 
     public Object apply(Object session) {
@@ -56,7 +56,7 @@ public class SqlRefusals extends AbstractFunction1 {
             ObjectNode error = Folder.JSON.createObjectNode();
             error.put("condition", "UNSUPPORTED_SQL");
             error.put("sqlState", "0A000");
-            error.put("message", "The function " + name + " asks a model that the platform serves; there is none here. "
+            error.put("message", "The function " + name + " needs model serving, which is not available locally. "
                 + "Register a function of that name to stand in for it, with spark.udf.register(\"" + name + "\", …) or CREATE TEMPORARY FUNCTION.");
             throw Frontend.error(error);
         }

@@ -26,13 +26,13 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
 
 /**
- * What `column:path` means hangs on the column's type, which no parser knows. Before Spark's own
- * resolution, which admits VARIANT alone, it becomes a function that is built once its input is resolved.
+ * The meaning of `column:path` depends on the column's type, which is unknown to the parser. Before Spark's
+ * resolution, which supports VARIANT only, it becomes a function that is built after its input is resolved.
  */
 public class SqlRules extends AbstractFunction1 {
 
     public static final String EXTRACT = "lakeward_extract";
-    /** A path of this name stands for the operator ?::, whose left side the token level cannot find. */
+    /** A path of this name represents the operator ?::, whose left operand cannot be found in the tokens. */
     private static final String TRY = "$.lakeward_try_cast";
 
     public Object apply(Object session) {
@@ -75,7 +75,7 @@ public class SqlRules extends AbstractFunction1 {
         }
     }
 
-    /** The function's builder: Spark calls it when the arguments have their types. */
+    /** The function's builder, called by Spark after the arguments are resolved. */
     public static class Builder extends AbstractFunction1 {
         public Object apply(Object arguments) {
             Expression column = (Expression) ((Seq) arguments).apply(0);

@@ -26,9 +26,9 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * Spark's external catalog on a {@link Folder}. Every answer is read from the folder, so a table made
- * by another process is there at once. Partitions are found by listing, as for Delta: the inherited
- * in-memory partition methods are never reached.
+ * Spark's external catalog on a {@link Folder}. Every call reads the folder, so tables of other
+ * processes are visible immediately. Partitions are found by listing, as for Delta: the inherited in-memory
+ * partition methods are not used.
  */
 public class WarehouseCatalog extends InMemoryCatalog {
 
@@ -62,10 +62,10 @@ public class WarehouseCatalog extends InMemoryCatalog {
         ObjectNode json = Folder.JSON.createObjectNode();
         json.put("comment", database.description());
         json.set("properties", Definitions.map(database.properties()));
-        // Spark proposes <warehouse>/<name>.db; anything else is the user's own LOCATION.
+        // Spark proposes <warehouse>/<name>.db; any other path is a LOCATION of the user.
         String proposed = new Path(declared, database.name() + ".db").toUri().getPath();
-        String asked = database.locationUri().getPath();
-        if (!asked.equals(proposed) && !asked.equals(folder.schema(database.name()).toUri().getPath())) {
+        String location = database.locationUri().getPath();
+        if (!location.equals(proposed) && !location.equals(folder.schema(database.name()).toUri().getPath())) {
             json.put("location", database.locationUri().toString());
         }
         folder.write(folder.object(database.name(), "", "schema"), json);
@@ -94,7 +94,7 @@ public class WarehouseCatalog extends InMemoryCatalog {
     public boolean databaseExists(String name) {
         if (folder.isFolder(folder.schema(name))) return true;
         if (!name.equals("default")) return false;
-        // Spark takes this one for granted, in every lakehouse that it is pointed at.
+        // Spark expects this database in every lakehouse.
         folder.makeFolder(folder.schema(name));
         return true;
     }
@@ -128,7 +128,7 @@ public class WarehouseCatalog extends InMemoryCatalog {
         String database = (String) table.identifier().database().get();
         String name = table.identifier().table();
         requireDatabase(database);
-        // Delta commits before it registers: the log that already stands there is this very table.
+        // Delta commits before it registers: an existing log belongs to this table.
         if (isPlain(table)) return;
         if (tableExists(database, name)) {
             if (ignoreIfExists) return;
@@ -163,7 +163,7 @@ public class WarehouseCatalog extends InMemoryCatalog {
     }
 
     public void alterTableStats(String database, String table, Option stats) {
-        // Statistics belong to a session's optimizer; they are not kept.
+        // Statistics are used by a session's optimizer only; they are not stored.
         requireTable(database, table);
     }
 
@@ -200,14 +200,14 @@ public class WarehouseCatalog extends InMemoryCatalog {
         return folder.isDelta(folder.table(database, table)) && !isBeingRegistered();
     }
 
-    /** delta.`/some/path` is asked for as table "/some/path" of database "delta". */
+    /** delta.`/some/path` is requested as table "/some/path" of database "delta". */
     private static boolean isPath(String table) {
         return table.startsWith(".") || table.indexOf('/') >= 0;
     }
 
     /**
-     * Delta writes the first commit and then has the session catalog create the entry, which refuses a
-     * table that exists. Here the commit is the entry: for that one caller the table is still to come.
+     * Delta writes the first commit, then creates the entry in the session catalog, which refuses an existing
+     * table. Here the commit is the entry: for that caller the table does not exist yet.
      */
     private static boolean isBeingRegistered() {
         StackTraceElement[] frames = new Throwable().getStackTrace();
@@ -308,7 +308,7 @@ public class WarehouseCatalog extends InMemoryCatalog {
         if (!tableExists(database, table)) throw sneak(new NoSuchTableException(database, table));
     }
 
-    /** Scala declares no exceptions; neither may these overrides. */
+    /** Scala methods declare no checked exceptions, so these overrides cannot either. */
     static RuntimeException sneak(Throwable e) {
         org.apache.spark.unsafe.Platform.throwException(e);
         return null;

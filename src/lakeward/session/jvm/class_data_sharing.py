@@ -23,16 +23,16 @@ from lakeward.errors import SetupError
 from lakeward.session.cache import cache_dir, ensure_dir
 
 _QUIET = "-Xlog:disable"
-# Writing takes some ten seconds; a writer that has not finished after this was killed.
+# Writing takes about ten seconds; a writer that has not finished after this time was killed.
 _GIVEN_UP_AFTER = 300.0
 
 
 def class_options(
     java: Path, class_path: str, version: str, environ: Mapping[str, str] = os.environ
 ) -> list[str]:
-    """Options for the JVM with `class_path`: use the archive, write it at the end, or nothing.
+    """Return JVM options for `class_path`: use the archive, write it at exit, or none.
 
-    Set LAKEWARD_CLASS_ARCHIVE=0 to go without.
+    LAKEWARD_CLASS_ARCHIVE=0 disables the archive.
     """
     if environ.get("LAKEWARD_CLASS_ARCHIVE") == "0":
         return []
@@ -53,12 +53,12 @@ def class_options(
 
 
 def _shared(*archives: Path | None) -> str:
-    """The option to use archives, each of which builds on the one before it."""
+    """Return the option that uses archives, each built on the one before."""
     return f"-XX:SharedArchiveFile={os.pathsep.join(str(each) for each in archives if each)}"
 
 
 def _is_made(java: Path, base: Path) -> bool:
-    """Whether the archive `base` of the runtime's own classes is there now; an empty file: it cannot be."""
+    """Return whether the archive `base` of the runtime's own classes exists; an empty file is a failure."""
     if not base.exists():
         try:
             with atomic_replace(ensure_dir(base.parent) / base.name) as aside:
@@ -76,7 +76,7 @@ def _aside(archive: Path) -> Path:
 
 
 def _claimed(archive: Path) -> bool:
-    """Whether this process is the one that has the archive written."""
+    """Return whether this process is the one that writes the archive."""
     claim = archive.with_suffix(".claim")
     try:
         claim.parent.mkdir(parents=True, exist_ok=True)
@@ -90,12 +90,12 @@ def _claimed(archive: Path) -> bool:
 
 
 def _finished(java: Path, class_path: str, base: Path | None, archive: Path) -> bool:
-    """Put an archive that was written whole in its place."""
+    """Move a completely written archive to its final name."""
     part = _aside(archive)
     try:
         if time.time() - part.stat().st_mtime < 2:
             return False
-        # A cut-off archive kills the JVM that maps it, so a short-lived one tries it first.
+        # A truncated archive crashes the JVM that maps it, so a short-lived JVM tests it first.
         command = [
             str(java),
             _QUIET,

@@ -27,16 +27,16 @@ _interrupts = 0
 def count_interrupts() -> int:
     """Return how often Ctrl-C was pressed in this process.
 
-    The KeyboardInterrupt can be lost: code that cleans up on its way calls the JVM through a connection that
-    the interrupt has closed, and its error replaces it. Code that reports errors compares this number.
+    The KeyboardInterrupt can be lost: clean-up code calls the JVM through a connection that the interrupt has
+    closed, and its error replaces it. Code that reports errors compares this number.
     """
     return _interrupts
 
 
 def cancel_on_interrupt(context: SparkContext, borrowed: GatewayAddress | None) -> None:
-    """Replace PySpark's handler of SIGINT; a handler of the user's, or an ignored signal, stays.
+    """Replace PySpark's handler of SIGINT; a user's handler and an ignored signal are kept.
 
-    In a JVM that another process lent, only the jobs with this process's tag are canceled.
+    In a JVM of another process, only the jobs with this process's tag are canceled.
     """
     if threading.current_thread() is not threading.main_thread() or not _is_replaceable():
         return
@@ -44,7 +44,7 @@ def cancel_on_interrupt(context: SparkContext, borrowed: GatewayAddress | None) 
     def interrupt(*_: object) -> NoReturn:
         global _interrupts  # noqa: PLW0603  # a process has one handler of a signal
         _interrupts += 1
-        # py4j gives each thread a connection of its own.
+        # py4j opens one connection per thread.
         canceling = threading.Thread(target=_cancel, args=(context, borrowed), daemon=True)
         canceling.start()
         canceling.join(CANCEL_TIMEOUT)
@@ -59,7 +59,7 @@ def _is_replaceable() -> bool:
 
 
 def _cancel(context: Any, borrowed: GatewayAddress | None) -> None:
-    with suppress(Exception):  # a JVM that is gone runs no jobs
+    with suppress(Exception):  # a JVM that has exited runs no jobs
         if borrowed is None:
             scala_context(context).cancelAllJobs()
         else:

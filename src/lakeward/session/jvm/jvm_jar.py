@@ -17,7 +17,7 @@ from typing import Any
 from lakeward.atomic_files import atomic_replace
 from lakeward.errors import SetupError
 
-# In the order of their needs: each is compiled against those before it.
+# In dependency order: each class is compiled against those before it.
 SOURCES = (
     "Names",
     "PathMap",
@@ -66,7 +66,7 @@ def _text(name: str) -> str:
 
 
 def jar_path(cache: Path, versions: str) -> Path:
-    """Where the jar of these sources belongs; `versions` names the Spark and Delta it is compiled against."""
+    """Return the cache path of the jar of these sources; `versions` names the Spark and Delta used."""
     digest = hashlib.sha256(versions.encode())
     for name in SOURCES:
         digest.update(_text(name).encode())
@@ -74,9 +74,9 @@ def jar_path(cache: Path, versions: str) -> Path:
 
 
 def compile_jar(jvm: Any, target: Path) -> None:
-    """Compile the sources in the running `jvm` and put the jar at `target`, whole or not at all.
+    """Compile the sources in the running `jvm` and write the jar to `target` atomically.
 
-    Raises SetupError when the compiler refuses (another Spark than the one supported).
+    Raises SetupError if compilation fails, which happens with an unsupported Spark version.
     """
     from py4j.protocol import Py4JJavaError
 

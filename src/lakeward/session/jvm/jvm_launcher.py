@@ -1,7 +1,7 @@
-"""Starting the JVM itself, fast.
+"""Start the JVM without spark-submit's overhead.
 
-spark-submit is a shell script that starts a JVM to compute the command line of the real one. For a
-local master that command line is always the same, so it is built here from what Spark printed once.
+spark-submit is a shell script that starts a JVM to compute the command line of the real one. For a local
+master that command line is always the same, so it is built from what Spark printed once.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from lakeward.session.worker_paths import worker_python_path
 
 # Our classes are not on the class path while spark-submit resolves its own arguments.
 _NOT_YET = ("spark.hadoop.", "spark.sql.", "spark.delta.", "spark.databricks.")
-# A warning on every start, for a module that only machine learning profits from.
+# Avoids a warning on every start about a module that only machine learning uses.
 _INCUBATOR = "--add-modules=jdk.incubator.vector"
 
 
 def start_gateway(conf: Mapping[str, str], version: str) -> Any:
-    """The gateway to a new JVM that dies with this process. `version` names Spark's for the cache.
+    """Start a JVM that ends with this process and return its gateway. `version` names Spark's for the cache.
 
-    Raises SetupError when there is no Java, SessionError when the JVM does not come up.
+    Raises SetupError without Java, SessionError if the JVM does not start.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -42,7 +42,7 @@ def start_gateway(conf: Mapping[str, str], version: str) -> Any:
         if command is not None:
             process, port, secret = _handshake(command, folder)
             gateway = connect(port, secret)
-            # The JVM ends when this pipe closes: keep it as long as the gateway.
+            # The JVM exits when this pipe closes: keep it as long as the gateway.
             gateway.proc = process
             return gateway
         gateway = _by_spark_submit(_at_start(conf), folder)
@@ -53,10 +53,9 @@ def start_gateway(conf: Mapping[str, str], version: str) -> Any:
 
 
 def direct_command(conf: Mapping[str, str], version: str, folder: Path) -> list[str] | None:
-    """Return the command line of the JVM, None where only spark-submit can compute it. Sets JAVA_HOME.
+    """Return the command line of the JVM; None if only spark-submit can compute it. Sets JAVA_HOME.
 
-    The settings are in files that it writes into `folder`, which only this user may read. Raises SetupError
-    when there is no Java.
+    The settings are in files in `folder`, which only this user may read. Raises SetupError without Java.
     """
     java = find_java()
     os.environ["JAVA_HOME"] = str(java.parent.parent)
@@ -73,7 +72,7 @@ def direct_command(conf: Mapping[str, str], version: str, folder: Path) -> list[
 
 
 def _at_start(conf: Mapping[str, str]) -> dict[str, str]:
-    # spark-submit complains about settings of other names; the context takes them later.
+    # spark-submit warns about settings with other names; the context applies them later.
     return {k: v for k, v in conf.items() if k.startswith("spark.") and not k.startswith(_NOT_YET)}
 
 
@@ -82,20 +81,20 @@ def _options_file(version: str) -> Path:
 
 
 def spark_home() -> str:
-    """The folder of the Spark that PySpark starts."""
+    """Return the folder of the Spark that PySpark starts."""
     from pyspark.find_spark_home import _find_spark_home
 
     return str(_find_spark_home())
 
 
 def is_plain(conf: Mapping[str, str]) -> bool:
-    """Whether nothing but our own settings decides how the JVM starts."""
+    """Return whether only lakeward's own settings decide how the JVM starts."""
     if any(
         os.environ.get(v)
         for v in ("SPARK_HOME", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT")
     ):
         return False
-    # Executors that are other processes need the environment that spark-submit's script sets.
+    # Executors in other processes need the environment that spark-submit's script sets.
     is_local = re.fullmatch(r"local(\[.*\])?", conf.get("spark.master", ""))
     return is_local is not None and "spark.jars.packages" not in conf
 
@@ -105,7 +104,7 @@ def _remember(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path, text)
     except OSError:
-        return  # only the next start's speed is lost
+        return  # only the next start is slower
 
 
 def _by_spark_submit(conf: Mapping[str, str], folder: Path) -> Any:
@@ -127,7 +126,7 @@ def _by_spark_submit(conf: Mapping[str, str], folder: Path) -> Any:
 
 
 def _without_packages(packages: str) -> SessionError:
-    # The JVM resolves them before anything else, and says in its own output which it did not find.
+    # The JVM resolves them first, and prints those that it did not find.
     return SessionError(
         "JVM_NOT_STARTED",
         f"Spark's JVM did not come up with the packages {packages}.",
@@ -145,14 +144,14 @@ def _not_started(reason: str) -> SessionError:
 
 
 def connect(port: int, secret: str) -> Any:
-    """PySpark's gateway to the JVM that listens on `port` of this machine."""
+    """Return PySpark's gateway to the JVM that listens on local `port`."""
     from pyspark.java_gateway import launch_gateway
 
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
     try:
         gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]  # PySpark types it not
-        # Java releases Python objects by number, and notifies the process that is connected then. In a JVM
-        # that served another process before, it once released this process's first object by mistake.
+        # Java releases Python objects by number and notifies the currently connected process. A JVM that
+        # served another process before once released this process's first object by mistake.
         gateway.gateway_property.pool.next_id = time.time_ns()
         return gateway
     finally:
@@ -160,13 +159,13 @@ def connect(port: int, secret: str) -> Any:
 
 
 def _handshake(command: list[str], folder: Path) -> tuple[subprocess.Popen[bytes], int, str]:
-    """Start the JVM and learn from it where its gateway listens."""
+    """Start the JVM and read the port of its gateway."""
 
     def start(env: Mapping[str, str]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
-            # Spark starts Python processes without an environment: those that look for data sources.
+            # Spark starts some Python processes without an environment, such as the look-up of data sources.
             env={**os.environ, **env, "PYTHONPATH": worker_python_path()},
             preexec_fn=_ignore_interrupts,  # noqa: PLW1509  # as PySpark: Ctrl-C is for Python to handle
         )
@@ -177,10 +176,10 @@ def _handshake(command: list[str], folder: Path) -> tuple[subprocess.Popen[bytes
 def handshake(
     start: Callable[[Mapping[str, str]], subprocess.Popen[bytes]], folder: Path
 ) -> tuple[subprocess.Popen[bytes], int, str]:
-    """The process that `start(environment)` starts, and the port and secret of its gateway.
+    """Start a JVM with `start(environment)`; return the process, and the port and secret of its gateway.
 
-    The environment is what the JVM needs in addition to its own. The JVM writes its port into `folder`.
-    Raises SessionError when it does not come up.
+    The environment is added to the JVM's own. The JVM writes its port into `folder`. Raises SessionError if
+    it does not start.
     """
     connection_file = folder / "connection"
     process = start(

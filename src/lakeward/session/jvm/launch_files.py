@@ -1,8 +1,8 @@
-"""Files with the settings that a JVM starts with.
+"""Files that pass settings to a new JVM.
 
 The command line of a process is visible to every user of the machine, and a setting may be a secret
 (`spark_conf` with `{{secrets/scope/key}}`). Settings are therefore passed in files of mode 600, which are
-removed when the JVM has read them.
+removed after the JVM has read them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _quoted(option: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """The text as `java.util.Properties` reads it."""
+    """Escape text for `java.util.Properties`."""
     return "".join(_PROPERTY_ESCAPES.get(char, char) for char in text)
 
 

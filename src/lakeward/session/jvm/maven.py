@@ -1,4 +1,4 @@
-"""Which Maven repository serves jars on this machine."""
+"""Choose the Maven repository for jars."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CENTRAL = "https://repo1.maven.org/maven2"
 
 @dataclass(frozen=True)
 class Jar:
-    """A file of a Maven repository, known to the byte."""
+    """A file of a Maven repository, identified by size and checksum."""
 
     group: str
     artifact: str
@@ -27,18 +27,18 @@ class Jar:
 
     @property
     def name(self) -> str:
-        """The file's name."""
+        """Return the file's name."""
         return f"{self.artifact}-{self.version}.jar"
 
     @property
     def path(self) -> str:
-        """Its path in a Maven repository."""
+        """Return its path in a Maven repository."""
         return f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}/{self.name}"
 
 
 @dataclass(frozen=True)
 class Repository:
-    """A Maven repository: its address without a password, who said so, and what to send with a request."""
+    """A Maven repository: its address without password, the setting it comes from, and request headers."""
 
     url: str
     said_by: str
@@ -46,7 +46,7 @@ class Repository:
 
     @classmethod
     def of(cls, url: str, said_by: str) -> Repository:
-        """The repository at `url`; a user and password in it go into the request, never into a message.
+        """Return the repository at `url`; user and password are sent with requests, never shown in messages.
 
         Raises SetupError for an address that is not http(s).
         """
@@ -72,9 +72,9 @@ class Repository:
 
 
 def repository(environ: Mapping[str, str] = os.environ) -> Repository:
-    """LAKEWARD_MAVEN_MIRROR, else the mirror of `central` in ~/.m2/settings.xml, else Maven Central.
+    """Return LAKEWARD_MAVEN_MIRROR, else the mirror of `central` in ~/.m2/settings.xml, else Maven Central.
 
-    Raises SetupError for an address that cannot be one.
+    Raises SetupError for an invalid address.
     """
     if environ.get("LAKEWARD_MAVEN_MIRROR"):
         return Repository.of(environ["LAKEWARD_MAVEN_MIRROR"], "LAKEWARD_MAVEN_MIRROR")
@@ -102,7 +102,7 @@ def _mirror(settings: Path) -> str | None:
 
 
 def is_mirror_of_central(pattern: str) -> bool:
-    """Whether a `mirrorOf` pattern covers the repository `central`, by Maven's own rules.
+    """Return whether a `mirrorOf` pattern covers the repository `central`, by Maven's rules.
 
     >>> [is_mirror_of_central(p) for p in ("*", "external:*,!central", "internal,central")]
     [True, False, True]

@@ -1,7 +1,7 @@
-"""One JVM for several processes: a job's tasks use the one of the process that started them.
+"""One JVM for several processes: a job's tasks use the JVM of the process that started them.
 
-The owner opens a gateway of its own for each process, so that calls back into Python reach the right one.
-The borrower has a session of its own in the owner's context, and never stops that context.
+The owner opens a separate gateway for each process, so that callbacks reach the right Python process. The
+borrower has its own session in the owner's context, and never stops that context.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GatewayAddress:
-    """Where a JVM listens for one process, and the tag that this process's Spark jobs carry."""
+    """The address of a JVM's gateway for one process, and the tag of this process's Spark jobs."""
 
     port: int
     secret: str
@@ -27,7 +27,7 @@ class GatewayAddress:
 
 
 class GatewayServer:
-    """A gateway that is open for one process; `close` also ends what that process left running."""
+    """A gateway for one process; `close` also cancels what that process left running."""
 
     def __init__(self, spark: SparkSession, tag: str) -> None:
         jvm: Any = jvm_view(spark)
@@ -38,11 +38,11 @@ class GatewayServer:
 
     @property
     def shared(self) -> GatewayAddress:
-        """What the other process needs to know."""
+        """Return the address for the other process."""
         return GatewayAddress(int(self._server.getListeningPort()), str(self._server.secret()), self._tag)
 
     def close(self) -> None:
-        """Cancel the process's Spark jobs and close its gateway; a JVM that is gone has done so."""
+        """Cancel the process's Spark jobs and close its gateway; no effect if the JVM has exited."""
         with suppress(Exception):
             self._context.cancelJobsWithTag(self._tag)
         with suppress(Exception):
@@ -54,21 +54,21 @@ _lend: Callable[[], GatewayAddress | None] | None = None
 
 
 def open_gateway(spark: SparkSession, tag: str) -> GatewayServer:
-    """Open the JVM of `spark` for another process of this user."""
+    """Open a gateway to the JVM of `spark` for another process of this user."""
     return GatewayServer(spark, tag)
 
 
 def use_shared_jvm(lend: Callable[[], GatewayAddress | None]) -> None:
-    """From now on a session of this process is one in the JVM that `lend` names when the first is made.
+    """Create the sessions of this process in the JVM that `lend` returns on first use.
 
-    With None it is one in a JVM of its own.
+    With None, sessions use a JVM of this process.
     """
     global _lend  # noqa: PLW0603  # one JVM a process, as in Spark itself
     _lend = lend
 
 
 def shared_gateway() -> GatewayAddress | None:
-    """The JVM of another process that this one uses, if it does; asks for it the first time."""
+    """Return the gateway of the shared JVM if this process uses one; connect on first use."""
     global _borrowed, _lend
     if _lend is not None:
         _borrowed, _lend = _lend(), None
@@ -76,7 +76,7 @@ def shared_gateway() -> GatewayAddress | None:
 
 
 def shared_context_parts(shared: GatewayAddress) -> dict[str, Any]:
-    """Arguments of the SparkContext that stands on the owner's."""
+    """Return the arguments of a SparkContext on top of the owner's."""
 
     from lakeward.session.jvm.jvm_launcher import connect
 
@@ -89,7 +89,7 @@ def shared_context_parts(shared: GatewayAddress) -> dict[str, Any]:
 
 
 def _unstoppable(java: Any) -> Any:
-    """The owner's Java context, whose `stop()` leaves it running: users' scripts end with one."""
+    """Wrap the owner's Java context so that `stop()` has no effect: users' scripts end with it."""
     from py4j.java_gateway import JavaObject
 
     class Unstoppable(JavaObject):  # type: ignore[misc]  # py4j is published without types
@@ -97,6 +97,6 @@ def _unstoppable(java: Any) -> Any:
             """Nothing: other tasks are at work in it."""
 
     stable = Unstoppable(java._target_id, java._gateway_client)
-    # Both name one thing in the JVM, which forgets it when the first of them is gone.
+    # Both refer to one object in the JVM, which is released with the first reference.
     object.__setattr__(stable, "_owner", java)
     return stable

@@ -1,7 +1,7 @@
-"""Starting a JVM although packages of `spark.jars.packages` cannot be fetched: these are left out.
+"""Start a JVM although packages of `spark.jars.packages` cannot be fetched, by leaving them out.
 
-On the platform, libraries are the cluster's, and the setting has no effect on its running session. Here Spark
-resolves the packages before the JVM listens, and one that is missing ends the JVM.
+On the platform, libraries belong to the cluster, and the setting has no effect on a running session. Here
+Spark resolves the packages before the JVM listens, and a missing package ends the JVM.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ log = logging.getLogger("lakeward.session")
 def start_with_packages(
     conf: MutableMapping[str, str], start: Callable[[Mapping[str, str]], Any], *, home: Path | None = None
 ) -> Any:
-    """Call `start(conf)`, again without the packages that cannot be fetched if it fails; `conf` loses them.
+    """Call `start(conf)`; if packages cannot be fetched, remove them from `conf` and call it again.
 
-    Where none of the packages themselves is missing (but something that they need is), all are left out.
-    Raises what `start` raises without packages.
+    If only dependencies of the packages are missing, all packages are removed. Raises the errors of `start`
+    without packages.
     """
     try:
         return start(conf)
@@ -63,7 +63,7 @@ def _leave_out(conf: MutableMapping[str, str], packages: list[str], missing: lis
 
 
 def _is_available(package: str, conf: Mapping[str, str], home: Path) -> bool:
-    """Return whether a cache or repository has the package; True where the coordinates are not understood."""
+    """Return whether a cache or repository has the package; True for coordinates that are not understood."""
     parts = package.split(":")
     if len(parts) != 3 or conf.get("spark.jars.ivySettings"):
         return True

@@ -14,11 +14,11 @@ from lakeward.patching import PatchSpec, append_entry, remove_entry
 
 ORIGIN = "lakeward"
 CONNECT_MODULES = ("databricks.connect", "databricks.connect.session")
-"""The modules that are served where Databricks Connect is not installed."""
+"""The modules that are provided if Databricks Connect is not installed."""
 
 
 def connect_is_installed() -> bool:
-    """Whether the true Databricks Connect can be imported; the stand-in does not count."""
+    """Return whether the real Databricks Connect can be imported; the shim does not count."""
     try:
         spec = importlib.util.find_spec("databricks.connect")
     except (ModuleNotFoundError, ValueError):  # no such namespace; a test's own stub, made without a spec
@@ -27,13 +27,13 @@ def connect_is_installed() -> bool:
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Stands last on the path: whatever is installed, or put into `sys.modules` by a test, comes first."""
+    """The last finder on the path: installed packages and modules that a test puts into `sys.modules` win."""
 
     def find_spec(
         self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if fullname == "databricks":
-            # Reached only where no package of the namespace is installed.
+            # Reached only if no package of the namespace is installed.
             return ModuleSpec(fullname, self, origin=ORIGIN, is_package=True)
         if fullname in CONNECT_MODULES:
             return ModuleSpec(fullname, self, origin=ORIGIN, is_package=fullname == CONNECT_MODULES[0])
@@ -43,7 +43,7 @@ class _Finder(MetaPathFinder, Loader):
         if module.__name__ == "databricks":
             return
         module.__doc__ = "Databricks Connect's interface, served by lakeward's local session."
-        # Named, not imported: that module needs the session, which needs this one.
+        # A name, not an import: that module imports the session, which imports this one.
         served = importlib.import_module("lakeward.session.entry_points.databricks_connect")
         names = ["DatabricksEnv", "DatabricksSession"]
         vars(module).update({name: getattr(served, name) for name in names}, __all__=names)
@@ -59,7 +59,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Serve it no longer; modules that were imported from here are forgotten."""
+    """Stop providing it; forget modules that were imported from here."""
     remove_entry(_finder)
     for name in (*reversed(CONNECT_MODULES), "databricks"):
         module = sys.modules.get(name)

@@ -1,7 +1,7 @@
-"""`DeltaTable.forName` and `DeltaTable.create…` in any catalog, and what may be seen of a table.
+"""`DeltaTable.forName` and `DeltaTable.create…` for any catalog, with policies applied on reads.
 
-Delta looks up names without a catalog in the session catalog only, and gives the table past its policies.
-Its builder takes names of two parts at most.
+Delta looks up names without a catalog in the session catalog only, and reads tables without their policies.
+Its builder supports names of at most two parts.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from delta.tables import DeltaTable
     from pyspark.sql import DataFrame, SparkSession
 
-# On a DeltaTable: the name of a table that has policies.
+# Attribute of a DeltaTable: the name of a table with policies.
 _GOVERNED = "_lakeward_governed"
-# On a builder: the full name of the table that it makes.
+# Attribute of a builder: the full name of its table.
 _NAMED = "_lakeward_named"
 
 
 def install_delta_patches() -> None:
     """Make `DeltaTable.forName(spark, "t")` and `"s.t"` mean the current catalog's tables.
 
-    `toDF()` of such a table gives what a query of its name gives; what is written goes to the table itself.
+    `toDF()` of such a table returns the rows of a query by name; writes go to the table itself.
     """
     install(PATCHES)
 
@@ -87,7 +87,7 @@ PATCHES = (
 
 
 def _made(builder: Any, parts: list[str]) -> DeltaTable:
-    """Let Delta make the table in the current catalog's place, and give it by its full name."""
+    """Create the table at its path in the current catalog, and return it by its full name."""
     from delta.tables import DeltaTable
     from pyspark.errors import AnalysisException
 
@@ -98,7 +98,7 @@ def _made(builder: Any, parts: list[str]) -> DeltaTable:
     try:
         java_builder(builder).tableName(quote_name([schema, table])).execute()
     except AnalysisException as error:
-        # Once the table is there, Delta looks for it in the session catalog.
+        # After creation, Delta looks the table up in the session catalog.
         if error.getCondition() != "DELTA_MISSING_DELTA_TABLE":
             raise
     finally:
@@ -113,7 +113,7 @@ def _qualified(spark: SparkSession, name: str) -> str:
 
 
 def _parts(spark: SparkSession, name: str) -> list[str] | None:
-    """Catalog, schema and table of a name; None for a path."""
+    """Return catalog, schema and table of a name; None for a path."""
     given = split_identifier(spark, name)
     if len(given) > 3 or (len(given) == 2 and given[0] == "delta"):
         return None

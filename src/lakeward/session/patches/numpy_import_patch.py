@@ -23,7 +23,7 @@ _lock = threading.RLock()
 
 
 class _LazyModule(ModuleType):
-    """A module whose code runs on first access to a name that it does not have yet."""
+    """A module whose code runs on the first access to a name that is not set."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "have_numpy":
@@ -53,11 +53,11 @@ class _LazyLoader(Loader):
         return created
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run nothing yet: the first access does."""
+        """Do nothing: the first access runs the code."""
         module.__class__ = _LazyModule
 
     def load(self, module: ModuleType) -> None:
-        """Run the module's own code, once; an import that fails is tried again at the next access."""
+        """Run the module's code once; a failed import is retried on the next access."""
         with _lock:
             if self._state != "new":
                 return
@@ -93,5 +93,5 @@ PATCHES = (
 
 
 def install_numpy_import_patch() -> None:
-    """Serve `pyspark.testing` lazily; a process that has imported it already keeps it."""
+    """Load `pyspark.testing` lazily; no effect if this process has imported it already."""
     insert_entry(sys, "meta_path", _finder, layer=PATCHES[0].layer, reason=PATCHES[0].reason)

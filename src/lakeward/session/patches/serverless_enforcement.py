@@ -1,7 +1,7 @@
-"""Under the profile `serverless`, users' code meets what serverless compute refuses; lakeward's does not.
+"""Enforce the limitations of serverless compute for users' code, but not for lakeward's own.
 
-PySpark's classes are changed when the profile is first used, and a switch says whether the changes count:
-other packages change some of the same attributes, and each stays where it was put.
+PySpark's classes are patched when the profile is first used, and a switch enables the checks: other packages
+patch some of the same attributes, and each layer keeps its position.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lakeward.session.runtimes.serverless_limitations import (
 )
 
 _REASON = "the profile serverless refuses what serverless compute refuses"
-# PySpark and Delta reach the JVM for users who do not; so do we.
+# PySpark, Delta and lakeward use the JVM on behalf of user code.
 _TRUSTED = frozenset(("pyspark", "py4j", "delta", "lakeward"))
 _TRIGGER = "_lakeward_trigger"
 _on = False
@@ -37,7 +37,7 @@ def switch(profile: str) -> None:
 
 
 def refuse_context(frame: FrameType) -> None:
-    """Raise what a Spark Connect client raises where users' code, calling in `frame`, wants a context."""
+    """Raise a Spark Connect client's error if user code, calling in `frame`, requests a context."""
     if _on and _is_users(frame):
         raise _error("CONTEXT_UNAVAILABLE_FOR_REMOTE_CLIENT", "")
 
@@ -85,7 +85,7 @@ def _guard(limit: Limit, before: Any) -> Any:
 
 
 class _Attribute:
-    """A property, a method or an instance's own attribute that users' code may not even look at."""
+    """A property, method or instance attribute that user code may not access."""
 
     def __init__(self, limit: Limit, before: Any) -> None:
         self.limit, self.before = limit, before
@@ -109,7 +109,7 @@ class _Attribute:
 
 
 def _call(limit: Limit, before: Any) -> Any:
-    """A method that users' code may not call."""
+    """Return a method that raises for user code."""
 
     @wraps(before)
     def method(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -121,7 +121,7 @@ def _call(limit: Limit, before: Any) -> Any:
 
 
 def _missing(before: Any, *, names: Iterable[str]) -> Any:
-    """A refused attribute is looked for a second time, as a column: then it must still be refused."""
+    """Wrap `__getattr__`: a refused attribute is looked up again as a column and must be refused then too."""
 
     @wraps(before)
     def missing(self: Any, name: str) -> Any:
@@ -156,7 +156,7 @@ def _set(before: Any) -> Any:
 def _get(before: Any) -> Any:
     @wraps(before)
     def get(self: Any, key: str, *default: Any, **named: Any) -> Any:
-        # What classic compute says of its cluster and job is not there, whatever default is given.
+        # Settings about cluster and job of classic compute do not exist, even with a default.
         of_cluster = str(key).startswith(("spark.databricks.clusterUsageTags.", "spark.databricks.job."))
         if _on and of_cluster and _is_users(sys._getframe(1)):
             raise _error("CONFIG_NOT_AVAILABLE", key)
@@ -197,7 +197,7 @@ _MESSAGES = {
 
 
 def _error(condition: str, subject: str) -> Exception:
-    """The platform's exception; PySpark's own conditions come with PySpark's own text."""
+    """Return the platform's exception; conditions of PySpark have PySpark's own text."""
     from pyspark.errors import PySparkAttributeError, PySparkNotImplementedError, PySparkRuntimeError
 
     if condition in _MESSAGES:
@@ -217,7 +217,7 @@ def _analysis_exception() -> Any:
     from pyspark.errors import AnalysisException
 
     class ServerlessException(AnalysisException):
-        """A condition of the platform that PySpark's own list does not have."""
+        """A condition of the platform that PySpark does not define."""
 
         def __init__(self, text: str, condition: str, state: str, subject: str) -> None:
             super().__init__(message=text, errorClass=condition, messageParameters={"subject": subject})

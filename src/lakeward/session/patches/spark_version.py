@@ -1,4 +1,4 @@
-"""`spark.version` is the Spark release of the runtime profile: code selects features by it."""
+"""Set `spark.version` to the Spark release of the runtime profile: code selects features by it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`/Volumes/…`, `/dbfs/…`, `/Workspace/…` and mounts in Python's own file functions.
+"""Redirect `/Volumes/…`, `/dbfs/…`, `/Workspace/…` and mounts in Python's own file functions.
 
-`install` patches `open`, `os`, what was bound before, the import system and the entry points of pyarrow and
-sqlite3; `uninstall` gives everything back. What cannot be reached is `UNSUPPORTED`.
+`install` patches `open`, `os`, references bound earlier, the import system and the entry points of pyarrow
+and sqlite3; `uninstall` restores all. `UNSUPPORTED` lists what cannot be redirected.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from lakeward.session.path_redirection.translator import PathTranslator
 
 
 def path_hook(translator: PathTranslator) -> Callable[[str], Any]:
-    """For `sys.path_hooks`: `sys.path.append("/Workspace/…")` finds modules in the folder behind it."""
+    """A hook of `sys.path_hooks`: `sys.path.append("/Workspace/…")` finds modules in the mapped folder."""
 
     def hook(entry: str) -> Any:
         local = translator.find(entry)
@@ -38,7 +38,7 @@ class PatchAfterImport(MetaPathFinder):
         self._then = then
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        """The spec as the import system finds it, with `then` behind the loader's work."""
+        """Return the spec of the import system, with `then` called after the loader."""
         if fullname not in self._names:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
@@ -55,5 +55,5 @@ class PatchAfterImport(MetaPathFinder):
         return spec
 
     def imported_modules(self) -> Iterable[ModuleType]:
-        """Those of the modules that are imported already."""
+        """Return those of the modules that are imported already."""
         return [sys.modules[name] for name in sorted(self._names) if name in sys.modules]

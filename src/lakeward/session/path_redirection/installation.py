@@ -1,4 +1,4 @@
-"""Installs and removes the redirection, through `lakeward.patching`."""
+"""Install and remove the redirection, through `lakeward.patching`."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _LAYER = "paths"
 
 _REASON = "paths such as /Volumes are folders of the state folder"
 
-# One for the life of the process: who imported a patched function keeps it over uninstall and install.
+# One per process: modules keep imported patched functions across uninstall and install.
 _translator = PathTranslator(PathMap(()))
 
 
 class _Redirection:
-    """The mapping while it is in force, and what has to be taken back."""
+    """The active mapping, and what uninstall must restore."""
 
     def __init__(self) -> None:
         self.translator = _translator
@@ -67,7 +67,7 @@ class _Redirection:
             self._replace(owner, attribute, replacement)
 
     def _popen(self) -> None:
-        """A program's working folder; what it does with paths itself is out of reach."""
+        """Map the working folder of a program; the program's own use of paths cannot be redirected."""
         plain = original(subprocess.Popen, "__init__")
         local = self.translator.local
 
@@ -87,7 +87,7 @@ class _Redirection:
 
 
 def _replacements(translator: PathTranslator) -> Iterator[tuple[object, str, Any]]:
-    """(owner, attribute, replacement) of Python's file functions, wherever a loaded module has bound them."""
+    """Yield (owner, attribute, replacement) of Python's file functions, in all modules that bound them."""
     by_id: dict[int, Any] = {}
     os_open = original(os, "open")
     for name, function in os_functions.functions(translator, lambda name: original(os, name)):
@@ -105,7 +105,7 @@ def _replacements(translator: PathTranslator) -> Iterator[tuple[object, str, Any
 
 
 def declare_patches() -> list[PatchSpec]:
-    """Return what `install` changes in the modules that are loaded, and in libraries when they are."""
+    """Return the patches of loaded modules, and of libraries that are patched on import."""
     places = {(owner_name(owner), attribute): None for owner, attribute, _ in _replacements(_translator)}
     places[("subprocess.Popen", "__init__")] = None
     places |= {("sys", "path_hooks"): None, ("sys", "meta_path"): None}
@@ -119,23 +119,23 @@ _active: list[_Redirection] = []
 
 
 def install(path_map: PathMap) -> None:
-    """Put `path_map` in force in this process; a further call changes the map and nothing else."""
+    """Activate `path_map` in this process; a further call only replaces the map."""
     with _lock:
         _translator.use(path_map.of_python())
         if not _active:
             _active.append(_Redirection())
             _active[0].install()
-        # Entries of sys.path that led nowhere before may be folders now.
+        # Entries of sys.path that did not exist before may be folders now.
         sys.path_importer_cache.clear()
 
 
 def uninstall() -> None:
-    """Give everything back; nothing happens where nothing is installed."""
+    """Restore everything; no effect if nothing is installed."""
     with _lock:
         while _active:
             _active.pop().uninstall()
 
 
 def installed_map() -> PathMap | None:
-    """The map in force, as Python's functions see it; None where none is."""
+    """Return the active map as Python's functions see it, or None."""
     return _translator.map if _active else None

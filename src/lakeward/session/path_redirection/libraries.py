@@ -1,6 +1,6 @@
-"""Libraries that open files in C: their Python entry points take the user's paths.
+"""Libraries that open files in C: their Python entry points accept platform paths.
 
-pandas needs nothing: its readers and writers open files by Python's `open`, or hand a folder to pyarrow.
+pandas needs no patch: its readers and writers open files with Python's `open`, or pass a folder to pyarrow.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ UNSUPPORTED = (
     "pyarrow.fs.LocalFileSystem's methods, pyarrow.fs.FileSystem.from_uri, pyarrow.OSFile, called directly",
     "io.FileIO called directly; os.exec*, os.posix_spawn; sockets in the file system",
 )
-"""What uses the real `/Volumes`. Where that matters, create symbolic links, for example in a container."""
+"""Code that uses the real `/Volumes`. If that matters, create symbolic links, for example in a container."""
 
 
 def entry_point(translator: PathTranslator, original: Any, argument: Argument) -> Callable[..., Any]:
-    """Return `original` with the path or paths in `argument` mapped; errors name the user's path."""
+    """Return `original` with the path or paths in `argument` mapped; errors contain the user's path."""
     position, name = argument
 
     @functools.wraps(original)

@@ -1,7 +1,7 @@
 """The functions of `os` that take a path, `open`, and `os.scandir`.
 
-`os.path`, `os.walk`, `os.makedirs`, `pathlib`, `shutil`, `glob` and `tempfile` call these functions, so they
-follow.
+`os.path`, `os.walk`, `os.makedirs`, `pathlib`, `shutil`, `glob` and `tempfile` call these functions and need
+no patch.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TWO_PATHS = ("link", "rename", "replace", "symlink")
 
 
 def functions(translator: PathTranslator, original: Callable[[str], Any]) -> Iterator[tuple[str, Function]]:
-    """(name, what takes its place) for each of them that this system has."""
+    """Yield (name, replacement) for each of these functions that the operating system has."""
     for name in FIRST_PATH:
         if hasattr(os, name):
             yield (
@@ -61,13 +61,13 @@ def _getcwd(translator: PathTranslator, original: Any) -> Callable[..., Any]:
     return call
 
 
-_OPENER_POSITION = 6  # among the arguments after the file
+_OPENER_POSITION = 6  # position among the arguments after the file
 
-_MODE = 0o666  # what open() creates files with; os.open() alone would use 0o777
+_MODE = 0o666  # the mode with which open() creates files; os.open() would use 0o777
 
 
 def open_function(translator: PathTranslator, original: Any, os_open: Any) -> Callable[..., Any]:
-    """`open` for mapped paths; `os_open` is the plain `os.open`. A caller's own `opener` is left alone."""
+    """Return `open` for mapped paths; `os_open` is the plain `os.open`. A caller's `opener` is kept."""
     find = translator.find
 
     def call(file: Any, *args: Any, **kwargs: Any) -> Any:
@@ -89,7 +89,7 @@ def open_function(translator: PathTranslator, original: Any, os_open: Any) -> Ca
 
 
 class DirectoryEntry:
-    """An `os.DirEntry` with another `path`; everything else is the entry's own."""
+    """An `os.DirEntry` with another `path`."""
 
     __slots__ = ("_entry", "path")
 
@@ -113,7 +113,7 @@ class DirectoryEntry:
 
 @final
 class DirectoryIterator:
-    """The iterator and context manager that `os.scandir` gives."""
+    """The iterator and context manager that `os.scandir` returns."""
 
     def __init__(self, entries: Any, top: Any) -> None:
         self._entries = entries
@@ -133,12 +133,12 @@ class DirectoryIterator:
         self.close()
 
     def close(self) -> None:
-        """Let go of the folder before the last entry was read."""
+        """Close the folder before the last entry is read."""
         self._entries.close()
 
 
 def scandir(translator: PathTranslator, original: Any) -> Callable[..., Any]:
-    """`os.scandir` that lists the folder behind a mapped path."""
+    """List the folder of a mapped path as `os.scandir` does."""
     find = translator.find
 
     def call(path: Any = ".") -> Any:

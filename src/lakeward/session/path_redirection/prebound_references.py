@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
-# These hold the plain functions for everybody else, ourselves included.
+# These modules define the plain functions, which lakeward itself also needs.
 _KEEP = {"builtins", "io", "os", "posix", "_io", "nt"}
 
 
 def prebound_references(replacements: Mapping[int, Any]) -> Iterator[tuple[object, str, Any]]:
-    """(owner, attribute, replacement) for each place of a plain function; `replacements` by its id."""
+    """Yield (owner, attribute, replacement) for each reference to a plain function; `replacements` by id."""
     yield from _modules(replacements)
     yield from _classes(replacements)
     yield from _defaults(replacements)
@@ -31,7 +31,7 @@ def _modules(replacements: Mapping[int, Any]) -> Iterator[tuple[object, str, Any
 
 
 def _classes(replacements: Mapping[int, Any]) -> Iterator[tuple[object, str, Any]]:
-    """pathlib's accessor (Python 3.10) and glob's workers (3.13) keep functions as class attributes."""
+    """Yield classes with functions as attributes: pathlib's accessor (3.10) and glob's workers (3.13)."""
     for module, names in (
         (pathlib, ("_NormalAccessor",)),
         (glob, ("_GlobberBase", "_StringGlobber", "_Globber")),
@@ -44,7 +44,7 @@ def _classes(replacements: Mapping[int, Any]) -> Iterator[tuple[object, str, Any
 
 
 def _defaults(replacements: Mapping[int, Any]) -> Iterator[tuple[object, str, Any]]:
-    """NamedTemporaryFile removes its file by an `os.unlink` that is a parameter's default."""
+    """Yield parameter defaults: NamedTemporaryFile removes its file by such an `os.unlink`."""
     cls: Any = vars(tempfile).get("_TemporaryFileCloser")
     for attribute, value in list(vars(cls).items()) if cls else ():
         if isinstance(value, FunctionType) and any(id(d) in replacements for d in value.__defaults__ or ()):

@@ -1,4 +1,4 @@
-"""Translates path arguments of patched functions; every other path passes unchanged.
+"""Translate path arguments of patched functions; all other paths pass unchanged.
 
 All patched functions share one `PathTranslator`, so a change of the map needs no new patches.
 """
@@ -23,7 +23,7 @@ class PathTranslator:
         self.use(path_map)
 
     def use(self, path_map: PathMap) -> None:
-        """Replace the map; open files stay open."""
+        """Replace the map; open files are not affected."""
         self.map = path_map
         self.prefixes = tuple(prefix for prefix, _ in path_map.entries)
 
@@ -53,11 +53,11 @@ class PathTranslator:
         return path if found is None else found
 
     def user_path(self, path: Any) -> Any:
-        """Return the user's name of a local path."""
+        """Return the platform path of a local path."""
         return _fsencode(self.map.user(_fsdecode(path))) if isinstance(path, bytes) else self.map.user(path)
 
     def translate_message(self, message: str) -> str:
-        """Replace local folders in a message by the user's names."""
+        """Replace local folders in a message by platform paths."""
         for prefix, folder in self.map.entries:
             message = message.replace(folder + "/", prefix + "/")
         return message

@@ -33,25 +33,25 @@ from lakeward.session.resident.working_directory import absolute_path, stand_her
 
 IDLE_SECONDS = 15 * 60
 _LOOPBACK = "127.0.0.1"
-# A live JVM answers within milliseconds; one that is stopped or swapped out is not worth the wait.
+# A running JVM answers within milliseconds; one that is stopped or swapped out is skipped.
 _PATIENCE = 3.0
-# What `Resident.begin` says of a JVM that could not be made as new.
+# Answer of `Resident.begin` for a JVM whose state could not be reset.
 _ENDING = "it is ending"
 
 
 def acquire(conf: Mapping[str, str], *, version: str, spark: str) -> Any:
-    """The gateway to a resident JVM for a session with `conf`, held by this process until it ends.
+    """Return the gateway of a daemon for a session with `conf`, leased by this process until it ends.
 
-    `version` names everything that has to be the same, `spark` Spark's own. None where there can be none or
-    another process holds it: then a JVM of one's own does. Raises SetupError when there is no Java.
+    `version` identifies everything that must match, `spark` the Spark version. None if no daemon can be used
+    or another process holds it: the caller starts its own JVM then. Raises SetupError without Java.
     """
     where = place() if is_plain(conf) else None
     if where is None:
         return None
     java = find_java()
-    # Relative names of files are the command's, and the JVM may have been started elsewhere.
+    # Relative paths belong to this command, and the JVM may have another working directory.
     wanted = absolute(conf, Path.cwd())
-    # A Spark of the same version in another environment may be gone tomorrow, and its JVM with it.
+    # A Spark of the same version in another environment may be deleted while its JVM runs.
     version = f"{version} in {spark_home()}"
     file = where / f"{key(wanted, environ=os.environ, java=java, version=version)}.json"
     record = load(file)
@@ -70,12 +70,12 @@ def acquire(conf: Mapping[str, str], *, version: str, spark: str) -> Any:
         try:
             return _started(file, wanted, spark)
         except SessionError:
-            # A JVM of one's own fails in the same way, and says why where the user sees it.
+            # A JVM of this process fails in the same way, and prints the reason to the user.
             return None
 
 
 def _attached(file: Path, record: Record) -> tuple[Any, bool]:
-    """The gateway, or None and whether the JVM is merely busy rather than dead."""
+    """Return the gateway, or None and whether the JVM is busy rather than dead."""
     if not is_running(file, record) or not Path(record.cwd).is_dir() or not _answers(record):
         return None, False
     gateway = connect(record.port, record.secret)
@@ -89,7 +89,7 @@ def _attached(file: Path, record: Record) -> tuple[Any, bool]:
 
 
 def _answers(record: Record) -> bool:
-    """Whether the gateway is there and knows the secret: py4j itself would wait for ever."""
+    """Return whether the gateway responds and accepts the secret: py4j itself would wait forever."""
     try:
         with socket.create_connection((_LOOPBACK, record.port), timeout=_PATIENCE) as connection:
             connection.settimeout(_PATIENCE)
@@ -113,7 +113,7 @@ def _started_by(command: list[str], file: Path, folder: Path) -> Any:
     stdin = file.with_suffix(".stdin")
     os.mkfifo(stdin, 0o600)
     reading = os.open(stdin, os.O_RDONLY | os.O_NONBLOCK)
-    # While this process alone writes to it, the JVM ends with this process.
+    # As long as only this process holds the pipe, the JVM ends with this process.
     writing = os.open(stdin, os.O_WRONLY)
     os.set_blocking(reading, True)
 
@@ -142,7 +142,7 @@ def _started_by(command: list[str], file: Path, folder: Path) -> Any:
         raise RuntimeError(f"a JVM that was started for this process refuses it: {refused}")
     hold(Lease(gateway, process.pid, file))
     keep(file, Record(process.pid, port, secret, str(Path.cwd()), time.time()))
-    # It outlives this process: nothing waits for it.
+    # It outlives this process, which does not wait for it.
     process.returncode = 0
     return gateway
 
@@ -158,11 +158,11 @@ def _log(path: Path) -> Any:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_TRUNC, 0o600), "ab")
 
 
-# The session takes these again for every command; the rest is decided when the JVM or its context starts.
+# The session applies these for every command; the others are fixed when the JVM or its context starts.
 WHATEVER = ("spark.sql.", "spark.databricks.", "spark.delta.", "spark.hadoop.", "spark.app.name")
 _FILES = ("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles")
-# Java, Spark and Hadoop's clients read these themselves. Everything else reaches Python workers only, which
-# get the command's own environment.
+# Java, Spark and Hadoop's clients read these. Other variables only reach Python workers, which get the
+# environment of the command.
 _READ = re.compile(
     r"SPARK_|HADOOP_|YARN_|AWS_|AZURE_|GOOGLE_|GCS_|JDK_|_JAVA_|JAVA_(?!HOME$)|LC_|LANG$|LANGUAGE$|TZ$"
     r"|(?:DY)?LD_|KRB5"
@@ -171,12 +171,12 @@ _NEEDED = ("HOME", "PATH", "USER", "LOGNAME", "SHELL", "TMPDIR", "JAVA_HOME")
 
 
 def jvm_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment that the JVM starts with: what it reads itself, and nothing of the command's own."""
+    """Return the environment of the JVM: the variables that it reads, and none of the command's own."""
     return {name: value for name, value in environ.items() if name in _NEEDED or _READ.match(name)}
 
 
 def absolute(conf: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """`conf` with the relative paths of files resolved against `folder`, where the command stands.
+    """Return `conf` with relative paths of files resolved against `folder`, the command's working directory.
 
     >>> absolute({"spark.files": "a.txt,hdfs:/b,/c"}, Path("/here"))
     {'spark.files': '/here/a.txt,hdfs:/b,/c'}
@@ -188,9 +188,9 @@ def absolute(conf: Mapping[str, str], folder: Path) -> dict[str, str]:
 
 
 def key(conf: Mapping[str, str], *, environ: Mapping[str, str], java: Path, version: str) -> str:
-    """The name of the JVM that serves a session with `conf`, given absolute paths.
+    """Return the name of the daemon that serves a session with `conf`, given absolute paths.
 
-    `version` names lakeward, Spark and Delta. Our own classes count through the jar in `spark.jars`.
+    `version` names lakeward, Spark and Delta. Our own classes are part of it through the jar in `spark.jars`.
     """
     fixed = {
         name: value
@@ -208,16 +208,16 @@ _by_command = False
 
 
 def use_resident() -> None:
-    """Say that this process is a command of ours: it uses a resident JVM where the environment allows it."""
+    """Mark this process as a command of lakeward: it uses a daemon if the environment allows it."""
     global _by_command  # noqa: PLW0603  # said once, before the session exists
     _by_command = True
 
 
 def is_wanted(environ: Mapping[str, str] = os.environ, *, by_command: bool | None = None) -> bool:
-    """Whether this process is to use one.
+    """Return whether this process uses a daemon.
 
-    Never in CI (CI is set) and never with LAKEWARD_COLD=1. Else LAKEWARD_RESIDENT=1 and 0 decide; without
-    it our own commands do, but not below pytest, whose tests would share what they are to keep apart.
+    Never in CI (CI is set) and never with LAKEWARD_COLD=1. Otherwise LAKEWARD_RESIDENT=1 and 0 decide.
+    Without it, lakeward's commands use one, but not below pytest, whose tests must not share state.
     """
     if _is_on(environ.get("CI")) or _is_on(environ.get("LAKEWARD_COLD")):
         return False

@@ -1,4 +1,4 @@
-"""The lease of a resident JVM: connection, forwarded output, detection of a crash."""
+"""The lease of a daemon: connection, forwarded output, crash detection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Lease:
-    """A held JVM: its gateway and process. It ends with this process; the JVM sees to that."""
+    """A leased daemon: its gateway and process. The daemon ends the lease when this process ends."""
 
     def __init__(self, gateway: Any, pid: int, file: Path) -> None:
         self.gateway = gateway
@@ -33,23 +33,23 @@ class Lease:
         self._new: str | None = None
 
     def context(self, conf: Mapping[str, str]) -> Any:
-        """The Java context that those before have left, with the settings `conf`; None where none is."""
+        """Return the Java context that earlier clients created with the settings `conf`, or None."""
         settings = json.dumps(dict(conf))
         java = self.gateway.jvm.lakeward.Resident.settled(settings)
         self._new = None if java else settings
         return java
 
     def note(self, context: SparkContext) -> None:
-        """Take note of the context that this process uses; the JVM is to hand on a new one."""
+        """Record the context of this process; the daemon resets it for the next client."""
         if self._new is not None:
             self.gateway.jvm.lakeward.Resident.learn(scala_context(context), self._new)
             self._new = None
-        # Python's broadcasts; a JVM of one's own removes them when it ends.
+        # Files of Python broadcasts; a JVM of this process would remove them at exit.
         with suppress(AttributeError):
             self._folders.append(context._temp_dir)
 
     def end(self) -> None:
-        """The last thing this process does with it."""
+        """Release the lease; the last use of the JVM by this process."""
         self.relay.end()
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
@@ -59,19 +59,19 @@ _held: Lease | None = None
 
 
 def hold(lease: Lease) -> None:
-    """From now on this process holds `lease`."""
+    """Make `lease` the lease of this process."""
     global _held  # noqa: PLW0603  # one JVM a process, as in Spark itself
     _held = lease
     atexit.register(lease.end)
 
 
 def held() -> Lease | None:
-    """The resident JVM that this process holds, None where it holds none."""
+    """Return the lease of this process, or None."""
     return _held
 
 
 def drain() -> None:
-    """Let through what the JVM has printed up to now; one of this process's own has done so already."""
+    """Print the pending output of the daemon; no effect for a JVM of this process."""
     if _held is not None:
         _held.relay.drain()
 
@@ -80,17 +80,17 @@ _EVERY = 0.05
 
 
 class Relay:
-    """Follows the files of a JVM; what stood in them before belongs to others and is dropped."""
+    """Forwards the output files of a JVM; earlier output belongs to other clients and is skipped."""
 
     def __init__(self, out: Path, err: Path) -> None:
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        # As a child would have: what this process's streams are at this moment.
+        # The current streams of this process, as a child process would inherit them.
         self._pairs = [(_emptied(out), os.dup(1)), (_emptied(err), os.dup(2))]
         threading.Thread(target=self._follow, name="lakeward-relay", daemon=True).start()
 
     def drain(self) -> None:
-        """Pass on all that the JVM has printed up to now."""
+        """Forward all pending output."""
         with self._lock:
             for source, target in self._pairs:
                 while data := os.read(source, 65536):
@@ -98,7 +98,7 @@ class Relay:
                         os.write(target, data)
 
     def end(self) -> None:
-        """Pass on the rest and stop."""
+        """Forward the rest and stop."""
         self._ended.set()
         with suppress(OSError):
             self.drain()
@@ -114,12 +114,12 @@ def _emptied(file: Path) -> int:
     return os.open(file, os.O_RDONLY)
 
 
-# The connection breaks some moments before the process is gone.
+# The connection breaks shortly before the process exits.
 _PATIENCE = 1.0
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether `error` came because Spark's JVM is gone: py4j itself only says that a call has failed."""
+    """Return whether `error` was caused by the exit of Spark's JVM: py4j only reports a failed call."""
     from py4j.protocol import Py4JError, Py4JJavaError
 
     if isinstance(error, Py4JJavaError) or not isinstance(error, Py4JError | ConnectionError | EOFError):
@@ -133,7 +133,7 @@ def is_lost(error: BaseException) -> bool:
 
 
 def jvm_lost() -> SessionError:
-    """What to tell about it."""
+    """Return the error for the user."""
     lease = held()
     name = f"The resident JVM {lease.pid}" if lease else "Spark's JVM"
     return SessionError(

@@ -1,4 +1,4 @@
-"""The registered resident JVMs of a user: records on disk, liveness, stopping."""
+"""The registered daemons of a user: records on disk, liveness, termination."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lakeward.session.cache import cache_dir
 
 @dataclass(frozen=True)
 class Record:
-    """A running JVM: its process, where its gateway listens, the folder it was started in, and since when."""
+    """A running JVM: process id, address of its gateway, working directory, start time."""
 
     pid: int
     port: int
@@ -30,12 +30,12 @@ class Record:
 
 
 def folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """The folder of this user's records, below the cache."""
+    """Return the folder of this user's records, below the cache."""
     return cache_dir(environ) / f"resident-{os.getuid()}"
 
 
 def place() -> Path | None:
-    """The folder, which exists and belongs to this user alone afterwards; None where that cannot be."""
+    """Return the folder after creating it for this user only; None if that fails."""
     where = folder()
     try:
         where.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def place() -> Path | None:
 
 
 def load(file: Path) -> Record | None:
-    """What the file says; None when it is not there or says nothing that makes sense."""
+    """Read the record; return None if it does not exist or is invalid."""
     try:
         return Record(**json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -58,7 +58,7 @@ def load(file: Path) -> Record | None:
 
 
 def keep(file: Path, record: Record) -> None:
-    """Write the file whole, readable by this user only."""
+    """Write the record atomically, readable by this user only."""
     atomic_write(file, json.dumps(asdict(record)), mode=0o600)
 
 
@@ -70,7 +70,7 @@ def forget(file: Path) -> None:
 
 
 def recorded() -> Iterator[tuple[Path, Record]]:
-    """All of this user's records, oldest first."""
+    """Return all records of this user, oldest first."""
     found = [(file, load(file)) for file in folder().glob("*.json")]
     there = [(file, record) for file, record in found if record is not None]
     yield from sorted(there, key=lambda each: each[1].since)
@@ -78,7 +78,7 @@ def recorded() -> Iterator[tuple[Path, Record]]:
 
 @contextmanager
 def starting_one(file: Path) -> Iterator[bool]:
-    """A block in which no other process starts the JVM of this record; False where another one does now."""
+    """Hold the start lock of this record within the block; yields False if another process holds it."""
     lock = FileLock(file.with_suffix(".lock"), per_process=True)
     try:
         yield lock.acquire(wait=False)
@@ -87,26 +87,26 @@ def starting_one(file: Path) -> Iterator[bool]:
 
 
 def since(record: Record) -> float:
-    """Seconds that the JVM has been there."""
+    """Return the seconds since the JVM started."""
     return max(0.0, time.time() - record.since)
 
 
 MARK = "-Dlakeward.resident="
-"""An option of the JVM's command line by which it is known; what follows names its record."""
+"""A JVM option that identifies daemons in process lists; the name of the record follows."""
 
 
 def mark(file: Path) -> str:
-    """The option of the JVM whose record is `file`."""
+    """Return the option of the JVM whose record is `file`."""
     return f"{MARK}{file}"
 
 
 def is_running(file: Path, record: Record) -> bool:
-    """Whether the process of the record lives and is that JVM: numbers of processes are used again."""
+    """Return whether the record's process is alive and is that JVM: process ids are reused."""
     return is_there(file, record.pid)
 
 
 def is_there(file: Path, pid: int) -> bool:
-    """Whether `pid` is the JVM whose record is, or was, `file`."""
+    """Return whether `pid` is the JVM whose record is, or was, `file`."""
     return mark(file) in _command_line(pid)
 
 
@@ -121,7 +121,7 @@ def _command_line(pid: int) -> str:
 
 
 def end(file: Path, record: Record, *, patience: float) -> bool:
-    """End the JVM of the record, by force after `patience` seconds; False when it was not there."""
+    """End the JVM of the record, by force after `patience` seconds; return False if it was not running."""
     if not is_running(file, record):
         return False
     with suppress(ProcessLookupError):
@@ -137,31 +137,31 @@ def end(file: Path, record: Record, *, patience: float) -> bool:
 
 
 def _reap(pid: int) -> None:
-    """Let a child of this very process go; anybody else's is init's to reap."""
+    """Reap the process if it is a child of this one; init reaps others."""
     with suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
 
 
-# It writes its class archive at the end, which takes some seconds.
+# It writes its class archive at exit, which takes a few seconds.
 _PATIENCE = 20.0
 
 
 @dataclass(frozen=True)
 class Stopped:
-    """A JVM that was ended: its process and how many seconds it had been there."""
+    """A terminated JVM: its process id and how many seconds it ran."""
 
     pid: int
     seconds: float
 
 
 def stop_residents() -> list[Stopped]:
-    """End them, oldest first; what they were."""
+    """End all daemons, oldest first, and return them."""
     stopped = []
     for file, record in recorded():
         age = since(record)
         if end(file, record, patience=_PATIENCE):
             stopped.append(Stopped(record.pid, age))
         forget(file)
-    for stale in folder().glob("*.json"):  # unreadable ones
+    for stale in folder().glob("*.json"):  # unreadable records
         forget(stale)
     return stopped

@@ -13,16 +13,16 @@ _here = Path()
 
 
 def stand_here(jvm: Any) -> None:
-    """Have Spark's relative paths start from this process's folder, as it is now."""
+    """Make Spark resolve relative paths against the current working directory of this process."""
     global _here  # noqa: PLW0603  # one JVM a process, as PySpark has it
     _here = Path.cwd()
-    # Spark's file systems call our Java class; these three resolve a path in Java, before any of them.
+    # Spark's file systems call our Java class; these three methods resolve paths in Java before that.
     jvm.lakeward.Home.stand(str(_here))
     install(PATCHES)
 
 
 def absolute_path(path: str, folder: Path) -> str:
-    """`path` against `folder`; absolute ones and URIs stay as they are."""
+    """Resolve `path` against `folder`; absolute paths and URIs are returned unchanged."""
     return path if not path or re.match(r"/|[A-Za-z][A-Za-z0-9+.-]*:", path) else str(folder / path)
 
 

@@ -1,7 +1,7 @@
-"""Runtime profiles: what a Databricks runtime sets that open-source Spark does not.
+"""Runtime profiles: settings of a Databricks runtime that differ from open-source Spark.
 
-A test that is green with other settings than the platform's is worth nothing, so a profile decides
-ANSI mode and the session's time zone unless the user's own settings say otherwise.
+Tests under other settings than the platform's prove little, so a profile sets ANSI mode and the session's
+time zone unless the user's own settings do.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 
 from lakeward.errors import ConfigurationError
 
-# Runtimes before this one follow ANSI only where a setting says so; those before the other are retired.
+# Older runtimes use ANSI mode only if it is set; those before the second version are retired.
 _ANSI_SINCE = 17
 _OLDEST = 10
 # The first runtime without the function input_file_name.
 _NO_INPUT_FILE_NAME_SINCE = (17, 3)
-# Since Spark 4.1 a foreachBatch that leaves rows of a stateful stream unread fails; before, it went on.
+# Since Spark 4.1, a foreachBatch that does not read all rows of a stateful stream fails.
 _STATE_CHECKED_SINCE = 18
 _VERSION = re.compile(r"(?:custom:)?(\d{1,2})\.(\d{1,2}|x)(?:\.x)?(?:-.*)?")
 
 
 @dataclass(frozen=True)
 class Profile:
-    """One runtime: its name, whether SQL follows ANSI there, and the release of its Spark if it has one."""
+    """One runtime: its name, whether SQL uses ANSI mode, and its Spark release if it has one."""
 
     name: str
     ansi: bool
@@ -31,7 +31,7 @@ class Profile:
 
     @property
     def spark_version(self) -> str:
-        """The runtime's key, as clusters are made with it: `17.3.x-scala2.13`."""
+        """Return the runtime's key in cluster specifications: `17.3.x-scala2.13`."""
         return f"{self.name}.x-scala2.{13 if self._major >= _ANSI_SINCE else 12}"
 
     @property
@@ -39,7 +39,7 @@ class Profile:
         if self.name == "serverless":
             return False
         major, _, minor = self.name.partition(".")
-        # Minors of a runtime's line that are not numbers stand for the newest.
+        # A minor version that is not a number means the newest one.
         return (int(major), int(minor) if minor.isdigit() else 99) < _NO_INPUT_FILE_NAME_SINCE
 
     @property
@@ -47,7 +47,7 @@ class Profile:
         return int(self.name.partition(".")[0])
 
     def conf(self) -> dict[str, str]:
-        """Spark settings of this runtime."""
+        """Return the Spark settings of this runtime."""
         checked = self.name == "serverless" or self._major >= _STATE_CHECKED_SINCE
         conf = {
             "spark.sql.ansi.enabled": str(self.ansi).lower(),
@@ -73,15 +73,15 @@ PROFILES = {
         Profile("13.3", ansi=False, spark="3.4.1"),
     )
 }
-"""The runtimes that people choose from; others of the same form are known by rule."""
+"""The listed runtimes; others of the same form are derived by rule."""
 
 DEFAULT_PROFILE = "19.3"
 
 
 def profile(name: str) -> Profile:
-    """The profile of a runtime name such as `17.3`, `17.3.x-photon-scala2.13` or `serverless`.
+    """Return the profile of a runtime name such as `17.3`, `17.3.x-photon-scala2.13` or `serverless`.
 
-    Raises ConfigurationError for a runtime that is not known.
+    Raises ConfigurationError for an unknown runtime.
     """
     found = known(name)
     if found is None:
@@ -95,7 +95,7 @@ def profile(name: str) -> Profile:
 
 
 def known(name: str) -> Profile | None:
-    """As `profile`, but None for a name that is not known."""
+    """Return the profile, or None for an unknown name."""
     if name in PROFILES:
         return PROFILES[name]
     if name.startswith("auto:latest"):

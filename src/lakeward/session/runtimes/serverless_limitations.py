@@ -1,9 +1,9 @@
 """The limitations of serverless compute, as a table.
 
-The enforcement under the profile `serverless` and `lakeward check` both read it. Sources:
+The enforcement under the profile `serverless` and `lakeward check` read it. Sources:
 https://docs.databricks.com/aws/en/compute/serverless/limitations and, for the attributes, Spark Connect's own
-client (`pyspark.sql.connect`), which is how serverless compute is reached. Messages are those that users of
-the platform report; a `subject` without such a report is marked `assumed`.
+client (`pyspark.sql.connect`), through which serverless compute is used. Messages are those that users of the
+platform report; a `subject` without such a report is marked `assumed`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limit:
-    """One attribute or method of a PySpark class that serverless compute does not have.
+    """One attribute or method of a PySpark class that serverless compute lacks.
 
-    `condition` is the platform's own; `instead` is the sentence that helps; `subject` is what the platform's
-    message names.
+    `condition` is the platform's own; `instead` is the recommended alternative; `subject` is the name in the
+    platform's message.
     """
 
     owner: str
@@ -56,7 +56,7 @@ SERVERLESS_LIMITS: tuple[Limit, ...] = (
         for name in ("_sc", "_jsc", "_jvm", "_jconf", "_jsparkSession")
     ),
     Limit("SparkSession", "newSession", _JVM, "Use the session that is there"),
-    # A property of its own in Spark Connect's client, with a condition of its own.
+    # Spark Connect's client defines this property separately, with its own condition.
     Limit("DataFrame", "rdd", "NOT_IMPLEMENTED", _NO_RDD),
     *(Limit("DataFrame", name, _JVM, _NO_JVM) for name in ("_jdf", "_jseq", "_jmap", "_jcols")),
     *(Limit("DataFrame", name, _NOT_THERE, _NO_CACHE, "PERSIST TABLE") for name in ("cache", "persist")),
@@ -89,7 +89,7 @@ SERVERLESS_STATEMENTS: tuple[StatementLimit, ...] = (
 )
 
 SERVERLESS_TRIGGERS = ("availableNow", "once")
-"""The triggers of a stream that serverless compute has; others, and none, are
+"""The supported triggers of a stream; others, and the default, are
 INFINITE_STREAMING_TRIGGER_NOT_SUPPORTED."""
 
 SERVERLESS_SETTINGS = frozenset(
@@ -102,16 +102,16 @@ SERVERLESS_SETTINGS = frozenset(
         "spark.sql.shuffle.partitions",
     )
 )
-"""The Spark settings that serverless compute lets notebooks and jobs set; others are CONFIG_NOT_AVAILABLE."""
+"""The Spark settings that notebooks and jobs may set; others raise CONFIG_NOT_AVAILABLE."""
 
 SERVERLESS_NAMES = {"sc": _NO_RDD, "sqlContext": "Use spark: it has everything that sqlContext has"}
-"""Names that notebooks have without an import on classic compute alone, and what to use instead."""
+"""Names that only classic compute defines in notebooks, and their replacements."""
 _COMMENTS = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*[\s\S]*?\*/)*")
 _SET = re.compile(r"SET\s+`?(spark\.[\w.]+)`?\s*=", re.IGNORECASE)
 
 
 def refused_statement(text: str) -> StatementLimit | None:
-    """The limit that a SQL statement meets, a setting's among them; None for one that runs.
+    """Return the limit that a SQL statement (or SET of a setting) violates; None for a supported one.
 
     >>> refused_statement("-- daily\\ncache lazy table t").subject
     'CACHE TABLE'

@@ -1,1 +1,1 @@
-"""Catalogs, schemas and tables that lakeward provides in a session."""
+"""Catalogs, schemas and tables of a session."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def in_catalog(spark: SparkSession, name: Sequence[str]) -> tuple[Any, Any] | None:
-    """The catalog of a name of up to three parts, and the Identifier in it; None without such a catalog."""
+    """Return the catalog of a name of up to three parts, and its Identifier; None without such a catalog."""
     jvm: Any = jvm_view(spark)
     manager = catalog_manager(spark)
     if len(name) == 3 and not manager.isCatalogRegistered(name[0]):
@@ -26,7 +26,7 @@ def in_catalog(spark: SparkSession, name: Sequence[str]) -> tuple[Any, Any] | No
 
 
 def _make(spark: SparkSession, catalog: str, schema: str) -> None:
-    # Through the catalog itself, not through SQL: the first statement of a session costs a second.
+    # Through the catalog API: the first SQL statement of a session takes a second.
     jvm: Any = jvm_view(spark)
     namespace = java_array(spark, schema)
     plugin = catalog_manager(spark).catalog(catalog)
@@ -35,7 +35,7 @@ def _make(spark: SparkSession, catalog: str, schema: str) -> None:
 
 
 def ensure_catalog(spark: SparkSession, name: str) -> None:
-    """Make the catalog `name` exist, with its schema `default`, in this session and those to come."""
+    """Create the catalog `name` with its schema `default`, in this session and later ones."""
     key = f"spark.sql.catalog.{name}"
     if spark.conf.get(key, None) is None:
         scala_context(spark.sparkContext).conf().set(key, CATALOG_CLASS)
@@ -44,13 +44,13 @@ def ensure_catalog(spark: SparkSession, name: str) -> None:
 
 
 def ensure_schema(spark: SparkSession, catalog: str, schema: str) -> None:
-    """Make `catalog.schema` exist, and the catalog before it."""
+    """Create `catalog.schema`, and the catalog if it is missing."""
     ensure_catalog(spark, catalog)
     if schema != "default":
         _make(spark, catalog, schema)
 
 
 def admit_spark_catalog(spark: SparkSession) -> None:
-    """Let `spark_catalog` be another name of the first catalog, where the session's settings say so."""
+    """Make `spark_catalog` an alias of the first catalog if the session's settings require it."""
     jvm: Any = jvm_view(spark)
     jvm.lakeward.SparkCatalog.admit(java_session(spark))

@@ -1,7 +1,7 @@
-"""The relations of every catalog's information schema with their columns, as the platform documents them.
+"""The relations of information_schema with their columns, as the platform documents them.
 
-`jvm/InformationSchema.java` answers with them: it knows the rows of schemata, tables, views and columns, and
-asks the Python half for those of the others.
+`jvm/InformationSchema.java` serves them: it computes the rows of schemata, tables, views and columns, and
+calls Python for the others.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BODY = (
     "sql_data_access is_null_call sql_path security_type as_locator routine_owner comment"
 )
 
-# Names with their types, which are STRING where none stands.
+# Column names with types; the default is STRING.
 _COLUMNS = {
     "catalog_privileges": f"grantor grantee catalog_name {_RIGHT}",
     "catalog_tags": "catalog_name tag_name tag_value",
@@ -89,7 +89,7 @@ _COLUMNS = {
 
 
 def _ddl(columns: str) -> str:
-    """The columns as DDL.
+    """Return the columns as DDL.
 
     >>> _ddl("a b:INT")
     'a STRING, b INT'

@@ -1,4 +1,4 @@
-"""Private tables: stored under names that no listing shows, readable under their own name by their owner."""
+"""Private tables: stored under names that listings omit, readable by their owner under their public name."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Both as in jvm/PrivateTables.java, which leads the names where they belong.
+# Both as in jvm/PrivateTables.java, which resolves the names.
 _SETTING = "spark.lakeward.private."
 _PREFIX = "__private_"
 
 
 def is_private_table(table: str) -> bool:
-    """Whether that is what a private table is stored under."""
+    """Return whether the name is the stored name of a private table."""
     return table.startswith(_PREFIX)
 
 
 @contextmanager
 def private_tables(spark: SparkSession, owner: str, names: Iterable[tuple[str, ...]]) -> Iterator[None]:
-    """A block in which `names` (catalog, schema, table) mean `owner`'s private tables, in every statement.
+    """Resolve `names` (catalog, schema, table) to `owner`'s private tables within the block.
 
-    Other code does not find them and can use the names for its own tables.
+    Other code does not see them and can use the names for its own tables.
     """
     mark = hashlib.sha256(owner.encode()).hexdigest()[:12]
     settings = {_SETTING + ".".join(name).lower(): f"{_PREFIX}{mark}_{name[-1].lower()}" for name in names}
@@ -38,5 +38,5 @@ def private_tables(spark: SparkSession, owner: str, names: Iterable[tuple[str, .
 
 
 def stored_name(spark: SparkSession, name: tuple[str, ...]) -> tuple[str, ...]:
-    """The name (catalog, schema, table) that the table is stored under which `name` means in the session."""
+    """Return the stored name (catalog, schema, table) of the table that `name` means in the session."""
     return (*name[:-1], spark.conf.get(_SETTING + ".".join(name).lower(), name[-1]) or name[-1])

@@ -1,6 +1,6 @@
-"""Planned datasets: names that answer with a schema and no rows, touching no disk.
+"""Schema-only tables: names with a schema and no rows, without files.
 
-Phase 1 of a pipeline evaluates every dataset function against them.
+A pipeline's analysis evaluates every dataset function against them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SchemaOnlyTables:
-    """The planned datasets of one block."""
+    """The schema-only tables of one block."""
 
     def __init__(self, jvm: Any) -> None:
         self._tables = jvm.lakeward.PlannedTable
@@ -25,23 +25,23 @@ class SchemaOnlyTables:
         self._schemas: set[str] = set()
 
     def add_schema(self, name: str) -> None:
-        """From now on the schema `name` (catalog.schema) exists: it can be entered, and USE finds it."""
+        """Make the schema `name` (catalog.schema) exist for USE and name resolution."""
         self._tables.addSchema(name)
         self._schemas.add(name)
 
     def add(self, name: str, schema: StructType) -> None:
-        """From now on `name` (catalog.schema.table) reads as an empty table, batch and stream."""
+        """Make `name` (catalog.schema.table) read as an empty table, batch and stream."""
         self.add_schema(name.rpartition(".")[0])
         self._tables.add(name, schema.json())
         self._names.add(name)
 
     def remove(self, name: str) -> None:
-        """The real table, if any, answers for `name` again."""
+        """Resolve `name` to the real table again, if there is one."""
         self._tables.remove(name)
         self._names.discard(name)
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Remove all of them."""
         for name in list(self._names):
             self.remove(name)
         for name in self._schemas:
@@ -51,7 +51,7 @@ class SchemaOnlyTables:
 
 @contextmanager
 def schema_only_tables(spark: SparkSession) -> Iterator[SchemaOnlyTables]:
-    """A block in which datasets can be planned; at its end the real tables answer again."""
+    """Allow schema-only tables within the block; real tables are resolved again afterwards."""
     planning = SchemaOnlyTables(jvm_view(spark))
     try:
         yield planning

@@ -1,4 +1,4 @@
-"""Imported by Python at start, with this folder on PYTHONPATH: for workers; then the next `sitecustomize`."""
+"""Imported by Python at start-up of workers; installs the path map, then runs the next `sitecustomize`."""
 
 import sys
 from importlib.machinery import PathFinder
