@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from tests.autoloader import rules as autoloader_rules
 from tests.pipelines import rules as pipeline_rules
 from tests.workspace import client_routes
 
-from lakeward.bundle import load, summarised, summary_markdown
-from lakeward.streaming import as_markdown as streaming_page
+from lakeward.bundle import load, summarised
 from pages import (
     auto_loader_options,
     bundle,
@@ -23,6 +23,7 @@ from pages import (
     pipelines,
     sessions,
     sql,
+    streaming,
     surroundings,
     workspace,
 )
@@ -47,10 +48,28 @@ def reference_bundle() -> str:
         "Made of `databricks.yml` and `resources/`, for the user `ann@example.com`.\n\n"
     )
     sections = [
-        summary_markdown(summarised(load(ROOT, target, user="ann@example.com", environ={})))
+        _summary_section(summarised(load(ROOT, target, user="ann@example.com", environ={})))
         for target in ("dev", "prod")
     ]
     return head + "\n".join(sections)
+
+
+def _summary_section(summary: Mapping[str, Any]) -> str:
+    """Return the summary of one target as a section."""
+    mode = f", mode {summary['mode']}" if summary["mode"] else ""
+    lines = [f"## `{summary['target']}`{mode}", "", f"Deployed to `{summary['root_path']}`.", ""]
+    lines += ["| resource | name | what |", "|---|---|---|"]
+    for kind, resources in summary["resources"].items():
+        for key, resource in resources.items():
+            facts = [
+                f"starts: {timer['when']}{', paused' if timer['paused'] else ''}"
+                for timer in resource.get("starts") or ()
+            ]
+            facts += [
+                f"{field}: {resource[field]}" for field in ("tasks", "writes", "run_as") if field in resource
+            ]
+            lines.append(f"| {kind}.{key} | `{resource['name']}` | {'; '.join(facts)} |")
+    return "\n".join(lines) + "\n"
 
 
 def your_repository() -> str:
@@ -74,7 +93,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "reference-bundle.md": reference_bundle,
     "sessions.md": sessions.as_markdown,
     "sql.md": sql.as_markdown,
-    "streaming.md": streaming_page,
+    "streaming.md": streaming.as_markdown,
     "surroundings.md": surroundings.as_markdown,
     "workspace.md": lambda: workspace.as_markdown(client_routes.by_client()),
     "your-repository.md": your_repository,

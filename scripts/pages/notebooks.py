@@ -1,4 +1,4 @@
-"""The page about notebooks, from the table of magics."""
+"""docs/notebooks.md: runs of notebooks and the table of magics."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ _INTRODUCTION = """\
 order, in one namespace, on the target's lakehouse. A `notebook_task` of a job does the same.
 
 - The run is written as `.ipynb` and as an HTML page to `.lakeward/<target>/notebooks` (`--output DIR`), with
-  all outputs, tables and figures. Cells print to stderr; `dbutils.notebook.exit`'s value is printed last.
-- A failing cell ends the run. The error names the cell, the file and the line. Breakpoints in cells of a
-  source file work.
+  all outputs, tables and figures. Output of cells goes to stderr, the value of `dbutils.notebook.exit` to
+  stdout at the end.
+- A failing cell ends the run. The error has the cell, the file and the line. Breakpoints work in cells of a
+  source file.
 - **Cells** are read as IPython reads them: the indent of a cell's first line is removed from all its lines, a
   cell of one line may name a line magic without `%` (`pip install …`), and a magic is found with or without
   `# MAGIC`, as `%sql` and as `%%sql`. A cell that starts with a line magic (`%pip`, `%run`, `%%time` …) and
   has further lines is Python. Runs, pipelines and `lakeward check` share one reader.
 - **Paths** without a scheme are DBFS paths in Spark and `dbutils.fs`, see [Paths](surroundings.md#paths).
-- **Widgets** take their values from `--param`, from a task's `base_parameters`, from `%run … $a="…"` and from
+- **Widgets** get their values from `--param`, from a task's `base_parameters`, from `%run … $a="…"` and from
   `dbutils.notebook.run`. SQL reads them as `${w}`, `$w`, `:w` and `getArgument('w')`, and declares them with
   `CREATE WIDGET`.
-- **`dbutils.notebook.run`** runs a notebook in a session of its own in the same Spark, so global temporary
+- **`dbutils.notebook.run`** runs a notebook in its own session of the same Spark context, so global temporary
   views are shared. Its timeout is not enforced.
 - **`display`** shows up to 1,000 rows. A displayed stream is a query (`streamName`, `checkpointLocation`,
   `trigger`) that is stopped at the end of the run. The run waits for all other streams that it has started.
@@ -40,7 +41,7 @@ def as_markdown() -> str:
     rows: dict[str, list[str]] = {}
     for name, magic in MAGICS.items():
         rows.setdefault(str(magic.__doc__).rstrip("."), []).append(f"`%{name}`")
-    lines = ["| magic | what it does here |", "|---|---|"]
+    lines = ["| magic | local behaviour |", "|---|---|"]
     lines += [f"| {', '.join(names)} | {text[0].lower() + text[1:]} |" for text, names in rows.items()]
-    lines += ["| others, `%scala` and `%r` among them | refused: the run fails at the cell |"]
+    lines += ["| others, including `%scala` and `%r` | refused: the run fails at the cell |"]
     return _INTRODUCTION + "\n".join(lines) + "\n"

@@ -12,19 +12,19 @@ from lakeward.sql.platform_functions import ADDED, MISSING
 
 _HEAD = """# Databricks SQL
 
-Spark's parser gets every statement first, unchanged. The tables below show how the rest runs. The page is
-generated from the table in `lakeward.sql`.
+Every statement is first passed to Spark's parser unchanged. The tables below list the constructs of
+Databricks SQL and how each is executed. The page is generated from the tables in `lakeward.sql`.
 
 | verdict | meaning |
 |---|---|
-| supported | Spark runs it; the statement reaches Spark unchanged |
-| rewritten | some tokens are replaced before Spark parses; strings, comments and error positions stay |
-| emulated | lakeward runs it |
+| supported | Spark executes the unchanged statement |
+| rewritten | tokens are replaced before Spark parses; strings, comments and error positions are preserved |
+| emulated | lakeward executes it |
 | unsupported | fails with `UNSUPPORTED_SQL` and the reason |
 """
 _POLICIES = """## Row filters and column masks
 
-A table's filter and masks apply wherever its name is read through lakeward: in SQL, `spark.table`, views,
+Filters and masks of a table apply to every read by name: in SQL, `spark.table`, views,
 streams, `table_changes`, `DeltaTable.toDF()`. `INSERT`, `UPDATE`, `DELETE`, `MERGE` and `COPY INTO` write to
 the table itself, with all its rows and values. Policy functions are SQL functions (`CREATE FUNCTION`). The
 user is `current_user()`, with the groups of `spark.lakeward.groups` or `LAKEWARD_GROUPS`.

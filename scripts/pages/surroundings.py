@@ -1,4 +1,4 @@
-"""Generator of docs/surroundings.md from the declared tables."""
+"""docs/surroundings.md: paths, functions of dbutils, settings, tables."""
 
 from __future__ import annotations
 
@@ -8,34 +8,35 @@ from lakeward.databricks_shims.configuring import CATALOGS, TABLES
 from lakeward.databricks_shims.defaults import DEFAULTS
 from lakeward.databricks_shims.modules import PACKAGES, SERVED, WHEN_ASKED
 from lakeward.databricks_shims.names import NAMES
+from lakeward.dbutils import FUNCTIONS
+from lakeward.session import PATH_RULES
 
 _INTRODUCTION = """\
-Code on Databricks expects more than Spark. In runs of lakeward, and in tests with its pytest
-plugin, it is there; with `LAKEWARD_DISABLE=1`, on Databricks, or with Databricks Connect nothing
-of this is put in place.
+Code written for Databricks expects more than Spark. Runs of lakeward, and tests with its pytest plugin,
+provide the following. Nothing is installed with `LAKEWARD_DISABLE=1`, on Databricks, or with Databricks
+Connect.
 
 - **Modules** that exist only on Databricks: {modules}. Importing them starts no JVM: `spark`
-becomes a session when it is used. A real module always comes first, but for
-`databricks.sdk.runtime`, which databricks-sdk can serve only on Databricks.
-`IPython.get_ipython().user_ns["dbutils"]` answers to the user's own files.
+becomes a session on first use. An installed module takes precedence, except for
+`databricks.sdk.runtime`, which databricks-sdk provides only on Databricks.
+`IPython.get_ipython().user_ns["dbutils"]` works in the user's own files.
 
-- **Names without an import** in a `spark_python_task`'s file: {names}. As on Databricks, modules
-that it imports do not have them. Its folder is the working directory and first on `sys.path`, and
-`DATABRICKS_RUNTIME_VERSION` is set while it runs.
+- **Names without an import** in the file of a `spark_python_task`: {names}. As on Databricks, modules
+that the file imports do not have them. The file's folder is the working directory and first on `sys.path`,
+and `DATABRICKS_RUNTIME_VERSION` is set.
 
-- **`WorkspaceClient()`** where databricks-sdk finds neither a host nor credentials: secrets, files,
-DBFS, volumes, workspace files and the current user are answered from the state folder; everything
-else says how to get a workspace.
+- **`WorkspaceClient()`** without a host and credentials: secrets, files, DBFS, volumes, workspace files and
+the current user are served from the state folder. Every other request fails and names the local workspace.
 
 - **Secrets** are read from `LAKEWARD_SECRET_<SCOPE>_<KEY>`, then from the file
 `secrets/<scope>/<key>` of the target's state folder, which only its owner may read (mode
-600). What is put through the REST API is encrypted there, with a key in the OS keyring (where the
-package `keyring` is installed) or in `~/.config/lakeward/secrets.key` (`LAKEWARD_SECRET_KEY_FILE`);
-a file that you write yourself is taken as it is. Values that code has read are shown as
+600). Secrets stored through the REST API are encrypted, with a key in the OS keyring (if the
+package `keyring` is installed) or in `~/.config/lakeward/secrets.key` (`LAKEWARD_SECRET_KEY_FILE`).
+Files that you write yourself contain the plain secret. Secrets that code has read are replaced by
 `[REDACTED]` in outputs, logs, reports and errors.
 
-- **`dlt` and `pyspark.pipelines`** in plain unit tests: a decorated function stays a function and
-gives its DataFrame; another `dlt`, installed or put into `sys.modules`, is left alone.
+- **`dlt` and `pyspark.pipelines`** in plain unit tests: a decorated function remains a function and
+returns its DataFrame. Another `dlt`, installed or put into `sys.modules`, takes precedence.
 """
 
 _TABLES = """\
@@ -47,11 +48,46 @@ thousand generated rows, the same on every machine, and tables of `system` are e
 """
 
 
-def as_markdown() -> str:
-    """The whole page."""
-    from lakeward.dbutils import as_markdown as functions
-    from lakeward.session import path_rules_as_markdown
+_PATHS = """\
+The meaning of a path depends on the API that reads it, as on Databricks: the root of Spark and of
+`dbutils.fs` is DBFS, the root of Python's own functions is the local disk. This applies in notebooks, jobs,
+pipelines and in commands and statements of a workspace. Tests (`lakeward test`), scripts and `lakeward sql`
+pass local paths such as pytest's `tmp_path` to Spark, so there a path without a scheme is local.
 
+| path | Spark and `dbutils.fs`: notebooks, jobs, pipelines, workspace | Spark and `dbutils.fs`: \
+tests, scripts | \
+`open`, `os`, `pathlib`, pandas, pyarrow |
+|---|---|---|---|
+{rows}
+
+- `{{local}}` is a folder that is local everywhere: the project, the state folder, folders of mounts, and
+  pytest's temporary folders. `--mount /data=/data` adds another one.
+- `{{mount}}` is the prefix of a mount that is an absolute path. Only Spark and `dbutils.fs` read
+  mounted URIs such as `s3://bucket`.
+- `dbutils.fs` accepts no relative paths. On Databricks a relative path of Spark starts at the root of DBFS;
+  here it starts at the working folder.
+- On Databricks Spark reads `/dbfs/tmp/x` as `dbfs:/dbfs/tmp/x`; here it is `dbfs:/tmp/x`.
+"""
+
+
+def _paths() -> str:
+    rows = [
+        f"| `{rule.spelling}` | {rule.platform} | {rule.script} | {rule.python or 'no path'} |"
+        for rule in PATH_RULES
+    ]
+    return _PATHS.format(rows="\n".join(rows))
+
+
+def _functions() -> str:
+    lines = ["| function | here | what it does |", "|---|---|---|"]
+    lines += [
+        f"| `{row.full_name}{row.signature}` | {row.verdict} | {row.description} |" for row in FUNCTIONS
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def as_markdown() -> str:
+    """Return the page."""
     modules = ", ".join(f"`{name}`" for name in (*SERVED, *PACKAGES, *WHEN_ASKED) if "." in name)
     names = ", ".join(f"`{name}`" for name in NAMES)
     settings = ["| setting | value | what it is | serverless |", "|---|---|---|---|"]
@@ -61,15 +97,15 @@ def as_markdown() -> str:
     ]
     return "\n".join(
         (
-            "# What code finds around it\n",
+            "# The runtime environment of user code\n",
             "\n".join(
                 _wrapped(text.format(modules=modules, names=names)) for text in _INTRODUCTION.split("\n\n")
             ),
             "\n## Paths\n",
-            path_rules_as_markdown(),
+            _paths(),
             "## dbutils\n",
-            functions(),
-            "## Settings\n\nThe user's own values win, whichever way they are given.\n",
+            _functions(),
+            "## Settings\n\nValues set by the user take precedence.\n",
             "\n".join(settings) + "\n",
             _TABLES.format(catalogs=" and ".join(f"`{name}`" for name in CATALOGS)) + _tables(),
         )

@@ -7,6 +7,8 @@ otherwise two processes could hold locks on two files of the same name.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -75,6 +77,22 @@ class FileLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+@contextmanager
+def exclusive_lock(path: Path, busy: Callable[[str], Exception]) -> Iterator[None]:
+    """Hold the lock `path`, which records this process, within the block.
+
+    Raises `busy(owner)` if another holder has it; `owner` is `process <id>`, or `another process` if unknown.
+    """
+    lock = FileLock(path)
+    if not lock.acquire(wait=False):
+        raise busy(lock.owner() or "another process")
+    try:
+        lock.write_owner(f"process {os.getpid()}")
+        yield
+    finally:
+        lock.release()
 
 
 def _lock(descriptor: int, *, wait: bool, shared: bool, per_process: bool) -> bool:

@@ -4,25 +4,10 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-
-def lazy_attributes(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
-    """Return a module `__getattr__` for `package` that imports each name from the module listed in `modules`.
-
-    Raises AttributeError for any other name, like a module without it.
-    """
-
-    def import_attribute(name: str) -> Any:
-        for module, names in modules.items():
-            if name in names:
-                return getattr(importlib.import_module(f"{package}.{module}"), name)
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
-
-    return import_attribute
 
 
 def lazy_exports(package: str, file: str) -> Callable[[str], Any]:

@@ -16,7 +16,7 @@ from lakeward import jobs
 from lakeward.bundle import Bundle
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs import REFUSED, JobRun, TaskProgress
-from lakeward.jobs.concurrency import exclusive_lock
+from lakeward.jobs.concurrency import run_lock
 from lakeward.session import Settings
 from lakeward.session.jvm import interrupts
 
@@ -316,7 +316,7 @@ def test_two_runs_of_one_job_in_one_target_exclude_each_other(
     job_of: Callable[..., Bundle], settings: Settings
 ) -> None:
     bundle = job_of("tasks:\n" + script("a", "main.py"), {"main.py": "pass"})
-    with exclusive_lock(settings.jobs / "j.lock", "other"):
+    with run_lock(settings.jobs, "j", "other"):
         with pytest.raises(
             JobError, match=f"job j of target dev is already being run, by process {os.getpid()}"
         ):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-import timeit
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException, PySparkAttributeError, PySparkNotImplementedError
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from lakeward.session import SERVERLESS_LIMITS, Settings, refused_statement, session
@@ -133,16 +132,20 @@ def test_other_runtimes_refuse_nothing(spark: SparkSession, suite_settings: Sett
     assert classic.range(1).cache().unpersist().count() == 1
 
 
-def test_the_check_costs_next_to_nothing(serverless: SparkSession) -> None:
-    """PySpark looks at these attributes for every column; a call to the JVM costs 100 µs and more."""
-    asking = eval("lambda frame: frame._jdf", {"__name__": "pyspark.asking"})  # as PySpark's own code asks
-    frame: DataFrame = serverless.range(1)
-    each = min(timeit.repeat(lambda: asking(frame), number=10_000, repeat=5)) / 10_000
-    assert each < 10e-6, f"{each * 1e6:.2f} µs"
-    print(f"{each * 1e6:.2f} µs a look", file=sys.stderr)
+def test_the_file_of_the_calling_code_decides_not_its_modules_name(serverless: SparkSession) -> None:
+    def attribute_read(file: str, module: str) -> Callable[[SparkSession], object]:
+        read: Callable[[SparkSession], object] = eval(
+            compile("lambda spark: spark._jvm", file, "eval"), {"__name__": module}
+        )
+        return read
 
-
-def test_a_name_that_only_begins_like_pysparks_is_the_users(serverless: SparkSession) -> None:
-    asking = eval("lambda spark: spark._jvm", {"__name__": "pyspark_helpers.mine"})
-    assert refused(lambda: asking(serverless)).getCondition() == "JVM_ATTRIBUTE_NOT_SUPPORTED"
+    folder = Path(str(pyspark.__file__)).parent
+    assert attribute_read(f"{folder}/sql/new_module.py", "pyspark.sql.new_module")(serverless) is not None
+    for file, module in (
+        ("/repo/delta/merge.py", "delta.merge"),
+        (f"{folder}_helpers/mine.py", "pyspark_helpers.mine"),
+        ("<stdin>", "__main__"),
+    ):
+        read = attribute_read(file, module)
+        assert refused(lambda read=read: read(serverless)).getCondition() == "JVM_ATTRIBUTE_NOT_SUPPORTED"
     assert serverless_enforcement._on

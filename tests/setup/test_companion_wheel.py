@@ -13,6 +13,8 @@ import pytest
 
 from lakeward.errors import SetupError
 from lakeward.session.jvm.jars import DELTA, delta_jars, located
+from lakeward.session.jvm.jvm_jar import jar_path
+from lakeward.session.spark_context import compiled_jar
 from tests.processes import outcome
 from tests.setup.conftest import ROOT
 from tests.setup.maven_server import MavenServer
@@ -59,7 +61,20 @@ def test_it_holds_the_jars_and_has_lakewards_version(wheel: Path) -> None:
 
     assert wheel.name == f"lakeward_jars-{__version__}-py3-none-any.whl"
     assert {f"lakeward_jars/{jar.name}" for jar in DELTA} < names
+    assert f"lakeward_jars/{compiled_jar().name}" in names
     assert not [file for file in (ROOT / "packaging").rglob("*.jar") if "dist" not in file.parts]
+
+
+def test_its_compiled_classes_are_used_without_a_cache(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKEWARD_CACHE", str(tmp_path / "cache"))
+    jar = compiled_jar()
+    assert jar.parent == site / "lakeward_jars"
+    assert "lakeward/SqlParser.class" in zipfile.ZipFile(jar).namelist()
+    assert not (tmp_path / "cache").exists()
+    jar.unlink()
+    assert jar_path(tmp_path, "spark 0 delta 0", [site / "lakeward_jars"]).parent == tmp_path / "java"
 
 
 def test_installed_it_comes_before_any_download(

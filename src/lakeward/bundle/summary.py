@@ -10,7 +10,7 @@ from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.schedules import CronError, timers_of
 
-__all__ = ["as_markdown", "as_text", "summarised"]
+__all__ = ["as_text", "summarised"]
 
 
 def summarised(
@@ -72,24 +72,6 @@ def as_text(summary: Mapping[str, Any]) -> str:
                 lines += [f"      next: {moment}" for moment in timer["next"]]
             lines += [f"    {field}: {resource[field]}" for field in ("tasks", "writes") if field in resource]
     return "\n".join(lines)
-
-
-def as_markdown(summary: Mapping[str, Any]) -> str:
-    """Return what `summarised` gave as a section of a page."""
-    mode = f", mode {summary['mode']}" if summary["mode"] else ""
-    lines = [f"## `{summary['target']}`{mode}", "", f"Deployed to `{summary['root_path']}`.", ""]
-    lines += ["| resource | name | what |", "|---|---|---|"]
-    for kind, resources in summary["resources"].items():
-        for key, resource in resources.items():
-            facts = [
-                f"starts: {timer['when']}{', paused' if timer['paused'] else ''}"
-                for timer in resource.get("starts") or ()
-            ]
-            facts += [
-                f"{field}: {resource[field]}" for field in ("tasks", "writes", "run_as") if field in resource
-            ]
-            lines.append(f"| {kind}.{key} | `{resource['name']}` | {'; '.join(facts)} |")
-    return "\n".join(lines) + "\n"
 
 
 def _resource(

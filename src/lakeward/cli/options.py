@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Iterable
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import click
 
 __all__ = [
     "KeyValue",
+    "RefreshOptions",
     "bundle_options",
     "cold_option",
     "entered_environment_options",
@@ -229,6 +230,17 @@ bundle_options: Decorator = together(
 local_option: Decorator = click.option(
     "--local", is_flag=True, help="Use this machine's workspace, whatever host the bundle names."
 )
+
+
+class RefreshOptions(TypedDict):
+    """The options of `refresh_options` that select datasets, by the name of their parameter."""
+
+    refresh: tuple[str, ...]
+    full_refresh: tuple[str, ...]
+    full_refresh_all: bool
+    reset_checkpoints: tuple[str, ...]
+    dry_run: bool
+
 
 refresh_options: Decorator = together(
     names_option("--refresh", metavar="A,B", help="Update these datasets alone."),

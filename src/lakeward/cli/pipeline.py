@@ -6,11 +6,12 @@ import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lakeward.cli.options import (
+    RefreshOptions,
     entered_environment_options,
     mapping_option,
     mount_option,
@@ -18,6 +19,9 @@ from lakeward.cli.options import (
     runtime_option,
 )
 from lakeward.errors import UsageError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["pipeline", "state_name"]
 
@@ -39,7 +43,8 @@ def pipeline(
     configuration: dict[str, str],
     root: Path | None,
     as_json: bool,
-    **flags: Any,
+    continuous: bool,
+    **flags: Unpack[RefreshOptions],
 ) -> int:
     """Run pipeline files: each PATH is a file, or a folder with all the sources below it."""
     from lakeward.cli import failures, next_steps
@@ -62,6 +67,7 @@ def pipeline(
             configuration=configuration,
             root=root,
             on_event=on_event,
+            continuous=continuous,
             **flags,
         )
         return pipelines.run(paths, options, settings=settings)

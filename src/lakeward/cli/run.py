@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lakeward.cli.options import (
+    RefreshOptions,
     bundle_options,
     entered_environment_options,
     mapping_option,
@@ -15,6 +16,9 @@ from lakeward.cli.options import (
     refresh_options,
     runtime_option,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["run"]
 
@@ -47,7 +51,7 @@ def run(
     isolated: bool,
     as_json: bool,
     continuous: bool,
-    **flags: Any,
+    **flags: Unpack[RefreshOptions],
 ) -> int:
     """Run the job or pipeline KEY of the bundle in this folder.
 

@@ -13,7 +13,6 @@ from lakeward.dbutils.dbutils_object import DBUtils, dbutils
 from lakeward.dbutils.environment import Environment, environment, using
 from lakeward.dbutils.failures import ExecutionError, JavaError, NotebookExit
 from lakeward.dbutils.fs import FileInfo
-from lakeward.dbutils.help import as_markdown
 from lakeward.dbutils.mounts import mount_links
 from lakeward.dbutils.redaction import (
     redacted,
@@ -57,7 +56,6 @@ __all__ = [
     "Stores",
     "StreamRedactor",
     "TaskValues",
-    "as_markdown",
     "dbutils",
     "decrypted",
     "encrypted",

@@ -28,6 +28,11 @@ class Function:
         """Return the name as written in code."""
         return f"dbutils.{self.group}.{self.name}"
 
+    @property
+    def description(self) -> str:
+        """Return the purpose, with the local difference if there is one."""
+        return f"{self.sentence} Here: {self.note}." if self.note else self.sentence
+
 
 GROUPS = {
     "credentials": "Roles and service credentials of the cloud",

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakeward.environments.conflict import CLASH, clash, cure
-from lakeward.lazy_imports import lazy_attributes
+from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
     from lakeward.environments.activation import activate, active, forget_replaced, importable
@@ -45,16 +45,4 @@ __all__ = [
 ]
 
 # Every command asks for `clash`, and must not wait for the rest.
-__getattr__ = lazy_attributes(
-    __name__,
-    {
-        "activation": ["activate", "active", "forget_replaced", "importable"],
-        "installed": ["lacking"],
-        "layers": ["Layer", "Layers"],
-        "preparation": ["Environment", "NoTests", "prepare"],
-        "runtime": ["pinned_by"],
-        "sources": ["requirements_of_project"],
-        "provided_packages": ["STAND_INS"],
-        "wheel_building": ["build_wheel"],
-    },
-)
+__getattr__ = lazy_exports(__name__, __file__)

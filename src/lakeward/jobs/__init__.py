@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward.lazy_imports import lazy_attributes
+from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
     from lakeward.jobs.concurrency import free_memory
@@ -47,20 +47,4 @@ __all__ = [
 ]
 
 # Loaded on first use: worker processes start while the other modules are imported.
-__getattr__ = lazy_attributes(
-    __name__,
-    {
-        "concurrency": ["free_memory"],
-        "definition": ["tasks_of"],
-        "dynamic_values": ["RunTrigger"],
-        "model": ["JobRun", "PipelineSelection", "TaskProgress", "TaskResult"],
-        "packages": ["require_packages"],
-        "pipeline_sources": ["sources"],
-        "pipelines": ["run_pipeline"],
-        "run_history": ["RETENTION_DAYS", "can_repair"],
-        "runner": ["RunListeners", "RunOptions", "run"],
-        "tasks": ["COMPOSITES", "KINDS", "REFUSED"],
-        "wheels": ["build_wheels"],
-        "worker_pool": ["PrestartedWorker"],
-    },
-)
+__getattr__ = lazy_exports(__name__, __file__)

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from lakeward.errors import JobError
-from lakeward.file_lock import FileLock
+from lakeward.file_lock import FileLock, exclusive_lock
 
 PER_TASK = 512 * 1024 * 1024
 """Estimated memory of a task's Python process in bytes. Spark's memory is that of the shared JVM."""
@@ -107,26 +107,6 @@ class RunSemaphore:
 
 
 @contextmanager
-def exclusive_lock(file: Path, what: str) -> Iterator[None]:
-    """Hold the lock `file`, which has the process id of its owner, while the body runs.
-
-    Raises JobError(RUN_ACTIVE), naming `what` and the process, when another process holds it.
-    """
-    lock = FileLock(file)
-    if not lock.acquire(wait=False):
-        raise JobError(
-            "RUN_ACTIVE",
-            f"{what} is already being run, by process {lock.owner() or 'unknown'}.",
-            next_step="Wait until it has ended, or stop that process.",
-        )
-    try:
-        lock.write_owner(f"{os.getpid()}\n")
-        yield
-    finally:
-        lock.release()
-
-
-@contextmanager
 def run_lock(
     folder: Path,
     key: str,
@@ -155,11 +135,19 @@ def run_lock(
         folder / (f"{key}.lock" if number == 0 else f"{key}.{number}.lock") for number in range(max(1, limit))
     ]
     reported = False
+
+    def refuse(owner: str) -> JobError:
+        return JobError(
+            "RUN_ACTIVE",
+            f"{what} is already being run, by {owner}.",
+            next_step="Wait until it has ended, or stop that process.",
+        )
+
     with ExitStack() as held:
         while True:
             for file in files:
                 try:
-                    held.enter_context(exclusive_lock(file, what))
+                    held.enter_context(exclusive_lock(file, refuse))
                 except JobError as error:
                     busy = error
                 else:

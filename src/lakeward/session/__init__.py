@@ -66,7 +66,6 @@ if TYPE_CHECKING:
     from lakeward.session.path_rules import (
         PATH_RULES,
         dbfs_paths,
-        path_rules_as_markdown,
     )
     from lakeward.session.paths import (
         PathMap,

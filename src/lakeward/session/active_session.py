@@ -194,7 +194,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     launching.apply_path_rule(spark)
     use_catalog_and_schema(spark, settings)
     install_extensions(spark)
-    serverless_enforcement.switch(settings.profile)
+    serverless_enforcement.set_enabled(settings.profile == "serverless")
     spark_version.use_profile(settings.profile)
     reset_error_locations()
     return spark

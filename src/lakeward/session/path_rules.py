@@ -23,7 +23,6 @@ __all__ = [
     "PATH_RULES",
     "PathRule",
     "dbfs_paths",
-    "path_rules_as_markdown",
     "paths_are_dbfs",
     "pytest_folders",
 ]
@@ -64,37 +63,6 @@ PATH_RULES = (
     PathRule("/dbfs{mount}/x", "mounted folder", "mounted folder", "mounted folder"),
     PathRule("x", "working folder", "working folder", "working folder"),
 )
-
-_PAGE = """\
-What a path means depends on who reads it, as on Databricks: the root of Spark and of `dbutils.fs` is DBFS,
-the root of Python's own functions is the local disk. This holds in notebooks, jobs, pipelines and in commands
-and statements of a workspace. Tests (`lakeward test`), scripts and `lakeward sql` pass local paths such as
-pytest's `tmp_path` to Spark, so there a path without a scheme is local.
-
-| path | Spark and `dbutils.fs`: notebooks, jobs, pipelines, workspace | Spark and `dbutils.fs`: \
-tests, scripts | \
-`open`, `os`, `pathlib`, pandas, pyarrow |
-|---|---|---|---|
-{rows}
-
-- `{{local}}` is a folder that stays local everywhere: the project, the state folder, folders of mounts, and
-  pytest's temporary folders. Another one stays local with `--mount /data=/data`.
-- `{{mount}}` is the prefix of a mount that is an absolute path. A mounted URI such as `s3://bucket` is read
-  by Spark and `dbutils.fs` alone.
-- `dbutils.fs` accepts no relative paths. On Databricks a relative path of Spark starts at the root of DBFS;
-  here it starts at the working folder.
-- On Databricks Spark reads `/dbfs/tmp/x` as `dbfs:/dbfs/tmp/x`; here it is `dbfs:/tmp/x`.
-"""
-
-
-def path_rules_as_markdown() -> str:
-    """Return the table and its notes for the documentation."""
-    rows = [
-        f"| `{rule.spelling}` | {rule.platform} | {rule.script} | {rule.python or 'no path'} |"
-        for rule in PATH_RULES
-    ]
-    return _PAGE.format(rows="\n".join(rows))
-
 
 _lock = threading.RLock()
 _depth = 0

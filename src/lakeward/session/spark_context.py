@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SessionError
@@ -22,7 +23,7 @@ from lakeward.session.configuration import session_conf as confs
 from lakeward.session.configuration.user_conf import from_submit_args
 from lakeward.session.jvm import shared_jvm
 from lakeward.session.jvm.interrupts import cancel_on_interrupt
-from lakeward.session.jvm.jars import delta_jars
+from lakeward.session.jvm.jars import delta_jars, packaged_folders
 from lakeward.session.jvm.jvm_jar import avro_jar, compile_jar, has_avro_package, jar_path
 from lakeward.session.jvm.jvm_launcher import start_gateway
 from lakeward.session.jvm.unavailable_packages import start_with_packages
@@ -86,7 +87,7 @@ def _versions() -> str:
 
 
 def _our_jar() -> Path:
-    return jar_path(cache_dir(), _versions())
+    return jar_path(cache_dir(), _versions(), packaged_folders())
 
 
 def _conf(settings: Settings, user_conf: Mapping[str, str]) -> dict[str, str]:
@@ -138,6 +139,15 @@ def _start_gateway(conf: Mapping[str, str]) -> Any:
     if not has_avro_package(conf) and registered not in jars:  # the package is left out
         conf = {**conf, "spark.jars": ",".join([*jars, registered])}
     return start_gateway(conf, version("pyspark"))
+
+
+def compiled_jar() -> Path:
+    """Return the jar with lakeward's Java classes, compiled in a JVM if it is missing. Raises SetupError."""
+    jar = _our_jar()
+    if not jar.exists():
+        with TemporaryDirectory() as home:
+            start_jvm(Settings.here().with_(home=Path(home)))
+    return jar
 
 
 def point_jvm(jvm: Any, settings: Settings) -> None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward.streaming.query_support import OPERATIONS, TRIGGERS, as_markdown
+from lakeward.streaming.query_support import MODES, OPERATIONS, TRIGGERS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["OPERATIONS", "TRIGGERS", "as_markdown", "install", "patch"]
+__all__ = ["MODES", "OPERATIONS", "TRIGGERS", "install", "patch"]
 
 
 def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of all `install` functions

@@ -130,39 +130,3 @@ TRIGGERS: tuple[Trigger, ...] = (
     Trigger("processingTime='0 seconds'", RUNS, SINK, RUNS),
     Trigger("continuous='1 second'", FAILED, SINK, FAILED),
 )
-
-_HEAD = """# Streaming
-
-Structured Streaming is Spark's own. In addition, as on the platform:
-
-- `writeStream.table(name)` is `toTable`.
-- `spark.readStream.table` reads a persistent view as its query over streams of its tables.
-- A temporary view of a stream can be queried with SQL and read back with `spark.readStream.table`.
-- `trigger(once=True)` runs and warns that it is deprecated.
-
-The tables are generated from `lakeward.streaming`, and a test executes every cell: `runs`, or the
-condition of Spark's error. In the examples `s` is a stream of a table with the columns `id`, `at`
-and `k`, `w` the same with a watermark of one hour on `at`, and `t` a table with the same columns.
-"""
-
-
-def as_markdown() -> str:
-    """Return the page."""
-    rows = [(o.name, f"`{o.code}`", *(getattr(o, mode) for mode in MODES)) for o in OPERATIONS]
-    triggers = [(f"`{t.name}`", *(getattr(t, mode) for mode in MODES)) for t in TRIGGERS]
-    parts = [
-        _HEAD,
-        "## Operations × output modes\n",
-        _table(("operation", "example", *MODES), rows),
-        "\n## Triggers × output modes, into a Delta table\n",
-        _table(("trigger", *MODES), triggers),
-    ]
-    return "\n".join(parts)
-
-
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return (
-        "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-        + "\n"
-    )

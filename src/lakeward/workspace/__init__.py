@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward.lazy_imports import lazy_attributes
+from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
     from lakeward.workspace.identifiers import LOCAL_CLUSTER, WAREHOUSE_ID
@@ -31,12 +31,4 @@ __all__ = [
 ]
 
 # Processes of runs import modules of this package and need nothing of the server.
-__getattr__ = lazy_attributes(
-    __name__,
-    {
-        "state.connection": ["Connection", "connection_file", "read_connection"],
-        "triggers.scheduler": ["ScheduledStart"],
-        "identifiers": ["LOCAL_CLUSTER", "WAREHOUSE_ID"],
-        "server": ["serve", "server_folder"],
-    },
-)
+__getattr__ = lazy_exports(__name__, __file__)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from lakeward.errors import ConfigurationError, PipelineError
-from lakeward.file_lock import FileLock
+from lakeward.file_lock import exclusive_lock
 from lakeward.pipelines.graph.names import DefaultSchema
 from lakeward.pipelines.graph.results import Progress
 
@@ -93,24 +92,20 @@ class PipelineUpdateContext:
         return replace(self, options=options, cause="SCHEMA_CHANGE")
 
 
-@contextmanager
-def update_lock(storage: Path, name: str) -> Iterator[None]:
-    """Hold the lock of the pipeline; the operating system releases it when the process ends.
+def update_lock(storage: Path, name: str) -> AbstractContextManager[None]:
+    """Return the lock of the pipeline; the operating system releases it when the process ends.
 
-    Raises PipelineError UPDATE_ALREADY_RUNNING if another process holds it.
+    Entering it raises PipelineError UPDATE_ALREADY_RUNNING if another process holds it.
     """
-    lock = FileLock(storage / "lock")
-    if not lock.acquire(wait=False):
-        raise PipelineError(
+
+    def busy(owner: str) -> PipelineError:
+        return PipelineError(
             "UPDATE_ALREADY_RUNNING",
-            f"The pipeline `{name}` is being updated by {lock.owner() or 'another process'}.",
+            f"The pipeline `{name}` is being updated by {owner}.",
             next_step="Wait for that update to finish, or stop it, and run again.",
         )
-    try:
-        lock.write_owner(f"process {os.getpid()}")
-        yield
-    finally:
-        lock.release()
+
+    return exclusive_lock(storage / "lock", busy)
 
 
 def trigger_interval(conf: Mapping[str, str]) -> float:

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from lakeward.pipelines.graph.elements import Expectation, ViolationAction
 from lakeward.pipelines.graph.names import without_live
 from lakeward.quoting import quote_identifier, quote_name, quote_string
-from lakeward.sql import Token, Unmatched, tokenize
-from lakeward.sql import TokenCursor as StatementCursor
+from lakeward.sql import Token, TokenCursor, Unmatched, tokenize
 
 _OPEN = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _ANGLES = {"<": 1, ">": -1, ">>": -2}
 
 
-class TokenCursor(StatementCursor):
+class NestedTokenCursor(TokenCursor):
     """A token cursor that reads up to a phrase and into brackets."""
 
     def __init__(self, tokens: Sequence[Token], text: str) -> None:
@@ -46,7 +45,7 @@ class TokenCursor(StatementCursor):
             raise Unmatched
         return self.text(begin)
 
-    def brackets(self) -> TokenCursor:
+    def brackets(self) -> NestedTokenCursor:
         """Read `( … )` and return a cursor over its content."""
         self.need("(")
         begin, depth = self.at, 1
@@ -57,9 +56,9 @@ class TokenCursor(StatementCursor):
             self.at += 1
         inside = self._tokens[begin : self.at]
         self.need(")")
-        return TokenCursor(inside, self.source)
+        return NestedTokenCursor(inside, self.source)
 
-    def items(self) -> Iterator[TokenCursor]:
+    def items(self) -> Iterator[NestedTokenCursor]:
         """Yield a cursor per item of a comma-separated list; commas in brackets and types do not separate."""
         item: list[Token] = []
         depth = angles = 0
@@ -75,8 +74,8 @@ class TokenCursor(StatementCursor):
         if self._tokens:
             yield self._item(item, self._tokens[-1])
 
-    def _item(self, tokens: list[Token], behind: Token) -> TokenCursor:
-        item = TokenCursor(tokens, self.source)
+    def _item(self, tokens: list[Token], behind: Token) -> NestedTokenCursor:
+        item = NestedTokenCursor(tokens, self.source)
         item.stopped_at = behind
         return item
 
@@ -108,7 +107,7 @@ def dotted_name(parts: Sequence[str]) -> str:
 
 def single_name(text: str) -> str | None:
     """Return the dataset that a relation's text names, None if it is more than a name."""
-    cursor = TokenCursor(tokenize(text) or (), text)
+    cursor = NestedTokenCursor(tokenize(text) or (), text)
     try:
         inside = cursor.brackets() if cursor.words("STREAM") and cursor.is_next("(") else cursor
         name = inside.name(3)
@@ -126,7 +125,7 @@ _ATTRIBUTES = (
 _ACTIONS: dict[str, ViolationAction] = {"DROP ROW": "drop", "FAIL UPDATE": "fail"}
 
 
-def parse_columns(cursor: TokenCursor) -> tuple[tuple[ColumnDefinition, ...], tuple[Expectation, ...]]:
+def parse_columns(cursor: NestedTokenCursor) -> tuple[tuple[ColumnDefinition, ...], tuple[Expectation, ...]]:
     """Parse the columns and expectations of `( … )`. Raises Unmatched.
 
     Keys inform the platform's optimizer and are ignored.
@@ -146,7 +145,7 @@ def parse_columns(cursor: TokenCursor) -> tuple[tuple[ColumnDefinition, ...], tu
     return tuple(columns), tuple(expectations)
 
 
-def _parse_constraint(item: TokenCursor) -> list[Expectation]:
+def _parse_constraint(item: NestedTokenCursor) -> list[Expectation]:
     item.need("CONSTRAINT")
     name = item.part()
     if not item.words("EXPECT"):
@@ -163,7 +162,7 @@ def _parse_constraint(item: TokenCursor) -> list[Expectation]:
     return [Expectation(name, item.source[begin:end], action)]
 
 
-def _parse_column(item: TokenCursor, expectations: list[Expectation]) -> ColumnDefinition:
+def _parse_column(item: NestedTokenCursor, expectations: list[Expectation]) -> ColumnDefinition:
     name = item.part()
     item.words(":")
     type_ = "" if item.next is None or item.is_next(*_ATTRIBUTES) else item.until(*_ATTRIBUTES)
@@ -193,7 +192,7 @@ def _parse_column(item: TokenCursor, expectations: list[Expectation]) -> ColumnD
     return ColumnDefinition(name, type_, comment, not_null, generated, mask, identity)
 
 
-def _parse_generation(item: TokenCursor) -> tuple[str | None, str | None]:
+def _parse_generation(item: NestedTokenCursor) -> tuple[str | None, str | None]:
     """Return the expression of a generated column, or the whole clause of an identity column."""
     begin = item.at
     item.need("GENERATED")
@@ -209,7 +208,7 @@ def _parse_generation(item: TokenCursor) -> tuple[str | None, str | None]:
     return None, item.text(begin)
 
 
-def _skip_key(item: TokenCursor) -> None:
+def _skip_key(item: NestedTokenCursor) -> None:
     if item.next is not None and not item.is_next(*_ATTRIBUTES):
         item.until("NOT NULL", "COMMENT", "MASK", "GENERATED")
 
@@ -259,7 +258,7 @@ def column_masks(text: str) -> dict[str, str]:
 
 
 def _parse_ddl(text: str) -> tuple[ColumnDefinition, ...] | None:
-    cursor = TokenCursor(tokenize(f"({text})") or (), f"({text})")
+    cursor = NestedTokenCursor(tokenize(f"({text})") or (), f"({text})")
     try:
         columns, _ = parse_columns(cursor)
         cursor.end()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lakeward.pipelines.graph.column_ddl import TokenCursor, single_name
+from lakeward.pipelines.graph.column_ddl import NestedTokenCursor, single_name
 from lakeward.pipelines.sql.statements import ChangesClause
 from lakeward.sql import Unmatched, unquoted
 
@@ -32,7 +32,7 @@ class SqlExpression(str):
     __slots__ = ()
 
 
-def parse_changes(cursor: TokenCursor, target: str, *, once: bool = False) -> ChangesClause:
+def parse_changes(cursor: NestedTokenCursor, target: str, *, once: bool = False) -> ChangesClause:
     """Parse FROM … KEYS (…) up to the end of the statement. Raises Unmatched."""
     cursor.need("FROM")
     from_snapshot = cursor.words("SNAPSHOT")
@@ -46,7 +46,7 @@ def parse_changes(cursor: TokenCursor, target: str, *, once: bool = False) -> Ch
     return ChangesClause(target, name or source, name is not None, from_snapshot, once, arguments)
 
 
-def _parse_change_clause(cursor: TokenCursor, into: dict[str, Any]) -> None:
+def _parse_change_clause(cursor: NestedTokenCursor, into: dict[str, Any]) -> None:
     if condition := cursor.any_words(*_CONDITIONS):
         into[_CONDITIONS[condition]] = cursor.until(*_CHANGE_CLAUSES)
     elif expression := cursor.any_words(*_EXPRESSIONS):
@@ -69,14 +69,14 @@ def _parse_change_clause(cursor: TokenCursor, into: dict[str, Any]) -> None:
         raise Unmatched
 
 
-def _parse_scd_type(cursor: TokenCursor) -> int | str:
+def _parse_scd_type(cursor: NestedTokenCursor) -> int | str:
     if cursor.words("BITEMPORAL"):
         return "bitemporal"
     cursor.need("SCD", "TYPE")
     return cursor.integer()
 
 
-def _parse_column_list(cursor: TokenCursor, into: dict[str, Any], listed: str, excepted: str) -> None:
+def _parse_column_list(cursor: NestedTokenCursor, into: dict[str, Any], listed: str, excepted: str) -> None:
     if cursor.words("*"):
         cursor.need("EXCEPT")
         into[excepted] = cursor.names()
@@ -93,7 +93,7 @@ QUERY_KEYWORDS = ("SELECT", "WITH", "FROM", "VALUES")
 Options = dict[str, Any]
 
 
-def parse_clauses(cursor: TokenCursor) -> tuple[dict[str, Any], tuple[str, ...]]:
+def parse_clauses(cursor: NestedTokenCursor) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the options by parameters of the Python API, and the clauses without effect.
 
     Stops before AS, FLOW and the end. Raises Unmatched for other tokens.
@@ -114,42 +114,42 @@ def parse_clauses(cursor: TokenCursor) -> tuple[dict[str, Any], tuple[str, ...]]
     return options, tuple(without_effect)
 
 
-def _comment(cursor: TokenCursor, options: Options) -> None:
+def _comment(cursor: NestedTokenCursor, options: Options) -> None:
     options["comment"] = cursor.string()
 
 
-def _properties(cursor: TokenCursor, options: Options) -> None:
+def _properties(cursor: NestedTokenCursor, options: Options) -> None:
     options.setdefault("table_properties", {}).update(parse_properties(cursor.brackets()))
 
 
-def _partitioned_by(cursor: TokenCursor, options: Options) -> None:
+def _partitioned_by(cursor: NestedTokenCursor, options: Options) -> None:
     options["partition_cols"] = cursor.names()
 
 
-def _cluster_by(cursor: TokenCursor, options: Options) -> None:
+def _cluster_by(cursor: NestedTokenCursor, options: Options) -> None:
     if cursor.words("AUTO"):
         options["cluster_by_auto"] = True
     elif not cursor.words("NONE"):
         options["cluster_by"] = cursor.names()
 
 
-def _location(cursor: TokenCursor, options: Options) -> None:
+def _location(cursor: NestedTokenCursor, options: Options) -> None:
     options["path"] = cursor.string()
 
 
-def _row_filter(cursor: TokenCursor, options: Options) -> None:
+def _row_filter(cursor: NestedTokenCursor, options: Options) -> None:
     options["row_filter"] = cursor.until(*_CLAUSE_STARTS)
 
 
-def _policy(cursor: TokenCursor, options: Options) -> None:
+def _policy(cursor: NestedTokenCursor, options: Options) -> None:
     options["refresh_policy"] = cursor.until(*_CLAUSE_STARTS).lower()
 
 
-def _format(cursor: TokenCursor, options: Options) -> None:
+def _format(cursor: NestedTokenCursor, options: Options) -> None:
     options["format"] = cursor.part().lower()
 
 
-def parse_properties(inside: TokenCursor) -> dict[str, str]:
+def parse_properties(inside: NestedTokenCursor) -> dict[str, str]:
     """Parse `'a.b' = 'c', d.e = 1, f = true` to a dictionary; `=` is optional."""
     pairs = {}
     for item in inside.items():
@@ -167,7 +167,7 @@ def parse_properties(inside: TokenCursor) -> dict[str, str]:
     return pairs
 
 
-def _key(item: TokenCursor) -> list[str]:
+def _key(item: NestedTokenCursor) -> list[str]:
     parts: list[str] = []
     while (token := item.next) is not None and (not parts or parts[-1] == "." or token.text == "."):
         parts.append(token.text)
@@ -177,7 +177,7 @@ def _key(item: TokenCursor) -> list[str]:
     return parts
 
 
-CLAUSE_PARSERS: dict[str, Callable[[TokenCursor, Options], None]] = {
+CLAUSE_PARSERS: dict[str, Callable[[NestedTokenCursor, Options], None]] = {
     "COMMENT": _comment,
     "TBLPROPERTIES": _properties,
     "PARTITIONED BY": _partitioned_by,

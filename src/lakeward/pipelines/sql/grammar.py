@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from lakeward.pipelines.graph.column_ddl import TokenCursor, dotted_name, format_ddl, parse_columns
+from lakeward.pipelines.graph.column_ddl import NestedTokenCursor, dotted_name, format_ddl, parse_columns
 from lakeward.pipelines.graph.elements import ReplaceSpec
 from lakeward.pipelines.sql.clauses import QUERY_KEYWORDS, parse_changes, parse_clauses
 from lakeward.pipelines.sql.statements import DatasetStatement, FlowStatement, SetStatement, UseStatement
@@ -43,7 +43,7 @@ def parse_statement(text: str) -> Statement:
     tokens = tokenize(text)
     if tokens is None:
         raise SqlSyntaxError(len(text), "end of file")
-    cursor = TokenCursor(tokens, text)
+    cursor = NestedTokenCursor(tokens, text)
     try:
         return _parse(cursor)
     except Unmatched:
@@ -53,7 +53,7 @@ def parse_statement(text: str) -> Statement:
         raise SqlSyntaxError(stopped.start, stopped.text, is_other=cursor.at == 0) from None
 
 
-def _parse(cursor: TokenCursor) -> Statement:
+def _parse(cursor: NestedTokenCursor) -> Statement:
     if cursor.words("SET"):
         return _parse_set(cursor)
     if cursor.words("USE"):
@@ -68,7 +68,7 @@ def _parse(cursor: TokenCursor) -> Statement:
     return _parse_dataset(cursor)
 
 
-def _parse_dataset(cursor: TokenCursor) -> DatasetStatement:
+def _parse_dataset(cursor: NestedTokenCursor) -> DatasetStatement:
     start = cursor.at
     cursor.need("CREATE")
     cursor.any_words("OR REFRESH", "OR REPLACE")
@@ -106,7 +106,7 @@ def _parse_dataset(cursor: TokenCursor) -> DatasetStatement:
     )
 
 
-def _parse_flow(cursor: TokenCursor, name: str | None, comment: str | None) -> FlowStatement:
+def _parse_flow(cursor: NestedTokenCursor, name: str | None, comment: str | None) -> FlowStatement:
     insert = cursor.any_words(*INSERTS)
     if insert is not None:
         cursor.words("TABLE")
@@ -122,7 +122,7 @@ def _parse_flow(cursor: TokenCursor, name: str | None, comment: str | None) -> F
     return FlowStatement(target, name, comment, changes.once, changes=changes)
 
 
-def _parse_replace_spec(cursor: TokenCursor) -> ReplaceSpec | None:
+def _parse_replace_spec(cursor: NestedTokenCursor) -> ReplaceSpec | None:
     """Parse REPLACE WHERE condition, REPLACE USING (keys) SEQUENCE BY column, or neither."""
     found = None
     if cursor.words("REPLACE", "WHERE"):
@@ -135,7 +135,7 @@ def _parse_replace_spec(cursor: TokenCursor) -> ReplaceSpec | None:
     return found
 
 
-def _parse_set(cursor: TokenCursor) -> SetStatement:
+def _parse_set(cursor: NestedTokenCursor) -> SetStatement:
     # Keys may contain any word; the value extends to the end and may be quoted.
     key = "".join(cursor.until("=").split()).replace("`", "")
     if not cursor.words("="):
@@ -150,7 +150,7 @@ def _parse_set(cursor: TokenCursor) -> SetStatement:
     return SetStatement(key, cursor.source[begin:end].strip())
 
 
-def _parse_use(cursor: TokenCursor) -> UseStatement:
+def _parse_use(cursor: NestedTokenCursor) -> UseStatement:
     if cursor.words("CATALOG"):
         catalog = _single_name(cursor)
         return UseStatement(catalog=catalog)
@@ -160,7 +160,7 @@ def _parse_use(cursor: TokenCursor) -> UseStatement:
     return UseStatement(*parts) if len(parts) == 2 else UseStatement(schema=parts[0])
 
 
-def _single_name(cursor: TokenCursor) -> str:
+def _single_name(cursor: NestedTokenCursor) -> str:
     value = cursor.string() if cursor.next is not None and cursor.next.is_string else cursor.part()
     cursor.end()
     return value

@@ -52,7 +52,7 @@ def located(jars: Iterable[Jar], environ: Mapping[str, str] = os.environ) -> lis
     if environ.get("LAKEWARD_JARS"):
         return _in_folder(wanted, Path(environ["LAKEWARD_JARS"]).expanduser().absolute())
     cache = cache_dir(environ) / "jars"
-    folders = [*_packaged(), cache]
+    folders = [*packaged_folders(), cache]
     found = {
         jar: next((folder / jar.name for folder in folders if _is_whole(folder / jar.name, jar)), None)
         for jar in wanted
@@ -63,7 +63,7 @@ def located(jars: Iterable[Jar], environ: Mapping[str, str] = os.environ) -> lis
     return [file or cache / jar.name for jar, file in found.items()]
 
 
-def _packaged() -> list[Path]:
+def packaged_folders() -> list[Path]:
     """Return the folder of the package lakeward-jars, if it is installed."""
     spec = importlib.util.find_spec("lakeward_jars")
     return [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []

@@ -1,16 +1,17 @@
 """The jar with lakeward's Java classes, and the jar that registers the format `avro`.
 
 Janino, the compiler that Spark ships, compiles the Java files of this folder into a jar in the cache, named
-after their content and the Spark that compiled them. Spark 4.2 has the classes of the format `avro`, but
-leaves their registration to the package `spark-avro`. One service file registers them, in a jar of its own,
-because Spark rejects a format that is registered twice.
+after their content and the Spark that compiled them. The package lakeward-jars contains this jar.
+
+Spark 4.2 has the classes of the format `avro`, but leaves their registration to the package `spark-avro`. One
+service file registers them, in a separate jar, because Spark rejects a format that is registered twice.
 """
 
 from __future__ import annotations
 
 import hashlib
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,12 +66,17 @@ def _text(name: str) -> str:
     return (_FOLDER / f"{name}.java").read_text(encoding="utf-8")
 
 
-def jar_path(cache: Path, versions: str) -> Path:
-    """Return the cache path of the jar of these sources; `versions` names the Spark and Delta used."""
+def jar_path(cache: Path, versions: str, packaged: Iterable[Path] = ()) -> Path:
+    """Return the jar of these sources: in a folder of `packaged` if one has it, else its place in the cache.
+
+    The name contains a hash of the sources and of `versions`, the Spark and Delta they are compiled against.
+    A packaged jar of other sources or versions is not used.
+    """
     digest = hashlib.sha256(versions.encode())
     for name in SOURCES:
         digest.update(_text(name).encode())
-    return cache / "java" / f"lakeward-{digest.hexdigest()[:16]}.jar"
+    name = f"lakeward-{digest.hexdigest()[:16]}.jar"
+    return next((folder / name for folder in packaged if (folder / name).is_file()), cache / "java" / name)
 
 
 def compile_jar(jvm: Any, target: Path) -> None:

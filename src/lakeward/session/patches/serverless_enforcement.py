@@ -6,6 +6,8 @@ patch some of the same attributes, and each layer keeps its position.
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache, partial, wraps
@@ -23,28 +25,39 @@ from lakeward.session.runtimes.serverless_limitations import (
 
 _REASON = "the profile serverless refuses what serverless compute refuses"
 # PySpark, Delta and lakeward use the JVM on behalf of user code.
-_TRUSTED = frozenset(("pyspark", "py4j", "delta", "lakeward"))
+_TRUSTED = ("pyspark", "py4j", "delta", "lakeward")
 _TRIGGER = "_lakeward_trigger"
 _on = False
 
 
-def switch(profile: str) -> None:
-    """Refuse from now on what the runtime of this name refuses."""
-    global _on  # noqa: PLW0603  # PySpark's classes are the process's, and so is this
-    if profile == "serverless":
+def set_enabled(enabled: bool) -> None:
+    """Enforce the limitations in this process, or stop enforcing them."""
+    global _on  # noqa: PLW0603  # the patches are process-wide
+    if enabled:
         install(declare_patches())
-    _on = profile == "serverless"
+    _on = enabled
 
 
 def refuse_context(frame: FrameType) -> None:
     """Raise a Spark Connect client's error if user code, calling in `frame`, requests a context."""
-    if _on and _is_users(frame):
+    if _on and _is_user_code(frame):
         raise _error("CONTEXT_UNAVAILABLE_FOR_REMOTE_CLIENT", "")
 
 
-def _is_users(frame: FrameType) -> bool:
-    name: str = frame.f_globals.get("__name__", "")
-    return name.partition(".")[0] not in _TRUSTED
+def _is_user_code(frame: FrameType) -> bool:
+    """Return whether the code in `frame` belongs to another package than the trusted ones.
+
+    Its file decides, not its module's name: a user's module may be called `delta` too.
+    """
+    return not frame.f_code.co_filename.startswith(_trusted_folders())
+
+
+@cache
+def _trusted_folders() -> tuple[str, ...]:
+    specs = [importlib.util.find_spec(name) for name in _TRUSTED]
+    return tuple(
+        f"{folder}{os.sep}" for spec in specs if spec for folder in spec.submodule_search_locations or ()
+    )
 
 
 _OWNERS = {
@@ -95,7 +108,7 @@ class _Attribute:
             if self.before is None:
                 raise AttributeError(self.limit.name)
             return self.before.__get__(None, owner)
-        if _on and _is_users(sys._getframe(1)):
+        if _on and _is_user_code(sys._getframe(1)):
             raise _error(self.limit.condition, self.limit.name)
         if self.before is not None:
             return self.before.__get__(instance, owner)
@@ -113,7 +126,7 @@ def _call(limit: Limit, before: Any) -> Any:
 
     @wraps(before)
     def method(self: Any, *arguments: Any, **named: Any) -> Any:
-        if _on and _is_users(sys._getframe(1)):
+        if _on and _is_user_code(sys._getframe(1)):
             raise _error(limit.condition, limit.subject)
         return before(self, *arguments, **named)
 
@@ -146,7 +159,7 @@ def _sql(before: Any) -> Any:
 def _set(before: Any) -> Any:
     @wraps(before)
     def set_(self: Any, key: str, value: Any) -> None:
-        if _on and key not in SERVERLESS_SETTINGS and _is_users(sys._getframe(1)):
+        if _on and key not in SERVERLESS_SETTINGS and _is_user_code(sys._getframe(1)):
             raise _error("CONFIG_NOT_AVAILABLE", key)
         before(self, key, value)
 
@@ -158,7 +171,7 @@ def _get(before: Any) -> Any:
     def get(self: Any, key: str, *default: Any, **named: Any) -> Any:
         # Settings about cluster and job of classic compute do not exist, even with a default.
         of_cluster = str(key).startswith(("spark.databricks.clusterUsageTags.", "spark.databricks.job."))
-        if _on and of_cluster and _is_users(sys._getframe(1)):
+        if _on and of_cluster and _is_user_code(sys._getframe(1)):
             raise _error("CONFIG_NOT_AVAILABLE", key)
         return before(self, key, *default, **named)
 
@@ -178,7 +191,7 @@ def _starting(before: Any) -> Any:
     @wraps(before)
     def start(self: Any, *arguments: Any, **named: Any) -> Any:
         trigger = self.__dict__.get(_TRIGGER)
-        if _on and trigger not in SERVERLESS_TRIGGERS and _is_users(sys._getframe(1)):
+        if _on and trigger not in SERVERLESS_TRIGGERS and _is_user_code(sys._getframe(1)):
             kind = {"continuous": "Continuous", "realTime": "RealTime"}.get(str(trigger), "ProcessingTime")
             raise _error("INFINITE_STREAMING_TRIGGER_NOT_SUPPORTED", kind)
         return before(self, *arguments, **named)
