@@ -41,9 +41,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _fast_lane_starts_no_jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _java_of_the_lane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     if os.environ.get(lanes.LANE) != "fast":
-        yield
+        with lanes.quick_java():
+            yield
         return
     with lanes.java_refused(tmp_path_factory.mktemp("lane")):
         yield

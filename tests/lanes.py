@@ -13,13 +13,20 @@ JVM or pytest of its own or builds an environment (marked `process` by its autho
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shlex
 import shutil
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from lakeward.errors import SetupError
+from lakeward.session.cache import cache_dir
+from lakeward.session.jvm.java_runtime import find_java
 
 LANE = "LAKEWARD_TEST_LANE"
 SESSION_FIXTURES = {"suite_settings", "lakehouse"}
@@ -61,6 +68,51 @@ def _rank(item: pytest.Item) -> int:
     if item.get_closest_marker("process"):
         return 0
     return 1 if item.get_closest_marker("spark") else 2
+
+
+@contextmanager
+def quick_java() -> Iterator[None]:
+    """Start the JVMs of child processes with the C1 compiler alone, as the suite's own.
+
+    They live for seconds, in which C2 takes more than a third of the processor time. JAVA_HOME is a folder
+    like the real one, but its `java` adds the option: options in variables would be printed by every JVM.
+    `make test-all` starts the real one.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        home = None if os.environ.get(LANE) == "all" else _quick_home()
+        if home is not None:
+            patch.setenv("JAVA_HOME", str(home))
+        yield
+
+
+def _quick_home() -> Path | None:
+    """Return the folder, made on first use; None for a Java that is more than a folder with `bin/java`.
+
+    It is in the cache: archives of Spark's classes are kept for each path of a Java.
+    """
+    try:
+        real = find_java().resolve().parent.parent
+    except SetupError:
+        return None
+    home = cache_dir() / "java" / f"of-the-suite-{hashlib.sha256(str(real).encode()).hexdigest()[:16]}"
+    if not (real / "release").is_file() or (home / "bin" / "java").is_file():
+        return home if (home / "bin" / "java").is_file() else None
+    home.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(dir=home.parent))
+    (made / "bin").mkdir()
+    for entry in [*real.iterdir(), *(real / "bin").iterdir()]:
+        if entry.name not in ("bin", "java"):
+            (made / entry.relative_to(real)).symlink_to(entry)
+    program = made / "bin" / "java"
+    options = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(str(real / "bin" / "java"))} {options} "$@"\n')
+    program.chmod(0o755)
+    made.chmod(0o755)
+    try:
+        made.rename(home)
+    except OSError:  # another worker was faster
+        shutil.rmtree(made)
+    return home
 
 
 @contextmanager
