@@ -18,20 +18,21 @@ def lazy_exports(package: str, file: str) -> Callable[[str], Any]:
     """
 
     @cache
-    def modules() -> Mapping[str, str]:
+    def exports() -> Mapping[str, tuple[str, str]]:
         tree = ast.parse(Path(file).read_text(encoding="utf-8"))
         blocks = [node for node in tree.body if isinstance(node, ast.If)]
         imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
         return {
-            alias.asname or alias.name: str(node.module)
+            alias.asname or alias.name: (str(node.module), alias.name)
             for node in imports
             if str(node.module).startswith(f"{package}.")
             for alias in node.names
         }
 
     def import_attribute(name: str) -> Any:
-        if name.startswith("__") or name not in modules():
+        if name.startswith("__") or name not in exports():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(modules()[name]), name)
+        module, attribute = exports()[name]
+        return getattr(importlib.import_module(module), attribute)
 
     return import_attribute
