@@ -142,8 +142,22 @@ _INVALID = {
     "trigger without an url": ({"trigger": {"file_arrival": {}}}, "trigger.file_arrival.url"),
     "trigger without tables": ({"trigger": {"table_update": {"table_names": []}}}, "table_names"),
     "trigger each 0 days": ({"trigger": {"periodic": {"interval": -1, "unit": "DAYS"}}}, "at least 1"),
+    **{
+        f"trigger of the folder {url}": (
+            {"trigger": {"file_arrival": {"url": url}}},
+            "trigger.file_arrival.url is a folder of a volume",
+        )
+        for url in ("/", "/etc", "file:///etc/", "/Volumes/", "/Volumes/a/b/../../../..", "s3://a/../x", "x")
+    },
+    **{
+        f"trigger of the table {name!r}": (
+            {"trigger": {"table_update": {"table_names": [name]}}},
+            "which names no table",
+        )
+        for name in ("../../x", "a.b.c.d", "a..b", "", "a/b")
+    },
     "trigger each second": (
-        {"trigger": {"file_arrival": {"url": "/x", "min_time_between_triggers_seconds": 1}}},
+        {"trigger": {"file_arrival": {"url": "/Volumes/a/b/c/", "min_time_between_triggers_seconds": 1}}},
         "at least 60",
     ),
     "task key with a slash": (_tasks() | {"tasks": [{"task_key": "a/b"}]}, "contains an invalid character"),
@@ -158,6 +172,23 @@ _INVALID = {
     "loop without a task": (
         {"tasks": [{"task_key": "a", "for_each_task": {"inputs": "[1]"}}]},
         "for_each_task.task",
+    ),
+    "loop in a loop": (
+        {
+            "tasks": [
+                {
+                    "task_key": "a",
+                    "for_each_task": {
+                        "inputs": "[1]",
+                        "task": {
+                            "task_key": "b",
+                            "for_each_task": {"inputs": "[1]", "task": {"task_key": "c"}},
+                        },
+                    },
+                }
+            ]
+        },
+        "they cannot be nested",
     ),
     "loop of 101 at once": (
         {
@@ -204,6 +235,8 @@ def test_values_that_the_platform_refuses(case: str) -> None:
         {"continuous": {}},
         {"trigger": {"periodic": {"interval": 1, "unit": "HOURS"}}},
         {"trigger": {"file_arrival": {"url": "/Volumes/a/b/c/", "wait_after_last_change_seconds": 60}}},
+        {"trigger": {"file_arrival": {"url": "s3://bucket/folder/"}}},
+        {"trigger": {"table_update": {"table_names": ["main.default.t", "default.t"]}}},
         {"max_concurrent_runs": 0},
         _tasks("a", "ba", "ca", "dbc"),
         {"tasks": [{"task_key": "a" * 100, "max_retries": -1}]},

@@ -162,6 +162,31 @@ def test_triggers_follow_the_settings_of_jobs(context: tuple[Store, Settings]) -
     assert fired[4:] == [(2, "PERIODIC")]
 
 
+@pytest.mark.parametrize(
+    "url", ["/", "/Volumes/../../..", "file:///etc", "/etc", "/Volumes/main/default/out"]
+)
+def test_files_outside_of_the_workspace_trigger_nothing(context: tuple[Store, Settings], url: str) -> None:
+    """Of a job that an earlier version accepted: its folder would be read at every tick."""
+    store, settings = context
+    faults: list[str] = []
+    outside = settings.home.parent / "outside"
+    outside.mkdir()
+    link = settings.volumes / "main/default/out"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside)
+    clock, fired = [NOON], []  # type: ignore[var-annotated]
+    firing = TriggerScheduler(
+        store, settings, lambda job, _: fired.append(job), faults.append, clock=lambda: clock[0]
+    )
+    keep(store, 1, trigger={"file_arrival": {"url": url}})
+    firing.tick()
+    (outside / "new.json").touch()
+    clock[0] += HOUR
+    firing.tick()
+    assert not fired
+    assert len(faults) == 1 and url in faults[0]
+
+
 def test_when_jobs_start_is_told(context: tuple[Store, Settings]) -> None:
     store, _ = context
     keep(store, 1, schedule={"quartz_cron_expression": "0 30 5 * * ?", "timezone_id": "Europe/Berlin"})

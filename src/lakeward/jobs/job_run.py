@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from lakeward.bundle import Bundle
+from lakeward.dbutils import known_secrets
 from lakeward.errors import ConfigurationError, LakewardError
 from lakeward.jobs.concurrency import RunSemaphore
 from lakeward.jobs.definition import Task, nested_task, parameter_values, select_tasks, sort_tasks, tasks_of
@@ -316,6 +317,7 @@ class PlannedJobRun:
             context.run_id,
             dict(self.values),
             launcher.wheels,
+            known_secrets(),
         )
         name = f"{f'{self.key}.' if self.parents else ''}{task.key}{'' if number == 1 else f'.{number}'}.log"
         # An iteration belongs to its loop.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
+from lakeward.dbutils import redacted
 from lakeward.errors import LakewardError
 from lakeward.jobs.definition import Task
 from lakeward.jobs.model import TaskProgress, TaskResult
@@ -117,6 +119,9 @@ class RunLoop:
         return next(task.timeout for task in self.state.tasks if task.key == key)
 
     def _end(self, key: str, end: AttemptResult) -> None:
+        if end.error:
+            # It may quote a task value that another task has read from a secret.
+            end = replace(end, error=redacted(end.error))
         self.state = self.state.ended(key, end, self._clock())
 
     def _report_results(self) -> None:

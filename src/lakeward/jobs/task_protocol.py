@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TaskRequest:
-    """A task with all that it needs."""
+    """A task with all that it needs.
+
+    `secrets` are those that the run knows: task values may pass them to this task.
+    """
 
     bundle: Bundle
     settings: Settings
@@ -33,6 +36,7 @@ class TaskRequest:
     run_id: str | None
     values: Mapping[tuple[str, str], str]
     wheels: Mapping[str, Path]
+    secrets: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

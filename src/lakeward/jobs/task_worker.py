@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from lakeward.dbutils import hear_secrets
+from lakeward.dbutils import hear_secrets, remember
 from lakeward.jobs.in_process import attempt
 from lakeward.jobs.task_protocol import (
     JvmRequested,
@@ -79,6 +79,8 @@ def _execute(
         return answers.get()
 
     use_shared_jvm(lend)
+    for secret in work.secrets:
+        remember(secret.encode())
     hear_secrets(lambda text: line.send(SecretRead(text)))
     serve_on_demand(work.settings)
     context = Context(

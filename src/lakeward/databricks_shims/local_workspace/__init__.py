@@ -10,8 +10,13 @@ from __future__ import annotations
 from lakeward.databricks_shims.local_workspace import workspace_files as workspace_handlers
 from lakeward.databricks_shims.local_workspace.adapter import HOST, adapter
 from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
-from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, ApiResponse, printable
-from lakeward.databricks_shims.local_workspace.contained_paths import CONNECTION, check_name
+from lakeward.databricks_shims.local_workspace.api_request import (
+    ApiRequest,
+    ApiResponse,
+    exclusively,
+    printable,
+)
+from lakeward.databricks_shims.local_workspace.contained_paths import CONNECTION, check_inside, check_name
 from lakeward.databricks_shims.local_workspace.dbfs import remove_idle_uploads
 from lakeward.databricks_shims.local_workspace.routes import (
     ROUTES,
@@ -36,7 +41,9 @@ __all__ = [
     "Route",
     "Table",
     "adapter",
+    "check_inside",
     "check_name",
+    "exclusively",
     "groups_of",
     "handle_request",
     "make_home",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lakeward.atomic_files import atomic_replace
 from lakeward.databricks_shims.local_workspace.api_error import ApiError
@@ -17,6 +18,23 @@ from lakeward.dbutils import Environment
 
 MAX_INTEGER = 2**63 - 1
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_EXCLUSIVE = threading.RLock()
+_Request = TypeVar("_Request", bound="ApiRequest")
+
+
+def exclusively(handler: Callable[[_Request], Any]) -> Callable[[_Request], Any]:
+    """Make a handler that reads, decides and writes run alone among all such handlers.
+
+    Without it, two clients that change one list at the same time read the same list, and the change of the
+    one that writes first is lost, though its request was answered with 200.
+    """
+
+    @wraps(handler)
+    def run(call: _Request) -> Any:
+        with _EXCLUSIVE:
+            return handler(call)
+
+    return run
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import base64
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
-from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
+from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, exclusively
 from lakeward.databricks_shims.local_workspace.users import groups_of
 from lakeward.dbutils import FileSecrets
 
@@ -19,6 +19,7 @@ def list_scopes(call: ApiRequest) -> Any:
     return {"scopes": [{"name": name, "backend_type": "DATABRICKS"} for name in names]}
 
 
+@exclusively
 def create_scope(call: ApiRequest) -> None:
     """A new scope, managed by its creator (or all users); an existing one is an error."""
     scope = call.required("scope")
@@ -31,6 +32,7 @@ def create_scope(call: ApiRequest) -> None:
     _files(call).set_acls(scope, {str(manager): "MANAGE"})
 
 
+@exclusively
 def delete_scope(call: ApiRequest) -> None:
     """A scope with all its secrets."""
     scope = _allowed(call, "MANAGE")
@@ -57,6 +59,7 @@ def get_secret(call: ApiRequest) -> Any:
     return {"key": key, "value": base64.b64encode(value).decode()}
 
 
+@exclusively
 def put_secret(call: ApiRequest) -> None:
     """Keep a secret in an existing scope."""
     scope, key = _allowed(call, "WRITE"), call.required("key")
@@ -70,6 +73,7 @@ def put_secret(call: ApiRequest) -> None:
     _files(call).put(scope, key, value)
 
 
+@exclusively
 def delete_secret(call: ApiRequest) -> None:
     """Forget a secret."""
     scope, key = _allowed(call, "WRITE"), call.required("key")
@@ -94,6 +98,7 @@ def get_acl(call: ApiRequest) -> Any:
     return {"principal": principal, "permission": level}
 
 
+@exclusively
 def put_acl(call: ApiRequest) -> None:
     """Let a principal READ, WRITE or MANAGE a scope."""
     scope, principal, level = (
@@ -108,6 +113,7 @@ def put_acl(call: ApiRequest) -> None:
     _files(call).set_acls(scope, {**_files(call).acls(scope), principal: level})
 
 
+@exclusively
 def delete_acl(call: ApiRequest) -> None:
     """Take a principal's permission away."""
     scope, principal = _allowed(call, "MANAGE"), call.required("principal")

@@ -19,6 +19,8 @@ _LONGEST_KEY = 100
 _MOST_TASKS = 1000
 _MOST_TAGS = 25
 _SHORTEST_WAIT = 60
+_VOLUME_PARTS = 3  # catalog, schema, volume or table
+_CLOUD_SCHEMES = ("s3", "s3a", "abfss", "abfs", "wasbs", "gs", "r2")
 
 # Field -> smallest and largest value.
 _JOB_LIMITS = {"max_concurrent_runs": (0, 1000), "timeout_seconds": (0, 2**31 - 1)}
@@ -86,6 +88,8 @@ def _check_task(task: Document) -> None:
         for field in ("inputs", "task"):
             if not loop.get(field):
                 raise _missing(f"tasks.for_each_task.{field}")
+        if loop["task"].get("for_each_task") is not None:
+            raise _invalid(f"The task '{key}' is a for_each_task within another: they cannot be nested.")
         _check_task(loop["task"])
 
 
@@ -147,12 +151,36 @@ def _check_trigger(trigger: Document) -> None:
         for field in _TRIGGERS[kind]:
             if not settings.get(field):
                 raise _missing(f"trigger.{kind}.{field}")
+        if kind == "file_arrival":
+            _check_folder(settings["url"])
+        if kind == "table_update":
+            _check_tables(settings["table_names"])
         if kind == "periodic" and settings["interval"] < 1:
             raise _invalid(f"trigger.periodic.interval is at least 1, not {settings['interval']}.")
         for field in ("min_time_between_triggers_seconds", "wait_after_last_change_seconds"):
             seconds = settings.get(field) or 0
             if seconds and seconds < _SHORTEST_WAIT:
                 raise _invalid(f"trigger.{kind}.{field} is at least {_SHORTEST_WAIT} seconds, not {seconds}.")
+
+
+def _check_folder(url: str) -> None:
+    """Raise ApiError unless files of a volume or of cloud storage are watched; `..` leads to other files."""
+    parts = url.split("/")
+    scheme, colon, _ = url.partition("://")
+    is_cloud = bool(colon) and scheme.lower() in _CLOUD_SCHEMES
+    is_volume = url.startswith("/Volumes/") and len([part for part in parts if part]) > _VOLUME_PARTS
+    if ".." in parts or not (is_cloud or is_volume):
+        raise _invalid(
+            f"trigger.file_arrival.url is a folder of a volume (/Volumes/<catalog>/<schema>/<volume>/) or of "
+            f"an external location, not {url!r:.100}."
+        )
+
+
+def _check_tables(names: Sequence[str]) -> None:
+    for name in names:
+        parts = name.split(".")
+        if len(parts) > _VOLUME_PARTS or not all(parts) or "/" in name or "\0" in name:
+            raise _invalid(f"trigger.table_update.table_names has {name!r:.100}, which names no table.")
 
 
 def _check_limits(holder: Document, limits: Mapping[str, tuple[int, int]], where: str) -> None:

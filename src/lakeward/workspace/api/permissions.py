@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, groups_of, missing
+from lakeward.databricks_shims.local_workspace import ApiError, exclusively, groups_of, missing
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.identifiers import LOCAL_CLUSTER
 
@@ -71,6 +71,7 @@ def read(call: ServerRequest) -> Any:
     return _to_json(kind, key, _acl(call, kind, key))
 
 
+@exclusively
 def replace(call: ServerRequest) -> Any:
     """Another list instead. Raises ApiError unless a job or pipeline has exactly one owner in it."""
     kind, key = _named(call)
@@ -78,6 +79,7 @@ def replace(call: ServerRequest) -> Any:
     return _kept(call, kind, key, _entries(call, kind))
 
 
+@exclusively
 def update(call: ServerRequest) -> Any:
     """The list with some principals' levels changed."""
     kind, key = _named(call)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route
+from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively
 from lakeward.workspace.api.cluster_kinds import require_node_type
 from lakeward.workspace.api.fields import Types, read_fields
 from lakeward.workspace.context import ServerRequest
@@ -306,9 +306,9 @@ def _verbs(kind: RecordKind, path: str) -> list[Route]:
     return [
         Route("GET", f"{path}/list", kind.list),
         Route("GET", f"{path}/get", kind.get),
-        Route("POST", f"{path}/create", kind.create),
-        Route("POST", f"{path}/edit", kind.edit),
-        Route("POST", f"{path}/delete", kind.delete),
+        Route("POST", f"{path}/create", exclusively(kind.create)),
+        Route("POST", f"{path}/edit", exclusively(kind.edit)),
+        Route("POST", f"{path}/delete", exclusively(kind.delete)),
     ]
 
 
@@ -316,11 +316,11 @@ def _rest(kind: RecordKind, path: str, *, put: bool = False) -> list[Route]:
     """Routes spelled as resources: POST path, GET path/id."""
     return [
         Route("GET", path, kind.list),
-        Route("POST", path, kind.create),
+        Route("POST", path, exclusively(kind.create)),
         Route("GET", f"{path}/{{}}", kind.get),
-        Route("PATCH", f"{path}/{{}}", kind.update),
-        Route("DELETE", f"{path}/{{}}", kind.delete),
-        *([Route("PUT", f"{path}/{{}}", kind.edit)] if put else []),
+        Route("PATCH", f"{path}/{{}}", exclusively(kind.update)),
+        Route("DELETE", f"{path}/{{}}", exclusively(kind.delete)),
+        *([Route("PUT", f"{path}/{{}}", exclusively(kind.edit))] if put else []),
     ]
 
 

@@ -17,6 +17,7 @@ from lakeward.databricks_shims.local_workspace import (
     ApiError,
     ApiRequest,
     Route,
+    exclusively,
     missing,
     object_id,
     workspace_handlers,
@@ -44,6 +45,7 @@ def list_repos(call: ServerRequest) -> Any:
     return paginate(call, found, "repos", default=20)
 
 
+@exclusively
 def create(call: ServerRequest) -> Any:
     """Create a git folder. Raises ApiError where its path exists or its parent does not."""
     types: Types = {"url": str, "provider": str, "path": str, "sparse_checkout": dict}
@@ -99,6 +101,7 @@ def update(call: ServerRequest) -> None:
     call.store.change("repo", repo["id"], change)
 
 
+@exclusively
 def delete(call: ServerRequest) -> None:
     """Remove a git folder and its files."""
     repo = _found(call)

@@ -82,8 +82,7 @@ def submit(call: ServerRequest) -> Any:
 def repair(call: ServerRequest) -> Any:
     """Run tasks of an ended run again, on request with the tasks that depend on them."""
     run = run_of(call, call.required("run_id"), "CAN_MANAGE_RUN")
-    if run_state.is_active(run):
-        raise ApiError(400, "INVALID_STATE", "A run that is active cannot be repaired.")
+    _refuse_active(run)
     request = _request(call, "jobs/runs/repair")
     keys = set(request.get("rerun_tasks") or ())
     known = {task["task_key"] for task in run["tasks"]}
@@ -105,6 +104,8 @@ def repair(call: ServerRequest) -> Any:
     given = request.get("job_parameters") or {}
 
     def edit(body: Document) -> None:
+        # Again, on the run as it is now: another client may have repaired it since it was read.
+        _refuse_active(body)
         run_state.repair(body, keys, numbers=call.store.number, repair_id=repair_id, at=now())
         for parameter in body.get("job_parameters") or ():
             parameter["value"] = given.get(parameter["name"], parameter["value"])
@@ -114,6 +115,11 @@ def repair(call: ServerRequest) -> Any:
     _note_tasks(call.context, changed)
     _launch(call, changed)
     return {"repair_id": repair_id}
+
+
+def _refuse_active(run: Document) -> None:
+    if run_state.is_active(run):
+        raise ApiError(400, "INVALID_STATE", "A run that is active cannot be repaired.")
 
 
 def _launch(call: ServerRequest, run: Document) -> None:

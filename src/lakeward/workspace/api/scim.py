@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, make_home, user_id
+from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, make_home, user_id
 from lakeward.workspace.api.fields import Types, read_fields
 from lakeward.workspace.api.permissions import is_admin
 from lakeward.workspace.api.scim_filters import compile_filter, values_at
@@ -345,11 +345,11 @@ def _routes(kind: ResourceType) -> list[Route]:
         for prefix in ("/api/2.0/preview/scim/v2", "/api/2.0/account/scim/v2")
         for method, tail, handler in (
             ("GET", "", end.list),
-            ("POST", "", end.create),
+            ("POST", "", exclusively(end.create)),
             ("GET", "/{}", end.get),
-            ("PUT", "/{}", end.replace),
-            ("PATCH", "/{}", end.patch),
-            ("DELETE", "/{}", end.delete),
+            ("PUT", "/{}", exclusively(end.replace)),
+            ("PATCH", "/{}", exclusively(end.patch)),
+            ("DELETE", "/{}", exclusively(end.delete)),
         )
     ]
 

@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import ApiError, ApiRequest, check_inside
+from lakeward.dbutils import Environment
 from lakeward.session import PathMap, Settings
 from lakeward.workspace.runs import run_state
 from lakeward.workspace.state.store import Document, Store
@@ -46,7 +47,7 @@ class ScheduledStart:
 
 
 # What a record can raise whose types are not those of the API: an older version did not check them.
-_MALFORMED = (AttributeError, KeyError, TypeError, ValueError)
+_MALFORMED = (AttributeError, KeyError, TypeError, ValueError, ApiError)
 
 
 def scheduled_starts(
@@ -161,7 +162,7 @@ class TriggerScheduler:
             if timer.kind == "periodic":
                 return Periodic(settings, now)
             if timer.kind == "file_arrival":
-                folder = Path(PathMap.of(self._settings).local(str(settings.get("url") or "")))
+                folder = self._watched(str(settings.get("url") or ""))
                 return Arrival("FILE_ARRIVAL", settings, partial(files_below, folder))
             if timer.kind == "table_update":
                 names = frozenset(str(name).lower() for name in settings.get("table_names") or ())
@@ -170,6 +171,13 @@ class TriggerScheduler:
         except _MALFORMED as error:
             self._note(f"The trigger of the job {job['job_id']} cannot be read: {error}")
             return None
+
+    def _watched(self, url: str) -> Path:
+        """Return the folder of a file arrival trigger. Raises ApiError for one outside of the workspace."""
+        folder = Path(PathMap.of(self._settings).local(url))
+        # A folder such as `/Volumes/../..` is the whole disk, and would be read at every tick.
+        check_inside(ApiRequest(Environment(settings=lambda: self._settings)), folder, url)
+        return folder
 
 
 def _past(store: Store, job_id: int) -> RecentRuns:

@@ -1,0 +1,123 @@
+"""Clients that change one object at the same time lose no change that was answered with 200."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from lakeward.databricks_shims.local_workspace import ApiError, exclusively
+from tests.workspace.server import Server
+
+CLIENTS = 12
+CHANGES = 60
+
+
+def at_once(change: Callable[[int], int]) -> None:
+    """Make all changes, from several clients."""
+    with ThreadPoolExecutor(CLIENTS) as clients:
+        assert set(clients.map(change, range(CHANGES))) == {200}
+
+
+def test_a_handler_that_is_exclusive_runs_alone() -> None:
+    """Without chance: the first handler is inside while the second one is called."""
+    inside, leave, order = threading.Event(), threading.Event(), []  # type: ignore[var-annotated]
+
+    @exclusively
+    def first(_: Any) -> None:
+        inside.set()
+        assert leave.wait(60)
+        order.append("first")
+
+    @exclusively
+    def second(_: Any) -> None:
+        order.append("second")
+
+    with ThreadPoolExecutor(2) as clients:
+        one = clients.submit(first, None)
+        assert inside.wait(60)
+        other = clients.submit(second, None)
+        leave.set()
+        one.result(60), other.result(60)
+    assert order == ["first", "second"]
+
+
+def test_the_list_of_a_secret_scope(server: Server) -> None:
+    server.post("/api/2.0/secrets/scopes/create", {"scope": "shared"})
+
+    def change(number: int) -> int:
+        body = {"scope": "shared", "principal": f"p{number}", "permission": "READ"}
+        return server.answer("POST", "/api/2.0/secrets/acls/put", body).status_code
+
+    at_once(change)
+    items = server.get("/api/2.0/secrets/acls/list", scope="shared")["items"]
+    assert len(items) == CHANGES + 1
+
+
+def test_the_list_of_a_job(server: Server) -> None:
+    path = f"/api/2.0/permissions/jobs/{server.job(only='pass')}"
+
+    def change(number: int) -> int:
+        entry = {"user_name": f"u{number}", "permission_level": "CAN_VIEW"}
+        return server.answer("PATCH", path, {"access_control_list": [entry]}).status_code
+
+    at_once(change)
+    assert len(server.get(path)["access_control_list"]) == CHANGES + 1
+
+
+def test_the_members_of_a_group(server: Server) -> None:
+    groups = "/api/2.0/preview/scim/v2/Groups"
+    group = server.post(groups, {"displayName": "shared"})["id"]
+    users = [
+        server.post("/api/2.0/preview/scim/v2/Users", {"userName": f"u{number}@example.com"})["id"]
+        for number in range(CHANGES)
+    ]
+
+    def change(number: int) -> int:
+        operation = {"op": "add", "value": {"members": [{"value": users[number]}]}}
+        return server.answer("PATCH", f"{groups}/{group}", {"Operations": [operation]}).status_code
+
+    at_once(change)
+    assert len(server.get(f"{groups}/{group}")["members"]) == CHANGES
+
+
+def test_a_scope_that_is_made_and_removed_is_there_or_not(server: Server) -> None:
+    """No request meets a half-made or half-removed scope."""
+    requests = (
+        ("scopes/create", {"scope": "blinking"}),
+        ("put", {"scope": "blinking", "key": "k", "string_value": "value"}),
+        ("acls/put", {"scope": "blinking", "principal": "p", "permission": "READ"}),
+        ("scopes/delete", {"scope": "blinking"}),
+    )
+
+    def change(number: int) -> str:
+        path, body = requests[number % len(requests)]
+        return str(server.answer("POST", f"/api/2.0/secrets/{path}", body).json().get("error_code"))
+
+    with ThreadPoolExecutor(CLIENTS) as clients:
+        codes = set(clients.map(change, range(4 * CHANGES)))
+    assert codes <= {"None", "RESOURCE_ALREADY_EXISTS", "RESOURCE_DOES_NOT_EXIST"}
+
+
+def test_a_run_is_repaired_once_at_a_time(server: Server) -> None:
+    """The check is repeated on the run as it is when the repair is recorded."""
+    from lakeward.workspace.api import run_submission
+
+    with pytest.raises(ApiError, match="active"):
+        run_submission._refuse_active({"state": {"life_cycle_state": "RUNNING"}})
+    run_id = server.run_now(server.job(only="raise SystemExit(1)"))
+    server.ended(run_id)
+    body = {"run_id": run_id, "rerun_tasks": ["only"]}
+
+    def repair(_: int) -> int:
+        return server.answer("POST", "/api/2.2/jobs/runs/repair", body).status_code
+
+    with ThreadPoolExecutor(CLIENTS) as clients:
+        codes = list(clients.map(repair, range(CLIENTS)))
+    assert codes.count(200) >= 1
+    server.ended(run_id)
+    shown = server.get("/api/2.2/jobs/runs/get", run_id=run_id, include_history="true")
+    assert len(shown["repair_history"]) == 1 + codes.count(200)
