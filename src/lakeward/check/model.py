@@ -30,6 +30,8 @@ Kind = Literal[
     "creates",
     "dbutils",
     "format",
+    "import",
+    "install",
     "magic",
     "module",
     "option",

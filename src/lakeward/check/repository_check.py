@@ -6,15 +6,18 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakeward.check.bundles import UNASSIGNED, unread_in_bundle, uses_in_bundle
 from lakeward.check.files import SourceFile, files_below
+from lakeward.check.imports import DECLARING_FILES, missing_packages
 from lakeward.check.model import Place, Report, Unread, Use
 from lakeward.check.python_versions import newer_grammar
 from lakeward.check.requirements import requirements_in
+from lakeward.check.settings import settings_needed
 from lakeward.check.source_reader import Unreadable, content_of, uses_in
 from lakeward.check.tables import seeds_needed
 from lakeward.check.verdicts import judged, knowledge_with
@@ -27,6 +30,7 @@ __all__ = ["check"]
 
 _UNREADABLE = (LakewardError, OSError, ValueError, RecursionError)
 _LARGEST_JOB = 500_000
+_LARGEST_DECLARATION = 1_000_000
 _JOB_MARKS = (b"notebook_task", b"spark_python_task", b"python_wheel_task", b"pipeline_task", b"sql_task")
 
 
@@ -50,7 +54,8 @@ def check(
     unread: list[Unread] = []
     read: Counter[str] = Counter()
     profiles: list[str] = []
-    for file in files_below(path):
+    files = list(files_below(path))
+    for file in files:
         found, failures = _read(file, profiles, environ, target)
         uses += found
         read[file.kind] += not failures and (file.kind != "job" or bool(found))
@@ -58,6 +63,9 @@ def check(
     knowledge = knowledge_with(_mounts(path, unread, environ))
     findings = [finding for use in uses if (finding := judged(use, knowledge)) is not None]
     findings += seeds_needed(uses, _seeds(path, unread))
+    texts = _declaring_texts(files)
+    findings += settings_needed(uses, texts)
+    findings += missing_packages(uses, files, [*texts, *_requirements(uses)])
     chosen = profile or environ.get("LAKEWARD_PROFILE") or next(iter(profiles), None)
     chosen = chosen or _of_bundle_above(path, environ, target) or _of_project(path)
     advice, unread = newer_grammar(unread, chosen)
@@ -74,6 +82,23 @@ def check(
         seconds=clock() - began,
         base=_base(path),
     )
+
+
+def _requirements(uses: list[Use]) -> list[str]:
+    return [use.name for use in uses if use.kind in ("requirement", "install")]
+
+
+def _declaring_texts(files: list[SourceFile]) -> list[str]:
+    """Return the texts of bundles, job files and the project files that name packages and settings."""
+    folders = {file.path.parent for file in files if file.kind in ("python", "requirements", "bundle")}
+    others = {folder / name for folder in folders for name in DECLARING_FILES}
+    paths = {file.path for file in files if file.kind in ("bundle", "job", "requirements")} | others
+    texts = []
+    for path in sorted(paths):
+        with suppress(OSError):
+            if path.stat().st_size <= _LARGEST_DECLARATION:
+                texts.append(path.read_text(encoding="utf-8", errors="replace"))
+    return texts
 
 
 def _base(path: Path) -> str:

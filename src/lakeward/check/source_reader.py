@@ -55,7 +55,7 @@ def uses_in(file: SourceFile) -> tuple[list[Use], Unread | None]:
 
 
 def _included(file: SourceFile, scanner: Scanner) -> None:
-    """Emit each `%run` of a workspace path that is neither in the repository nor mapped."""
+    """Emit each `%run` whose notebook is neither in the repository nor mapped."""
     from lakeward.errors import LakewardError
     from lakeward.notebooks import SUFFIXES, inclusion
     from lakeward.session import MOUNT_ADVICE, find_platform_file, is_platform_path
@@ -63,6 +63,9 @@ def _included(file: SourceFile, scanner: Scanner) -> None:
     for text, line, column, cell in scanner.inclusions:
         path = inclusion(text.strip().removeprefix("%run")).path
         if not is_platform_path(path):
+            if path and not any((file.path.parent / f"{path}{end}").is_file() for end in ("", *SUFFIXES)):
+                scanner.cell = cell
+                scanner.emit("task", "%run", line, column, f"There is no notebook {path} next to this one.")
             continue
         try:
             found = find_platform_file(path, file.path.parent, extensions=SUFFIXES)
@@ -144,6 +147,8 @@ def _cell(cell: notebooks.Cell, scanner: Scanner) -> None:
     else:
         if cell.language == "run":
             scanner.inclusions.append((cell.text.value, cell.text.line, cell.text.column, scanner.cell))
+        elif cell.language == "pip":
+            scanner.emit("install", cell.text.value, cell.text.line, cell.text.column)
         scanner.emit("magic", cell.language, cell.text.line, cell.text.column)
 
 

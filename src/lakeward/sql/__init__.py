@@ -17,6 +17,7 @@ from lakeward.sql.constructs.copy_into import CopyInto
 from lakeward.sql.constructs.event_log import NAME_FILE, PIPELINE
 from lakeward.sql.constructs.tables import TrimLoadHistory
 from lakeward.sql.passthrough_statements import PASSTHROUGH_STATEMENTS, PassthroughStatement
+from lakeward.sql.platform_functions import MISSING as MISSING_FUNCTIONS
 from lakeward.sql.rewrite_result import Edit, Edits, Refusal, RewriteResult, apply_edits
 from lakeward.sql.rewriter import constructs_in, fill_parameters, rewrite
 from lakeward.sql.statements import is_complete, spans, split
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONSTRUCTS",
+    "MISSING_FUNCTIONS",
     "NAME_FILE",
     "PASSTHROUGH_STATEMENTS",
     "PIPELINE",

@@ -108,7 +108,6 @@ PASSTHROUGH_STATEMENTS: tuple[PassthroughStatement, ...] = (
     _function("read_kafka", _NOT_YET, "SELECT * FROM read_kafka(subscribe => 'x')"),
     _function("vector_search", example="SELECT * FROM vector_search(query => 'x')"),
     _function("current_metastore", example="SELECT current_metastore()"),
-    _function("current_version", example="SELECT current_version()"),
     *(
         _function(name)
         for name in (

@@ -28,9 +28,9 @@ def rewrite(text: str, *, is_expression: bool = False) -> RewriteResult | None:
     return _analyze(text, is_expression=is_expression)[0]
 
 
-def constructs_in(text: str) -> tuple[Construct, ...]:
-    """Return the constructs that a statement uses."""
-    return _analyze(text, is_expression=False)[1]
+def constructs_in(text: str, tokens: tuple[Token, ...] | None = None) -> tuple[Construct, ...]:
+    """Return the constructs that a statement uses; `tokens` are those of `text` where they are known."""
+    return _analyze(text, is_expression=False, tokens=tokens)[1]
 
 
 def fill_parameters(text: str, values: Mapping[str, str] | Sequence[str]) -> str:
@@ -62,8 +62,10 @@ def _follows_expression(tokens: Sequence[Token], at: int) -> bool:
     return at > 0 and tokens[at - 1].end == tokens[at].start and tokens[at - 1].text not in "(,="
 
 
-def _analyze(text: str, *, is_expression: bool) -> tuple[RewriteResult | None, tuple[Construct, ...]]:
-    tokens = tokenize(text)
+def _analyze(
+    text: str, *, is_expression: bool, tokens: tuple[Token, ...] | None = None
+) -> tuple[RewriteResult | None, tuple[Construct, ...]]:
+    tokens = tokenize(text) if tokens is None else tokens
     if not tokens:
         return None, ()
     if not is_expression:

@@ -63,6 +63,11 @@ SELECT is_member('x') AS x, is_account_group_member('engineers') AS e
 --> [true, true]
 RESET spark.lakeward.groups
 --> ok
+-- The runtime
+SELECT current_version().dbr_version RLIKE '^[0-9]+\\.[0-9]+$' AS dbr, current_version().dbsql_version AS sql
+--> [true, null]
+SELECT current_version(1)
+--! WRONG_NUM_ARGS.WITHOUT_SUGGESTION
 -- What the platform alone has
 SELECT ai_query('model', 'text')
 --! UNSUPPORTED_SQL

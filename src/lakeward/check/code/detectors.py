@@ -10,12 +10,15 @@ from lakeward.check.code.environment import Environment
 from lakeward.check.code.values import HOLE, Text, text_of
 from lakeward.check.collector import Sink
 from lakeward.check.model import WITHOUT_TRIGGER, Kind
+from lakeward.check.sql.constructs import missing_functions_in
 
 __all__ = ["chain", "imported", "options_in", "text"]
 
 _MODULES = re.compile(
     r"(dlt|delta|databricks|dbruntime|mlflow|pyspark\.(pipelines|dbutils|databricks))(\.|$)"
 )
+# What lakeward itself brings or answers.
+_PROVIDED = re.compile(r"(dlt|delta|databricks|dbruntime|pyspark|py4j|__future__)(\.|$)")
 _PATHS = re.compile(
     r"(/Volumes/|/dbfs/|/Workspace/|/mnt/|/FileStore/|/databricks-datasets/|(dbfs|s3[an]?|gs|abfss?|wasbs?|adl):/)"
     r"[^\s'\"]+"
@@ -41,6 +44,7 @@ _CREATES = {
     **{("frame", f"create{how}TempView"): 0 for how in ("", "OrReplace")},
     **{("frame", f"create{how}GlobalTempView"): 0 for how in ("", "OrReplace")},
 }
+_EXPRESSIONS = frozenset(("expr", "selectExpr", "where", "filter", "when"))
 _SQL = {("spark", "sql"): "sqlQuery"}
 
 
@@ -57,6 +61,8 @@ def imported(node: ast.Import | ast.ImportFrom, sink: Sink, *, guarded: bool) ->
     for name in names:
         if _MODULES.match(name):
             sink.emit("module", name, node.lineno, node.col_offset + 1, guarded=guarded)
+        if not _PROVIDED.match(name):
+            sink.emit("import", name, node.lineno, node.col_offset + 1, guarded=guarded)
 
 
 def text(node: ast.expr, value: Text | None, sink: Sink) -> None:
@@ -93,6 +99,17 @@ def chain(root: ast.expr, links: list[Link], environment: Environment, sink: Sin
         if owner == "conf" and link.name in ("get", "set"):
             _conf(link, environment, sink)
     _options(links, environment, sink)
+    for link in links:
+        if link.name in _EXPRESSIONS and link.call is not None:
+            _expressions(link, environment, sink)
+
+
+def _expressions(link: Link, environment: Environment, sink: Sink) -> None:
+    """Functions of the platform in expressions of SQL: `F.expr("h3_distance(a, b)")`."""
+    for argument in link.call.args if link.call is not None else ():
+        found = text_of(argument, environment.constants)
+        for name in missing_functions_in(found.value) if found is not None else ():
+            sink.emit("sql", name, link.line, link.column)
 
 
 def _proven(name: str) -> str | None:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 
 from lakeward.check.code.values import HOLE
-from lakeward.sql import PASSTHROUGH_STATEMENTS, PassthroughStatement
+from lakeward.check.sql.tokens import Statement
+from lakeward.sql import MISSING_FUNCTIONS, PASSTHROUGH_STATEMENTS, PassthroughStatement, Token
 from lakeward.sql import constructs_in as known_to_the_front_end
 
-__all__ = ["constructs_in"]
+__all__ = ["constructs_in", "missing_functions_in"]
+
+_CALL = re.compile(r"\b([a-z]\w+)\s*\(", re.IGNORECASE)
 
 
-def constructs_in(text: str, words: list[str]) -> Iterator[tuple[int, str]]:
-    """Position and name of each construct in a statement, given as text and as words in upper case."""
-    # A hole stands where a name will be.
-    for each in known_to_the_front_end(text.replace(HOLE, "x")):
+def constructs_in(statement: Statement, words: list[str]) -> Iterator[tuple[int, str]]:
+    """Position and name of each construct in a statement, given with its words in upper case."""
+    # A name will be where a hole is. Tokenizing the text once more would take half of the time of a check.
+    first = statement.tokens[0].start
+    tokens = tuple(
+        Token(each.kind, each.text.replace(HOLE, "x"), each.start - first, each.end - first)
+        for each in statement.tokens
+    )
+    for each in known_to_the_front_end(statement.text.replace(HOLE, "x"), tokens):
         yield 0, each.name
+    for at, word in enumerate(words[:-1]):
+        if words[at + 1] == "(" and word in _missing() and (at == 0 or words[at - 1] != "."):
+            yield at, f"{word.lower()}()"
     # The tokenizer takes some pairs of words, such as GROUP BY, for one.
     flat = [(word, at) for at, token in enumerate(words) for word in (token.split() or ("",))]
     for start, (word, at) in enumerate(flat):
@@ -25,6 +37,23 @@ def constructs_in(text: str, words: list[str]) -> Iterator[tuple[int, str]]:
             if found == pattern and (not phrase.first or start == 0):
                 yield at, phrase.name
                 break
+
+
+def missing_functions_in(expression: str) -> Iterator[str]:
+    """Yield the functions of the platform that Spark lacks in the text of an expression.
+
+    >>> list(missing_functions_in("upper(h3_distance(a, b))"))
+    ['h3_distance()']
+    """
+    for match in _CALL.finditer(expression):
+        if match[1].upper() in _missing():
+            yield f"{match[1].lower()}()"
+
+
+@cache
+def _missing() -> frozenset[str]:
+    served = {words[0] for each in PASSTHROUGH_STATEMENTS for words in each.words}
+    return frozenset(name.upper() for group in MISSING_FUNCTIONS for name in group.names) - served
 
 
 @cache

@@ -90,7 +90,7 @@ def scan_sql(text: Text, sink: Sink) -> None:
             sink.emit(kind, name, *text.place(of[at].start))
 
         use("statement", each.text, 0)
-        for at, name in constructs_in(each.text, names):
+        for at, name in constructs_in(each, names):
             use("sql", name, at)
         if names[0] == "SHOW":
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,6 +32,8 @@ def map_with(mounts: Sequence[tuple[str, str]]) -> PathMap:
 
 
 _MAP = map_with(())
+# Users cannot write there, so no code of the repository makes these files.
+_DATASET = re.compile(r"(?:dbfs:|/dbfs)?/databricks-datasets/+([^/]+)")
 
 
 def is_test(file: str) -> bool:
@@ -52,6 +55,13 @@ def is_test(file: str) -> bool:
 def path(use: Use, path_map: PathMap = _MAP) -> Fact | None:
     """Judge a path: mapped to a folder, or in need of one; None for a bare scheme or a URL in tests."""
     scheme, separator, rest = use.name.partition("://")
+    found = _DATASET.match(use.name)
+    if found is not None and path_map.local(use.name) == _MAP.local(use.name) and not is_test(use.place.file):
+        cure = (
+            "A dataset of the platform, which is not here: map a folder with its files, "
+            "`--mount /databricks-datasets=FOLDER`, or [tool.lakeward.mounts] in pyproject.toml."
+        )
+        return Fact(f"path /databricks-datasets/{found[1]}", "needs_seed", cure)
     if path_map.local(use.name) != use.name:
         root = (
             "/".join(use.name.split("/")[:2])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lakeward.check.model import Fact, Use, Verdict
 from lakeward.check.verdicts.words import NOTHING, SERVED, sentence
-from lakeward.sql import CONSTRUCTS, PASSTHROUGH_STATEMENTS
+from lakeward.sql import CONSTRUCTS, MISSING_FUNCTIONS, PASSTHROUGH_STATEMENTS
 
 __all__ = ["construct"]
 
@@ -26,6 +26,10 @@ def _facts() -> dict[str, Fact]:
     for phrase in PASSTHROUGH_STATEMENTS:
         name = f"SQL {phrase.name}"
         found[phrase.name] = Fact(name, _VERDICTS[phrase.verdict], sentence(phrase.instead) or NOTHING)
+    for group in MISSING_FUNCTIONS:
+        for name in group.names:
+            cure = f"Not available here: {group.reason}. Call it in a view that tests replace."
+            found.setdefault(f"{name}()", Fact(f"SQL {name}()", "refused", cure))
     return found
 
 

@@ -12,6 +12,7 @@ import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry$;
 import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
 import org.apache.spark.sql.catalyst.expressions.FunctionTableSubqueryArgumentExpression;
@@ -46,6 +47,7 @@ public class SqlFunctions {
         for (int i = 0; i < SAME.length; i++) all.injectFunction(described(SAME[i][0], new Same(SAME[i][1])));
         for (int i = 0; i < MEMBERS.length; i++) all.injectFunction(described(MEMBERS[i], new Member()));
         for (int i = 0; i < SECRETS.length; i++) all.injectFunction(described(SECRETS[i], new Value(SECRETS[i])));
+        all.injectFunction(described("current_version", new Version()));
         all.injectTableFunction(described(COPIED, new Relation("copied")));
         for (int i = 0; i < RELATIONS.length; i++) {
             all.injectTableFunction(described(RELATIONS[i], new Relation(RELATIONS[i])));
@@ -150,6 +152,20 @@ public class SqlFunctions {
             JsonNode rows = ((JsonNode) ask(name, (Seq) arguments)).get("rows");
             JsonNode value = (JsonNode) ((JsonNode) rows.get(0)).get(0);
             return value.isNull() ? new Literal(null, DataTypes.StringType) : text(value.asText());
+        }
+    }
+
+    /** The fields of current_version(): strings and NULL, by name. */
+    public static class Version extends AbstractFunction1 {
+        public Object apply(Object arguments) {
+            JsonNode rows = ((JsonNode) ask("current_version", (Seq) arguments)).get("rows");
+            List fields = new ArrayList();
+            for (int i = 0; i < rows.size(); i++) {
+                JsonNode value = (JsonNode) ((JsonNode) rows.get(i)).get(1);
+                fields.add(text(((JsonNode) ((JsonNode) rows.get(i)).get(0)).asText()));
+                fields.add(value.isNull() ? new Literal(null, DataTypes.StringType) : text(value.asText()));
+            }
+            return new CreateNamedStruct(PythonUtils.toSeq(fields));
         }
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from lakeward.errors import SqlError
 from lakeward.sql.commands import Rows, register_function
 from lakeward.sql.construct import Construct, supported
 from lakeward.sql.rewrite_result import Refusal
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _AREA = "Functions"
 GROUPS_CONF = "spark.lakeward.groups"
 GROUPS_VARIABLE = "LAKEWARD_GROUPS"
+_RUNTIME_CONF = "spark.databricks.clusterUsageTags.sparkVersion"
 # Every user who can run a query on the platform is in these.
 _DEFAULT_GROUPS = ("users", "account users")
 
@@ -28,7 +30,35 @@ def _groups(spark: SparkSession, *, positional: list[Any], named: dict[str, Any]
     return Rows("name STRING", [[name] for name in dict.fromkeys([*_DEFAULT_GROUPS, *names])])
 
 
+def _current_version(spark: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> Rows:
+    """Return the fields of current_version(), a name and a value each.
+
+    Outside of SQL warehouses the platform fills `dbr_version` and leaves `dbsql_version` NULL; the hashes are
+    for its support. Serverless compute names a runtime with a suffix: DQX's tests expect `18.2.x-photon-…`.
+    """
+    from lakeward.session import DEFAULT_PROFILE
+
+    if positional or named:
+        count = len(positional) + len(named)
+        raise SqlError(
+            "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
+            f"The `current_version` requires 0 parameters but the actual number is {count}.",
+            sql_state="42605",
+            parameters={
+                "functionName": "`current_version`",
+                "expectedNum": "0",
+                "actualNum": str(count),
+                "docroot": "https://spark.apache.org/docs/latest",
+            },
+        )
+    runtime = spark.conf.get(_RUNTIME_CONF, None)
+    release = runtime.split(".x-")[0] if runtime else f"{DEFAULT_PROFILE}.x-photon-scala2.13"
+    values = {"dbr_version": release, "dbsql_version": None, "u_build_hash": "", "r_build_hash": ""}
+    return Rows("name STRING, value STRING", list(values.items()))
+
+
 register_function("groups", _groups)
+register_function("current_version", _current_version)
 
 
 def _python_function(cursor: TokenCursor) -> Refusal:
@@ -54,6 +84,13 @@ CONSTRUCTS = (
         verdict="emulated",
         example="SELECT is_member('admins')",
         note="groups come from `spark.lakeward.groups` or LAKEWARD_GROUPS; every user is in `users`",
+    ),
+    Construct(
+        name="current_version",
+        area=_AREA,
+        verdict="emulated",
+        example="SELECT current_version().dbr_version",
+        note="`dbr_version` is the runtime; `dbsql_version` is NULL, and the hashes are empty",
     ),
     Construct(
         name="secret, try_secret",

@@ -1,0 +1,146 @@
+"""Imported packages that neither the repository nor lakeward brings."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib import metadata
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from lakeward.check.files import SourceFile
+from lakeward.check.model import Finding, Use
+
+__all__ = ["DECLARING_FILES", "missing_packages"]
+
+# Module -> distribution, where the names differ.
+_DISTRIBUTIONS = {
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "confluent_kafka": "confluent-kafka",
+    "Crypto": "pycryptodome",
+    "cv2": "opencv-python",
+    "dateutil": "python-dateutil",
+    "docx": "python-docx",
+    "dotenv": "python-dotenv",
+    "fitz": "pymupdf",
+    "git": "gitpython",
+    "jose": "python-jose",
+    "jwt": "pyjwt",
+    "kafka": "kafka-python",
+    "OpenSSL": "pyopenssl",
+    "osgeo": "gdal",
+    "PIL": "pillow",
+    "pptx": "python-pptx",
+    "psycopg2": "psycopg2-binary",
+    "serial": "pyserial",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "snowflake": "snowflake-connector-python",
+    "telegram": "python-telegram-bot",
+    "yaml": "pyyaml",
+}
+# Distributions whose modules share a namespace: `azure.storage.blob` is of azure-storage-blob.
+_NAMESPACES = frozenset(
+    ("azure", "google", "databricks", "opentelemetry", "airflow", "llama_index", "ruamel")
+)
+# In the package lists of the release notes of every LTS runtime from 13.3 to 17.3.
+_OF_THE_RUNTIME = frozenset(
+    (
+        *("boto3", "botocore", "certifi", "cffi", "cryptography", "Cython", "ipywidgets", "joblib"),
+        *("matplotlib", "mlflow", "nest_asyncio", "numpy", "packaging", "pandas", "patsy", "PIL", "plotly"),
+        *("psutil", "psycopg2", "pyarrow", "pyodbc", "dateutil", "pytz", "requests", "s3transfer", "scipy"),
+        *("seaborn", "six", "sklearn", "statsmodels", "tenacity", "threadpoolctl", "tornado", "urllib3"),
+    )
+)
+DECLARING_FILES = (
+    *("setup.py", "setup.cfg", "Pipfile", "Pipfile.lock", "environment.yml", "environment.yaml"),
+    *("poetry.lock", "uv.lock", "pdm.lock"),
+)
+"""Files that name packages, in addition to those that are read for requirements."""
+
+
+def missing_packages(
+    uses: Iterable[Use], files: Collection[SourceFile], declarations: Iterable[str]
+) -> Iterator[Finding]:
+    """Yield a finding for each import of a package that has to be installed first.
+
+    A package is there if it is the repository's own, in the standard library, a requirement of lakeward's, or
+    named in `declarations`: the texts in which the repository names what it needs.
+    """
+    own = {part for file in files for part in _module_names(file.name)}
+    text = "\n".join(declarations).lower().replace("_", "-")
+    there: dict[str, bool] = {}
+    for use in uses:
+        if use.kind != "import" or use.guarded:
+            continue
+        name = use.name.partition(".")[0]
+        if name not in there:
+            is_own = name in own or name in sys.stdlib_module_names
+            there[name] = is_own or _is_declared(name, text) or _is_provided(name)
+        if there[name]:
+            continue
+        package = _DISTRIBUTIONS.get(name, name.replace("_", "-"))
+        if name in _NAMESPACES:
+            package = "-".join(use.name.split(".")[:3])
+        source = "is part of the runtime" if name in _OF_THE_RUNTIME else "is not a declared requirement"
+        cure = f"It {source}: declare it, or call lakeward with `--with {package}`."
+        yield Finding("needs_seed", f"package {package}", use.place, cure)
+
+
+def _module_names(name: str) -> list[str]:
+    """Return the folders and the module of a file: code imports from any folder on its path.
+
+    >>> _module_names("src/shop/load.py")
+    ['src', 'shop', 'load']
+    """
+    *folders, file = name.split("/")
+    return [*folders, file.rpartition(".")[0]]
+
+
+def _is_declared(name: str, text: str) -> bool:
+    package = _DISTRIBUTIONS.get(name, name).lower().replace("_", "-")
+    plain = name.lower().replace("_", "-")
+    end = r"[\w-]*" if name in _NAMESPACES else r"(-binary|-python|-py|-client|-sdk|-skinny|-core)?(?![\w-])"
+    return any(
+        re.search(rf"(?<![\w.-])(py|python-)?{re.escape(each)}{end}", text) for each in {package, plain}
+    )
+
+
+@cache
+def _is_provided(name: str) -> bool:
+    """Return whether a requirement of lakeward has the module, or pytest, which `lakeward test` installs."""
+    try:
+        if importlib.util.find_spec(name) is None:
+            return False
+    except (ImportError, ValueError, AttributeError):
+        return False
+    return any(canonicalize_name(owner) in _closure() for owner in _owners().get(name, ()))
+
+
+@cache
+def _owners() -> Mapping[str, list[str]]:
+    # Reads the metadata of every installed package: 0.3 s, and most repositories do without.
+    return metadata.packages_distributions()
+
+
+@cache
+def _closure() -> frozenset[str]:
+    found: set[str] = set()
+    open_names = ["lakeward", "pytest"]
+    while open_names:
+        name = canonicalize_name(open_names.pop())
+        if name in found:
+            continue
+        found.add(name)
+        with suppress(metadata.PackageNotFoundError):
+            parsed = map(Requirement, metadata.requires(name) or ())
+            open_names += [
+                each.name for each in parsed if each.marker is None or each.marker.evaluate({"extra": ""})
+            ]
+    return frozenset(found)

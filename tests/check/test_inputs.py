@@ -1,0 +1,141 @@
+"""Inputs that neither the repository nor lakeward has: packages, settings, notebooks, datasets."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.check.conftest import Look
+
+
+@pytest.mark.parametrize(
+    ("code", "package"),
+    [
+        ("import surely_absent", "surely-absent"),
+        ("import surely_absent.part as p", "surely-absent"),
+        ("def f():\n    from surely_absent import a", "surely-absent"),
+        ("import psycopg2", "psycopg2-binary"),
+        ("from sklearn.linear_model import Ridge", "scikit-learn"),
+        ("from azure.identity.aio import C", "azure-identity-aio"),
+    ],
+)
+def test_an_import_of_a_package_that_nothing_brings_needs_it(look: Look, code: str, package: str) -> None:
+    found = look(code)
+    assert f"package {package}" in found.of("needs_seed")
+    assert f"--with {package}" in found.one(f"package {package}").cure
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"requirements.txt": "surely-absent>=1"},
+        {"pyproject.toml": "[project]\nname='a'\nversion='1'\ndependencies=['Surely_Absent']\n"},
+        {"setup.py": "setup(install_requires=['surely-absent'])"},
+        {"environment.yml": "dependencies:\n  - pip:\n    - surely-absent==1\n"},
+        {"uv.lock": 'name = "surely-absent"\n'},
+        {"databricks.yml": "bundle: {name: b}\nx: {pypi: {package: surely-absent}}\n"},
+        {"n.py": "# Databricks notebook source\n# MAGIC %pip install surely-absent"},
+        {"src/surely_absent/__init__.py": ""},
+        {"lib/surely_absent.py": ""},
+    ],
+)
+def test_a_package_that_the_repository_names_or_has_is_there(look: Look, files: dict[str, str]) -> None:
+    found = look({"job.py": "import surely_absent.part", **files})
+    assert "package surely-absent" not in found.of("needs_seed")
+
+
+def test_a_declared_package_with_a_longer_name_is_another_one(look: Look) -> None:
+    found = look(
+        {"job.py": "import surely_absent", "requirements.txt": "surely-absent-extras\nnot-surely-absent"}
+    )
+    assert found.of("needs_seed") == ["package surely-absent"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os, json, pyspark, delta, dlt, pandas, numpy, pytest",
+        "try:\n    import surely_absent\nexcept ImportError:\n    surely_absent = None",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import surely_absent",
+        "from . import surely_absent",
+    ],
+)
+def test_imports_that_need_nothing(look: Look, code: str) -> None:
+    assert not look(code).of("needs_seed")
+
+
+def test_a_package_of_the_runtime_is_named_as_such(look: Look) -> None:
+    assert "part of the runtime" in look("import psycopg2").one("package psycopg2-binary").cure
+
+
+def test_a_setting_without_a_default_that_nothing_sets_needs_a_value(look: Look) -> None:
+    found = look(
+        'spark.conf.get("shop.source")\nspark.conf.get("shop.other", "x")\nspark.conf.get("spark.a.b")'
+    )
+    assert found.of("needs_seed") == ["setting shop.source"]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {
+            "databricks.yml": "bundle: {name: b}\n"
+            "resources: {pipelines: {p: {configuration: {shop.source: x}}}}"
+        },
+        {"pipeline.json": '{"configuration": {"shop.source": "x"}}'},
+        {"set.py": 'spark.conf.set("shop.source", "x")'},
+    ],
+)
+def test_a_setting_that_the_repository_sets_is_there(look: Look, files: dict[str, str]) -> None:
+    assert "setting shop.source" not in look({"p.py": 'spark.conf.get("shop.source")', **files}).of(
+        "needs_seed"
+    )
+
+
+NOTEBOOK = "# Databricks notebook source\n# MAGIC %run {}\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "found"), [("./setup", True), ("../setup", False), ('"./none" $a="1"', False)]
+)
+def test_a_notebook_of_run_has_to_be_there(look: Look, path: str, found: bool) -> None:
+    looked = look({"jobs/n.py": NOTEBOOK.format(path), "jobs/setup.py": "# Databricks notebook source\n"})
+    assert ("%run" not in looked.of("refused")) is found
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/databricks-datasets/airlines",
+        "dbfs:/databricks-datasets/airlines/",
+        "/dbfs/databricks-datasets/airlines/a",
+    ],
+)
+def test_a_dataset_of_the_platform_needs_a_folder(look: Look, path: str) -> None:
+    assert look(f'spark.read.csv("{path}")').of("needs_seed") == ["path /databricks-datasets/airlines"]
+
+
+def test_a_mounted_dataset_is_there(look: Look) -> None:
+    found = look(
+        {
+            "job.py": 'spark.read.csv("/databricks-datasets/airlines")',
+            "pyproject.toml": '[tool.lakeward.mounts]\n"/databricks-datasets" = "data"\n',
+        }
+    )
+    assert not found.of("needs_seed")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'spark.sql("select h3_distance(a, b) from values (1, 2) t(a, b)")',
+        'df.select(F.expr("h3_distance(a, b)"))',
+        'df.selectExpr("upper(x)", "H3_Distance (a, b) as d")',
+        'df.where("h3_distance(a, b) > 1")',
+    ],
+)
+def test_a_function_that_spark_lacks_is_refused_wherever_it_is_called(look: Look, code: str) -> None:
+    assert look(code).of("refused") == ["SQL h3_distance()"]
+
+
+def test_a_column_or_a_method_of_that_name_is_no_such_function(look: Look) -> None:
+    assert not look('spark.sql("select h3_distance from (select 1 as h3_distance)")').of("refused")
