@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from lakeward.databricks_shims.local_workspace import Route
-from lakeward.databricks_shims.local_workspace.body import KINDS
+from lakeward.databricks_shims.local_workspace.field_types import field_kinds
 from lakeward.workspace.http.route_table import ROUTES
 
 GOOD: dict[str, Any] = {
@@ -220,7 +220,11 @@ def _spoiled(chance: random.Random, fields: dict[str, Any]) -> dict[str, Any]:
     """A copy in which one field is missing, or has another value, at its top or somewhere inside."""
     copy = json.loads(json.dumps(fields))
     holder: Any = copy
-    name: Any = chance.choice([*copy, chance.choice(tuple(KINDS))]) if copy else chance.choice(tuple(KINDS))
+    name: Any = (
+        chance.choice([*copy, chance.choice(tuple(field_kinds()))])
+        if copy
+        else chance.choice(tuple(field_kinds()))
+    )
     while isinstance(inner := holder.get(name) if isinstance(holder, dict) else holder[name], (dict, list)):
         if not inner or chance.random() < 0.4:
             break

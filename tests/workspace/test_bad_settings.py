@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import request_types
+import field_types
 from lakeward.databricks_shims.local_workspace import ApiError
 from lakeward.workspace.api.jobs import settings_of
 from lakeward.workspace.api.request_types import parse_object
@@ -31,7 +31,7 @@ _WRONG = {
 
 def _fields(name: str) -> list[tuple[str, Any]]:
     """The fields of an object that is sent, those of objects within it one level deep."""
-    types = request_types.tables()["types"]
+    types = field_types.tables()["types"]
     found: list[tuple[str, Any]] = []
     for field, kind in types[name].items():
         found.append((field, kind))
@@ -45,7 +45,7 @@ def _wrong_values(kind: Any) -> list[Any]:
         return _WRONG["array"]
     if isinstance(kind, dict):
         return _WRONG["map"]
-    described = request_types.tables()["types"].get(kind)
+    described = field_types.tables()["types"].get(kind)
     if isinstance(described, list):
         return [*_WRONG["str"], "NONSENSE", 5]
     return _WRONG["object"] if isinstance(described, dict) else _WRONG.get(kind, [])
@@ -75,8 +75,8 @@ def test_every_field_refuses_values_of_other_types() -> None:
 
 
 def test_the_types_are_those_of_the_installed_sdk() -> None:
-    """`python scripts/request_types.py` writes them."""
-    assert json.loads(request_types.FILE.read_text()) == request_types.tables()
+    """`python scripts/field_types.py` writes them."""
+    assert json.loads(field_types.FILE.read_text()) == field_types.tables()
 
 
 def test_null_is_absent_and_numbers_may_be_texts() -> None:

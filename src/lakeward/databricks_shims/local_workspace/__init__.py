@@ -18,6 +18,7 @@ from lakeward.databricks_shims.local_workspace.api_request import (
 )
 from lakeward.databricks_shims.local_workspace.contained_paths import CONNECTION, check_inside, check_name
 from lakeward.databricks_shims.local_workspace.dbfs import remove_idle_uploads
+from lakeward.databricks_shims.local_workspace.field_types import request_types
 from lakeward.databricks_shims.local_workspace.routes import (
     ROUTES,
     Handler,
@@ -51,6 +52,7 @@ __all__ = [
     "object_id",
     "printable",
     "remove_idle_uploads",
+    "request_types",
     "respond",
     "user_id",
     "workspace_handlers",

@@ -1,20 +1,18 @@
 """Requests parsed by the types that databricks-sdk declares for them.
 
-`request_types.json` is generated from the SDK's dataclasses (`scripts/request_types.py`). Fields that it does
-not name are kept as they are: a newer client may send more.
+They are generated from the SDK's dataclasses (`scripts/field_types.py`). Fields that it does not name are
+kept as they are: a newer client may send more.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import orjson
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import ApiError, request_types
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 _EXPECTED = {"str": "a string", "int": "an integer", "bool": "a boolean", "float": "a number"}
@@ -42,11 +40,6 @@ def parse_object(body: Any, name: str) -> dict[str, Any]:
     return parsed
 
 
-@cache
-def _types() -> dict[str, Any]:
-    return dict(json.loads(Path(__file__).with_name("request_types.json").read_bytes())["types"])
-
-
 def _parse(value: Any, kind: Any, path: str) -> Any:
     if kind == "any":
         return value
@@ -58,7 +51,7 @@ def _parse(value: Any, kind: Any, path: str) -> Any:
         return {name: _parse(item, kind["*"], f"{path}.{name}") for name, item in items.items()}
     if kind in _EXPECTED:
         return _parse_scalar(value, kind, path)
-    described = _types()[kind]
+    described = request_types()[kind]
     if isinstance(described, list):
         text = _required(value, str, "a string", path)
         if text not in described:

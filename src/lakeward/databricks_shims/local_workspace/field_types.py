@@ -1,0 +1,31 @@
+"""The types of the API's fields, generated from databricks-sdk by `scripts/field_types.py`.
+
+One table with two parts: the types of whole requests and objects, for the settings of jobs and pipelines, and
+the kinds of fields that are checked by their name in every route. A name with several kinds in the API
+(`parameters`) is in the first part alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+def field_kinds() -> Mapping[str, str]:
+    """Return the kind of each field that has one wherever the API uses it: `an object`, `a string`."""
+    kinds: Mapping[str, str] = _table()["names"]
+    return kinds
+
+
+def request_types() -> Mapping[str, Any]:
+    """Return requests and objects as tables of fields, and enumerations as lists of values."""
+    types: Mapping[str, Any] = _table()["types"]
+    return types
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    return dict(json.loads(Path(__file__).with_suffix(".json").read_bytes()))
