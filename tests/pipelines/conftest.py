@@ -18,7 +18,7 @@ from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
 from lakeward.pipelines.graph.names import DefaultSchema
 from lakeward.pipelines.sources.collection import CollectedGraph, collect
 from lakeward.pipelines.sources.python_source import user_modules
-from lakeward.session import Settings, ensure_schema
+from lakeward.session import Settings, ensure_schema, session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -94,6 +94,19 @@ def result(update: Update, name: str) -> DatasetResult:
 @pytest.fixture
 def lab(spark: SparkSession, suite_settings: Settings, tmp_path: Path) -> Lab:
     return Lab(spark, suite_settings, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def module_lab(suite_settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Lab]:
+    """Return a function that makes a pipeline for several tests of one module: run once, assert many.
+
+    Call it in a fixture of the module's scope that runs all updates and returns what the tests look at.
+    """
+
+    def make() -> Lab:
+        return Lab(session(suite_settings), suite_settings, tmp_path_factory.mktemp("lab"))
+
+    return make
 
 
 HOME = DefaultSchema("main", "default")
