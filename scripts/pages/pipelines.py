@@ -92,6 +92,25 @@ Declared schemas, in SQL and in `schema=`, accept `GENERATED ALWAYS AS (expressi
 BY DEFAULT} AS IDENTITY [(START WITH n INCREMENT BY n)]`. Streaming tables, including targets of AUTO CDC,
 compute them as Delta tables do. A materialized view numbers its rows again whenever it is recomputed.
 
+## Standalone tables
+
+`CREATE [OR REPLACE] MATERIALIZED VIEW` and `CREATE [OR REFRESH] STREAMING TABLE` also run outside of
+pipelines: in `lakeward sql`, notebooks, SQL tasks, statements of the workspace and `spark.sql`. Such a
+table is a pipeline of one dataset, called `MV-<catalog>.<schema>.<name>` or `ST-…`. The statement ends
+when the first update has ended; a statement that fails creates nothing, and a replacement that fails
+leaves rows and definition as they were.
+
+```sql
+CREATE MATERIALIZED VIEW daily SCHEDULE EVERY 1 HOUR AS SELECT day, count(*) AS n FROM events GROUP BY day;
+CREATE OR REFRESH STREAMING TABLE raw AS SELECT * FROM STREAM read_files('/Volumes/main/default/landing');
+REFRESH MATERIALIZED VIEW daily;
+DESCRIBE EXTENDED daily;   -- latest refresh and schedule
+```
+
+Clauses are those of pipeline files, with expectations and `FLOW AUTO CDC`. A definition sees no temporary
+views and settings of the session that runs it. `SCHEDULE` and `TRIGGER ON UPDATE` are kept and shown,
+also after `ALTER … ADD SCHEDULE`; here only statements start a refresh. `ASYNC` waits for the end, too.
+
 ## Flows that replace rows
 
 `replace_flow`, or `replace_using` with `sequence_by` on a table: of the new rows of a key, those with the

@@ -9,30 +9,69 @@ starts nothing and does not import pyspark.
 
 from __future__ import annotations
 
-from lakeward.pipelines.api.modules import fill_dlt, serve_tests, stop_serving_tests
-from lakeward.pipelines.api.parameters import FUNCTIONS, MODULES, Function, Parameter, function
-from lakeward.pipelines.events.event_log import tail_events
-from lakeward.pipelines.execution.update import run
-from lakeward.pipelines.execution.update_context import UpdateOptions
-from lakeward.pipelines.graph.expectations import ExpectationResult
-from lakeward.pipelines.graph.results import DatasetResult, Progress, Update
-from lakeward.pipelines.sources.collection import SUFFIXES
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "FUNCTIONS",
-    "MODULES",
-    "SUFFIXES",
-    "DatasetResult",
-    "ExpectationResult",
-    "Function",
-    "Parameter",
-    "Progress",
-    "Update",
-    "UpdateOptions",
-    "fill_dlt",
-    "function",
-    "run",
-    "serve_tests",
-    "stop_serving_tests",
-    "tail_events",
-]
+from lakeward.lazy_imports import lazy_exports
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lakeward.pipelines.api.modules import fill_dlt, serve_tests, stop_serving_tests
+    from lakeward.pipelines.api.parameters import FUNCTIONS, MODULES, Function, Parameter, function
+    from lakeward.pipelines.events.event_log import tail_events
+    from lakeward.pipelines.execution.update import run
+    from lakeward.pipelines.execution.update_context import UpdateOptions
+    from lakeward.pipelines.graph.expectations import ExpectationResult
+    from lakeward.pipelines.graph.results import DatasetResult, Progress, Update
+    from lakeward.pipelines.sources.collection import SUFFIXES
+    from lakeward.sql import (
+        AlterSchedule,
+        CreateStandaloneTable,
+        DropMaterializedView,
+        RefreshStandaloneTable,
+    )
+
+__getattr__ = lazy_exports(__name__, __file__)
+
+
+def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of all `install` functions
+    """Register the statements on standalone materialized views and streaming tables. Cheap and idempotent.
+
+    Databricks has its own; do not call this there.
+    """
+    from lakeward.sql import (
+        AlterSchedule,
+        CreateStandaloneTable,
+        DropMaterializedView,
+        RefreshStandaloneTable,
+        register_handler,
+    )
+
+    register_handler(CreateStandaloneTable, _create)
+    register_handler(RefreshStandaloneTable, _refresh)
+    register_handler(DropMaterializedView, _drop)
+    register_handler(AlterSchedule, _alter)
+
+
+def _create(spark: SparkSession, command: CreateStandaloneTable) -> None:
+    from lakeward.pipelines.execution.standalone import create_standalone_table
+
+    create_standalone_table(spark, command)
+
+
+def _refresh(spark: SparkSession, command: RefreshStandaloneTable) -> Any:
+    from lakeward.pipelines.execution.standalone import refresh_standalone_table
+
+    return refresh_standalone_table(spark, command)
+
+
+def _drop(spark: SparkSession, command: DropMaterializedView) -> None:
+    from lakeward.pipelines.execution.standalone import drop_materialized_view
+
+    drop_materialized_view(spark, command)
+
+
+def _alter(spark: SparkSession, command: AlterSchedule) -> None:
+    from lakeward.pipelines.execution.standalone import alter_schedule
+
+    alter_schedule(spark, command)

@@ -33,6 +33,7 @@ EXTENSIONS = (
     "lakeward.sql:install",
     "lakeward.autoloader:install",
     "lakeward.copy_into:install",
+    "lakeward.pipelines:install",
     "lakeward.streaming:install",
     "lakeward.dbutils:install",
     "lakeward.databricks_shims:configure",

@@ -15,11 +15,19 @@ from lakeward.sql.constructs import CONSTRUCTS
 from lakeward.sql.constructs.clone import CopyLoadHistory
 from lakeward.sql.constructs.copy_into import CopyInto
 from lakeward.sql.constructs.event_log import NAME_FILE, PIPELINE
+from lakeward.sql.constructs.materialized_views import (
+    AlterSchedule,
+    CreateStandaloneTable,
+    DropMaterializedView,
+    RefreshStandaloneTable,
+)
 from lakeward.sql.constructs.tables import TrimLoadHistory
 from lakeward.sql.passthrough_statements import PASSTHROUGH_STATEMENTS, PassthroughStatement
 from lakeward.sql.platform_functions import MISSING as MISSING_FUNCTIONS
 from lakeward.sql.rewrite_result import Edit, Edits, Refusal, RewriteResult, apply_edits
 from lakeward.sql.rewriter import constructs_in, fill_parameters, rewrite
+from lakeward.sql.session_context import current_context, run_with_delta
+from lakeward.sql.standalone_tables import LABELS, StandaloneTable, find_standalone_table
 from lakeward.sql.statements import is_complete, spans, split
 from lakeward.sql.token_cursor import TokenCursor, Unmatched, unquoted
 from lakeward.sql.tokens import Token, tokenize
@@ -29,19 +37,25 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONSTRUCTS",
+    "LABELS",
     "MISSING_FUNCTIONS",
     "NAME_FILE",
     "PASSTHROUGH_STATEMENTS",
     "PIPELINE",
+    "AlterSchedule",
     "Command",
     "Construct",
     "CopyInto",
     "CopyLoadHistory",
+    "CreateStandaloneTable",
+    "DropMaterializedView",
     "Edit",
     "Edits",
     "PassthroughStatement",
+    "RefreshStandaloneTable",
     "Refusal",
     "RewriteResult",
+    "StandaloneTable",
     "Token",
     "TokenCursor",
     "TrimLoadHistory",
@@ -49,12 +63,15 @@ __all__ = [
     "Verdict",
     "apply_edits",
     "constructs_in",
+    "current_context",
     "fill_parameters",
+    "find_standalone_table",
     "install",
     "is_complete",
     "register_function",
     "register_handler",
     "rewrite",
+    "run_with_delta",
     "spans",
     "split",
     "tokenize",

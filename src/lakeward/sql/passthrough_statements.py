@@ -79,15 +79,9 @@ PASSTHROUGH_STATEMENTS: tuple[PassthroughStatement, ...] = (
     _supported("read_files()", "SELECT * FROM read_files('/x', format => 'json')", "read_files("),
     _supported("cloud_files()", "SELECT * FROM cloud_files('/x', 'json')", "cloud_files("),
     _in_pipelines(
-        "CREATE STREAMING TABLE",
-        "CREATE OR REFRESH STREAMING TABLE s AS SELECT * FROM STREAM t",
-        *("CREATE STREAMING TABLE", "REFRESH STREAMING TABLE"),
+        "CREATE STREAMING LIVE TABLE",
+        "CREATE OR REFRESH STREAMING LIVE TABLE s AS SELECT * FROM STREAM t",
         *("CREATE STREAMING LIVE TABLE", "REFRESH STREAMING LIVE TABLE"),
-    ),
-    _in_pipelines(
-        "CREATE MATERIALIZED VIEW",
-        "CREATE MATERIALIZED VIEW m AS SELECT * FROM t",
-        *("CREATE MATERIALIZED VIEW", "REPLACE MATERIALIZED VIEW", "REFRESH MATERIALIZED VIEW"),
     ),
     _in_pipelines(
         "CREATE LIVE TABLE",

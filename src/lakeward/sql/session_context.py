@@ -65,6 +65,10 @@ class SessionContext:
             )
         return name.lower()
 
+    def schema_exists(self, catalog: str, schema: str) -> bool:
+        """Return whether the schema exists."""
+        return catalog in self.catalogs() and schema in self.schemas(catalog)
+
     def require_schema(self, catalog: str, schema: str) -> None:
         """Raise SqlError if the schema does not exist."""
         self.require_catalog(catalog)
@@ -91,7 +95,7 @@ class SessionContext:
         write_metadata(self.metadata_file(kind, name), {**self.metadata(kind, name), **values})
 
 
-def session_context(spark: SparkSession) -> SessionContext:
+def current_context(spark: SparkSession) -> SessionContext:
     """Return the context of `spark`; raises SqlError for a session that lakeward did not create."""
     settings = current_settings()
     if settings is None:

@@ -53,6 +53,11 @@ def run(
     context = _context(paths, options or UpdateOptions(), session, settings)
     if context.options.continuous:
         trigger_interval(context.conf)
+    return run_update(context)
+
+
+def run_update(context: PipelineUpdateContext) -> Update:
+    """Run one update, and a second one after new columns were found. Paths follow the rule in force."""
     execution = PipelineExecution(context)
     update = execution.run()
     if not execution.restarts:

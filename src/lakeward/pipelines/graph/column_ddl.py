@@ -22,6 +22,11 @@ class NestedTokenCursor(TokenCursor):
         self.source = text
         self.stopped_at: Token | None = None
 
+    @property
+    def position(self) -> int:
+        """The end of the token before the next one, in characters of the source."""
+        return self._tokens[self.at - 1].end if self.at else 0
+
     def any_words(self, *phrases: str) -> str | None:
         """Read and return the first of the phrases that comes next, None if none does."""
         return next((phrase for phrase in phrases if self.words(*phrase.split())), None)

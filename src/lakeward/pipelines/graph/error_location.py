@@ -66,6 +66,8 @@ def _source_line(where: str | None) -> str:
     if where is None:
         return ""
     found = _LOCATION.fullmatch(where)
+    if found:
+        linecache.checkcache(found[1])
     text = linecache.getline(found[1], int(found[2])).strip() if found else ""
     return f"\n    {text}" if text else ""
 

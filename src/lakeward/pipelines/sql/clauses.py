@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lakeward.pipelines.graph.column_ddl import NestedTokenCursor, single_name
-from lakeward.pipelines.sql.statements import ChangesClause
+from lakeward.pipelines.sql.statements import ChangesClause, Span
 from lakeward.sql import Unmatched, unquoted
 
 # Clauses with a condition, and with an expression or column, by parameter.
@@ -93,14 +93,14 @@ QUERY_KEYWORDS = ("SELECT", "WITH", "FROM", "VALUES")
 Options = dict[str, Any]
 
 
-def parse_clauses(cursor: NestedTokenCursor) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the options by parameters of the Python API, and the clauses without effect.
+def parse_clauses(cursor: NestedTokenCursor) -> tuple[dict[str, Any], dict[str, Span]]:
+    """Return the options by parameters of the Python API, and the positions of clauses without effect.
 
     Stops before AS, FLOW and the end. Raises Unmatched for other tokens.
     """
     options: dict[str, Any] = {}
-    without_effect: list[str] = []
-    while cursor.next is not None and not cursor.is_next("AS", "FLOW"):
+    without_effect: dict[str, Span] = {}
+    while (token := cursor.next) is not None and not cursor.is_next("AS", "FLOW"):
         clause = cursor.any_words(*CLAUSE_PARSERS, *IGNORED_CLAUSES)
         if clause is None and cursor.is_next(*QUERY_KEYWORDS):
             break
@@ -110,8 +110,8 @@ def parse_clauses(cursor: NestedTokenCursor) -> tuple[dict[str, Any], tuple[str,
             CLAUSE_PARSERS[clause](cursor, options)
         else:
             cursor.until(*_CLAUSE_STARTS)
-            without_effect.append(clause)
-    return options, tuple(without_effect)
+            without_effect[clause] = (token.start, cursor.position)
+    return options, without_effect
 
 
 def _comment(cursor: NestedTokenCursor, options: Options) -> None:
@@ -188,5 +188,6 @@ CLAUSE_PARSERS: dict[str, Callable[[NestedTokenCursor, Options], None]] = {
     "REFRESH POLICY": _policy,
     "USING": _format,
 }
-IGNORED_CLAUSES = ("SCHEDULE", "TRIGGER ON", "DEFAULT COLLATION", "WITH TAGS")
+SCHEDULES = ("SCHEDULE", "TRIGGER ON")
+IGNORED_CLAUSES = (*SCHEDULES, "DEFAULT COLLATION", "WITH TAGS")
 _CLAUSE_STARTS = (*CLAUSE_PARSERS, *IGNORED_CLAUSES, "AS", "FLOW")

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from lakeward.pipelines.graph.column_ddl import NestedTokenCursor, dotted_name, format_ddl, parse_columns
 from lakeward.pipelines.graph.elements import ReplaceSpec
-from lakeward.pipelines.sql.clauses import QUERY_KEYWORDS, parse_changes, parse_clauses
+from lakeward.pipelines.sql.clauses import QUERY_KEYWORDS, SCHEDULES, parse_changes, parse_clauses
 from lakeward.pipelines.sql.statements import DatasetStatement, FlowStatement, SetStatement, UseStatement
 from lakeward.sql import Unmatched, tokenize
 
@@ -81,7 +81,8 @@ def _parse_dataset(cursor: NestedTokenCursor) -> DatasetStatement:
     cursor.words("IF", "NOT", "EXISTS")
     name = dotted_name(cursor.name(3))
     columns, expectations = parse_columns(cursor) if cursor.is_next("(") else ((), ())
-    options, without_effect = parse_clauses(cursor)
+    options, ignored = parse_clauses(cursor)
+    without_effect = tuple(ignored)
     if kind != "view" and private:
         options["private"] = True
     if kind == "view" and spelling == "VIEW" and not private:
@@ -101,8 +102,18 @@ def _parse_dataset(cursor: NestedTokenCursor) -> DatasetStatement:
         query = cursor.rest()
     elif kind != "streaming_table":
         raise Unmatched
+    schedule = next((ignored[clause] for clause in SCHEDULES if clause in ignored), None)
     return DatasetStatement(
-        kind, name, columns, expectations, options, query, changes, without_effect, replaces=replaces
+        kind,
+        name,
+        columns,
+        expectations,
+        options,
+        query,
+        changes,
+        without_effect,
+        replaces=replaces,
+        schedule=schedule,
     )
 
 

@@ -127,6 +127,7 @@ class DatasetStatement:
     changes: ChangesClause | None = None
     warnings: tuple[str, ...] = ()
     replaces: ReplaceSpec | None = None
+    schedule: Span | None = None
 
 
 @dataclass(frozen=True)

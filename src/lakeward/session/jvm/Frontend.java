@@ -12,6 +12,7 @@ import java.util.regex.Pattern;
 import org.apache.spark.ErrorClassesJsonReader;
 import org.apache.spark.ErrorInfo;
 import org.apache.spark.ErrorSubInfo;
+import org.apache.spark.QueryContext;
 import org.apache.spark.SparkThrowableHelper;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.AnalysisException;
@@ -88,12 +89,22 @@ public class Frontend {
             return WarehouseCatalog.sneak(new AnalysisException(condition, Definitions.scalaMap(error.get("parameters"))));
         }
         declare(condition, error.hasNonNull("sqlState") ? error.get("sqlState").asText() : "42000");
-        // Our text cannot be used under a condition of Spark: its template requires parameters.
-        boolean isOwn = DECLARED.contains(condition);
         String text = error.get("message").asText();
         ObjectNode parameters = Folder.JSON.createObjectNode();
-        parameters.put("message", isOwn ? text : "[" + condition + "] " + text);
-        return WarehouseCatalog.sneak(new AnalysisException(isOwn ? condition : "INTERNAL_ERROR", Definitions.scalaMap(parameters)));
+        parameters.put("message", text);
+        if (DECLARED.contains(condition)) {
+            return WarehouseCatalog.sneak(new AnalysisException(condition, Definitions.scalaMap(parameters)));
+        }
+        // Spark's template of a condition that it knows needs other parameters: the text replaces the whole message.
+        String state = SparkThrowableHelper.getSqlState(condition);
+        String shown = "[" + condition + "] " + text + (state == null || text.contains("SQLSTATE: ") ? "" : " SQLSTATE: " + state);
+        // Without a value for each parameter, getMessage() of PySpark's exception fails.
+        ObjectNode unknown = Folder.JSON.createObjectNode();
+        Seq names = SparkThrowableHelper.errorReader().getMessageParameters(condition);
+        for (int i = 0; i < names.length(); i++) unknown.put((String) names.apply(i), "…");
+        return WarehouseCatalog.sneak(new AnalysisException("INTERNAL_ERROR", Definitions.scalaMap(parameters)).copy(
+            shown, Definitions.none(), Definitions.none(), Definitions.none(), new Some(condition),
+            Definitions.scalaMap(unknown), new QueryContext[0]));
     }
 
     private static synchronized void declare(String condition, String state) {

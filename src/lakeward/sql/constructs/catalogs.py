@@ -14,7 +14,7 @@ from lakeward.spark_internals import catalog_manager
 from lakeward.sql.commands import Command, Rows
 from lakeward.sql.construct import BEGINNING, Construct, supported
 from lakeward.sql.rewrite_result import Edit
-from lakeward.sql.session_context import SessionContext, folder_name, matches_pattern, session_context
+from lakeward.sql.session_context import SessionContext, current_context, folder_name, matches_pattern
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 from lakeward.sql.tokens import Token
 
@@ -34,7 +34,7 @@ class UseCatalog(Command):
         if self.catalog.lower() == "spark_catalog":
             name = "spark_catalog"
         else:
-            name = session_context(spark).require_catalog(self.catalog)
+            name = current_context(spark).require_catalog(self.catalog)
             ensure_catalog(spark, name)
         catalog_manager(spark).setCurrentCatalog(name)
 
@@ -53,7 +53,7 @@ class ShowCatalogs(Command):
     like: str | None
 
     def run(self, spark: SparkSession) -> Rows:
-        names = session_context(spark).catalogs()
+        names = current_context(spark).catalogs()
         return Rows("catalog STRING", [[name] for name in names if matches_pattern(self.like, name)])
 
 
@@ -80,7 +80,7 @@ class CreateCatalog(Command):
     comment: str | None
 
     def run(self, spark: SparkSession) -> None:
-        context, name = session_context(spark), folder_name(self.catalog)
+        context, name = current_context(spark), folder_name(self.catalog)
         if name in context.catalogs() and (context.settings.warehouse / name).is_dir():
             if self.if_not_exists:
                 return
@@ -122,7 +122,7 @@ class DropCatalog(Command):
     cascade: bool
 
     def run(self, spark: SparkSession) -> None:
-        context, name = session_context(spark), self.catalog.lower()
+        context, name = current_context(spark), self.catalog.lower()
         if self.if_exists and name not in context.catalogs():
             return
         context.require_catalog(name)
@@ -173,7 +173,7 @@ class DescribeCatalog(Command):
     extended: bool
 
     def run(self, spark: SparkSession) -> Rows:
-        context = session_context(spark)
+        context = current_context(spark)
         name = context.require_catalog(self.catalog)
         metadata = context.metadata("CATALOG", [name])
         rows = [

@@ -38,10 +38,16 @@ def _pipeline_of(spark: SparkSession, argument: dict[str, str]) -> str:
     if "table" not in argument:
         raise _unavailable(f"The function event_log takes a constant or TABLE(t), not {argument}.")
     table = argument["table"]
-    properties = {row["key"]: row["value"] for row in spark.sql(f"SHOW TBLPROPERTIES {table}").collect()}
-    if PIPELINE not in properties:
+    pipeline = managing_pipeline(spark, table)
+    if pipeline is None:
         raise _unavailable(f"The table {table} is not managed by a pipeline.")
-    return str(properties[PIPELINE])
+    return pipeline
+
+
+def managing_pipeline(spark: SparkSession, table: str) -> str | None:
+    """Return the name of the pipeline that manages a table; None without one."""
+    properties = {row["key"]: row["value"] for row in spark.sql(f"SHOW TBLPROPERTIES {table}").collect()}
+    return properties.get(PIPELINE)
 
 
 def _find_event_log(pipeline: str) -> Path:

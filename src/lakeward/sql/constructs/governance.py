@@ -9,7 +9,7 @@ from lakeward.quoting import quote_name
 from lakeward.sql.commands import Command, Rows
 from lakeward.sql.construct import Construct, unsupported
 from lakeward.sql.rewrite_result import RewriteResult
-from lakeward.sql.session_context import SessionContext, session_context
+from lakeward.sql.session_context import SessionContext, current_context
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Securable:
 
     def require(self, spark: SparkSession) -> tuple[SessionContext, tuple[str, ...]]:
         """Return context and full name; raises SqlError or Spark's error if the object is missing."""
-        context = session_context(spark)
+        context = current_context(spark)
         full = context.qualify(self.name, _PARTS.get(self.kind, 3))
         if self.kind == "CATALOG":
             context.require_catalog(full[0])

@@ -12,7 +12,7 @@ from lakeward.sql.commands import Command
 from lakeward.sql.construct import BEGINNING, Construct
 from lakeward.sql.constructs.column_list import column_list_items, tokens_between
 from lakeward.sql.rewrite_result import Edit
-from lakeward.sql.session_context import SessionContext, run_with_delta, session_context
+from lakeward.sql.session_context import SessionContext, current_context, run_with_delta
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 from lakeward.sql.tokens import Token
 
@@ -101,7 +101,7 @@ class DropConstraint(Command):
 def store_keys(spark: SparkSession, table: list[str], keys: Sequence[Key]) -> None:
     """Replace a table's keys; those without a name get one. Raises what analyzing their columns raises."""
     frame = spark.table(quote_name(table))
-    context = session_context(spark)
+    context = current_context(spark)
     for key in keys:
         frame.select(*map(quote_identifier, key.columns))
     completed = [asdict(_complete(context, table[-1].lower(), key)) for key in keys]
@@ -124,7 +124,7 @@ def _complete(context: SessionContext, table: str, key: Key) -> Key:
 
 
 def _stored_keys(spark: SparkSession, table: list[str]) -> list[Key]:
-    context = session_context(spark)
+    context = current_context(spark)
     return [Key(**key) for key in context.metadata("TABLE", context.qualify(table)).get("keys", [])]
 
 

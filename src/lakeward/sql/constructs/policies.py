@@ -15,7 +15,7 @@ from lakeward.quoting import quote_identifier, quote_name
 from lakeward.sql.commands import Command
 from lakeward.sql.construct import Construct
 from lakeward.sql.constructs.column_list import column_list_items
-from lakeward.sql.session_context import session_context
+from lakeward.sql.session_context import current_context
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 from lakeward.sql.tokens import Token
 
@@ -132,7 +132,7 @@ def _require_policy_support(spark: SparkSession, table: list[str], kind: str) ->
 
 def _table_properties(spark: SparkSession, table: list[str]) -> Mapping[str, str] | None:
     """Return the table's properties; None for a view."""
-    catalog, schema, name = session_context(spark).qualify(table)
+    catalog, schema, name = current_context(spark).qualify(table)
     views = spark.sql(f"SHOW VIEWS IN {quote_name([catalog, schema])}").collect()
     if name in (row["viewName"].lower() for row in views):
         return None
@@ -142,7 +142,7 @@ def _table_properties(spark: SparkSession, table: list[str]) -> Mapping[str, str
 
 def _policy(spark: SparkSession, schema: StructType, function: PolicyFunction) -> dict[str, Any]:
     """Return the policy as the metadata stores it."""
-    name = session_context(spark).qualify(function.name)
+    name = current_context(spark).qualify(function.name)
     columns = {column: _column(spark, schema, column) for column in function.columns()}
     arguments = [columns[a.column] if a.column is not None else a.literal for a in function.arguments]
     texts = [
@@ -177,13 +177,13 @@ def _policy_error(condition: str, table: list[str], reason: str) -> SqlError:
 
 
 def _masks(spark: SparkSession, table: list[str]) -> dict[str, Any]:
-    context = session_context(spark)
+    context = current_context(spark)
     masks: dict[str, Any] = context.metadata("TABLE", context.qualify(table)).get("masks", {})
     return masks
 
 
 def _update(spark: SparkSession, table: list[str], **values: Any) -> None:
-    context = session_context(spark)
+    context = current_context(spark)
     context.update_metadata("TABLE", context.qualify(table), **values)
 
 

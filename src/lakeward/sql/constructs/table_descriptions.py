@@ -9,7 +9,9 @@ from lakeward.quoting import quote_identifier, quote_name, quote_string
 from lakeward.spark_internals import jvm_view
 from lakeward.sql.commands import Command, Rows
 from lakeward.sql.construct import BEGINNING, Construct
-from lakeward.sql.session_context import run_with_delta, session_context
+from lakeward.sql.constructs.event_log import PIPELINE, managing_pipeline
+from lakeward.sql.session_context import current_context, run_with_delta
+from lakeward.sql.standalone_tables import find_standalone_table
 from lakeward.sql.token_cursor import TokenCursor
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ class ShowCreateTable(Command):
     table: list[str]
 
     def run(self, spark: SparkSession) -> Rows:
-        full = session_context(spark).qualify(self.table)
+        full = current_context(spark).qualify(self.table)
         catalog, schema, name = full
         columns = spark.table(quote_name(self.table)).schema.fields
         views = spark.sql(
@@ -37,6 +39,11 @@ class ShowCreateTable(Command):
             return _statement(f"CREATE VIEW {'.'.join(full)} AS {views[0][0]}")
         detail = spark.sql(f"DESCRIBE DETAIL {quote_name(self.table)}").first()
         assert detail is not None
+        standalone = find_standalone_table(
+            current_context(spark).settings, detail["properties"].get(PIPELINE)
+        )
+        if standalone is not None:
+            return _statement(standalone.text)
         column_list = ",\n".join(_column(field) for field in columns)
         lines = [f"CREATE TABLE {'.'.join(full)} (", f"{column_list})", *_clauses(detail)]
         return _statement("\n".join(lines) + "\n")
@@ -104,6 +111,44 @@ def _describe_detail(cursor: TokenCursor) -> DescribeDetail:
     return DescribeDetail(cursor.text(0))
 
 
+@dataclass(frozen=True)
+class DescribeExtended(Command):
+    """Runs Spark's DESCRIBE EXTENDED, and adds refreshes and schedule of a standalone table."""
+
+    table: list[str]
+    text: str
+
+    def run(self, spark: SparkSession) -> DataFrame:
+        rows = run_with_delta(spark, self.text)
+        context = current_context(spark)
+        if not rows.where(f"col_name = 'Table Properties' AND contains(data_type, '{PIPELINE}=')").count():
+            return rows
+        pipeline = managing_pipeline(spark, quote_name(self.table))
+        standalone = find_standalone_table(context.settings, pipeline)
+        if standalone is None:
+            return rows
+        latest = standalone.latest
+        added = [
+            ("", "", ""),
+            ("# Refresh Information", "", ""),
+            ("Type", standalone.kind.upper(), ""),
+            ("View Text" if standalone.kind == "materialized_view" else "Statement", standalone.text, ""),
+            ("Last Refreshed", latest.ended if latest else "", ""),
+            ("Latest Refresh Status", latest.state if latest else "", (latest and latest.error) or ""),
+            ("Refresh Schedule", standalone.schedule or "MANUAL", ""),
+        ]
+        return rows.union(spark.createDataFrame(added, rows.schema))
+
+
+def _describe_extended(cursor: TokenCursor) -> DescribeExtended:
+    cursor.one_of("DESCRIBE", "DESC")
+    cursor.words("TABLE")
+    cursor.one_of("EXTENDED", "FORMATTED")
+    table = cursor.name(3)
+    cursor.end()
+    return DescribeExtended(table, cursor.text(0))
+
+
 CONSTRUCTS = (
     Construct(
         name="SHOW CREATE TABLE",
@@ -114,6 +159,17 @@ CONSTRUCTS = (
         starts=("SHOW",),
         statement=_show_create_table,
         trigger=BEGINNING + r"show\s+create\s+table\b",
+    ),
+    Construct(
+        name="DESCRIBE EXTENDED",
+        area=_AREA,
+        verdict="emulated",
+        example="DESCRIBE EXTENDED t",
+        note="also latest refresh and schedule of standalone materialized views and streaming tables",
+        starts=("DESCRIBE", "DESC"),
+        statement=_describe_extended,
+        trigger=BEGINNING + r"desc(?:ribe)?\s+(?:table\s+)?(?:extended|formatted)\b",
+        test="tests/sql/test_standalone_tables.py",
     ),
     Construct(
         name="DESCRIBE DETAIL",

@@ -14,7 +14,7 @@ from lakeward.session import PathMap
 from lakeward.sql.commands import Command, Rows
 from lakeward.sql.construct import BEGINNING, Construct
 from lakeward.sql.constructs.catalogs import like_pattern
-from lakeward.sql.session_context import SessionContext, matches_pattern, session_context
+from lakeward.sql.session_context import SessionContext, current_context, matches_pattern
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class CreateVolume(Command):
     comment: str | None
 
     def run(self, spark: SparkSession) -> None:
-        context = session_context(spark)
+        context = current_context(spark)
         name = context.qualify(self.volume)
         context.require_schema(*name[:2])
         folder = _folder(context, name)
@@ -107,7 +107,7 @@ class DropVolume(Command):
     if_exists: bool
 
     def run(self, spark: SparkSession) -> None:
-        context = session_context(spark)
+        context = current_context(spark)
         if self.if_exists and not _folder(context, context.qualify(self.volume)).is_dir():
             return
         name = _require_volume(context, self.volume)
@@ -136,7 +136,7 @@ class DescribeVolume(Command):
     volume: list[str]
 
     def run(self, spark: SparkSession) -> Rows:
-        context = session_context(spark)
+        context = current_context(spark)
         name = _require_volume(context, self.volume)
         metadata = context.metadata("VOLUME", name)
         location = metadata.get("location")
@@ -168,7 +168,7 @@ class ShowVolumes(Command):
     like: str | None
 
     def run(self, spark: SparkSession) -> Rows:
-        context = session_context(spark)
+        context = current_context(spark)
         catalog, schema = (
             context.qualify(self.schema, 2) if self.schema else (context.catalog, context.schema)
         )
@@ -197,7 +197,7 @@ class ListFiles(Command):
     limit: int | None
 
     def run(self, spark: SparkSession) -> Rows:
-        folder = _local_path(session_context(spark), self.path)
+        folder = _local_path(current_context(spark), self.path)
         if not folder.exists():
             raise SqlError(
                 "PATH_NOT_FOUND", f"Path does not exist: {self.path}.", parameters={"path": self.path}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.session import is_private_table
 from lakeward.spark_internals import catalog_manager, java_array, jvm_view
-from lakeward.sql.session_context import SessionContext, read_metadata, session_context
+from lakeward.sql.session_context import SessionContext, current_context, read_metadata
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +26,7 @@ class CatalogView:
     _context: SessionContext = field(init=False)
 
     def __post_init__(self) -> None:
-        self._context = session_context(self.spark)
+        self._context = current_context(self.spark)
 
     @property
     def user(self) -> str:

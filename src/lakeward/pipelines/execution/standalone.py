@@ -1,0 +1,273 @@
+"""Statements on standalone materialized views and streaming tables.
+
+Each is a pipeline of one dataset whose only source is the CREATE statement. An update runs in a session of
+its own: temporary views and settings of the caller's session are no part of a definition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from lakeward.atomic_files import atomic_write
+from lakeward.errors import SqlError
+from lakeward.pipelines.api.registry import active_registry
+from lakeward.pipelines.execution.update import run_update
+from lakeward.pipelines.execution.update_context import PipelineUpdateContext, UpdateOptions
+from lakeward.pipelines.graph.dataset_reader import active_reader
+from lakeward.pipelines.graph.names import DefaultSchema
+from lakeward.pipelines.graph.results import Update
+from lakeward.pipelines.sql.grammar import SqlSyntaxError, parse_statement
+from lakeward.pipelines.sql.statements import DatasetStatement
+from lakeward.pipelines.storage.dataset_manager import KIND_PROPERTY
+from lakeward.pipelines.storage.delta_tables import StoredTable, load_table
+from lakeward.quoting import quote_name
+from lakeward.spark_internals import activated
+from lakeward.sql import (
+    LABELS,
+    PIPELINE,
+    StandaloneTable,
+    current_context,
+    find_standalone_table,
+    run_with_delta,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lakeward.session import Settings
+    from lakeward.sql import (
+        AlterSchedule,
+        CreateStandaloneTable,
+        DropMaterializedView,
+        RefreshStandaloneTable,
+    )
+
+_SOURCE = "definition.sql"
+_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]\s*(.*)", re.DOTALL)
+# Conditions for a table of another kind, and for one that a pipeline of files manages.
+_OTHER_KIND = {
+    "materialized_view": "MATERIALIZED_VIEW_OPERATION_NOT_ALLOWED.NON_MATERIALIZED_VIEW",
+    "streaming_table": "STREAMING_TABLE_OPERATION_NOT_ALLOWED.NON_STREAMING_TABLE",
+}
+_OTHER_PIPELINE = {
+    "materialized_view": "MATERIALIZED_VIEW_OPERATION_NOT_ALLOWED.REPLACE_DELTA_LIVE_TABLE",
+    "streaming_table": "STREAMING_TABLE_OPERATION_NOT_ALLOWED.REFRESH_DELTA_LIVE_TABLE",
+}
+_SQL_STATES = {"materialized_view": "56038", "streaming_table": "42601"}
+
+
+def create_standalone_table(spark: SparkSession, command: CreateStandaloneTable) -> None:
+    """Create, replace or refresh the table. A statement that fails leaves the table as it was."""
+    _require_no_pipeline(f"CREATE {LABELS[command.kind].upper()}")
+    context = current_context(spark)
+    name = context.qualify(command.table)
+    context.require_schema(*name[:2])
+    statement = _parse(command.text)
+    schedule = "" if statement.schedule is None else command.text[slice(*statement.schedule)]
+    table = StandaloneTable(command.kind, name, command.text, context.catalog, context.schema, schedule)
+    with table.lock(context.settings):
+        stored = load_table(spark, name)
+        exists = stored is not None or spark.catalog.tableExists(quote_name(name))
+        if exists and command.if_not_exists:
+            return
+        if exists and not command.or_replace:
+            raise SqlError(
+                "TABLE_OR_VIEW_ALREADY_EXISTS",
+                f"{quote_name(name)} already exists.",
+                parameters={"relationName": quote_name(name)},
+            )
+        known = _require_standalone(context.settings, stored, table, "REPLACE") if exists else None
+        if known is None:
+            # Whatever an earlier table of this name left behind belongs to rows that are gone.
+            table.remove(context.settings)
+        _refresh(spark, context.settings, table, previous=known, full=False)
+
+
+def refresh_standalone_table(spark: SparkSession, command: RefreshStandaloneTable) -> Any:
+    """Refresh the table; REFRESH TABLE of any other table is Spark's own statement."""
+    context = current_context(spark)
+    name = context.qualify(command.table)
+    stored = load_table(spark, name) if context.schema_exists(*name[:2]) else None
+    properties = {} if stored is None else stored.properties
+    known = find_standalone_table(context.settings, properties.get(PIPELINE))
+    if command.kind is None and known is None and not command.full:
+        return run_with_delta(spark, command.text)
+    kind = command.kind or "streaming_table"
+    _require_no_pipeline(f"REFRESH {LABELS[kind].upper()}")
+    if stored is None:
+        spark.table(quote_name(command.table))  # raises TABLE_OR_VIEW_NOT_FOUND
+    table = StandaloneTable(kind if known is None or command.kind else known.kind, name, "", "", "")
+    known = _require_standalone(context.settings, stored, table, "REFRESH")
+    with known.lock(context.settings):
+        _refresh(spark, context.settings, known, previous=known, full=command.full)
+    return None
+
+
+def drop_materialized_view(spark: SparkSession, command: DropMaterializedView) -> None:
+    """Drop the view with its definition."""
+    context = current_context(spark)
+    name = context.qualify(command.table)
+    if not spark.catalog.tableExists(quote_name(name)):
+        if command.if_exists:
+            return
+        spark.table(quote_name(command.table))  # raises TABLE_OR_VIEW_NOT_FOUND
+    stored = load_table(spark, name)
+    if stored is None or stored.properties.get(KIND_PROPERTY) != "materialized_view":
+        _refuse(_OTHER_KIND, "materialized_view", "DROP", f"{quote_name(name)} is not a materialized view.")
+    known = find_standalone_table(context.settings, stored.properties.get(PIPELINE))
+    spark.sql(f"DROP TABLE {quote_name(name)}")
+    if known is not None:
+        known.remove(context.settings)
+
+
+def alter_schedule(spark: SparkSession, command: AlterSchedule) -> None:
+    """Store the schedule of the table."""
+    context = current_context(spark)
+    name = context.qualify(command.table)
+    if not spark.catalog.tableExists(quote_name(name)):
+        spark.table(quote_name(command.table))  # raises TABLE_OR_VIEW_NOT_FOUND
+    table = StandaloneTable(command.kind, name, "", "", "")
+    known = _require_standalone(context.settings, load_table(spark, name), table, "ALTER")
+    with known.lock(context.settings):
+        replace(known, schedule=command.schedule).save(context.settings)
+
+
+def _require_no_pipeline(statement: str) -> None:
+    if active_registry() is not None or active_reader() is not None:
+        raise SqlError(
+            "UNSUPPORTED_PIPELINE_SPARK_SQL_COMMAND",
+            f"{statement} cannot run through spark.sql in a pipeline.",
+            sql_state="0A000",
+            next_step="Declare the dataset in a SQL file of the pipeline, or with a decorator.",
+        )
+
+
+def _parse(text: str) -> DatasetStatement:
+    try:
+        statement = parse_statement(text)
+    except SqlSyntaxError as error:
+        line, column = text.count("\n", 0, error.offset) + 1, error.offset - text.rfind("\n", 0, error.offset)
+        raise SqlError(
+            "PARSE_SYNTAX_ERROR",
+            f"Syntax error at or near '{error.found}' (line {line}, position {column}).",
+            sql_state="42601",
+        ) from None
+    assert isinstance(statement, DatasetStatement), "the grammar of the command is narrower"
+    return statement
+
+
+def _require_standalone(
+    settings: Settings, stored: StoredTable | None, table: StandaloneTable, operation: str
+) -> StandaloneTable:
+    """Return the stored definition of `table`. Raises SqlError for other kinds and for pipelines' tables."""
+    properties = {} if stored is None else stored.properties
+    if properties.get(KIND_PROPERTY) != table.kind:
+        _refuse(
+            _OTHER_KIND, table.kind, operation, f"{quote_name(table.name)} is not a {LABELS[table.kind]}."
+        )
+    known = find_standalone_table(settings, properties.get(PIPELINE))
+    if known is None:
+        _refuse(
+            _OTHER_PIPELINE,
+            table.kind,
+            operation,
+            f"the pipeline `{properties.get(PIPELINE)}` manages {quote_name(table.name)}. "
+            "Change or run that pipeline.",
+        )
+    return known
+
+
+def _refuse(conditions: dict[str, str], kind: str, operation: str, reason: str) -> NoReturn:
+    raise SqlError(
+        conditions[kind],
+        f"The operation {operation} is not allowed: {reason}",
+        sql_state=_SQL_STATES[kind],
+    )
+
+
+def _refresh(
+    spark: SparkSession,
+    settings: Settings,
+    table: StandaloneTable,
+    *,
+    previous: StandaloneTable | None,
+    full: bool,
+) -> None:
+    """Run one update of the table, and store its definition with the result."""
+    table.save(settings)
+    with _restored_on_error(spark, settings, table, previous):
+        update = _run(spark, settings, table, full=full)
+        error = update.error or next((each.error for each in update.datasets if each.error), None)
+        if update.state == "CANCELED":
+            raise KeyboardInterrupt
+        if update.state != "COMPLETED":
+            raise _sql_error(table, error or "The update failed.")
+    table.after_refresh(update.state, _now()).save(settings)
+
+
+def _run(spark: SparkSession, settings: Settings, table: StandaloneTable, *, full: bool) -> Update:
+    folder = table.folder(settings)
+    source = folder / _SOURCE
+    schedule = _parse(table.text).schedule
+    # A schedule would be reported as a clause without effect; positions in errors stay.
+    begin, end = schedule or (0, 0)
+    blanks = re.sub(r"[^\n]", " ", table.text[begin:end])
+    atomic_write(source, f"{table.text[:begin]}{blanks}{table.text[end:]}\n")
+    fresh = spark.newSession()
+    options = UpdateOptions(
+        name=table.pipeline, catalog=table.catalog, schema=table.schema, full_refresh_all=full
+    )
+    with activated(fresh):
+        return run_update(
+            PipelineUpdateContext(
+                spark=fresh,
+                sources=(source,),
+                default_schema=DefaultSchema(table.catalog, table.schema),
+                root=folder,
+                storage=folder,
+                user=settings.user,
+                conf={},
+                options=options,
+            )
+        )
+
+
+@contextmanager
+def _restored_on_error(
+    spark: SparkSession, settings: Settings, table: StandaloneTable, previous: StandaloneTable | None
+) -> Iterator[None]:
+    """Restore the previous definition, or remove a table that was to be created, if the block fails."""
+    try:
+        yield
+    except BaseException as error:
+        if previous is None:
+            spark.sql(f"DROP TABLE IF EXISTS {quote_name(table.name)}")
+            table.remove(settings)
+        else:
+            state = "CANCELED" if isinstance(error, KeyboardInterrupt) else "FAILED"
+            previous.after_refresh(state, _now(), str(error) or None).save(settings)
+        raise
+
+
+def _sql_error(table: StandaloneTable, text: str) -> SqlError:
+    """Return the error of an update as the error of the statement; positions are those in the statement."""
+    found = _CONDITION.match(text)
+    condition, message = (found[1], found[2]) if found else ("INTERNAL_ERROR", text)
+    if condition == "INVALID_FLOW_QUERY_TYPE.BATCH_RELATION_FOR_STREAMING_TABLE":
+        return SqlError(
+            "STREAMING_TABLE_QUERY_INVALID",
+            f"The streaming table {quote_name(table.name)} needs a streaming query.",
+            sql_state="42000",
+            next_step="Write FROM STREAM(table), or create a materialized view.",
+        )
+    message = re.sub(rf"\S*{re.escape(table.pipeline)}/{re.escape(_SOURCE)}:(\d+)", r"line \1", message)
+    return SqlError(condition, message)
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

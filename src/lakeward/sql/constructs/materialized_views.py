@@ -1,0 +1,205 @@
+"""Standalone materialized views and streaming tables: the grammar. The package `pipelines` runs it.
+
+https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-syntax-ddl-create-materialized-view
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lakeward.sql.commands import Command
+from lakeward.sql.construct import BEGINNING, Construct
+from lakeward.sql.rewrite_result import Refusal, RewriteResult
+from lakeward.sql.standalone_tables import DatasetKind
+from lakeward.sql.token_cursor import TokenCursor, Unmatched
+
+_AREA = "Materialized views and streaming tables"
+_TEST = "tests/sql/test_standalone_tables.py"
+
+
+@dataclass(frozen=True)
+class CreateStandaloneTable(Command):
+    """Creates, replaces or refreshes a materialized view or streaming table from its definition.
+
+    Attributes:
+        kind: What it creates.
+        table: The name.
+        text: The whole statement.
+        or_replace: Whether an existing one gets this definition: OR REPLACE, OR REFRESH.
+        if_not_exists: Whether an existing one stays as it is.
+    """
+
+    kind: DatasetKind
+    table: list[str]
+    text: str
+    or_replace: bool
+    if_not_exists: bool
+
+
+@dataclass(frozen=True)
+class RefreshStandaloneTable(Command):
+    """Refreshes a materialized view or streaming table.
+
+    Attributes:
+        kind: What the statement says it is; None for REFRESH TABLE.
+        table: The name.
+        text: The whole statement.
+        full: Whether all input is processed again.
+    """
+
+    kind: DatasetKind | None
+    table: list[str]
+    text: str
+    full: bool
+
+
+@dataclass(frozen=True)
+class DropMaterializedView(Command):
+    """Drops a materialized view with its definition."""
+
+    table: list[str]
+    if_exists: bool
+
+
+@dataclass(frozen=True)
+class AlterSchedule(Command):
+    """Sets the schedule of a materialized view or streaming table; "" removes it."""
+
+    kind: DatasetKind
+    table: list[str]
+    schedule: str
+
+
+def _create_materialized_view(cursor: TokenCursor) -> CreateStandaloneTable:
+    cursor.need("CREATE")
+    or_replace = cursor.words("OR", "REPLACE") or cursor.words("OR", "REFRESH")
+    cursor.need("MATERIALIZED", "VIEW")
+    return _definition(cursor, "materialized_view", or_replace=or_replace)
+
+
+def _create_streaming_table(cursor: TokenCursor) -> RewriteResult:
+    cursor.need("CREATE")
+    replace = cursor.words("OR", "REPLACE")
+    refresh = not replace and cursor.words("OR", "REFRESH")
+    cursor.need("STREAMING", "TABLE")
+    if replace:
+        return Refusal(
+            "STREAMING_TABLE_OPERATION_NOT_ALLOWED.CREATE_OR_REPLACE",
+            "The operation CREATE OR REPLACE is not allowed: a streaming table cannot be replaced. "
+            "Write CREATE OR REFRESH.",
+            "42601",
+        )
+    return _definition(cursor, "streaming_table", or_replace=refresh)
+
+
+def _definition(cursor: TokenCursor, kind: DatasetKind, *, or_replace: bool) -> CreateStandaloneTable:
+    if_not_exists = not or_replace and cursor.words("IF", "NOT", "EXISTS")
+    table = cursor.name(3)
+    cursor.finish()
+    return CreateStandaloneTable(
+        kind, table, cursor.text(0), or_replace=or_replace, if_not_exists=if_not_exists
+    )
+
+
+def _kind(cursor: TokenCursor) -> DatasetKind:
+    if cursor.words("MATERIALIZED", "VIEW"):
+        return "materialized_view"
+    if cursor.words("STREAMING", "TABLE"):
+        return "streaming_table"
+    raise Unmatched
+
+
+def _refresh(cursor: TokenCursor) -> RefreshStandaloneTable:
+    cursor.need("REFRESH")
+    kind = None if cursor.words("TABLE") else _kind(cursor)
+    table = cursor.name(3)
+    full = cursor.words("FULL")
+    if not cursor.words("SYNC"):
+        cursor.words("ASYNC")
+    cursor.end()
+    return RefreshStandaloneTable(kind, table, cursor.text(0), full=full)
+
+
+def _drop(cursor: TokenCursor) -> DropMaterializedView:
+    cursor.need("DROP", "MATERIALIZED", "VIEW")
+    if_exists = cursor.words("IF", "EXISTS")
+    table = cursor.name(3)
+    cursor.end()
+    return DropMaterializedView(table, if_exists=if_exists)
+
+
+def _alter(cursor: TokenCursor) -> AlterSchedule:
+    cursor.need("ALTER")
+    kind = _kind(cursor)
+    table = cursor.name(3)
+    if cursor.words("DROP"):
+        cursor.one_of("SCHEDULE", "TRIGGER")
+        cursor.words("ON", "UPDATE")
+        cursor.end()
+        return AlterSchedule(kind, table, "")
+    cursor.one_of("ADD", "ALTER")
+    begin = cursor.at
+    cursor.one_of("SCHEDULE", "TRIGGER")
+    if cursor.next is None:
+        raise Unmatched
+    cursor.finish()
+    return AlterSchedule(kind, table, cursor.text(begin))
+
+
+CONSTRUCTS = (
+    Construct(
+        name="CREATE MATERIALIZED VIEW",
+        area=_AREA,
+        verdict="emulated",
+        example="CREATE OR REPLACE MATERIALIZED VIEW m SCHEDULE EVERY 1 HOUR AS SELECT count(*) AS n FROM t",
+        note="a pipeline of its own, which runs before the statement ends; all clauses of pipeline files",
+        starts=("CREATE",),
+        statement=_create_materialized_view,
+        trigger=BEGINNING + r"create\s+(?:or\s+re(?:place|fresh)\s+)?materialized\b",
+        test=_TEST,
+    ),
+    Construct(
+        name="CREATE STREAMING TABLE",
+        area=_AREA,
+        verdict="emulated",
+        example="CREATE OR REFRESH STREAMING TABLE s AS SELECT * FROM STREAM t",
+        note="processes what is new since its last refresh; read_files, tables and FLOW AUTO CDC as sources",
+        starts=("CREATE",),
+        statement=_create_streaming_table,
+        trigger=BEGINNING + r"create\s+(?:or\s+re(?:place|fresh)\s+)?streaming\s+table\b",
+        test=_TEST,
+    ),
+    Construct(
+        name="REFRESH MATERIALIZED VIEW, REFRESH STREAMING TABLE",
+        area=_AREA,
+        verdict="emulated",
+        example="REFRESH MATERIALIZED VIEW m FULL",
+        note="with FULL, SYNC and ASYNC; an ASYNC refresh, too, ends before the statement",
+        starts=("REFRESH",),
+        statement=_refresh,
+        trigger=BEGINNING + r"refresh\s+(?:materialized|streaming|table)\b",
+        test=_TEST,
+    ),
+    Construct(
+        name="DROP MATERIALIZED VIEW",
+        area=_AREA,
+        verdict="emulated",
+        example="DROP MATERIALIZED VIEW IF EXISTS m",
+        note="a streaming table is dropped by DROP TABLE",
+        starts=("DROP",),
+        statement=_drop,
+        trigger=BEGINNING + r"drop\s+materialized\b",
+        test=_TEST,
+    ),
+    Construct(
+        name="ALTER MATERIALIZED VIEW, ALTER STREAMING TABLE: SCHEDULE, TRIGGER ON UPDATE",
+        area=_AREA,
+        verdict="emulated",
+        example="ALTER MATERIALIZED VIEW m ALTER SCHEDULE CRON '0 0 * * * ?'",
+        note="kept and shown by DESCRIBE EXTENDED; here only statements start a refresh",
+        starts=("ALTER",),
+        statement=_alter,
+        trigger=BEGINNING + r"alter\s+(?:materialized\s+view|streaming\s+table)\b",
+        test=_TEST,
+    ),
+)

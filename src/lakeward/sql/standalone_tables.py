@@ -1,0 +1,102 @@
+"""Definitions of standalone materialized views and streaming tables: those that no pipeline's files declare.
+
+A definition is `definition.json` in the storage folder of a pipeline of one dataset, which is called
+`MV-<catalog>.<schema>.<name>` or `ST-…`, as on Databricks. The table's property `pipelines.pipelineId` names
+that pipeline.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from lakeward.atomic_files import atomic_write
+from lakeward.file_lock import FileLock
+
+if TYPE_CHECKING:
+    from lakeward.session import Settings
+
+DatasetKind = Literal["materialized_view", "streaming_table"]
+LABELS: Mapping[DatasetKind, str] = {
+    "materialized_view": "materialized view",
+    "streaming_table": "streaming table",
+}
+_PREFIXES: Mapping[DatasetKind, str] = {"materialized_view": "MV", "streaming_table": "ST"}
+_FILE = "definition.json"
+
+
+@dataclass(frozen=True)
+class Refresh:
+    """The latest refresh: its state, the time of its end (ISO 8601), and its error if it failed."""
+
+    state: str
+    ended: str
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class StandaloneTable:
+    """A materialized view or streaming table and the statement that defines it.
+
+    Attributes:
+        kind: What it is.
+        name: Catalog, schema and name, in lower case.
+        text: The CREATE statement.
+        catalog: The current catalog when it was created.
+        schema: The current schema when it was created.
+        schedule: The text of SCHEDULE or TRIGGER ON UPDATE, "" without a schedule.
+        latest: The latest refresh.
+    """
+
+    kind: DatasetKind
+    name: tuple[str, ...]
+    text: str
+    catalog: str
+    schema: str
+    schedule: str = ""
+    latest: Refresh | None = None
+
+    @property
+    def pipeline(self) -> str:
+        """The name of the pipeline that refreshes it."""
+        return f"{_PREFIXES[self.kind]}-{'.'.join(self.name)}"
+
+    def folder(self, settings: Settings) -> Path:
+        """Return the storage folder of its pipeline."""
+        return settings.pipelines / self.pipeline
+
+    def lock(self, settings: Settings) -> FileLock:
+        """Return the lock that statements on this table hold."""
+        return FileLock(settings.pipelines / f".{self.pipeline}.lock")
+
+    def save(self, settings: Settings) -> None:
+        """Store the definition atomically."""
+        folder = self.folder(settings)
+        folder.mkdir(parents=True, exist_ok=True)
+        atomic_write(folder / _FILE, json.dumps(asdict(self), indent=2))
+
+    def remove(self, settings: Settings) -> None:
+        """Remove the definition with the checkpoints and the event log."""
+        shutil.rmtree(self.folder(settings), ignore_errors=True)
+
+    def after_refresh(self, state: str, ended: str, error: str | None = None) -> StandaloneTable:
+        """Return the definition with the result of its latest refresh."""
+        return replace(self, latest=Refresh(state, ended, error))
+
+
+def find_standalone_table(settings: Settings, pipeline: str | None) -> StandaloneTable | None:
+    """Return the definition that a pipeline of one dataset refreshes; None for other pipelines."""
+    if pipeline is None or not pipeline.startswith(tuple(f"{prefix}-" for prefix in _PREFIXES.values())):
+        return None
+    try:
+        stored: dict[str, Any] = json.loads((settings.pipelines / pipeline / _FILE).read_text("utf-8"))
+        latest = stored.pop("latest")
+        return StandaloneTable(
+            **{**stored, "name": tuple(stored["name"])}, latest=Refresh(**latest) if latest else None
+        )
+    except (FileNotFoundError, NotADirectoryError):
+        return None

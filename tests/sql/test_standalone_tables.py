@@ -1,0 +1,277 @@
+"""Standalone materialized views and streaming tables: statements outside of pipelines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from lakeward.pipelines.execution import standalone
+from lakeward.session import condition_of, current_settings
+from lakeward.sql import Refusal, rewrite
+from lakeward.sql.constructs.materialized_views import CreateStandaloneTable, RefreshStandaloneTable
+
+Rows = Callable[[str], list[tuple[Any, ...]]]
+SCHEMA = "main.standalone"
+
+
+@pytest.fixture
+def sql(spark: SparkSession) -> Iterator[Rows]:
+    """Run a statement and return its sorted rows; `t` has ten rows with three keys."""
+    spark.sql(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
+    spark.sql(f"CREATE SCHEMA {SCHEMA}")
+    spark.sql(f"USE {SCHEMA}")
+    spark.sql("CREATE TABLE t AS SELECT id, id % 3 AS k FROM range(10)")
+    yield lambda text: sorted((tuple(row) for row in spark.sql(text).collect()), key=repr)
+    spark.sql("USE main.default")
+
+
+def condition(sql: Rows, text: str) -> str | None:
+    with pytest.raises(PySparkException) as caught:
+        sql(text)
+    return condition_of(caught.value)
+
+
+COUNTS = "SELECT k, count(*) AS n FROM t GROUP BY k"
+TEN = [(0, 4), (1, 3), (2, 3)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE MATERIALIZED VIEW c.s.m AS SELECT 1",
+        "create or replace materialized view c.s.m as select 1",
+        "CREATE OR REFRESH /* x */ MATERIALIZED VIEW c.s.m SELECT 1",
+        "-- a comment\nCREATE MATERIALIZED VIEW IF NOT EXISTS c.s.m COMMENT 'x' AS SELECT 1;",
+        "CREATE STREAMING TABLE IDENTIFIER('c.s.m') AS SELECT * FROM STREAM t",
+        "CREATE OR REFRESH STREAMING TABLE c.s.m (id INT)",
+    ],
+)
+def test_every_spelling_of_create_is_read(text: str) -> None:
+    command = rewrite(text)
+    assert isinstance(command, CreateStandaloneTable)
+    assert command.table == ["c", "s", "m"]
+    assert command.or_replace == (" OR " in text.upper())
+    assert command.if_not_exists == ("IF NOT" in text)
+
+
+@pytest.mark.parametrize("kind", ["MATERIALIZED VIEW", "STREAMING TABLE", "TABLE"])
+@pytest.mark.parametrize("full", ["", " FULL"])
+@pytest.mark.parametrize("wait", ["", " SYNC", " ASYNC"])
+def test_every_spelling_of_refresh_is_read(kind: str, full: str, wait: str) -> None:
+    command = rewrite(f"REFRESH {kind} `m m`{full}{wait};")
+    assert isinstance(command, RefreshStandaloneTable)
+    assert (command.table, command.full) == (["m m"], bool(full))
+
+
+def test_a_streaming_table_cannot_be_replaced() -> None:
+    refusal = rewrite("CREATE OR REPLACE STREAMING TABLE s AS SELECT * FROM STREAM t")
+    assert isinstance(refusal, Refusal)
+    assert refusal.condition == "STREAMING_TABLE_OPERATION_NOT_ALLOWED.CREATE_OR_REPLACE"
+
+
+def test_a_view_follows_its_source_with_each_refresh(sql: Rows) -> None:
+    sql(f"CREATE MATERIALIZED VIEW m COMMENT 'counts' AS {COUNTS}")
+    sql("INSERT INTO t SELECT id, 7 FROM range(2)")
+    assert sql("SELECT * FROM m") == TEN
+    sql("REFRESH MATERIALIZED VIEW m")
+    assert sql("SELECT * FROM m") == [*TEN, (7, 2)]
+    sql("DELETE FROM t WHERE k = 1")
+    sql("REFRESH TABLE m FULL")
+    assert sql("SELECT * FROM m") == [(0, 4), (2, 3), (7, 2)]
+    assert condition(sql, "CREATE MATERIALIZED VIEW m AS SELECT 1") == "TABLE_OR_VIEW_ALREADY_EXISTS"
+    sql("CREATE MATERIALIZED VIEW IF NOT EXISTS m AS SELECT 1 AS other")
+    assert sql("SELECT * FROM m WHERE k = 7") == [(7, 2)]
+    sql("CREATE OR REPLACE MATERIALIZED VIEW m AS SELECT max(id) AS top FROM t")
+    assert sql("SELECT * FROM m") == [(9,)]
+
+
+def test_a_streaming_table_reads_each_row_once(sql: Rows) -> None:
+    sql("CREATE OR REFRESH STREAMING TABLE s AS SELECT id FROM STREAM t WHERE k = 0")
+    sql("INSERT INTO t VALUES (100, 0), (101, 1)")
+    assert sql("SELECT id FROM s") == [(0,), (3,), (6,), (9,)]
+    sql("REFRESH STREAMING TABLE s")
+    assert (100,) in sql("SELECT id FROM s")
+    # Running its definition again processes what is new, as REFRESH does.
+    sql("INSERT INTO t VALUES (102, 0)")
+    sql("CREATE OR REFRESH STREAMING TABLE s AS SELECT id FROM STREAM t WHERE k = 0")
+    assert sql("SELECT count(*), count(DISTINCT id) FROM s") == [(6, 6)]
+    sql("REFRESH STREAMING TABLE s FULL")
+    assert sql("SELECT count(*), count(DISTINCT id) FROM s") == [(6, 6)]
+
+
+def test_a_dropped_table_leaves_no_progress_behind(sql: Rows) -> None:
+    for _ in range(2):
+        sql("CREATE STREAMING TABLE s AS SELECT id FROM STREAM t")
+        assert sql("SELECT count(*) FROM s") == [(10,)]
+        sql("DROP TABLE s")
+    sql(f"CREATE MATERIALIZED VIEW m AS {COUNTS}")
+    sql("DROP MATERIALIZED VIEW m")
+    assert condition(sql, "DROP MATERIALIZED VIEW m") == "TABLE_OR_VIEW_NOT_FOUND"
+    sql("DROP MATERIALIZED VIEW IF EXISTS m")
+    assert not (current_settings().pipelines / "MV-main.standalone.m").exists()  # type: ignore[union-attr]
+
+
+def test_expectations_keys_and_auto_cdc_work_as_in_pipelines(sql: Rows) -> None:
+    sql(
+        "CREATE MATERIALIZED VIEW m"
+        " (k COMMENT 'the key', n, CONSTRAINT many EXPECT (n > 3) ON VIOLATION DROP ROW)"
+        f" TBLPROPERTIES ('team' = 'x') AS {COUNTS}"
+    )
+    assert sql("SELECT * FROM m") == [(0, 4)]
+    assert sql("SHOW TBLPROPERTIES m ('team')") == [("team", "x")]
+    sql("CREATE STREAMING TABLE latest FLOW AUTO CDC FROM STREAM(t) KEYS (k) SEQUENCE BY id")
+    assert sql("SELECT k, id FROM latest") == [(0, 9), (1, 7), (2, 8)]
+    sql("INSERT INTO t VALUES (50, 1)")
+    sql("REFRESH STREAMING TABLE latest")
+    assert sql("SELECT k, id FROM latest") == [(0, 9), (1, 50), (2, 8)]
+
+
+FAILING = [
+    ("CREATE MATERIALIZED VIEW m AS SELECT * FROM nope", "TABLE_OR_VIEW_NOT_FOUND"),
+    ("CREATE MATERIALIZED VIEW m AS SELECT nope FROM t", "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
+    ("CREATE MATERIALIZED VIEW m AS SELECT id / 0 AS x FROM t", "DIVIDE_BY_ZERO"),
+    ("CREATE MATERIALIZED VIEW m AS SELEC 1", "PARSE_SYNTAX_ERROR"),
+    ("CREATE MATERIALIZED VIEW m FOO AS SELECT 1", "PARSE_SYNTAX_ERROR"),
+    ("CREATE MATERIALIZED VIEW nowhere.m AS SELECT 1", "SCHEMA_NOT_FOUND"),
+    ("CREATE STREAMING TABLE m AS SELECT * FROM t", "STREAMING_TABLE_QUERY_INVALID"),
+    ("CREATE MATERIALIZED VIEW m AS SELECT * FROM temporary", "TABLE_OR_VIEW_NOT_FOUND"),
+]
+
+
+def test_a_definition_that_fails_creates_nothing(sql: Rows, spark: SparkSession) -> None:
+    spark.range(1).createOrReplaceTempView("temporary")
+    before = sql("SHOW TABLES")
+    for text, expected in FAILING:
+        assert condition(sql, text) == expected, text
+        assert not list(current_settings().pipelines.glob("*main.standalone.m"))  # type: ignore[union-attr]
+    assert sql("SHOW TABLES") == before
+
+
+def test_a_failed_replacement_leaves_rows_and_definition(sql: Rows) -> None:
+    sql(f"CREATE MATERIALIZED VIEW m AS {COUNTS}")
+    for text in ("SELECT nope FROM t", "SELECT id / 0 AS x FROM t"):
+        condition(sql, f"CREATE OR REPLACE MATERIALIZED VIEW m AS {text}")
+        assert sql("SELECT * FROM m") == TEN
+    sql("INSERT INTO t VALUES (1, 9)")
+    sql("REFRESH MATERIALIZED VIEW m")
+    assert sql("SELECT * FROM m") == [*TEN, (9, 1)]
+
+
+def test_errors_name_the_line_of_the_statement(sql: Rows) -> None:
+    with pytest.raises(PySparkException, match=r"line 3:8: .*`nope`"):
+        sql("CREATE MATERIALIZED VIEW m\n  SCHEDULE EVERY 1 DAY AS\nSELECT nope\nFROM t")
+
+
+REFUSED = [
+    ("REFRESH MATERIALIZED VIEW t", "MATERIALIZED_VIEW_OPERATION_NOT_ALLOWED.NON_MATERIALIZED_VIEW"),
+    ("REFRESH MATERIALIZED VIEW s", "MATERIALIZED_VIEW_OPERATION_NOT_ALLOWED.NON_MATERIALIZED_VIEW"),
+    ("REFRESH STREAMING TABLE t", "STREAMING_TABLE_OPERATION_NOT_ALLOWED.NON_STREAMING_TABLE"),
+    ("REFRESH TABLE t FULL", "STREAMING_TABLE_OPERATION_NOT_ALLOWED.NON_STREAMING_TABLE"),
+    ("REFRESH STREAMING TABLE nope", "TABLE_OR_VIEW_NOT_FOUND"),
+    ("REFRESH TABLE nope", "TABLE_OR_VIEW_NOT_FOUND"),
+    ("REFRESH MATERIALIZED VIEW no.nope", "TABLE_OR_VIEW_NOT_FOUND"),
+    (
+        "CREATE OR REPLACE MATERIALIZED VIEW t AS SELECT 1",
+        "MATERIALIZED_VIEW_OPERATION_NOT_ALLOWED.NON_MATERIALIZED_VIEW",
+    ),
+    (
+        "CREATE OR REFRESH STREAMING TABLE t AS SELECT * FROM STREAM s",
+        "STREAMING_TABLE_OPERATION_NOT_ALLOWED.NON_STREAMING_TABLE",
+    ),
+    ("DROP MATERIALIZED VIEW s", "MATERIALIZED_VIEW_OPERATION_NOT_ALLOWED.NON_MATERIALIZED_VIEW"),
+    (
+        "ALTER STREAMING TABLE t DROP SCHEDULE",
+        "STREAMING_TABLE_OPERATION_NOT_ALLOWED.NON_STREAMING_TABLE",
+    ),
+    ("ALTER MATERIALIZED VIEW nope DROP SCHEDULE", "TABLE_OR_VIEW_NOT_FOUND"),
+]
+
+
+def test_statements_on_other_tables_are_refused(sql: Rows) -> None:
+    sql("CREATE STREAMING TABLE s AS SELECT id FROM STREAM t")
+    for text, expected in REFUSED:
+        assert condition(sql, text) == expected, text
+    assert sql("SELECT count(*) FROM t") == [(10,)]
+
+
+def test_refresh_of_an_ordinary_table_is_sparks_own_statement(sql: Rows) -> None:
+    sql("REFRESH TABLE t")
+    sql(f"REFRESH TABLE {SCHEMA}.t")
+
+
+def test_schedules_are_kept_and_shown(sql: Rows, caplog: pytest.LogCaptureFixture) -> None:
+    def shown(name: str) -> str:
+        return {row[0]: row[1] for row in sql(f"DESCRIBE EXTENDED {name}")}["Refresh Schedule"]
+
+    text = f"CREATE MATERIALIZED VIEW m SCHEDULE EVERY 1 HOUR COMMENT 'c' AS {COUNTS}"
+    sql(text)
+    assert shown("m") == "SCHEDULE EVERY 1 HOUR"
+    assert not caplog.messages
+    sql("ALTER MATERIALIZED VIEW m ALTER SCHEDULE CRON '0 0 * * * ?' AT TIME ZONE 'UTC'")
+    assert shown("m") == "SCHEDULE CRON '0 0 * * * ?' AT TIME ZONE 'UTC'"
+    sql("REFRESH MATERIALIZED VIEW m")
+    assert shown("m").startswith("SCHEDULE CRON")
+    sql("ALTER MATERIALIZED VIEW m DROP SCHEDULE")
+    assert shown("m") == "MANUAL"
+    sql("CREATE STREAMING TABLE s TRIGGER ON UPDATE AT MOST EVERY INTERVAL 1 HOUR AS SELECT id FROM STREAM t")
+    assert shown("s") == "TRIGGER ON UPDATE AT MOST EVERY INTERVAL 1 HOUR"
+    assert sql("SHOW CREATE TABLE m") == [(text,)]
+    described = {row[0]: row[1] for row in sql("DESC TABLE FORMATTED m")}
+    assert described["Latest Refresh Status"] == "COMPLETED"
+    assert described["View Text"] == text
+    assert "Refresh Schedule" not in {row[0] for row in sql("DESCRIBE EXTENDED t")}
+
+
+def test_a_statement_sees_no_settings_and_views_of_its_session(sql: Rows, spark: SparkSession) -> None:
+    spark.range(3).createOrReplaceTempView("t")  # hides the table in this session
+    try:
+        sql("CREATE MATERIALIZED VIEW m AS SELECT count(*) AS n FROM t")
+        assert sql("SELECT n FROM m") == [(10,)]
+    finally:
+        spark.catalog.dropTempView("t")
+    assert spark.catalog.currentDatabase() == "standalone"
+
+
+def test_short_names_keep_the_schema_of_the_definition(sql: Rows) -> None:
+    sql(f"CREATE MATERIALIZED VIEW {SCHEMA}.m AS SELECT count(*) AS n FROM t")
+    sql("USE main.default")
+    sql("INSERT INTO main.standalone.t VALUES (1, 1)")
+    sql(f"REFRESH MATERIALIZED VIEW {SCHEMA}.m")
+    assert sql(f"SELECT n FROM {SCHEMA}.m") == [(11,)]
+
+
+def test_a_table_of_a_pipeline_is_refused(sql: Rows, spark: SparkSession) -> None:
+    sql(f"CREATE MATERIALIZED VIEW m AS {COUNTS}")
+    sql("CREATE STREAMING TABLE s AS SELECT id FROM STREAM t")
+    for name in ("m", "s"):
+        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('pipelines.pipelineId' = 'daily')")
+    assert condition(sql, "REFRESH MATERIALIZED VIEW m").endswith(".REPLACE_DELTA_LIVE_TABLE")  # type: ignore[union-attr]
+    assert condition(sql, "REFRESH STREAMING TABLE s").endswith(".REFRESH_DELTA_LIVE_TABLE")  # type: ignore[union-attr]
+
+
+def test_a_pipeline_creates_no_standalone_table(sql: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standalone, "active_reader", object)
+    assert (
+        condition(sql, f"CREATE MATERIALIZED VIEW m AS {COUNTS}") == "UNSUPPORTED_PIPELINE_SPARK_SQL_COMMAND"
+    )
+
+
+def test_an_interrupted_creation_is_repeated(sql: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that dies leaves a definition without rows: the next statement creates the table."""
+    sql(f"CREATE MATERIALIZED VIEW m AS {COUNTS}")
+    definition = current_settings().pipelines / "MV-main.standalone.m" / "definition.json"  # type: ignore[union-attr]
+    assert json.loads(definition.read_text())["latest"]["state"] == "COMPLETED"
+    sql("DROP TABLE m")
+    assert definition.exists()
+    sql("CREATE MATERIALIZED VIEW m AS SELECT count(*) AS n FROM t")
+    assert sql("SELECT * FROM m") == [(10,)]
+
+
+def test_the_event_log_is_found_by_the_table(sql: Rows) -> None:
+    sql(f"CREATE MATERIALIZED VIEW m AS {COUNTS}")
+    assert ("create_update",) in sql("SELECT DISTINCT event_type FROM event_log(TABLE(main.standalone.m))")
