@@ -139,3 +139,42 @@ def test_a_function_that_spark_lacks_is_refused_wherever_it_is_called(look: Look
 
 def test_a_column_or_a_method_of_that_name_is_no_such_function(look: Look) -> None:
     assert not look('spark.sql("select h3_distance from (select 1 as h3_distance)")').of("refused")
+
+
+@pytest.mark.parametrize(
+    ("statement", "needed"),
+    [
+        ("use shop.raw", "schema shop.raw"),
+        ("USE SCHEMA raw", "schema raw"),
+        ("use catalog shop", "catalog shop"),
+    ],
+)
+def test_a_schema_that_nothing_creates_has_to_be_there(look: Look, statement: str, needed: str) -> None:
+    assert look(f'spark.sql("{statement}")').of("needs_seed") == [needed]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"make.sql": "create schema if not exists shop.raw"},
+        {"make.sql": "CREATE DATABASE raw"},
+        {"make.py": 'df.write.saveAsTable("shop.raw.t")'},
+        {"databricks.yml": "bundle: {name: b}\nresources: {schemas: {s: {name: raw, catalog_name: shop}}}\n"},
+    ],
+)
+def test_a_schema_that_the_repository_creates_is_there(look: Look, files: dict[str, str]) -> None:
+    assert not look({"use.sql": "use shop.raw", **files}).of("needs_seed")
+
+
+@pytest.mark.parametrize(
+    "statement", ["use main", "use default", "use catalog ${c}", "use identifier(:s)", "use main.default"]
+)
+def test_schemas_that_are_always_there_or_known_to_a_run_alone_need_nothing(
+    look: Look, statement: str
+) -> None:
+    assert not look({"use.sql": statement}).of("needs_seed")
+
+
+def test_a_notebook_with_a_broken_cell_still_names_the_notebooks_that_it_runs(look: Look) -> None:
+    broken = NOTEBOOK.format("./none") + "\n# COMMAND ----------\n\nx = = 1\n"
+    assert "%run" in look({"n.py": broken}).of("refused")

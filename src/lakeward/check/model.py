@@ -28,6 +28,7 @@ Kind = Literal[
     "builtin",
     "conf",
     "creates",
+    "creates_schema",
     "dbutils",
     "format",
     "import",
@@ -44,6 +45,7 @@ Kind = Literal[
     "sql",
     "statement",
     "task",
+    "uses_schema",
 ]
 
 WITHOUT_TRIGGER = "without a trigger"

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from lakeward.check.bundles import UNASSIGNED, unread_in_bundle, uses_in_bundle
 from lakeward.check.files import SourceFile, files_below
 from lakeward.check.imports import DECLARING_FILES, missing_packages
+from lakeward.check.inputs import schemas_needed, settings_needed
 from lakeward.check.model import Place, Report, Unread, Use
 from lakeward.check.python_versions import newer_grammar
 from lakeward.check.requirements import requirements_in
-from lakeward.check.settings import settings_needed
 from lakeward.check.source_reader import Unreadable, content_of, uses_in
 from lakeward.check.tables import seeds_needed
 from lakeward.check.verdicts import judged, knowledge_with
@@ -65,6 +65,7 @@ def check(
     findings += seeds_needed(uses, _seeds(path, unread))
     texts = _declaring_texts(files)
     findings += settings_needed(uses, texts)
+    findings += schemas_needed(uses, texts)
     findings += missing_packages(uses, files, [*texts, *_requirements(uses)])
     chosen = profile or environ.get("LAKEWARD_PROFILE") or next(iter(profiles), None)
     chosen = chosen or _of_bundle_above(path, environ, target) or _of_project(path)

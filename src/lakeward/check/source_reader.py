@@ -47,8 +47,12 @@ def uses_in(file: SourceFile) -> tuple[list[Use], Unread | None]:
     unread = None
     try:
         content = content_of(file)
-        _READERS[file.kind](content, scanner)
-        _included(file, scanner)
+        try:
+            _READERS[file.kind](content, scanner)
+        finally:
+            cell = scanner.cell
+            _included(file, scanner)
+            scanner.cell = cell
     except Unreadable as error:
         unread = Unread(Place(file.name, scanner.cell, error.line, error.column), str(error), error.python)
     return scanner.uses, unread

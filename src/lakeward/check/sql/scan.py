@@ -94,6 +94,8 @@ def scan_sql(text: Text, sink: Sink) -> None:
             use("sql", name, at)
         if names[0] == "SHOW":
             continue
+        for kind, at, parts in _schemas(statement, names):
+            use(kind, ".".join(parts), at)
         known = set(_common_tables(statement, names))
         for at, parts in _made(statement, names):
             use("creates", ".".join(parts), at)
@@ -104,6 +106,22 @@ def scan_sql(text: Text, sink: Sink) -> None:
                 use("path", parts[1], at)
             else:
                 use("reads", ".".join(parts), at)
+
+
+def _schemas(statement: list[Token], names: list[str]) -> Iterator[tuple[Kind, int, tuple[str, ...]]]:
+    """Catalogs and schemas that a statement creates or enters; an empty part marks a catalog."""
+    words = names[:3]
+    if words[0] == "USE":
+        at = 2 if words[1:2] and words[1] in ("CATALOG", "SCHEMA", "DATABASE") else 1
+        kind: Kind = "uses_schema"
+    elif words[0] == "CREATE" and words[1:2] and words[1] in ("CATALOG", "SCHEMA", "DATABASE"):
+        at = 5 if names[2:5] == ["IF", "NOT", "EXISTS"] else 2
+        kind = "creates_schema"
+    else:
+        return
+    parts, _ = name_at(statement, at)
+    if parts and parts[0].upper() != "IDENTIFIER":
+        yield kind, at, ("", *parts) if words[1] == "CATALOG" else parts
 
 
 def _common_tables(statement: list[Token], names: list[str]) -> Iterator[str]:
