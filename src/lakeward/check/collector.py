@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from lakeward.check.code.values import Text
 from lakeward.check.model import Kind
+from lakeward.check.values import Text
 
 __all__ = ["Sink"]
 

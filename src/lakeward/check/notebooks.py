@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from lakeward.check.code.values import Text
+from lakeward.check.values import Text
 from lakeward.notebooks import PYTHON_MARK, SQL_MARK, LineMagic, Notebook, python_text
 
 __all__ = ["PYTHON_MARK", "SQL_MARK", "Cell", "cells_of"]

@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 from lakeward.check import notebooks
 from lakeward.check.code.scan import Scanner
-from lakeward.check.code.values import Text
 from lakeward.check.files import LARGEST, SourceFile
 from lakeward.check.model import Place, Unread, Use
 from lakeward.check.python_versions import python_needed
 from lakeward.check.sql.scan import scan_sql
+from lakeward.check.values import Text
 from lakeward.notebooks import Notebook, parse
 
 __all__ = ["Unreadable", "uses_in"]

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from lakeward.check.code.values import Text, text_of
+from lakeward.check.values import Text, text_of
 
 __all__ = ["Link", "unroll"]
 

@@ -7,10 +7,10 @@ import re
 
 from lakeward.check.code.chains import Link, entries
 from lakeward.check.code.environment import Environment
-from lakeward.check.code.values import HOLE, Text, text_of
 from lakeward.check.collector import Sink
 from lakeward.check.model import WITHOUT_TRIGGER, Kind
 from lakeward.check.sql.constructs import missing_functions_in
+from lakeward.check.values import HOLE, Text, text_of
 
 __all__ = ["chain", "imported", "options_in", "text"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from lakeward.check.code.chains import Link, unroll
 from lakeward.check.code.type_inference import CLASSES, annotated, named, step
-from lakeward.check.code.values import Text, text_of
+from lakeward.check.values import Text, text_of
 
 __all__ = ["Environment"]
 

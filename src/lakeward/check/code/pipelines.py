@@ -6,8 +6,8 @@ import ast
 
 from lakeward.check.code.chains import Link, unroll
 from lakeward.check.code.environment import Environment
-from lakeward.check.code.values import HOLE, text_of
 from lakeward.check.collector import Sink
+from lakeward.check.values import HOLE, text_of
 from lakeward.pipelines import MODULES, Function, function
 
 __all__ = ["call", "decorated"]

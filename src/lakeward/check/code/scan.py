@@ -12,9 +12,9 @@ from lakeward.check.code import detectors, pipelines
 from lakeward.check.code.chains import unroll
 from lakeward.check.code.environment import Environment
 from lakeward.check.code.nodes import catches_imports, children, is_type_checking, without_docstring
-from lakeward.check.code.values import HOLE, Text, text_of
 from lakeward.check.model import Kind, Place, Use
 from lakeward.check.sql.scan import scan_sql
+from lakeward.check.values import HOLE, Text, text_of
 
 __all__ = ["Scanner"]
 

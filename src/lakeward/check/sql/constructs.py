@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from lakeward.check.code.values import HOLE
 from lakeward.check.sql.tokens import Statement
+from lakeward.check.values import HOLE
 from lakeward.sql import MISSING_FUNCTIONS, PASSTHROUGH_STATEMENTS, PassthroughStatement, Token
 from lakeward.sql import constructs_in as known_to_the_front_end
 

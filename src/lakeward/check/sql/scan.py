@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lakeward.check.code.values import HOLE, Text
 from lakeward.check.collector import Sink
 from lakeward.check.model import Kind
 from lakeward.check.sql.constructs import constructs_in
 from lakeward.check.sql.tokens import name_at, statements, words
+from lakeward.check.values import HOLE, Text
 
 if TYPE_CHECKING:
     from lakeward.sql import Token

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from lakeward.check.code.values import HOLE
+from lakeward.check.values import HOLE
 from lakeward.sql import Token, tokenize, unquoted
 
 # `${var}`, `{{ expression }}`, `{% statement %}`, `{# comment #}`, `{name}` and `$name`.
