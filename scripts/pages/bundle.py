@@ -81,8 +81,9 @@ are merged, also within one list: {merged}.
 
 ## Unknown fields
 
-An unknown key at the top, in `bundle`, `workspace`, `resources` or a target is ignored with the warning
-`unknown-field`, as the Databricks CLI does. Blocks that only hold YAML anchors give no warning.
+An unknown key at the top, in `bundle`, `workspace`, `resources`, a target, a job or a pipeline, at any depth,
+is ignored with the warning `unknown-field`, as by the Databricks CLI. The fields are those of databricks-sdk.
+Blocks that only hold YAML anchors give no warning.
 
 ## Resources
 

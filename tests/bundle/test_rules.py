@@ -70,7 +70,7 @@ def test_a_bundle_that_is_right_breaks_no_rule(bundle_of: Make) -> None:
 # The rule, and what is changed in the job that is right: old text, new text.
 IN_JOB = [
     ("task-key", "- task_key: l", "- description: l"),
-    ("task-kind", "notebook_task: {notebook_path: n.py}", "email: x"),
+    ("task-kind", "notebook_task: {notebook_path: n.py}", "description: x"),
     ("depends-on", "{task_key: w}]\n    run_if", "{task_key: v}]\n    run_if"),
     ("cycle", "task_key: w, env", "task_key: w, depends_on: [{task_key: s}], env"),
     ("outcome", "{task_key: w}]\n    run_if", '{task_key: w, outcome: "true"}]\n    run_if'),

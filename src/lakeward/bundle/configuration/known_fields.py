@@ -5,7 +5,7 @@ Source: https://docs.databricks.com/aws/en/dev-tools/bundles/reference
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from lakeward.bundle.configuration.findings import Finding
@@ -43,6 +43,12 @@ _WORKSPACE = frozenset(
         *("root_path", "state_path", "workspace_id"),
     )
 )
+
+# The type of a resource in databricks-sdk, and the fields that a bundle adds.
+_RESOURCES = {
+    "jobs": ("jobs.JobSettings", ("lifecycle", "permissions")),
+    "pipelines": ("pipelines/create", ("lifecycle", "permissions")),
+}
 
 
 def unknown_fields(tree: Node) -> Iterator[Finding]:
@@ -83,6 +89,33 @@ def _parts(node: Node) -> Iterator[Finding]:
         part = node.get(name)
         if part is not None:
             yield from _unknown(part, known, what)
+    resources = node.get("resources")
+    for name, (kind, more) in _RESOURCES.items():
+        found = resources.get(name) if resources is not None else None
+        if found is not None and found.children:
+            # Imported here: bundles without jobs and pipelines need no table of types.
+            from lakeward.databricks_shims.local_workspace import request_types
+
+            types = request_types()
+            for resource in found.children.values():
+                yield from _in_object(resource, {**types[kind], **dict.fromkeys(more, "any")}, types)
+
+
+def _in_object(node: Node, fields: Mapping[str, Any], types: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield a warning for each unknown key of an object and of those in it."""
+    yield from _unknown(node, fields, "fields")
+    for key, child in node.children.items():
+        if key in fields:
+            yield from _in_value(child, fields[key], types)
+
+
+def _in_value(node: Node, kind: Any, types: Mapping[str, Any]) -> Iterator[Finding]:
+    # Maps with names of the user's, texts and references to variables have no fields.
+    if isinstance(kind, list) and isinstance(node.value, list):
+        for item in node.value:
+            yield from _in_value(item, kind[0], types)
+    elif isinstance(kind, str) and isinstance(types.get(kind), dict) and isinstance(node.value, dict):
+        yield from _in_object(node, types[kind], types)
 
 
 def _unknown(node: Node, known: Collection[str], what: str) -> Iterator[Finding]:

@@ -251,7 +251,7 @@ RULES: Sequence[Rule] = (
     Rule(
         name=UNKNOWN_FIELD,
         severity="warning",
-        holds="The fixed parts of the configuration have known fields.",
+        holds="The configuration has known fields only, also in jobs and pipelines.",
         fix="Correct or remove it.",
         check=_reported_while_loading,
     ),
