@@ -178,3 +178,12 @@ def test_schemas_that_are_always_there_or_known_to_a_run_alone_need_nothing(
 def test_a_notebook_with_a_broken_cell_still_names_the_notebooks_that_it_runs(look: Look) -> None:
     broken = NOTEBOOK.format("./none") + "\n# COMMAND ----------\n\nx = = 1\n"
     assert "%run" in look({"n.py": broken}).of("refused")
+
+
+@pytest.mark.parametrize("library", ["polars", "duckdb", "rasterio", "subprocess"])
+def test_a_library_that_opens_files_itself_is_named_where_paths_of_the_platform_are(
+    look: Look, library: str
+) -> None:
+    used = look({"a.py": f"import {library}\nPATH = '/Volumes/c/s/v/x'", "requirements.txt": library})
+    assert f"module {library}" in used.of("differs")
+    assert f"module {library}" not in look({"a.py": f"import {library}\nPATH = 'x'"}).of("differs")

@@ -29,6 +29,7 @@ CELLS: dict[str, tuple[str, str, Any]] = {
     "line magic in a block": ("if True:\n    %pip install pytest\n    x = 7", "python", 7),
     "timed cell": ("%%time\nx = 8", "python", 8),
     "shell line": ("x = 9\n!ls", "python", 9),
+    "assigned shell line": ("x = 13\ny = !ls", "python", 13),
     "in a string": ('x = """\n%sql select 1\n!ls\n"""', "python", "\n%sql select 1\n!ls\n"),
     "in brackets": ("b = 7\nx = (5\n%b)\n%time", "python", 5),
     "one line": ("%pip install pytest", "pip", None),

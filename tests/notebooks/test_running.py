@@ -142,6 +142,14 @@ def test_shell_cells_run_once_they_are_allowed(desk: Desk) -> None:
     assert f"here {desk.folder}" in text_of(desk.done(notebook, allow_shell=True), 1)
 
 
+def test_the_lines_of_a_shell_command_are_assigned_once_they_are_allowed(desk: Desk) -> None:
+    code = "words = !printf 'a\\nb'\nif words:\n    more = !echo c\nprint(words + more)\n"
+    notebook = desk.file("shell.py", f"# Databricks notebook source\n{code}")
+    error = desk.run(notebook).error
+    assert error is not None and error.condition == "SHELL_NOT_ALLOWED"
+    assert "['a', 'b', 'c']" in text_of(desk.done(notebook, allow_shell=True), 1)
+
+
 def test_an_ipynb_runs_with_magics_between_its_lines(desk: Desk) -> None:
     cells = [
         "%pip install pandas\nimport pandas as pd\nframe = pd.DataFrame({'a': [1]})\nframe",

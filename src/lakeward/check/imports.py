@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 from lakeward.check.files import SourceFile
 from lakeward.check.model import Finding, Use
 
-__all__ = ["DECLARING_FILES", "missing_packages"]
+__all__ = ["DECLARING_FILES", "missing_packages", "unmapped_libraries"]
 
 # Module -> distribution, where the names differ.
 _DISTRIBUTIONS = {
@@ -58,6 +58,23 @@ _OF_THE_RUNTIME = frozenset(
         *("seaborn", "six", "sklearn", "statsmodels", "tenacity", "threadpoolctl", "tornado", "urllib3"),
     )
 )
+# They open files without Python's `open`.
+_NATIVE = frozenset(
+    (
+        *("duckdb", "fiona", "geopandas", "h5py", "netCDF4", "osgeo", "polars", "pyogrio", "rasterio"),
+        *("rioxarray", "shapefile"),
+    )
+)
+_PROGRAMS = frozenset(("sh", "subprocess"))
+_NATIVE_CURE = (
+    "It opens files in native code, where paths of the platform are not mapped: give it an open file or a "
+    "copy in a local folder."
+)
+_PROGRAMS_CURE = (
+    "Programs that it starts do not see paths of the platform in their arguments: copy the files to a local "
+    "folder first."
+)
+_MAPPED = re.compile(r"/(Volumes|dbfs|Workspace|mnt|FileStore)/")
 DECLARING_FILES = (
     *("setup.py", "setup.cfg", "Pipfile", "Pipfile.lock", "environment.yml", "environment.yaml"),
     *("poetry.lock", "uv.lock", "pdm.lock"),
@@ -91,6 +108,19 @@ def missing_packages(
         source = "is part of the runtime" if name in _OF_THE_RUNTIME else "is not a declared requirement"
         cure = f"It {source}: declare it, or call lakeward with `--with {package}`."
         yield Finding("needs_seed", f"package {package}", use.place, cure)
+
+
+def unmapped_libraries(uses: Collection[Use]) -> Iterator[Finding]:
+    """Yield a finding for each library that opens files by itself in a file with paths of the platform."""
+    files = {use.place.file for use in uses if use.kind == "path" and _MAPPED.match(use.name)}
+    for use in uses:
+        if use.kind != "import" or use.place.file not in files:
+            continue
+        name = use.name.partition(".")[0]
+        if name in _NATIVE:
+            yield Finding("differs", f"module {name}", use.place, _NATIVE_CURE)
+        elif name in _PROGRAMS:
+            yield Finding("differs", f"module {name}", use.place, _PROGRAMS_CURE)
 
 
 def _module_names(name: str) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.check.bundles import UNASSIGNED, unread_in_bundle, uses_in_bundle
 from lakeward.check.files import SourceFile, files_below
-from lakeward.check.imports import DECLARING_FILES, missing_packages
+from lakeward.check.imports import DECLARING_FILES, missing_packages, unmapped_libraries
 from lakeward.check.inputs import schemas_needed, settings_needed
 from lakeward.check.model import Place, Report, Unread, Use
 from lakeward.check.python_versions import newer_grammar
@@ -66,6 +66,7 @@ def check(
     texts = _declaring_texts(files)
     findings += settings_needed(uses, texts)
     findings += schemas_needed(uses, texts)
+    findings += unmapped_libraries(uses)
     findings += missing_packages(uses, files, [*texts, *_requirements(uses)])
     chosen = profile or environ.get("LAKEWARD_PROFILE") or next(iter(profiles), None)
     chosen = chosen or _of_bundle_above(path, environ, target) or _of_project(path)

@@ -28,8 +28,11 @@ MARK = re.compile(r"^(?:#|--|//) (?:Databricks notebook source|DBTITLE \d+,.*)\s
 """Lines of a source file that are no part of the cell's text."""
 
 _NAMED = re.compile(r"%%?([A-Za-z][\w-]*)[ \t]*")
-_LINE = re.compile(r"^(?P<indent>[ \t]*)(?:%%?(?P<name>[A-Za-z][\w-]*)|(?P<shell>!))[ \t]*(?P<text>.*)$")
-_ANY_LINE = re.compile(r"^[ \t]*(?:%%?[A-Za-z]|!)", re.MULTILINE)
+_TARGET = r"(?P<target>[A-Za-z_][\w.,\[\]'\" \t]*?)[ \t]*=[ \t]*"
+_LINE = re.compile(
+    rf"^(?P<indent>[ \t]*)(?:%%?(?P<name>[A-Za-z][\w-]*)|(?P<shell>(?:{_TARGET})?!))[ \t]*(?P<text>.*)$"
+)
+_ANY_LINE = re.compile(r"^[ \t]*(?:%%?[A-Za-z]|!|[A-Za-z_][^\n=]*=[ \t]*!)", re.MULTILINE)
 _WORDS = re.compile(r"^([A-Za-z_]\w*)(?:[ \t]+(.*))?$", re.DOTALL)
 _INDENT = re.compile(r"[ \t]*")
 _TOKEN = re.compile(
@@ -47,7 +50,8 @@ class LineMagic:
     """A magic on a line of Python code.
 
     `line` counts from 1 in the cell, and `lines` is how many lines it takes: those that end with a backslash
-    continue. `code` is an expression to prefer while its first name is a variable (automagic).
+    continue. `code` is an expression to prefer while its first name is a variable (automagic). The output is
+    assigned to `target` (`files = !ls`).
     """
 
     name: str
@@ -56,6 +60,7 @@ class LineMagic:
     indent: str
     lines: int = 1
     code: str = ""
+    target: str = ""
 
 
 def read_cell(source: str, language: str) -> tuple[str, str, bool]:
@@ -96,8 +101,8 @@ def without_indent(source: str) -> str:
 def line_magics(source: str) -> Iterator[LineMagic]:
     """Yield the magics on lines where a statement may begin, not those in strings and open brackets.
 
-    >>> [(m.name, m.text) for m in line_magics("x = (5\\n  %b)\\n%pip install a\\n!ls")]
-    [('pip', 'install a'), ('sh', 'ls')]
+    >>> [(m.name, m.text) for m in line_magics("x = (5\\n  %b)\\n%pip install a\\n!ls\\nx = !pwd")]
+    [('pip', 'install a'), ('sh', 'ls'), ('sx', 'pwd')]
     """
     if _ANY_LINE.search(source) is None:
         automatic = _automagic(source)
@@ -114,7 +119,9 @@ def line_magics(source: str) -> Iterator[LineMagic]:
                 at, end = end + 1, source.find("\n", end + 1)
                 text = text[:-1] + source[at : end if end >= 0 else len(source)].strip()
                 lines += 1
-            yield LineMagic((found["name"] or "sh").lower(), text, number, found["indent"], lines)
+            target = (found["target"] or "").rstrip()
+            name = (found["name"] or ("sx" if target else "sh")).lower()
+            yield LineMagic(name, text, number, found["indent"], lines, target=target)
             number += lines
         else:
             for token in _TOKEN.finditer(source, at):
@@ -140,7 +147,8 @@ def python_text(source: str, call: Callable[[LineMagic], str]) -> str:
     for magic in line_magics(source):
         first = magic.line - 1
         lines[first : first + magic.lines] = [""] * magic.lines
-        lines[first] = magic.indent + (magic.text if magic.name in ("python", "py") else call(magic))
+        code = magic.text if magic.name in ("python", "py") else call(magic)
+        lines[first] = f"{magic.indent}{magic.target} = {code}" if magic.target else f"{magic.indent}{code}"
     return "\n".join(lines)
 
 

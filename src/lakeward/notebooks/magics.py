@@ -43,7 +43,7 @@ class Here(Protocol):
         """Show a value."""
 
 
-Magic = Callable[[Here, str, int], None]
+Magic = Callable[[Here, str, int], Any]
 
 
 def _run(here: Here, text: str, _: int) -> None:
@@ -84,6 +84,18 @@ def _fs(here: Here, text: str, _: int) -> None:
 
 def _sh(here: Here, text: str, _: int) -> None:
     """Run shell commands in the notebook's folder, if `--allow-sh` is set."""
+    done = _shell(here, text)
+    print(done.stdout, end="")
+    if done.returncode and "-e" in text.split()[:1]:
+        raise NotebookError("SHELL_FAILED", f"The shell commands ended with exit code {done.returncode}.")
+
+
+def _sx(here: Here, text: str, _: int) -> list[str]:
+    """Return the lines that a shell command prints, for `lines = !command`."""
+    return _shell(here, text).stdout.splitlines()
+
+
+def _shell(here: Here, text: str) -> subprocess.CompletedProcess[str]:
     if not here.allow_shell:
         raise NotebookError(
             "SHELL_NOT_ALLOWED",
@@ -91,7 +103,7 @@ def _sh(here: Here, text: str, _: int) -> None:
             next_step="Allow it with --allow-sh once you have read them.",
         )
     script = "\n".join(line for line in text.splitlines() if line.strip() != "-e")
-    done = subprocess.run(
+    return subprocess.run(
         ["bash", "-c", script],
         cwd=here.folder,
         stdout=subprocess.PIPE,
@@ -99,9 +111,6 @@ def _sh(here: Here, text: str, _: int) -> None:
         text=True,
         check=False,
     )
-    print(done.stdout, end="")
-    if done.returncode and "-e" in text.split()[:1]:
-        raise NotebookError("SHELL_FAILED", f"The shell commands ended with exit code {done.returncode}.")
 
 
 def _env(_here: Here, text: str, _: int) -> None:
@@ -140,6 +149,7 @@ MAGICS: dict[str, Magic] = {
     "conda": _pip,
     "fs": _fs,
     "sh": _sh,
+    "sx": _sx,
     "env": _env,
     "time": _python,
     "timeit": _python,

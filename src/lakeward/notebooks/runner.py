@@ -174,7 +174,7 @@ class _Run:
         else:
             self._magic(cell.language, cell.source, cell.line)
 
-    def _magic(self, name: str, text: str, line: int) -> None:
+    def _magic(self, name: str, text: str, line: int) -> Any:
         magic = MAGICS.get(name)
         if magic is None:
             raise NotebookError(
@@ -182,7 +182,7 @@ class _Run:
                 f"The magic %{name} cannot be run here.",
                 next_step=f"Those that can: %python, {', '.join(f'%{each}' for each in MAGICS)}.",
             )
-        magic(self, text, line)
+        return magic(self, text, line)
 
     def sql(self, text: str, line: int) -> None:
         self.sql_cells.run(text, line)

@@ -55,8 +55,8 @@ def magic(use: Use) -> Fact | None:
     if use.name in WITHOUT_EFFECT or use.name == "python":
         return None
     name = f"magic %{use.name}"
-    if use.name == "sh":
-        return Fact(name, "differs", "Shell cells are off unless `--allow-sh` lets them run.")
+    if use.name in ("sh", "sx"):
+        return Fact("magic %sh", "differs", "Shell cells are off unless `--allow-sh` lets them run.")
     if use.name in MAGICS:
         return Fact(name, "runs_with_lakeward", SERVED)
     return Fact(name, "refused", f"Cells of this language cannot be run here; magics that can: {_MAGICS}.")
