@@ -5,7 +5,7 @@
 #   make test [WORKERS=n]          style, types, layers, workflows, then all tests but the long proofs
 #                                  COVERAGE=1 measures coverage, too
 #   make test-all                  the same, the long proofs, and the product's own Spark settings
-#   make warm [TESTS='path …']     tests in a JVM of their own and in a resident one: what ends differently
+#   make warm [TESTS='path …']     tests in a JVM of their own and in a daemon: which results differ
 #   make bench [CASE=glob]         benchmarks
 #   make docs                      writes the generated pages of docs/
 #   make lint | wheels | clean     PYTHON=python3.12 chooses an interpreter

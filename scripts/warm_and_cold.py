@@ -1,7 +1,7 @@
-"""Tests in a JVM of their own and in a resident one that has served before: does each end alike?
+"""Tests in a JVM of their own and in a daemon that has served before: are the results equal?
 
 Arguments go to pytest. Exit code 0 when every test ends both ways as the other, 1 when one differs, 2 when
-the resident JVM was not the one that was there before.
+the daemon was not the one that was there before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from lakeward.session.cache import cache_dir
 
 ROOT = Path(__file__).resolve().parent.parent
-# Starts the resident JVM as the suite does, and leaves tables and views of its own in it.
+# Starts the daemon as the suite does, and leaves tables and views of its own in it.
 FIRST = ["tests/session/test_catalogs.py", "-k", "two_catalogs"]
 ENDS = ("failure", "error", "skipped")
 
@@ -40,10 +40,10 @@ def main(arguments: list[str]) -> int:
             (cache / name).symlink_to(cache_dir() / name)
         cold = _run(arguments, cache, {"LAKEWARD_COLD": "1"})
         try:
-            _run(FIRST, cache, {"LAKEWARD_RESIDENT": "1"})
-            before = _residents(cache)
-            warm = _run(arguments, cache, {"LAKEWARD_RESIDENT": "1"})
-            same_jvm = bool(before) and before <= _residents(cache)
+            _run(FIRST, cache, {"LAKEWARD_DAEMON": "1"})
+            before = _daemons(cache)
+            warm = _run(arguments, cache, {"LAKEWARD_DAEMON": "1"})
+            same_jvm = bool(before) and before <= _daemons(cache)
         finally:
             stop = [sys.executable, "-m", "lakeward", "stop"]
             subprocess.run(stop, env={**os.environ, "LAKEWARD_CACHE": folder}, check=False)
@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
         f"cold {cold.seconds:.0f} s, warm {warm.seconds:.0f} s"
     )
     if not same_jvm:
-        print("The resident JVM ended or was another one: nothing is proved.")
+        print("the daemon ended or was another one: nothing is proved.")
         return 2
     return 1 if differences or not cold.ends else 0
 
@@ -74,7 +74,7 @@ def differing(cold: Mapping[str, str], warm: Mapping[str, str]) -> list[str]:
 
 
 def _run(arguments: list[str], cache: Path, environ: Mapping[str, str]) -> Ran:
-    kept = {k: v for k, v in os.environ.items() if k not in ("CI", "LAKEWARD_COLD", "LAKEWARD_RESIDENT")}
+    kept = {k: v for k, v in os.environ.items() if k not in ("CI", "LAKEWARD_COLD", "LAKEWARD_DAEMON")}
     report = cache / "report.xml"
     report.unlink(missing_ok=True)
     began = time.monotonic()
@@ -93,8 +93,8 @@ def _end(case: ET.Element) -> str:
     return next((child.tag for child in case if child.tag in ENDS), "passed")
 
 
-def _residents(cache: Path) -> set[str]:
-    return {file.read_text(encoding="utf-8") for file in cache.glob("resident-*/*.json")}
+def _daemons(cache: Path) -> set[str]:
+    return {file.read_text(encoding="utf-8") for file in cache.glob("daemon-*/*.json")}
 
 
 if __name__ == "__main__":

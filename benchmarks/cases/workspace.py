@@ -82,7 +82,7 @@ spark = builder.getOrCreate()
 def spark_task(folder: Path) -> Iterator[Sides]:
     """A run of one task on Spark, from run-now to its end, against Python with a session of its own.
 
-    Each starts a JVM; a resident one would be the server's advantage.
+    Each starts a JVM; a daemon would be the server's advantage.
     """
     with served(folder, LAKEWARD_COLD="1") as (_, host, token):
 

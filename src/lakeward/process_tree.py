@@ -9,7 +9,7 @@ A process group is left with `setsid`, and a daemon loses its parent. Three mech
 - Elsewhere the process group and the tree of parents that `ps` shows are used: best effort, since a daemon
   that has left both cannot be found.
 
-The resident JVM is shared between runs, so it is spared with all processes below it.
+the daemon is shared between runs, so it is spared with all processes below it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TASK_MARK = "LAKEWARD_TASK_MARK"
 """The environment variable that marks the processes of one attempt at a task."""
 
 _PR_SET_CHILD_SUBREAPER = 36
-_RESIDENT = b"-Dlakeward.resident="
+_DAEMON = b"-Dlakeward.daemon="
 # A process may fork while it is being killed: the tree is read again until nothing is left in it.
 _ROUNDS, _PAUSE = 100, 0.005
 
@@ -100,14 +100,14 @@ def _kill_all(root: int | None, mark: tuple[str, str] | None, spared_session: in
 
 
 def _descendants(root: int, processes: Mapping[int, _Process]) -> Iterator[int]:
-    """Yield the processes below `root`, without the resident JVM and what is below it."""
+    """Yield the processes below `root`, without the daemon and what is below it."""
     children: dict[int, list[int]] = {}
     for process in processes.values():
         children.setdefault(process.parent, []).append(process.pid)
     waiting = [root]
     while waiting:
         for pid in children.get(waiting.pop(), ()):
-            if not _is_resident(pid):
+            if not _is_daemon(pid):
                 waiting.append(pid)
                 yield pid
 
@@ -118,16 +118,16 @@ def _marked(variable: str, value: str, processes: Iterable[int]) -> Iterator[int
         # Another user's process cannot be read, and is none of this run's.
         with suppress(OSError):
             environ = Path(f"/proc/{pid}/environ").read_bytes()
-            if entry in environ.split(b"\0") and not _is_resident(pid):
+            if entry in environ.split(b"\0") and not _is_daemon(pid):
                 yield pid
 
 
-def _is_resident(pid: int) -> bool:
+def _is_daemon(pid: int) -> bool:
     if Path("/proc/self/cmdline").exists():
         with suppress(OSError):
-            return _RESIDENT in Path(f"/proc/{pid}/cmdline").read_bytes()
+            return _DAEMON in Path(f"/proc/{pid}/cmdline").read_bytes()
         return False
-    return _RESIDENT.decode() in _ps("-ww", "-o", "command=", "-p", str(pid))
+    return _DAEMON.decode() in _ps("-ww", "-o", "command=", "-p", str(pid))
 
 
 def _processes() -> Iterator[_Process]:

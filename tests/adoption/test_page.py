@@ -67,7 +67,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def environ(repository: Path) -> Iterator[dict[str, str]]:
     """A machine without a network: lakeward's wheel in a folder, its dependencies those of this Python.
 
-    Its commands attach to one resident JVM, as a reader's do; it ends with the last of them.
+    Its commands attach to one daemon, as a reader's do; it ends with the last of them.
     """
     machine = repository.parent
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(machine / "wheels")]
@@ -95,7 +95,7 @@ def environ(repository: Path) -> Iterator[dict[str, str]]:
         "PIP_NO_DEPS": "1",
         "PIP_FIND_LINKS": str(machine / "wheels"),
         "LAKEWARD_JARS": os.environ.get("LAKEWARD_JARS") or str(delta_jars()[0].parent),
-        "LAKEWARD_RESIDENT_IDLE": "100",
+        "LAKEWARD_DAEMON_IDLE": "100",
     }
     yield made
     if (machine / "home" / ".lakeward-venv").is_dir():

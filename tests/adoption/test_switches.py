@@ -42,7 +42,7 @@ def test_rows(lakehouse, number):
 
 
 def run(folder: Path, *arguments: str, **environ: str) -> str:
-    astray = ("LAKEWARD_HOME", "LAKEWARD_TESTS", "LAKEWARD_RESIDENT", "PYTEST", "COV_", "DATABRICKS_")
+    astray = ("LAKEWARD_HOME", "LAKEWARD_TESTS", "LAKEWARD_DAEMON", "PYTEST", "COV_", "DATABRICKS_")
     kept = environ_without(*astray)
     ran = outcome(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
@@ -66,4 +66,4 @@ def test_switched_off_a_suite_has_pyspark_as_it_was(tmp_path: Path) -> None:
 def test_two_workers_have_a_lakehouse_each(tmp_path: Path) -> None:
     pytest.importorskip("xdist", reason="pytest-xdist is not in this environment")
     write_files(tmp_path, {"pytest.ini": "[pytest]\n", "test_workers.py": WORKERS})
-    assert "6 passed" in run(tmp_path, "-n", "2", LAKEWARD_RESIDENT="0")
+    assert "6 passed" in run(tmp_path, "-n", "2", LAKEWARD_DAEMON="0")

@@ -1,6 +1,6 @@
 """A continuous stream: `python continuous_stream.py ROOT SECONDS` prints samples of its memory, in MB.
 
-Files arrive all the time. A sample is what lives in the JVM's heap after a collection, and the resident size
+Files arrive all the time. A sample is what lives in the JVM's heap after a collection, and the memory
 of the Python process that finds the files.
 """
 

@@ -234,7 +234,7 @@ def test_no_two_schemas_share_a_database_and_names_come_back(
 @pytest.fixture(scope="session")
 def names(suite_settings: Settings) -> SimpleNamespace:
     """The Java functions that join catalog and schema, and part them."""
-    java: Any = session(suite_settings)._jvm.lakeward.Names  # type: ignore[union-attr]
+    java: Any = session(suite_settings)._jvm.lakeward.IdentifierCodec  # type: ignore[union-attr]
     return SimpleNamespace(database=java.database, catalog=java.catalog, schema=java.schema)
 
 

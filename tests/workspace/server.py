@@ -117,7 +117,7 @@ def until(look: Callable[[], Any], seconds: float = 120) -> Any:
 
 def command(root: Path, *arguments: str, home: Path | None = None) -> subprocess.Popen[str]:
     environ = environ_without("DATABRICKS_")
-    environ.update(USER=USER, LAKEWARD_RESIDENT="0")
+    environ.update(USER=USER, LAKEWARD_DAEMON="0")
     environ.pop("LAKEWARD_HOME", None)
     if home is not None:
         environ["LAKEWARD_HOME"] = str(home)

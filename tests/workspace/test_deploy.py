@@ -63,7 +63,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def environment() -> dict[str, str]:
-    environ = {**os.environ, "LAKEWARD_RESIDENT": "0"}
+    environ = {**os.environ, "LAKEWARD_DAEMON": "0"}
     environ.pop("LAKEWARD_HOME", None)
     return environ
 

@@ -37,7 +37,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def lakeward(folder: Path, *arguments: str, home: str) -> str:
-    environ = {**os.environ, "LAKEWARD_RESIDENT": "0", "LAKEWARD_HOME": str(folder / home)}
+    environ = {**os.environ, "LAKEWARD_DAEMON": "0", "LAKEWARD_HOME": str(folder / home)}
     command = [sys.executable, "-m", "lakeward", *arguments]
     done = outcome(command, cwd=folder, env=environ, timeout=500)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -12,7 +12,7 @@ import click
 
 from lakeward.cli import failures, startup_checks
 from lakeward.cli.repository import enter_environment
-from lakeward.session import count_interrupts, use_resident
+from lakeward.session import count_interrupts, use_daemon
 from lakeward.suggestions import did_you_mean
 
 __all__ = ["main"]
@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     began = time.monotonic()
-    use_resident()
+    use_daemon()
     try:
         if argv is None:
             enter_environment(arguments)

@@ -1,4 +1,4 @@
-"""`lakeward stop`: the resident JVMs of this user."""
+"""`lakeward stop`: the daemons of this user."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["stop"]
 @click.command()
 def stop() -> int:
     """End the JVMs that commands leave behind for the next ones. A command that uses one fails."""
-    from lakeward.session import stop_residents
+    from lakeward.session import stop_daemons
 
-    stopped = stop_residents()
+    stopped = stop_daemons()
     for jvm in stopped:
         click.echo(f"stopped the JVM {jvm.pid}, which had been there for {lasting(jvm.seconds)}")
     if not stopped:
-        click.echo("there is no resident JVM")
+        click.echo("there is no daemon")
     return 0
 
 

@@ -67,7 +67,7 @@ def test(
     sys.stderr.flush()
     # pytest takes the place of this process: signals, the terminal and the exit code are its own.
     # The first of its processes that needs a JVM may attach to the one of the run before.
-    environ = {"LAKEWARD_RESIDENT": "1", **environment.environ()}
+    environ = {"LAKEWARD_DAEMON": "1", **environment.environ()}
     if catalogs:
         environ["LAKEWARD_CATALOGS"] = ",".join(catalogs)
     os.execve(command[0], command, environ)  # noqa: S606

@@ -31,10 +31,10 @@ def configure(spark: SparkSession) -> None:
     """
     settings = current_settings() or Settings.here()
     jvm: Any = jvm_view(spark)
-    jvm.lakeward.Provided.use(str(TABLES))
+    jvm.lakeward.BuiltinTables.use(str(TABLES))
     given = {
         **defaults(settings.profile, settings.user),
         **{f"spark.sql.catalog.{name}": "lakeward.Catalog" for name in CATALOGS},
     }
     lines = "\n".join(f"{key}\t{value}" for key, value in given.items())
-    jvm.lakeward.Provided.settings(java_session(spark), lines)
+    jvm.lakeward.BuiltinTables.settings(java_session(spark), lines)

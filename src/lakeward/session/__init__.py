@@ -38,6 +38,14 @@ if TYPE_CHECKING:
     from lakeward.session.configuration.spark_packages import (
         CONNECTORS,
     )
+    from lakeward.session.daemon import (
+        Stopped,
+        drain,
+        is_lost,
+        jvm_lost,
+        stop_daemons,
+        use_daemon,
+    )
     from lakeward.session.entry_points.session_builder_patch import (
         install_builder_hook,
         install_connect_hook,
@@ -80,14 +88,6 @@ if TYPE_CHECKING:
     from lakeward.session.project import (
         project_file,
         project_table,
-    )
-    from lakeward.session.resident import (
-        Stopped,
-        drain,
-        is_lost,
-        jvm_lost,
-        stop_residents,
-        use_resident,
     )
     from lakeward.session.runtimes.profiles import (
         DEFAULT_PROFILE,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import SessionError
 from lakeward.patching import original
 from lakeward.private_folders import private_folder, private_temporary_folder
-from lakeward.session import resident
+from lakeward.session import daemon
 from lakeward.session.cache import cache_dir
 from lakeward.session.configuration import session_conf as confs
 from lakeward.session.configuration.user_conf import from_submit_args
@@ -122,8 +122,8 @@ def start_jvm(settings: Settings, conf: Mapping[str, str] | None = None) -> Any:
     if gateway is None:
         if not compiled:
             wanted["spark.jars"] = ",".join(j for j in wanted["spark.jars"].split(",") if j != str(jar))
-        elif resident.is_wanted():
-            gateway = resident.acquire(wanted, version=_versions(), spark=version("pyspark"))
+        elif daemon.is_wanted():
+            gateway = daemon.acquire(wanted, version=_versions(), spark=version("pyspark"))
         gateway = gateway or start_with_packages(wanted, _start_gateway)
     if not compiled:
         compile_jar(gateway.jvm, jar)
@@ -152,7 +152,7 @@ def compiled_jar() -> Path:
 
 def point_jvm(jvm: Any, settings: Settings) -> None:
     entries = PathMap.of(settings).entries
-    jvm.lakeward.Home.use(confs.folder_text(settings.warehouse), confs.path_map_text(entries))
+    jvm.lakeward.LakehouseSettings.use(confs.folder_text(settings.warehouse), confs.path_map_text(entries))
 
 
 def apply_path_rule(spark: SparkSession) -> None:
@@ -182,7 +182,7 @@ def context_parts(settings: Settings, user_conf: Mapping[str, str]) -> dict[str,
         gateway = start_jvm(settings, conf)
     # File system instances cached during start-up are unmapped and would write to the real paths.
     gateway.jvm.org.apache.hadoop.fs.FileSystem.closeAll()
-    lease = resident.held()
+    lease = daemon.held()
     there = lease.context(conf) if lease else None
     if there is not None:
         return {"gateway": gateway, "conf": conf_from_java(there.getConf()), "jsc": there}
@@ -208,7 +208,7 @@ def _submit_args(rest: str) -> Iterator[None]:
 
 def after_context(context: Any, settings: Settings) -> None:
     """Complete the set-up of a newly started context."""
-    lease = resident.held()
+    lease = daemon.held()
     if lease:
         lease.note(context)
     point_workers(context, PathMap.of(settings), stay=lease is None)
@@ -244,7 +244,7 @@ def point_at(spark: SparkSession, settings: Settings, before: Settings) -> Spark
     """
     _prepare_process(settings, {})
     point_jvm(jvm_view(spark), settings)
-    point_workers(spark.sparkContext, PathMap.of(settings), stay=resident.held() is None)
+    point_workers(spark.sparkContext, PathMap.of(settings), stay=daemon.held() is None)
     context_conf = scala_context(spark.sparkContext).conf()
     hadoop_conf = hadoop_conf_of(spark.sparkContext)
     file_systems = confs.file_system_conf(PathMap.of(settings).entries)

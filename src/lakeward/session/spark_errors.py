@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lakeward.session.resident import is_lost, jvm_lost
+from lakeward.session.daemon import is_lost, jvm_lost
 
 _STACK = re.compile(r"\n\s*(?:JVM stacktrace:|at [\w$.<>/@-]+\([^)]*\)|Driver stacktrace:|=== )")
 _PLAN = re.compile(r";\n(?=['+~!:*( ]|[A-Z]\w+)[\s\S]*$|\n(?=['+~])[\s\S]*$")

@@ -41,7 +41,7 @@ def connect(spark: SparkSession) -> None:
         return
     ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]  # PySpark types it not
     vars(gateway)[_NAME] = rewriter = _Rewriter()
-    gateway.jvm.lakeward.Frontend.use(rewriter, triggers())
+    gateway.jvm.lakeward.PythonSqlBridge.use(rewriter, triggers())
     gateway.jvm.lakeward.InformationSchema.use(json.dumps(INFORMATION_SCHEMA))
 
 

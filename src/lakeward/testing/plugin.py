@@ -199,7 +199,7 @@ def share() -> dict[str, str]:
     mine = budget(own.count, memory=machine_memory(), cores=cores())
     if mine.jvms < own.count and not turns:
         # The JVM stays for the next one, unless the user or CI has it otherwise.
-        os.environ.setdefault("LAKEWARD_RESIDENT", "1")
+        os.environ.setdefault("LAKEWARD_DAEMON", "1")
         run = os.environ.get("PYTEST_XDIST_TESTRUNUID", "run")
         turns.append(acquire_jvm_slot(Path(tempfile.gettempdir()) / f"lakeward-turns-{run}", mine.jvms))
     return mine.conf()

@@ -1,7 +1,7 @@
 """What one of several pytest processes gets of the machine (pytest-xdist, `-n 4`).
 
 Each has a state folder of its own and its share of memory and processors. Where memory does not suffice
-for a JVM each, they take turns, and where a resident JVM may be used the next one takes over the last one's.
+for a JVM each, they take turns, and where a daemon may be used the next one takes over the last one's.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog implements RelationCatalog {
 
     private String catalog;
-    private Folder folder;
+    private WarehouseLayout folder;
     private SparkSession session;
 
     public void initialize(String name, CaseInsensitiveStringMap options) {
@@ -41,7 +41,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         setDelegateCatalog(SparkCatalog.own(session.sessionState().catalogManager()));
         super.initialize(name, options);
         catalog = name;
-        folder = new Folder(session.sharedState().conf().get("spark.sql.warehouse.dir"), session.sessionState().newHadoopConf());
+        folder = new WarehouseLayout(session.sharedState().conf().get("spark.sql.warehouse.dir"), session.sessionState().newHadoopConf());
     }
 
     public String name() {
@@ -56,11 +56,11 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     /** Delta's catalog calls itself with names that are mapped already: these are not mapped again. */
     private boolean isIn(String[] namespace) {
-        return namespace.length != 1 || namespace[0].startsWith(Names.encode(catalog) + "__");
+        return namespace.length != 1 || namespace[0].startsWith(IdentifierCodec.encode(catalog) + "__");
     }
 
     private String[] in(String[] namespace) {
-        return isIn(namespace) ? namespace : new String[] {Names.database(catalog, namespace[0])};
+        return isIn(namespace) ? namespace : new String[] {IdentifierCodec.database(catalog, namespace[0])};
     }
 
     private Identifier in(Identifier i) {
@@ -82,10 +82,10 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         boolean isGood = !name.isEmpty() && !name.equals(".") && !name.equals("..");
         for (int k = 0; k < name.length(); k++) isGood &= name.charAt(k) != '/' && name.charAt(k) >= ' ';
         if (isGood) return;
-        ObjectNode parameters = Folder.JSON.createObjectNode();
+        ObjectNode parameters = WarehouseLayout.JSON.createObjectNode();
         parameters.put("name", "`" + name.replace("`", "``") + "`");
         throw WarehouseCatalog.sneak(new org.apache.spark.sql.AnalysisException(
-            "INVALID_SCHEMA_OR_RELATION_NAME", Definitions.scalaMap(parameters)));
+            "INVALID_SCHEMA_OR_RELATION_NAME", ObjectDefinitions.scalaMap(parameters)));
     }
 
     private Path view(Identifier i) {
@@ -114,7 +114,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     private void provide(Identifier i) {
-        if (!isPath(i)) Provided.make(catalog, i, folder, in(i.namespace())[0]);
+        if (!isPath(i)) BuiltinTables.make(catalog, i, folder, in(i.namespace())[0]);
     }
 
     public Table loadTable(Identifier i, String version) {
@@ -128,7 +128,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public boolean tableExists(Identifier i) {
-        if (PlannedTable.find(catalog, i) != null || InformationSchema.find(this, folder, i) != null || Provided.hasTable(catalog, i)) return true;
+        if (PlannedTable.find(catalog, i) != null || InformationSchema.find(this, folder, i) != null || BuiltinTables.hasTable(catalog, i)) return true;
         return !isElsewhere(i) && super.tableExists(in(i));
     }
 
@@ -184,8 +184,8 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     private StagedTable staged(final String how, final Identifier i, final StructType s, final Transform[] t, final Map m) {
         requireName(i);
-        if (isPath(i) || !OtherFormat.is(m)) return byDelta(how, i, s, t, m);
-        return new OtherFormat(i, s, m) {
+        if (isPath(i) || !NonDeltaTable.is(m)) return byDelta(how, i, s, t, m);
+        return new NonDeltaTable(i, s, m) {
             StagedTable made() {
                 return byDelta(how, i, s, t, m);
             }
@@ -225,7 +225,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         if (!namespaceExists(namespace)) throw new NoSuchNamespaceException(namespace);
         if (InformationSchema.holds(namespace)) return identifiers(namespace, java.util.Arrays.asList((Object[]) InformationSchema.names()));
         java.util.TreeSet all = new java.util.TreeSet(folder.tables(in(namespace)[0]));
-        all.addAll(Provided.tables(catalog, namespace[0]));
+        all.addAll(BuiltinTables.tables(catalog, namespace[0]));
         return identifiers(namespace, new ArrayList(all));
     }
 
@@ -234,7 +234,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     public String[][] listNamespaces() throws NoSuchNamespaceException {
         List found = new ArrayList();
         java.util.TreeSet all = new java.util.TreeSet(folder.folders(new Path(folder.root(), catalog)));
-        all.addAll(Provided.schemas(catalog));
+        all.addAll(BuiltinTables.schemas(catalog));
         List schemas = new ArrayList(all);
         for (int k = 0; k < schemas.size(); k++) found.add(new String[] {(String) schemas.get(k)});
         return (String[][]) found.toArray(new String[0][]);
@@ -245,7 +245,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public boolean namespaceExists(String[] namespace) {
-        if (namespace.length == 1 && Provided.hasSchema(catalog, namespace[0])) folder.makeFolder(folder.schema(in(namespace)[0]));
+        if (namespace.length == 1 && BuiltinTables.hasSchema(catalog, namespace[0])) folder.makeFolder(folder.schema(in(namespace)[0]));
         return PlannedTable.hasNamespace(catalog, namespace) || InformationSchema.holds(namespace) || super.namespaceExists(in(namespace));
     }
 
@@ -302,11 +302,11 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         if (json == null) throw new NoSuchViewException(i);
         View.Builder b = new View.Builder();
         b.withSchema((StructType) DataType.fromJson(json.get("schema").asText()));
-        b.withProperties(Definitions.javaMap(json.get("properties")));
+        b.withProperties(ObjectDefinitions.javaMap(json.get("properties")));
         b.withQueryText(json.get("query").asText());
         b.withCurrentCatalog(json.get("currentCatalog").asText());
         b.withCurrentNamespace(strings((ArrayNode) json.get("currentNamespace")));
-        b.withSqlConfigs(Definitions.javaMap(json.get("settings")));
+        b.withSqlConfigs(ObjectDefinitions.javaMap(json.get("settings")));
         b.withSchemaMode(json.get("schemaMode").isNull() ? null : json.get("schemaMode").asText());
         b.withQueryColumnNames(strings((ArrayNode) json.get("queryColumns")));
         return b.build();
@@ -314,15 +314,15 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     private void keep(Identifier i, View v) {
         requireName(i);
-        ObjectNode json = Folder.JSON.createObjectNode();
+        ObjectNode json = WarehouseLayout.JSON.createObjectNode();
         json.put("query", v.queryText());
         json.put("schema", v.schema().json());
         json.put("currentCatalog", v.currentCatalog());
-        json.set("currentNamespace", Folder.JSON.valueToTree(v.currentNamespace()));
-        json.set("settings", Folder.JSON.valueToTree(v.sqlConfigs()));
+        json.set("currentNamespace", WarehouseLayout.JSON.valueToTree(v.currentNamespace()));
+        json.set("settings", WarehouseLayout.JSON.valueToTree(v.sqlConfigs()));
         json.put("schemaMode", v.schemaMode());
-        json.set("queryColumns", Folder.JSON.valueToTree(v.queryColumnNames()));
-        json.set("properties", Folder.JSON.valueToTree(v.properties()));
+        json.set("queryColumns", WarehouseLayout.JSON.valueToTree(v.queryColumnNames()));
+        json.set("properties", WarehouseLayout.JSON.valueToTree(v.properties()));
         folder.write(view(i), json);
     }
 

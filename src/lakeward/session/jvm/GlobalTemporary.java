@@ -48,13 +48,13 @@ public class GlobalTemporary extends AbstractFunction1 {
         public boolean isDefinedAt(Object node) {
             if (!(node instanceof UnresolvedNamespace)) return false;
             String name = ((UnresolvedNamespace) node).multipartIdentifier().mkString(".");
-            return name.equalsIgnoreCase(database) || name.equalsIgnoreCase(Names.SESSION + "." + database);
+            return name.equalsIgnoreCase(database) || name.equalsIgnoreCase(IdentifierCodec.SESSION + "." + database);
         }
 
         public Object applyOrElse(Object node, Function1 otherwise) {
             if (!isDefinedAt(node)) return otherwise.apply(node);
             return new ResolvedNamespace(session.sessionState().catalogManager().defaultSessionCatalog(),
-                PythonUtils.toSeq(Collections.singletonList(database)), Definitions.scalaMap(null));
+                PythonUtils.toSeq(Collections.singletonList(database)), ObjectDefinitions.scalaMap(null));
         }
     }
 }

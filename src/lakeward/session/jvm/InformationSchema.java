@@ -46,10 +46,10 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
     private static volatile Map relations = new TreeMap();
 
     private final RelationCatalog catalog;
-    private final Folder folder;
+    private final WarehouseLayout folder;
     private final String name;
 
-    private InformationSchema(RelationCatalog catalog, Folder folder, String name) {
+    private InformationSchema(RelationCatalog catalog, WarehouseLayout folder, String name) {
         this.catalog = catalog;
         this.folder = folder;
         this.name = name;
@@ -58,7 +58,7 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
     /** The relations: a JSON object of their columns as DDL, by name. */
     public static void use(String ddl) {
         try {
-            relations = new TreeMap(Definitions.javaMap(Folder.JSON.readTree(ddl)));
+            relations = new TreeMap(ObjectDefinitions.javaMap(WarehouseLayout.JSON.readTree(ddl)));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -69,7 +69,7 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
     }
 
     /** The relation of that name, or null. */
-    static Table find(RelationCatalog catalog, Folder folder, Identifier i) {
+    static Table find(RelationCatalog catalog, WarehouseLayout folder, Identifier i) {
         String name = i.name().toLowerCase(Locale.ROOT);
         return holds(i.namespace()) && relations.containsKey(name) ? new InformationSchema(catalog, folder, name) : null;
     }
@@ -126,20 +126,20 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
         List all = new ArrayList();
         for (int k = 0; k < names.size(); k++) {
             String each = (String) names.get(k);
-            if (!each.equals(Names.SESSION) && manager.isCatalogRegistered(each) && manager.catalog(each) instanceof RelationCatalog) all.add(manager.catalog(each));
+            if (!each.equals(IdentifierCodec.SESSION) && manager.isCatalogRegistered(each) && manager.catalog(each) instanceof RelationCatalog) all.add(manager.catalog(each));
         }
         return all;
     }
 
     /** Rows provided by Python: objects of values by column, timestamps in microseconds. */
     private void addAsked(List rows, String of) throws IOException {
-        ObjectNode call = Folder.JSON.createObjectNode();
+        ObjectNode call = WarehouseLayout.JSON.createObjectNode();
         call.put("name", "information_schema");
         call.putObject("arguments").put("relation", name).put("catalog", of);
-        Object answer = Frontend.run(call.toString(), org.apache.spark.sql.SparkSession.active());
+        Object answer = PythonSqlBridge.run(call.toString(), org.apache.spark.sql.SparkSession.active());
         if (answer instanceof Throwable) throw WarehouseCatalog.sneak((Throwable) answer);
-        JsonNode json = Folder.JSON.readTree((String) answer);
-        if (json.has("error")) throw Frontend.error(json.get("error"));
+        JsonNode json = WarehouseLayout.JSON.readTree((String) answer);
+        if (json.has("error")) throw PythonSqlBridge.error(json.get("error"));
         for (int r = 0; r < json.get("rows").size(); r++) {
             JsonNode row = (JsonNode) json.get("rows").get(r);
             Map values = new HashMap();
@@ -184,7 +184,7 @@ public class InformationSchema implements SupportsRead, ScanBuilder, LocalScan {
     }
 
     private ObjectNode note(RelationCatalog from, String schema, String object, String kind) {
-        return folder.read(folder.object(Names.database(from.name(), schema), object, kind));
+        return folder.read(folder.object(IdentifierCodec.database(from.name(), schema), object, kind));
     }
 
     private void addView(List rows, RelationCatalog from, Identifier i) throws Exception {

@@ -78,11 +78,11 @@ public class InputFileName extends AbstractFunction1 {
             if (!"removed".equals(session.conf().get(SETTING, "")) || session.sessionState().catalog().isTemporaryFunction(new FunctionIdentifier(NAME))) {
                 return e;
             }
-            ObjectNode error = Folder.JSON.createObjectNode();
+            ObjectNode error = WarehouseLayout.JSON.createObjectNode();
             error.put("condition", "UC_COMMAND_NOT_SUPPORTED.WITH_RECOMMENDATION");
             error.put("sqlState", "0AKUC");
             error.put("message", "The command(s): input_file_name are not supported in Unity Catalog. Please use _metadata.file_path instead.");
-            throw Frontend.error(error);
+            throw PythonSqlBridge.error(error);
         }
 
         private static boolean ofDelta() {

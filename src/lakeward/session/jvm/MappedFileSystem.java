@@ -50,10 +50,10 @@ public class MappedFileSystem extends LocalFileSystem {
         }
 
         public Path getWorkingDirectory() {
-            String folder = Home.folder();
+            String folder = LakehouseSettings.folder();
             String scheme = getUri().getScheme();
             // Relative paths are resolved against the working directory under both rules for paths without a scheme.
-            if (scheme.equals("dbfs") && map != null && Home.paths(map).rootIsDbfs()) {
+            if (scheme.equals("dbfs") && map != null && LakehouseSettings.paths(map).rootIsDbfs()) {
                 return new Path("dbfs", null, folder != null ? folder : System.getProperty("user.dir"));
             }
             return folder != null && scheme.equals("file") ? new Path("file", null, folder) : super.getWorkingDirectory();
@@ -68,7 +68,7 @@ public class MappedFileSystem extends LocalFileSystem {
             checkPath(path);
             Path absolute = path.isAbsolute() ? path : new Path(getWorkingDirectory(), path);
             String name = absolute.toUri().getPath();
-            PathMap now = Home.paths(map);
+            PathMap now = LakehouseSettings.paths(map);
             File mapped = find(now, name);
             if (mapped != null) return mapped;
             if (root.getScheme().equals("file")) return new File(name);

@@ -55,10 +55,10 @@ public class Policies {
     }
 
     static RuntimeException refused(String condition, String message) {
-        ObjectNode error = Folder.JSON.createObjectNode();
+        ObjectNode error = WarehouseLayout.JSON.createObjectNode();
         error.put("condition", condition);
         error.put("sqlState", "0A000");
         error.put("message", message);
-        return Frontend.error(error);
+        return PythonSqlBridge.error(error);
     }
 }

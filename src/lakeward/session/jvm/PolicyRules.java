@@ -121,7 +121,7 @@ public class PolicyRules extends AbstractFunction1 {
                 names.add(name);
                 values.add(expression(session, about.get(Policies.MASKS).get(name)));
             }
-            UnresolvedStarWithColumns all = new UnresolvedStarWithColumns(PythonUtils.toSeq(names), PythonUtils.toSeq(values), Definitions.none());
+            UnresolvedStarWithColumns all = new UnresolvedStarWithColumns(PythonUtils.toSeq(names), PythonUtils.toSeq(values), ObjectDefinitions.none());
             return new Project(PythonUtils.toSeq(Collections.singletonList(all)), plan);
         }
 

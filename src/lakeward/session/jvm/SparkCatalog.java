@@ -16,7 +16,7 @@ public class SparkCatalog {
     private static final String BEHIND = "lakeward_session_catalog";
 
     static boolean mayConcern(String text) {
-        return text.toLowerCase(Locale.ROOT).contains(Names.SESSION);
+        return text.toLowerCase(Locale.ROOT).contains(IdentifierCodec.SESSION);
     }
 
     /** Make it another name where the session's setting says so. */
@@ -24,8 +24,8 @@ public class SparkCatalog {
         SQLConf conf = session.sessionState().conf();
         CatalogManager manager = session.sessionState().catalogManager();
         if (!Boolean.parseBoolean(conf.getConfString(SETTING, "false")) || isElsewhere(manager)) return;
-        AnyCase.put(manager, BEHIND, manager.v2SessionCatalog());
-        AnyCase.put(manager, Names.SESSION, manager.catalog(conf.getConfString("spark.sql.defaultCatalog")));
+        CaseInsensitiveTable.put(manager, BEHIND, manager.v2SessionCatalog());
+        CaseInsensitiveTable.put(manager, IdentifierCodec.SESSION, manager.catalog(conf.getConfString("spark.sql.defaultCatalog")));
     }
 
     /** Spark's session catalog itself, in which every catalog keeps its tables. */
@@ -35,10 +35,10 @@ public class SparkCatalog {
 
     /** The name under which it is found, which functions ask for. */
     static String nameOfOwn(CatalogManager manager) {
-        return isElsewhere(manager) ? BEHIND : Names.SESSION;
+        return isElsewhere(manager) ? BEHIND : IdentifierCodec.SESSION;
     }
 
     private static boolean isElsewhere(CatalogManager manager) {
-        return !manager.v2SessionCatalog().name().equals(Names.SESSION);
+        return !manager.v2SessionCatalog().name().equals(IdentifierCodec.SESSION);
     }
 }

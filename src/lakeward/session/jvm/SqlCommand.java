@@ -35,7 +35,7 @@ public class SqlCommand implements BoundProcedure, ProcedureCatalog {
     static LogicalPlan plan(ObjectNode command) {
         SqlCommand procedure = new SqlCommand(command);
         Identifier name = Identifier.of(new String[0], procedure.name());
-        return new Call(new ResolvedProcedure(procedure, name, procedure), Definitions.seq(null), true);
+        return new Call(new ResolvedProcedure(procedure, name, procedure), ObjectDefinitions.seq(null), true);
     }
 
     public String name() {
@@ -55,15 +55,15 @@ public class SqlCommand implements BoundProcedure, ProcedureCatalog {
     }
 
     public Iterator call(InternalRow arguments) {
-        Object result = Frontend.run(command.toString(), org.apache.spark.sql.SparkSession.active());
+        Object result = PythonSqlBridge.run(command.toString(), org.apache.spark.sql.SparkSession.active());
         if (result instanceof Throwable) throw WarehouseCatalog.sneak((Throwable) result);
         if (result instanceof Dataset) {
             Dataset rows = (Dataset) result;
             return Collections.singletonList(new Rows(rows.schema(), rows.queryExecution().executedPlan().executeCollect())).iterator();
         }
         try {
-            JsonNode json = Folder.JSON.readTree((String) result);
-            if (json.has("error")) throw Frontend.error(json.get("error"));
+            JsonNode json = WarehouseLayout.JSON.readTree((String) result);
+            if (json.has("error")) throw PythonSqlBridge.error(json.get("error"));
             if (!json.has("schema")) return Collections.emptyList().iterator();
             StructType schema = StructType.fromDDL(json.get("schema").asText());
             return Collections.singletonList(new Rows(schema, rows(json.get("rows")))).iterator();

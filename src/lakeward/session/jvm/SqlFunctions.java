@@ -68,7 +68,7 @@ public class SqlFunctions {
 
     /** The answer of Python: {"rows": [[…]]} or a Dataset. */
     private static Object ask(String name, Seq arguments) {
-        ObjectNode call = Folder.JSON.createObjectNode();
+        ObjectNode call = WarehouseLayout.JSON.createObjectNode();
         call.put("name", "function." + name);
         ObjectNode given = call.putObject("arguments");
         ArrayNode positional = given.putArray("positional");
@@ -82,12 +82,12 @@ public class SqlFunctions {
                 positional.add(constant(e));
             }
         }
-        Object result = Frontend.run(call.toString(), org.apache.spark.sql.SparkSession.active());
+        Object result = PythonSqlBridge.run(call.toString(), org.apache.spark.sql.SparkSession.active());
         if (result instanceof Throwable) throw WarehouseCatalog.sneak((Throwable) result);
         if (result instanceof Dataset) return result;
         try {
-            JsonNode json = Folder.JSON.readTree((String) result);
-            if (json.has("error")) throw Frontend.error(json.get("error"));
+            JsonNode json = WarehouseLayout.JSON.readTree((String) result);
+            if (json.has("error")) throw PythonSqlBridge.error(json.get("error"));
             return json;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -99,14 +99,14 @@ public class SqlFunctions {
         if (e instanceof FunctionTableSubqueryArgumentExpression) {
             LogicalPlan plan = ((FunctionTableSubqueryArgumentExpression) e).plan();
             if (plan instanceof SubqueryAlias) {
-                return Folder.JSON.createObjectNode().put("table", ((SubqueryAlias) plan).identifier().toString());
+                return WarehouseLayout.JSON.createObjectNode().put("table", ((SubqueryAlias) plan).identifier().toString());
             }
         }
         if (!e.foldable() || !e.resolved()) {
-            return Folder.JSON.createObjectNode().put("not_constant", e.sql());
+            return WarehouseLayout.JSON.createObjectNode().put("not_constant", e.sql());
         }
         if (e.dataType() instanceof MapType) {
-            ObjectNode map = Folder.JSON.createObjectNode();
+            ObjectNode map = WarehouseLayout.JSON.createObjectNode();
             org.apache.spark.sql.catalyst.util.MapData data = (org.apache.spark.sql.catalyst.util.MapData) e.eval(null);
             for (int i = 0; data != null && i < data.numElements(); i++) {
                 map.put(data.keyArray().getUTF8String(i).toString(), data.valueArray().isNullAt(i) ? null : data.valueArray().getUTF8String(i).toString());
@@ -114,7 +114,7 @@ public class SqlFunctions {
             return map;
         }
         Object value = new Cast(e, DataTypes.StringType, new scala.Some("UTC")).eval(null);
-        return value == null ? Folder.JSON.nullNode() : Folder.JSON.getNodeFactory().textNode(value.toString());
+        return value == null ? WarehouseLayout.JSON.nullNode() : WarehouseLayout.JSON.getNodeFactory().textNode(value.toString());
     }
 
     /** Functions that Spark has under another name. */
@@ -133,7 +133,7 @@ public class SqlFunctions {
     /** Whether the user is a member of a group; the argument may be a column. */
     public static class Member extends AbstractFunction1 {
         public Object apply(Object arguments) {
-            JsonNode groups = ((JsonNode) ask("groups", Definitions.seq(null))).get("rows");
+            JsonNode groups = ((JsonNode) ask("groups", ObjectDefinitions.seq(null))).get("rows");
             List names = new ArrayList();
             for (int i = 0; i < groups.size(); i++) names.add(text(((JsonNode) ((JsonNode) groups.get(i)).get(0)).asText()));
             return new In((Expression) ((Seq) arguments).apply(0), PythonUtils.toSeq(names));

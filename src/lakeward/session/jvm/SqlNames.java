@@ -92,10 +92,10 @@ public class SqlNames extends AbstractFunction1 {
 
         /** Spark would say that the catalog has no functions at all. */
         private static RuntimeException unresolvable(Seq name) {
-            ObjectNode error = Folder.JSON.createObjectNode();
+            ObjectNode error = WarehouseLayout.JSON.createObjectNode();
             error.put("condition", "UNRESOLVABLE_TABLE_VALUED_FUNCTION");
             error.putObject("parameters").put("name", "`" + name.mkString("`.`") + "`");
-            return Frontend.error(error);
+            return PythonSqlBridge.error(error);
         }
 
         private boolean isKnown(UnresolvedTableValuedFunction f) {
@@ -119,7 +119,7 @@ public class SqlNames extends AbstractFunction1 {
             }
             List out = new ArrayList();
             out.add(SparkCatalog.nameOfOwn(manager));
-            out.add(Names.database(manager.catalog(catalog).name(), schema));
+            out.add(IdentifierCodec.database(manager.catalog(catalog).name(), schema));
             out.add(function);
             return PythonUtils.toSeq(out);
         }

@@ -67,25 +67,25 @@ public class SqlParser implements ParserInterface {
 
     private Object parse(String text, int what, ParameterContext parameters) throws ParseException {
         admitCatalogs(text);
-        boolean isTriggered = Frontend.isTriggered(text);
-        ObjectNode answer = isTriggered ? Frontend.ask(text, what == EXPRESSION) : null;
+        boolean isTriggered = PythonSqlBridge.isTriggered(text);
+        ObjectNode answer = isTriggered ? PythonSqlBridge.ask(text, what == EXPRESSION) : null;
         if (parameters != null && (answer == null ? isTriggered : !answer.has("edits"))) {
-            ObjectNode command = Frontend.command(text, values(parameters));
+            ObjectNode command = PythonSqlBridge.command(text, values(parameters));
             if (command != null) answer = command;
         }
         if (answer == null) {
             try {
                 return bySpark(text, what, parameters);
             } catch (Exception e) {
-                answer = isTriggered ? null : Frontend.ask(text, what == EXPRESSION);
+                answer = isTriggered ? null : PythonSqlBridge.ask(text, what == EXPRESSION);
                 if (parameters != null && (answer == null || !answer.has("edits"))) {
-                    ObjectNode command = Frontend.command(text, values(parameters));
+                    ObjectNode command = PythonSqlBridge.command(text, values(parameters));
                     if (command != null) answer = command;
                 }
                 if (answer == null) throw WarehouseCatalog.sneak(e);
             }
         }
-        if (answer.has("error")) throw Frontend.error(answer.get("error"));
+        if (answer.has("error")) throw PythonSqlBridge.error(answer.get("error"));
         if (answer.has("command")) return SqlCommand.plan((ObjectNode) answer.get("command"));
         SqlPositions positions = new SqlPositions(text, answer.get("edits"));
         try {
@@ -98,7 +98,7 @@ public class SqlParser implements ParserInterface {
     }
 
     private void admitCatalogs(String text) {
-        if (AnyCase.mayConcern(text)) AnyCase.admit(session.sessionState().catalogManager(), text);
+        if (CaseInsensitiveTable.mayConcern(text)) CaseInsensitiveTable.admit(session.sessionState().catalogManager(), text);
         if (SparkCatalog.mayConcern(text)) SparkCatalog.admit(session);
     }
 
@@ -125,7 +125,7 @@ public class SqlParser implements ParserInterface {
     /** The parameters as SQL literals: an object by name, or a list. */
     private static JsonNode values(ParameterContext parameters) {
         if (parameters instanceof NamedParameterContext) {
-            ObjectNode named = Folder.JSON.createObjectNode();
+            ObjectNode named = WarehouseLayout.JSON.createObjectNode();
             Iterator all = ((NamedParameterContext) parameters).params().iterator();
             while (all.hasNext()) {
                 Tuple2 one = (Tuple2) all.next();
@@ -133,7 +133,7 @@ public class SqlParser implements ParserInterface {
             }
             return named;
         }
-        ArrayNode listed = Folder.JSON.createArrayNode();
+        ArrayNode listed = WarehouseLayout.JSON.createArrayNode();
         Seq all = parameters instanceof PositionalParameterContext ? ((PositionalParameterContext) parameters).params()
             : ((HybridParameterContext) parameters).args();
         for (int i = 0; i < all.length(); i++) listed.add(((Expression) all.apply(i)).sql());

@@ -53,12 +53,12 @@ public class SqlRefusals extends AbstractFunction1 {
             SessionCatalog catalog = session.sessionState().catalog();
             FunctionIdentifier id = new FunctionIdentifier(name);
             if (catalog.isTemporaryFunction(id) || catalog.isRegisteredFunction(id)) return e;
-            ObjectNode error = Folder.JSON.createObjectNode();
+            ObjectNode error = WarehouseLayout.JSON.createObjectNode();
             error.put("condition", "UNSUPPORTED_SQL");
             error.put("sqlState", "0A000");
             error.put("message", "The function " + name + " needs model serving, which is not available locally. "
                 + "Register a function of that name to stand in for it, with spark.udf.register(\"" + name + "\", …) or CREATE TEMPORARY FUNCTION.");
-            throw Frontend.error(error);
+            throw PythonSqlBridge.error(error);
         }
     }
 }

@@ -2,7 +2,7 @@ package lakeward;
 
 /**
  * The Python part of the SQL front end. Answers are JSON texts, so that each request is one gateway call; see
- * Frontend for their form.
+ * PythonSqlBridge for their form.
  */
 public interface SqlRewriter {
 

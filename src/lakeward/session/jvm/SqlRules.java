@@ -70,8 +70,8 @@ public class SqlRules extends AbstractFunction1 {
         private static Expression deferred(SemiStructuredExtract e) {
             Literal path = new Literal(UTF8String.fromString(e.field()), DataTypes.StringType);
             return new UnresolvedFunction(PythonUtils.toSeq(Arrays.asList(new Object[] {EXTRACT})),
-                PythonUtils.toSeq(Arrays.asList(new Object[] {e.child(), path})), false, Definitions.none(), Definitions.none(),
-                Definitions.seq(null), false);
+                PythonUtils.toSeq(Arrays.asList(new Object[] {e.child(), path})), false, ObjectDefinitions.none(), ObjectDefinitions.none(),
+                ObjectDefinitions.seq(null), false);
         }
     }
 
@@ -84,26 +84,26 @@ public class SqlRules extends AbstractFunction1 {
                 path = new Literal(UTF8String.fromString("$" + path.value().toString().substring(2)), DataTypes.StringType);
             }
             if (column.dataType() instanceof VariantType) {
-                return new VariantGet(column, path, column.dataType(), true, Definitions.none());
+                return new VariantGet(column, path, column.dataType(), true, ObjectDefinitions.none());
             }
             if (!(column.dataType() instanceof StringType)) {
                 throw wrongType(column, path);
             }
             return new StaticInvoke(JsonPath.class, DataTypes.StringType, "get",
-                PythonUtils.toSeq(Arrays.asList(new Object[] {column, path})), Definitions.seq(null), true, true, true, Definitions.none());
+                PythonUtils.toSeq(Arrays.asList(new Object[] {column, path})), ObjectDefinitions.seq(null), true, true, true, ObjectDefinitions.none());
         }
 
         private static RuntimeException wrongType(Expression column, Literal path) {
-            ObjectNode parameters = Folder.JSON.createObjectNode();
+            ObjectNode parameters = WarehouseLayout.JSON.createObjectNode();
             parameters.put("sqlExpr", "\"" + column.sql() + ":" + path.value().toString().substring(2) + "\"");
             parameters.put("paramIndex", "first");
             parameters.put("requiredType", "(\"STRING\" or \"VARIANT\")");
             parameters.put("inputSql", "\"" + column.sql() + "\"");
             parameters.put("inputType", "\"" + column.dataType().sql() + "\"");
-            ObjectNode error = Folder.JSON.createObjectNode();
+            ObjectNode error = WarehouseLayout.JSON.createObjectNode();
             error.put("condition", "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE");
             error.set("parameters", parameters);
-            return Frontend.error(error);
+            return PythonSqlBridge.error(error);
         }
     }
 }

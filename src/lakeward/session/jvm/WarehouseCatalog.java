@@ -26,18 +26,18 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * Spark's external catalog on a {@link Folder}. Every call reads the folder, so tables of other
+ * Spark's external catalog on a {@link WarehouseLayout}. Every call reads the folder, so tables of other
  * processes are visible immediately. Partitions are found by listing, as for Delta: the inherited in-memory
  * partition methods are not used.
  */
 public class WarehouseCatalog extends InMemoryCatalog {
 
-    private final Folder folder;
+    private final WarehouseLayout folder;
     private final String declared;
 
     public WarehouseCatalog(SparkConf spark, Configuration hadoop, String warehouse) {
         super(spark, hadoop);
-        folder = new Folder(warehouse, hadoop);
+        folder = new WarehouseLayout(warehouse, hadoop);
         declared = warehouse;
     }
 
@@ -59,9 +59,9 @@ public class WarehouseCatalog extends InMemoryCatalog {
     }
 
     private void describe(CatalogDatabase database) {
-        ObjectNode json = Folder.JSON.createObjectNode();
+        ObjectNode json = WarehouseLayout.JSON.createObjectNode();
         json.put("comment", database.description());
-        json.set("properties", Definitions.map(database.properties()));
+        json.set("properties", ObjectDefinitions.map(database.properties()));
         // Spark proposes <warehouse>/<name>.db; any other path is a LOCATION of the user.
         String proposed = new Path(declared, database.name() + ".db").toUri().getPath();
         String location = database.locationUri().getPath();
@@ -75,9 +75,9 @@ public class WarehouseCatalog extends InMemoryCatalog {
         requireDatabase(name);
         ObjectNode json = folder.read(folder.object(name, "", "schema"));
         URI location = folder.schema(name).toUri();
-        if (json == null) return new CatalogDatabase(name, "", location, Definitions.scalaMap(null));
+        if (json == null) return new CatalogDatabase(name, "", location, ObjectDefinitions.scalaMap(null));
         if (json.has("location")) location = URI.create(json.get("location").asText());
-        return new CatalogDatabase(name, json.get("comment").asText(), location, Definitions.scalaMap(json.get("properties")));
+        return new CatalogDatabase(name, json.get("comment").asText(), location, ObjectDefinitions.scalaMap(json.get("properties")));
     }
 
     public void dropDatabase(String name, boolean ignoreIfNotExists, boolean cascade) {
@@ -105,7 +105,7 @@ public class WarehouseCatalog extends InMemoryCatalog {
         for (int c = 0; c < catalogs.size(); c++) {
             String catalog = (String) catalogs.get(c);
             List schemas = folder.folders(new Path(folder.root(), catalog));
-            for (int s = 0; s < schemas.size(); s++) all.add(Names.database(catalog, (String) schemas.get(s)));
+            for (int s = 0; s < schemas.size(); s++) all.add(IdentifierCodec.database(catalog, (String) schemas.get(s)));
         }
         return PythonUtils.toSeq(all);
     }
@@ -138,16 +138,16 @@ public class WarehouseCatalog extends InMemoryCatalog {
             Path place = folder.table(database, name);
             folder.makeFolder(place);
             table = table.withNewStorage(new scala.Some(place.toUri()), table.storage().inputFormat(), table.storage().outputFormat(),
-                false, table.storage().serde(), table.storage().properties(), Definitions.none());
+                false, table.storage().serde(), table.storage().properties(), ObjectDefinitions.none());
         }
-        folder.write(folder.object(database, name, "table"), Definitions.toJson(table));
+        folder.write(folder.object(database, name, "table"), ObjectDefinitions.toJson(table));
     }
 
     public void alterTable(CatalogTable table) {
         String database = (String) table.identifier().database().get();
         requireTable(database, table.identifier().table());
         if (isPlain(table)) return;
-        folder.write(folder.object(database, table.identifier().table(), "table"), Definitions.toJson(table));
+        folder.write(folder.object(database, table.identifier().table(), "table"), ObjectDefinitions.toJson(table));
     }
 
     public void alterTableSchema(String database, String table, StructType schema) {
@@ -220,11 +220,11 @@ public class WarehouseCatalog extends InMemoryCatalog {
     public CatalogTable getTable(String database, String table) {
         if (isPath(table)) throw sneak(new NoSuchTableException(database, table));
         ObjectNode json = folder.read(folder.object(database, table, "table"));
-        if (json != null) return Definitions.table(database, table, json);
+        if (json != null) return ObjectDefinitions.table(database, table, json);
         requireTable(database, table);
         Path place = folder.table(database, table);
         try {
-            return Definitions.delta(database, table, place.toUri(), folder.files.getFileStatus(place).getModificationTime());
+            return ObjectDefinitions.delta(database, table, place.toUri(), folder.files.getFileStatus(place).getModificationTime());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -266,12 +266,12 @@ public class WarehouseCatalog extends InMemoryCatalog {
     public void createFunction(String database, CatalogFunction function) {
         requireDatabase(database);
         requireFunctionNotExists(database, function.identifier().funcName());
-        folder.write(folder.object(database, function.identifier().funcName(), "function"), Definitions.toJson(function));
+        folder.write(folder.object(database, function.identifier().funcName(), "function"), ObjectDefinitions.toJson(function));
     }
 
     public void alterFunction(String database, CatalogFunction function) {
         requireFunctionExists(database, function.identifier().funcName());
-        folder.write(folder.object(database, function.identifier().funcName(), "function"), Definitions.toJson(function));
+        folder.write(folder.object(database, function.identifier().funcName(), "function"), ObjectDefinitions.toJson(function));
     }
 
     public void dropFunction(String database, String name) {
@@ -287,7 +287,7 @@ public class WarehouseCatalog extends InMemoryCatalog {
 
     public CatalogFunction getFunction(String database, String name) {
         requireFunctionExists(database, name);
-        return Definitions.function(database, name, folder.read(folder.object(database, name, "function")));
+        return ObjectDefinitions.function(database, name, folder.read(folder.object(database, name, "function")));
     }
 
     public boolean functionExists(String database, String name) {

@@ -20,23 +20,23 @@ from lakeward.errors import SetupError
 
 # In dependency order: each class is compiled against those before it.
 SOURCES = (
-    "Names",
+    "IdentifierCodec",
     "PathMap",
-    "Home",
+    "LakehouseSettings",
     "PrivateTables",
-    "Folder",
-    "Definitions",
+    "WarehouseLayout",
+    "ObjectDefinitions",
     "WarehouseCatalog",
     "SqlRewriter",
-    "Frontend",
+    "PythonSqlBridge",
     "Policies",
     "PlannedTable",
     "InformationColumn",
     "InformationSchema",
-    "Provided",
-    "AnyCase",
+    "BuiltinTables",
+    "CaseInsensitiveTable",
     "SparkCatalog",
-    "OtherFormat",
+    "NonDeltaTable",
     "Catalog",
     "MappedFileSystem",
     "LinkLogStore",
@@ -56,8 +56,8 @@ SOURCES = (
     "StreamOfView",
     "Extension",
     "ArrowFiles",
-    "FormerWork",
-    "Resident",
+    "OrphanedJobs",
+    "Daemon",
 )
 _FOLDER = Path(__file__).parent
 

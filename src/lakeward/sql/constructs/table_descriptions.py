@@ -99,7 +99,7 @@ class DescribeDetail(Command):
             return rows
         _, database, table = name.split(".", 2)
         jvm: Any = jvm_view(spark)
-        names = jvm.lakeward.Names
+        names = jvm.lakeward.IdentifierCodec
         return rows.withColumn("name", F.lit(f"{names.catalog(database)}.{names.schema(database)}.{table}"))
 
 

@@ -29,11 +29,11 @@ def main(arguments: list[str]) -> int:
     from lakeward.databricks_shims import running
     from lakeward.dbutils import Environment
     from lakeward.notebooks import notebook_packages
-    from lakeward.session import dbfs_paths, serve_on_demand, use_resident
+    from lakeward.session import dbfs_paths, serve_on_demand, use_daemon
     from lakeward.workspace.command_contexts.interpreter import Interpreter
     from lakeward.workspace.runs.run_executor import with_cluster
 
-    use_resident()
+    use_daemon()
     settings = with_cluster(settings_from_json(order["settings"]), order)
     os.chdir(settings.root)
     # The JVM starts with the first command that needs Spark.

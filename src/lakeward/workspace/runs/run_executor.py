@@ -13,7 +13,7 @@ from lakeward.bundle import Bundle
 from lakeward.dbutils import hear_secrets, redacted, spark_conf_with_secrets, stores_of, with_secrets
 from lakeward.errors import LakewardError
 from lakeward.jobs import PrestartedWorker
-from lakeward.session import Settings, use_resident
+from lakeward.session import Settings, use_daemon
 from lakeward.workspace.runs.deployed_bundle import Deployed, unpacked_wheels
 from lakeward.workspace.state.settings_json import settings_from_json
 
@@ -29,7 +29,7 @@ def execute_run(
 
     `ahead` are processes that wait for tasks already.
     """
-    use_resident()
+    use_daemon()
     hear_secrets(lambda secret: emit({"secret": secret}))
     try:
         settings = with_cluster(settings_from_json(order["settings"]), order)

@@ -42,9 +42,9 @@ class SessionPool:
     """
 
     def __init__(self, settings: Settings) -> None:
-        from lakeward.session import session, use_resident
+        from lakeward.session import session, use_daemon
 
-        use_resident()
+        use_daemon()
         self._settings = settings.with_(conf={**scheduling(), **settings.conf})
         self._base = session(self._settings)
         self.context: Any = scala_context(self._base.sparkContext)

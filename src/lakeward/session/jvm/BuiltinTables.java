@@ -22,7 +22,7 @@ import org.apache.spark.sql.types.StructType;
  * when a query first resolves their name. A definition is a file
  * &lt;catalog&gt;/&lt;schema&gt;/&lt;table&gt; that ends in .sql (a query) or in .ddl (columns of an empty table).
  */
-public class Provided {
+public class BuiltinTables {
 
     private static volatile File definitions;
 
@@ -78,7 +78,7 @@ public class Provided {
     }
 
     /** Create the table at `place` atomically; do nothing if it exists or is not defined. */
-    static synchronized void make(String catalog, Identifier i, Folder folder, String database) {
+    static synchronized void make(String catalog, Identifier i, WarehouseLayout folder, String database) {
         if (!hasTable(catalog, i)) return;
         Path place = folder.table(database, i.name());
         if (folder.isDelta(place) || folder.exists(folder.object(database, i.name(), "table"))) return;

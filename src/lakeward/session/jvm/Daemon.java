@@ -29,11 +29,11 @@ import scala.Tuple2;
  * has ended, its state is removed, and the next one gets the JVM as if newly started. The JVM exits after an
  * idle time, when its record is deleted, and when its state cannot be reset.
  */
-public class Resident implements Runnable {
+public class Daemon implements Runnable {
 
     private static final int LEASES = 200;
     private static final long CLEARING_MILLIS = 15000;
-    private static Resident only;
+    private static Daemon only;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final File record;
@@ -56,7 +56,7 @@ public class Resident implements Runnable {
     private Configuration hadoop;
     private int artifacts;
 
-    private Resident(String record, String input, long patience) throws java.io.IOException {
+    private Daemon(String record, String input, long patience) throws java.io.IOException {
         this.record = new File(record);
         this.patience = patience;
         // Spark's gateway exits at the end of its input: from here on this process keeps the input open.
@@ -66,15 +66,15 @@ public class Resident implements Runnable {
     /** Called by the process that started this JVM; until `begin`, the JVM ends with that process. */
     public static synchronized void start(String record, String input, long idleMillis) throws java.io.IOException {
         if (only != null) return;
-        only = new Resident(record, input, idleMillis);
-        Thread thread = new Thread(only, "lakeward-resident");
+        only = new Daemon(record, input, idleMillis);
+        Thread thread = new Thread(only, "lakeward-daemon");
         thread.setDaemon(true);
         thread.start();
     }
 
     /** Lease this JVM to the process `pid`; returns "" or the reason of a refusal. */
     public static String begin(long pid, py4j.GatewayServer server, String logLevel) throws InterruptedException {
-        if (only == null) return "it is no resident one";
+        if (only == null) return "it is not a daemon";
         if (!only.lock.tryLock(5, TimeUnit.SECONDS)) return "it is busy";
         try {
             return only.take(pid, server, logLevel);
@@ -107,14 +107,14 @@ public class Resident implements Runnable {
     public static JavaSparkContext settled(String json) throws java.io.IOException {
         SparkContext now = only == null ? null : only.context;
         if (now == null || now.isStopped()) return null;
-        only.settle((ObjectNode) Folder.JSON.readTree(json));
+        only.settle((ObjectNode) WarehouseLayout.JSON.readTree(json));
         return JavaSparkContext.fromSparkContext(now);
     }
 
     /** Record the state of a new context, created with the settings `json`, to be able to reset it. */
     public static void learn(SparkContext made, String json) throws java.io.IOException {
         if (only == null) return;
-        ObjectNode wanted = (ObjectNode) Folder.JSON.readTree(json);
+        ObjectNode wanted = (ObjectNode) WarehouseLayout.JSON.readTree(json);
         only.context = made;
         only.artifacts = only.countArtifacts();
         only.listeners = new ArrayList(made.listenerBus().listeners());
@@ -198,7 +198,7 @@ public class Resident implements Runnable {
         boolean clean = true;
         SharedState shared = sharedState();
         if (context != null && !context.isStopped()) {
-            FormerWork.end(context, shared);
+            OrphanedJobs.end(context, shared);
             clean = countArtifacts() == artifacts;
             scala.collection.Iterator rdds = context.getPersistentRDDs().valuesIterator();
             while (rdds.hasNext()) ((RDD) rdds.next()).unpersist(false);

@@ -17,7 +17,7 @@ def stand_here(jvm: Any) -> None:
     global _here  # noqa: PLW0603  # one JVM a process, as PySpark has it
     _here = Path.cwd()
     # Spark's file systems call our Java class; these three methods resolve paths in Java before that.
-    jvm.lakeward.Home.stand(str(_here))
+    jvm.lakeward.LakehouseSettings.stand(str(_here))
     install(PATCHES)
 
 
@@ -39,7 +39,7 @@ PATCHES = tuple(
         "pyspark.core.context:SparkContext",
         name,
         "daemon",
-        "relative paths start from the working folder of the process, not of its resident JVM",
+        "relative paths start from the working folder of the process, not of its daemon",
         _adding,
     )
     for name in ("addFile", "addPyFile", "addArchive")

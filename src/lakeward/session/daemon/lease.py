@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SessionError
-from lakeward.session.resident.registry import is_there
+from lakeward.session.daemon.registry import is_there
 from lakeward.spark_internals import current_gateway, scala_context
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ class Lease:
     def context(self, conf: Mapping[str, str]) -> Any:
         """Return the Java context that earlier clients created with the settings `conf`, or None."""
         settings = json.dumps(dict(conf))
-        java = self.gateway.jvm.lakeward.Resident.settled(settings)
+        java = self.gateway.jvm.lakeward.Daemon.settled(settings)
         self._new = None if java else settings
         return java
 
     def note(self, context: SparkContext) -> None:
         """Record the context of this process; the daemon resets it for the next client."""
         if self._new is not None:
-            self.gateway.jvm.lakeward.Resident.learn(scala_context(context), self._new)
+            self.gateway.jvm.lakeward.Daemon.learn(scala_context(context), self._new)
             self._new = None
         # Files of Python broadcasts; a JVM of this process would remove them at exit.
         with suppress(AttributeError):
@@ -135,7 +135,7 @@ def is_lost(error: BaseException) -> bool:
 def jvm_lost() -> SessionError:
     """Return the error for the user."""
     lease = held()
-    name = f"The resident JVM {lease.pid}" if lease else "Spark's JVM"
+    name = f"the daemon {lease.pid}" if lease else "Spark's JVM"
     return SessionError(
         "JVM_LOST",
         f"{name} ended in the middle of the work: it was killed, or there was not enough memory.",

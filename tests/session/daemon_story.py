@@ -1,4 +1,4 @@
-"""What one command does with a session; prints what it saw as JSON. `python resident_story.py SCENE`."""
+"""What one command does with a session; prints what it saw as JSON. `python daemon_story.py SCENE`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lakeward.session import ensure_catalog, session, use_resident
+from lakeward.session import ensure_catalog, session, use_daemon
 
 
 def process_of(spark: Any) -> int:
@@ -188,7 +188,7 @@ def quick(spark: Any) -> dict[str, Any]:
 
 def main() -> None:
     faulthandler.dump_traceback_later(100, exit=True)  # where it waited, if it does
-    use_resident()
+    use_daemon()
     spark = session()
     seen = globals()[sys.argv[1]](spark)
     pid = process_of(spark) if sys.argv[1] != "stopped" else None

@@ -10,7 +10,7 @@ import org.apache.spark.sql.connector.catalog.DefaultCatalogManager;
 import scala.collection.mutable.HashMap;
 
 /** Catalogs by name in any case, as schemas and tables are found: a session gets MAIN as another name of main. */
-public class AnyCase {
+public class CaseInsensitiveTable {
 
     private static final Pattern BEFORE_A_DOT = Pattern.compile("\\b(\\w*[A-Z]\\w*)`?\\s*\\.");
 

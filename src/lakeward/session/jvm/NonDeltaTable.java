@@ -16,13 +16,13 @@ import org.apache.spark.sql.types.StructType;
  * A table of another format than Delta's while it is made or replaced: nothing happens before the commit.
  * Only Delta writes a table and its rows at once, so a query that should fill it is refused in time.
  */
-abstract class OtherFormat implements StagedTable, SupportsWrite {
+abstract class NonDeltaTable implements StagedTable, SupportsWrite {
 
     private final Identifier identifier;
     private final StructType schema;
     private final Map properties;
 
-    OtherFormat(Identifier identifier, StructType schema, Map properties) {
+    NonDeltaTable(Identifier identifier, StructType schema, Map properties) {
         this.identifier = identifier;
         this.schema = schema;
         this.properties = properties;
@@ -38,12 +38,12 @@ abstract class OtherFormat implements StagedTable, SupportsWrite {
 
     public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
         boolean isManaged = properties.get("location") == null;
-        ObjectNode error = Folder.JSON.createObjectNode();
+        ObjectNode error = WarehouseLayout.JSON.createObjectNode();
         error.put("condition", isManaged ? "UNSUPPORTED_MANAGED_TABLE_CREATION" : "UNSUPPORTED_SQL");
         error.put("sqlState", isManaged ? "0AKDE" : "0A000");
         error.put("message", "The table " + identifier.name() + " cannot be made of a query in the format " + properties.get("provider")
             + ". Use delta" + (isManaged ? ", or write files of that format to a path." : ", or create the table with its columns first and insert into it."));
-        throw Frontend.error(error);
+        throw PythonSqlBridge.error(error);
     }
 
     public void commitStagedChanges() {

@@ -23,7 +23,7 @@ import org.apache.hadoop.fs.Path;
  * folder ".objects" with one JSON file for each object without a Delta log here (views, external tables,
  * other formats, functions, a schema's properties). Nothing is cached, so that all processes see the same state.
  */
-public class Folder {
+public class WarehouseLayout {
 
     public static final ObjectMapper JSON = new ObjectMapper();
     private static final String OBJECTS = ".objects";
@@ -31,7 +31,7 @@ public class Folder {
     final FileSystem files;
     private final String declared;
 
-    public Folder(String warehouse, Configuration conf) {
+    public WarehouseLayout(String warehouse, Configuration conf) {
         try {
             Path path = new Path(warehouse);
             FileSystem fs = path.getFileSystem(conf);
@@ -44,7 +44,7 @@ public class Folder {
     }
 
     Path root() {
-        return files.makeQualified(new Path(Home.warehouse(declared)));
+        return files.makeQualified(new Path(LakehouseSettings.warehouse(declared)));
     }
 
     /** Encode a name as that of one folder or file: no path separators, not hidden. */
@@ -54,7 +54,7 @@ public class Folder {
     }
 
     Path schema(String database) {
-        return new Path(new Path(root(), own(Names.catalog(database))), own(Names.schema(database)));
+        return new Path(new Path(root(), own(IdentifierCodec.catalog(database))), own(IdentifierCodec.schema(database)));
     }
 
     Path table(String database, String table) {
@@ -105,7 +105,7 @@ public class Folder {
         }
     }
 
-    /** Names of the folders in `path` that are not hidden, sorted. */
+    /** The names of the folders in `path` that are not hidden, sorted. */
     List folders(Path path) {
         List names = new ArrayList();
         FileStatus[] entries = list(path);
@@ -117,7 +117,7 @@ public class Folder {
         return names;
     }
 
-    /** Names of the objects of `kind` in a schema, sorted. */
+    /** The names of the objects of `kind` in a schema, sorted. */
     List objects(String database, String kind) {
         List names = new ArrayList();
         String ending = "." + kind + ".json";
@@ -130,7 +130,7 @@ public class Folder {
         return names;
     }
 
-    /** Names of the tables of a schema, sorted: folders with a Delta log, and described objects. */
+    /** The names of the tables of a schema, sorted: folders with a Delta log, and described objects. */
     List tables(String database) {
         TreeSet all = new TreeSet();
         List described = objects(database, "table");

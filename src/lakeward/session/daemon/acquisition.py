@@ -1,4 +1,4 @@
-"""Get a resident JVM for this process: policy, compatibility key, start or lease."""
+"""Get a daemon for this process: policy, compatibility key, start or lease."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.errors import SessionError
-from lakeward.session.jvm.java_runtime import find_java
-from lakeward.session.jvm.jvm_launcher import connect, direct_command, handshake, is_plain, spark_home
-from lakeward.session.resident.lease import Lease, hold
-from lakeward.session.resident.registry import (
+from lakeward.session.daemon.lease import Lease, hold
+from lakeward.session.daemon.registry import (
     Record,
     end,
     forget,
@@ -29,13 +27,15 @@ from lakeward.session.resident.registry import (
     place,
     starting_one,
 )
-from lakeward.session.resident.working_directory import absolute_path, stand_here
+from lakeward.session.daemon.working_directory import absolute_path, stand_here
+from lakeward.session.jvm.java_runtime import find_java
+from lakeward.session.jvm.jvm_launcher import connect, direct_command, handshake, is_plain, spark_home
 
 IDLE_SECONDS = 15 * 60
 _LOOPBACK = "127.0.0.1"
 # A running JVM answers within milliseconds; one that is stopped or swapped out is skipped.
 _PATIENCE = 3.0
-# Answer of `Resident.begin` for a JVM whose state could not be reset.
+# Answer of `Daemon.begin` for a JVM whose state could not be reset.
 _ENDING = "it is ending"
 
 
@@ -79,7 +79,7 @@ def _attached(file: Path, record: Record) -> tuple[Any, bool]:
     if not is_running(file, record) or not Path(record.cwd).is_dir() or not _answers(record):
         return None, False
     gateway = connect(record.port, record.secret)
-    refused = gateway.jvm.lakeward.Resident.begin(os.getpid(), gateway.java_gateway_server, _level())
+    refused = gateway.jvm.lakeward.Daemon.begin(os.getpid(), gateway.java_gateway_server, _level())
     if refused:
         gateway.close()
         return None, refused != _ENDING
@@ -131,9 +131,9 @@ def _started_by(command: list[str], file: Path, folder: Path) -> Any:
     try:
         process, port, secret = handshake(start, folder)
         gateway = connect(port, secret)
-        resident = gateway.jvm.lakeward.Resident
-        resident.start(str(file), str(stdin), int(_idle_seconds() * 1000))
-        refused = resident.begin(os.getpid(), gateway.java_gateway_server, _level())
+        java = gateway.jvm.lakeward.Daemon
+        java.start(str(file), str(stdin), int(_idle_seconds() * 1000))
+        refused = java.begin(os.getpid(), gateway.java_gateway_server, _level())
     finally:
         os.close(reading)
         os.close(writing)
@@ -149,7 +149,7 @@ def _started_by(command: list[str], file: Path, folder: Path) -> Any:
 
 def _idle_seconds() -> float:
     try:
-        return float(os.environ["LAKEWARD_RESIDENT_IDLE"])
+        return float(os.environ["LAKEWARD_DAEMON_IDLE"])
     except (KeyError, ValueError):
         return IDLE_SECONDS
 
@@ -207,7 +207,7 @@ _OFF = ("", "0", "false", "no")
 _by_command = False
 
 
-def use_resident() -> None:
+def use_daemon() -> None:
     """Mark this process as a command of lakeward: it uses a daemon if the environment allows it."""
     global _by_command  # noqa: PLW0603  # said once, before the session exists
     _by_command = True
@@ -216,13 +216,13 @@ def use_resident() -> None:
 def is_wanted(environ: Mapping[str, str] = os.environ, *, by_command: bool | None = None) -> bool:
     """Return whether this process uses a daemon.
 
-    Never in CI (CI is set) and never with LAKEWARD_COLD=1. Otherwise LAKEWARD_RESIDENT=1 and 0 decide.
+    Never in CI (CI is set) and never with LAKEWARD_COLD=1. Otherwise LAKEWARD_DAEMON=1 and 0 decide.
     Without it, lakeward's commands use one, but not below pytest, whose tests must not share state.
     """
     if _is_on(environ.get("CI")) or _is_on(environ.get("LAKEWARD_COLD")):
         return False
-    if "LAKEWARD_RESIDENT" in environ:
-        return _is_on(environ["LAKEWARD_RESIDENT"])
+    if "LAKEWARD_DAEMON" in environ:
+        return _is_on(environ["LAKEWARD_DAEMON"])
     if "PYTEST_CURRENT_TEST" in environ or "PYTEST_VERSION" in environ:
         return False
     return _by_command if by_command is None else by_command

@@ -25,7 +25,7 @@ import scala.collection.immutable.Seq;
  * Calls the Python part of the SQL front end. Its answers:
  * {"edits": [[start, stop, text] …]}, {"command": {"name" …}} or {"error": {"condition", "message" …}}.
  */
-public class Frontend {
+public class PythonSqlBridge {
 
     /** Conditions registered here: their template is their message. */
     private static final Set DECLARED = ConcurrentHashMap.newKeySet();
@@ -53,7 +53,7 @@ public class Frontend {
         if (half == null) return null;
         try {
             String answer = half.rewrite(text, isExpression);
-            return answer == null ? null : (ObjectNode) Folder.JSON.readTree(answer);
+            return answer == null ? null : (ObjectNode) WarehouseLayout.JSON.readTree(answer);
         } catch (RuntimeException e) {
             return null;
         } catch (IOException e) {
@@ -86,25 +86,25 @@ public class Frontend {
     static RuntimeException error(JsonNode error) {
         String condition = error.get("condition").asText();
         if (error.hasNonNull("parameters") && isKnown(condition)) {
-            return WarehouseCatalog.sneak(new AnalysisException(condition, Definitions.scalaMap(error.get("parameters"))));
+            return WarehouseCatalog.sneak(new AnalysisException(condition, ObjectDefinitions.scalaMap(error.get("parameters"))));
         }
         declare(condition, error.hasNonNull("sqlState") ? error.get("sqlState").asText() : "42000");
         String text = error.get("message").asText();
-        ObjectNode parameters = Folder.JSON.createObjectNode();
+        ObjectNode parameters = WarehouseLayout.JSON.createObjectNode();
         parameters.put("message", text);
         if (DECLARED.contains(condition)) {
-            return WarehouseCatalog.sneak(new AnalysisException(condition, Definitions.scalaMap(parameters)));
+            return WarehouseCatalog.sneak(new AnalysisException(condition, ObjectDefinitions.scalaMap(parameters)));
         }
         // Spark's template of a condition that it knows needs other parameters: the text replaces the whole message.
         String state = SparkThrowableHelper.getSqlState(condition);
         String shown = "[" + condition + "] " + text + (state == null || text.contains("SQLSTATE: ") ? "" : " SQLSTATE: " + state);
         // Without a value for each parameter, getMessage() of PySpark's exception fails.
-        ObjectNode unknown = Folder.JSON.createObjectNode();
+        ObjectNode unknown = WarehouseLayout.JSON.createObjectNode();
         Seq names = SparkThrowableHelper.errorReader().getMessageParameters(condition);
         for (int i = 0; i < names.length(); i++) unknown.put((String) names.apply(i), "…");
-        return WarehouseCatalog.sneak(new AnalysisException("INTERNAL_ERROR", Definitions.scalaMap(parameters)).copy(
-            shown, Definitions.none(), Definitions.none(), Definitions.none(), new Some(condition),
-            Definitions.scalaMap(unknown), new QueryContext[0]));
+        return WarehouseCatalog.sneak(new AnalysisException("INTERNAL_ERROR", ObjectDefinitions.scalaMap(parameters)).copy(
+            shown, ObjectDefinitions.none(), ObjectDefinitions.none(), ObjectDefinitions.none(), new Some(condition),
+            ObjectDefinitions.scalaMap(unknown), new QueryContext[0]));
     }
 
     private static synchronized void declare(String condition, String state) {
@@ -117,9 +117,9 @@ public class Frontend {
             String main = dot < 0 ? condition : condition.substring(0, dot);
             Seq text = PythonUtils.toSeq(Collections.singletonList("<message>"));
             // The condition's template precedes that of its sub-condition, which adds nothing here.
-            ErrorSubInfo nothing = new ErrorSubInfo(PythonUtils.toSeq(Collections.singletonList("")), Definitions.none());
+            ErrorSubInfo nothing = new ErrorSubInfo(PythonUtils.toSeq(Collections.singletonList("")), ObjectDefinitions.none());
             Map below = dot < 0 ? null : (Map) subconditions(known.get(main)).updated(condition.substring(dot + 1), nothing);
-            ErrorInfo own = new ErrorInfo(text, below == null ? Definitions.none() : new Some(below), new Some(state), Definitions.none());
+            ErrorInfo own = new ErrorInfo(text, below == null ? ObjectDefinitions.none() : new Some(below), new Some(state), ObjectDefinitions.none());
             field.set(SparkThrowableHelper.errorReader(), known.updated(main, own));
             DECLARED.add(condition);
         } catch (ReflectiveOperationException e) {
@@ -137,7 +137,7 @@ public class Frontend {
     }
 
     private static Map subconditions(Option known) {
-        Option below = known.isDefined() ? ((ErrorInfo) known.get()).subClass() : Definitions.none();
+        Option below = known.isDefined() ? ((ErrorInfo) known.get()).subClass() : ObjectDefinitions.none();
         return below.isDefined() ? (Map) below.get() : PythonUtils.toScalaMap(Collections.emptyMap());
     }
 }

@@ -1,4 +1,4 @@
-"""When a resident JVM is used, and which one: no JVM is started here."""
+"""When a daemon is used, and which one: no JVM is started here."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.session.resident import is_wanted
-from lakeward.session.resident.acquisition import absolute, jvm_environment, key
-from lakeward.session.resident.registry import (
+from lakeward.session.daemon import is_wanted
+from lakeward.session.daemon.acquisition import absolute, jvm_environment, key
+from lakeward.session.daemon.registry import (
     Record,
     folder,
     forget,
@@ -27,14 +27,14 @@ from lakeward.session.resident.registry import (
     [
         ({}, True, True),
         ({}, False, False),
-        ({"LAKEWARD_RESIDENT": "1"}, False, True),
-        ({"LAKEWARD_RESIDENT": "0"}, True, False),
-        ({"LAKEWARD_COLD": "1", "LAKEWARD_RESIDENT": "1"}, True, False),
+        ({"LAKEWARD_DAEMON": "1"}, False, True),
+        ({"LAKEWARD_DAEMON": "0"}, True, False),
+        ({"LAKEWARD_COLD": "1", "LAKEWARD_DAEMON": "1"}, True, False),
         ({"LAKEWARD_COLD": "0"}, True, True),
-        ({"CI": "true", "LAKEWARD_RESIDENT": "1"}, True, False),
+        ({"CI": "true", "LAKEWARD_DAEMON": "1"}, True, False),
         ({"CI": "false"}, True, True),
         ({"PYTEST_CURRENT_TEST": "t"}, True, False),
-        ({"PYTEST_VERSION": "9", "LAKEWARD_RESIDENT": "1"}, False, True),
+        ({"PYTEST_VERSION": "9", "LAKEWARD_DAEMON": "1"}, False, True),
     ],
 )
 def test_who_uses_one(environ: dict[str, str], by_command: bool, wanted: bool) -> None:
@@ -103,7 +103,7 @@ def test_a_folder_that_others_may_read_is_closed_to_them(records: Path) -> None:
     assert stat.S_IMODE(records.stat().st_mode) == 0o700
 
 
-def test_where_no_folder_can_be_made_there_is_no_resident_jvm(
+def test_where_no_folder_can_be_made_there_is_no_daemon(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()

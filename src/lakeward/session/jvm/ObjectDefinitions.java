@@ -26,10 +26,10 @@ import scala.Some;
 import scala.collection.immutable.Seq;
 
 /** Spark's catalog entries as JSON, and back. */
-public class Definitions {
+public class ObjectDefinitions {
 
     static ObjectNode toJson(CatalogTable t) {
-        ObjectNode json = Folder.JSON.createObjectNode();
+        ObjectNode json = WarehouseLayout.JSON.createObjectNode();
         json.put("type", t.tableType().name());
         text(json, "provider", t.provider());
         if (t.storage().locationUri().isDefined()) json.put("location", t.storage().locationUri().get().toString());
@@ -79,14 +79,14 @@ public class Definitions {
     private static CatalogTable entry(String database, String name, CatalogTableType type, CatalogStorageFormat storage,
             StructType schema, Option provider, Seq partitions, Option buckets, String owner, long created,
             scala.collection.immutable.Map properties, Option viewText, Option comment, Option original, Option collation) {
-        TableIdentifier id = new TableIdentifier(name, new Some(database), new Some(Names.SESSION));
+        TableIdentifier id = new TableIdentifier(name, new Some(database), new Some(IdentifierCodec.SESSION));
         return new CatalogTable(id, type, storage, schema, provider, partitions, buckets, owner, created, -1L,
             org.apache.spark.package$.MODULE$.SPARK_VERSION(), properties, none(), viewText, comment, collation, seq(null), false, true,
             scalaMap(null), original, none());
     }
 
     static ObjectNode toJson(CatalogFunction f) {
-        ObjectNode json = Folder.JSON.createObjectNode();
+        ObjectNode json = WarehouseLayout.JSON.createObjectNode();
         json.put("className", f.className());
         ArrayNode resources = json.putArray("resources");
         Iterator it = scala.jdk.javaapi.CollectionConverters.asJava(f.resources()).iterator();
@@ -106,7 +106,7 @@ public class Definitions {
             JsonNode one = (JsonNode) it.next();
             resources.add(new FunctionResource(FunctionResourceType.fromString(one.get("type").asText()), one.get("uri").asText()));
         }
-        FunctionIdentifier id = new FunctionIdentifier(name, new Some(database), new Some(Names.SESSION));
+        FunctionIdentifier id = new FunctionIdentifier(name, new Some(database), new Some(IdentifierCodec.SESSION));
         return new CatalogFunction(id, json.get("className").asText(), PythonUtils.toSeq(resources));
     }
 
@@ -123,11 +123,11 @@ public class Definitions {
     }
 
     static ObjectNode map(scala.collection.immutable.Map values) {
-        return (ObjectNode) Folder.JSON.valueToTree(scala.jdk.javaapi.CollectionConverters.asJava(values));
+        return (ObjectNode) WarehouseLayout.JSON.valueToTree(scala.jdk.javaapi.CollectionConverters.asJava(values));
     }
 
     static ArrayNode list(Seq values) {
-        return (ArrayNode) Folder.JSON.valueToTree(new ArrayList(scala.jdk.javaapi.CollectionConverters.asJava(values)));
+        return (ArrayNode) WarehouseLayout.JSON.valueToTree(new ArrayList(scala.jdk.javaapi.CollectionConverters.asJava(values)));
     }
 
     static Map javaMap(JsonNode json) {

@@ -31,7 +31,7 @@ class Record:
 
 def folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the folder of this user's records, below the cache."""
-    return cache_dir(environ) / f"resident-{os.getuid()}"
+    return cache_dir(environ) / f"daemon-{os.getuid()}"
 
 
 def place() -> Path | None:
@@ -91,7 +91,7 @@ def since(record: Record) -> float:
     return max(0.0, time.time() - record.since)
 
 
-MARK = "-Dlakeward.resident="
+MARK = "-Dlakeward.daemon="
 """A JVM option that identifies daemons in process lists; the name of the record follows."""
 
 
@@ -154,7 +154,7 @@ class Stopped:
     seconds: float
 
 
-def stop_residents() -> list[Stopped]:
+def stop_daemons() -> list[Stopped]:
     """End all daemons, oldest first, and return them."""
     stopped = []
     for file, record in recorded():

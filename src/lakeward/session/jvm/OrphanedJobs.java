@@ -12,7 +12,7 @@ import org.apache.spark.sql.internal.SharedState;
 import org.apache.spark.sql.streaming.StreamingQuery;
 
 /** Jobs, queries and Python workers that a terminated client process left running. */
-public class FormerWork {
+public class OrphanedJobs {
 
     private static final long PAUSE_MILLIS = 20;
 
@@ -44,7 +44,7 @@ public class FormerWork {
             for (int i = 0; i < stack.length; i++) {
                 String name = stack[i].getClassName();
                 if (name.startsWith("py4j.commands.")) called = true;
-                if (name.equals("lakeward.Resident") && stack[i].getMethodName().equals("begin")) next = true;
+                if (name.equals("lakeward.Daemon") && stack[i].getMethodName().equals("begin")) next = true;
             }
             if (called && !next) return true;
         }

@@ -6,7 +6,7 @@ package lakeward;
  * The pair is joined by "__". An underscore that could be taken for part of that joint, and every
  * character that a database name may not hold, is written _uXXXX, so that no two pairs meet.
  */
-public class Names {
+public class IdentifierCodec {
 
     public static final String SESSION = "spark_catalog";
 

@@ -16,19 +16,19 @@ from typing import Any
 import pytest
 
 from lakeward.session.cache import cache_dir
-from lakeward.session.resident.registry import Record, is_running, load
+from lakeward.session.daemon.registry import Record, is_running, load
 from tests.processes import environ_without, outcome
 
-STORY = Path(__file__).with_name("resident_story.py")
+STORY = Path(__file__).with_name("daemon_story.py")
 HIDDEN = ("CI", "LAKEWARD_", "PYTEST_")
 
-# With `spark`, since the first JVM of a machine compiles our classes and is never a resident one.
+# With `spark`, since the first JVM of a machine compiles our classes and is never a daemon.
 pytestmark = [pytest.mark.process, pytest.mark.usefixtures("spark")]
 
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A cache with everything of the real one but its resident JVMs; ends those that were started."""
+    """A cache with everything of the real one but its daemons; ends those that were started."""
     folder = tmp_path_factory.mktemp("cache")
     for name in ("jars", "java"):
         (cache_dir() / name).mkdir(parents=True, exist_ok=True)
@@ -39,7 +39,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def environment(cache: Path, **more: str) -> dict[str, str]:
     kept = environ_without(*HIDDEN)
-    return {**kept, "LAKEWARD_CACHE": str(cache), "LAKEWARD_RESIDENT_IDLE": "100", **more}
+    return {**kept, "LAKEWARD_CACHE": str(cache), "LAKEWARD_DAEMON_IDLE": "100", **more}
 
 
 def lakeward(*arguments: str, cache: Path, folder: Path | None = None, **env: str) -> Any:
@@ -86,7 +86,7 @@ def holding(cache: Path, folder: Path, how: str = "hold") -> tuple[subprocess.Po
 
 
 def the_record(cache: Path) -> tuple[Path, Record]:
-    (file,) = (cache / f"resident-{os.getuid()}").glob("*.json")
+    (file,) = (cache / f"daemon-{os.getuid()}").glob("*.json")
     record = load(file)
     assert record is not None
     return file, record
@@ -166,14 +166,14 @@ def test_a_jvm_that_is_killed_under_a_command_is_told_and_replaced(
         command, cwd=work, env=environment(cache), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + 60
-    while not list(cache.glob("resident-*/*.json")) and time.monotonic() < deadline:
+    while not list(cache.glob("daemon-*/*.json")) and time.monotonic() < deadline:
         time.sleep(0.2)
     time.sleep(5)  # until the query runs
     file, record = the_record(cache)
     os.kill(record.pid, signal.SIGKILL)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 1, said
-    assert said.startswith(f"error: [JVM_LOST] The resident JVM {record.pid} ended in the middle of the work")
+    assert said.startswith(f"error: [JVM_LOST] the daemon {record.pid} ended in the middle of the work")
     assert "Run the same command again" in said
     assert "Traceback" not in said
     assert not is_running(file, record)
@@ -202,12 +202,12 @@ def test_stop_says_what_it_stopped_and_nothing_is_left(
     assert done.stdout.startswith(f"stopped the JVM {record.pid}, which had been there for ")
     assert not is_running(file, record)
     assert [path.suffix for path in file.parent.iterdir()] == [".lock"]
-    assert lakeward("stop", cache=cache).stdout == "there is no resident JVM\n"
+    assert lakeward("stop", cache=cache).stdout == "there is no daemon\n"
 
 
 def test_nobody_came_for_a_while(scene: Callable[..., dict[str, Any]], cache: Path) -> None:
-    scene("quick", LAKEWARD_RESIDENT_IDLE="0.1")
-    (file,) = (cache / f"resident-{os.getuid()}").glob("*.err")
+    scene("quick", LAKEWARD_DAEMON_IDLE="0.1")
+    (file,) = (cache / f"daemon-{os.getuid()}").glob("*.err")
     deadline = time.monotonic() + 15
     while file.with_suffix(".json").exists() and time.monotonic() < deadline:
         time.sleep(0.2)

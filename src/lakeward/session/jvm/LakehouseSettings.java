@@ -5,7 +5,7 @@ package lakeward;
  * paths start from. A driver points them elsewhere without a new Spark context; executors fall back on the
  * Hadoop setting.
  */
-public class Home {
+public class LakehouseSettings {
 
     private static volatile String warehouse;
     private static volatile PathMap paths;

@@ -1,0 +1,22 @@
+"""the daemon: one that stays when a command ends, for the next command to attach to.
+
+A command holds it alone. The JVM's side (`jvm/Daemon.java`) notices the end of the process that holds it,
+takes away what that process left, and ends the JVM when it was idle for a while.
+"""
+
+from lakeward.session.daemon.acquisition import acquire, is_wanted, use_daemon
+from lakeward.session.daemon.lease import Lease, drain, held, is_lost, jvm_lost
+from lakeward.session.daemon.registry import Stopped, stop_daemons
+
+__all__ = [
+    "Lease",
+    "Stopped",
+    "acquire",
+    "drain",
+    "held",
+    "is_lost",
+    "is_wanted",
+    "jvm_lost",
+    "stop_daemons",
+    "use_daemon",
+]
