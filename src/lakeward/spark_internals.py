@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.types import DataType
 
 JavaObject = Any
 """An object, class or package of the JVM, reached through Py4J."""
@@ -240,3 +241,19 @@ def use_python_progress(progress: Any, values: Any) -> None:
 def java_builder(builder: Any) -> JavaObject:
     """Return the JVM's own builder behind a DeltaTableBuilder."""
     return builder._jbuilder
+
+
+# --- observed metrics
+
+
+def is_pending(observation: Any) -> bool:
+    """Return whether an Observation is attached to a DataFrame whose first action has not ended."""
+    attached = observation._jo
+    return attached is not None and not attached.future().isCompleted()
+
+
+def parse_schema(text: str) -> DataType:
+    """Return the type of a DDL string."""
+    from pyspark.sql import types
+
+    return types._parse_datatype_string(text)

@@ -13,6 +13,7 @@ from lakeward.patching.specs import PatchSpec
 DECLARATIONS: tuple[str, ...] = (
     "lakeward.session.entry_points.session_builder_patch:PATCHES",
     "lakeward.session.patches.connect_finder:PATCHES",
+    "lakeward.session.entry_points.connect_behavior:PATCHES",
     "lakeward.session.entry_points.columns_before_session:PATCHES",
     "lakeward.session.patches.numpy_import_patch:PATCHES",
     "lakeward.session.patches.delta_table_patch:PATCHES",

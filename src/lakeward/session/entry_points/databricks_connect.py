@@ -101,12 +101,16 @@ class DatabricksSession:
 
         def getOrCreate(self) -> SparkSession:  # noqa: N802  # as the platform has it
             """Return the running session, or create one."""
+            from lakeward.session.entry_points.connect_behavior import install_connect_behavior
             from lakeward.session.entry_points.session_builder_patch import get_or_create
 
+            install_connect_behavior()
             return get_or_create(self._options, profile="serverless" if self._serverless else None)
 
         def create(self) -> SparkSession:
             """Create a new session, in addition to a running one."""
+            from lakeward.session.entry_points.connect_behavior import install_connect_behavior
             from lakeward.session.entry_points.session_builder_patch import create_session
 
+            install_connect_behavior()
             return create_session(self._options, profile="serverless" if self._serverless else None)
