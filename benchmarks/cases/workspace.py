@@ -37,7 +37,10 @@ uvicorn.run(Starlette(routes=[Route("/{path:path}", get)]), port=int(sys.argv[1]
 @case("workspace.runs_get", goal=3.0)
 @contextmanager
 def runs_get(folder: Path) -> Iterator[Sides]:
-    """50 clients that ask for a run 20 times each; the figures are of such that poll four times a second."""
+    """50 clients that ask for a run 20 times each; the figures are of such that poll four times a second.
+
+    Wanted: `p99_ms` below 20, on a machine that does nothing else.
+    """
     with served(folder) as (process, host, token), bare(answer_of(host, token)) as peer:
         run = run_once(host, token, folder)
         path = f"/api/2.2/jobs/runs/get?run_id={run}"
@@ -127,7 +130,10 @@ for line in sys.stdin:
 @case("workspace.statement", goal=1.5, warmups=5)
 @contextmanager
 def statement(folder: Path) -> Iterator[Sides]:
-    """A warm statement of 10,000 rows with five columns, against `collect()` in a session of plain Spark."""
+    """A warm statement of 10,000 rows with five columns, against `collect()` in a session of plain Spark.
+
+    Wanted: `warm_ms` of 100 at most, on a machine that does nothing else.
+    """
     with served(folder) as (_, host, token), bare_queries(folder) as peer:
         execute(host, token, f"CREATE TABLE main.default.numbers AS {QUERY}")
 
@@ -135,12 +141,15 @@ def statement(folder: Path) -> Iterator[Sides]:
             assert rows == ROWS, rows
 
         def figures() -> dict[str, float]:
-            taken = []
-            for _ in range(10):
-                began = time.perf_counter()
-                execute(host, token, "SELECT * FROM main.default.numbers")
-                taken.append(time.perf_counter() - began)
-            return {"delta_table_ms": percentile(taken, 50)}
+            found = {}
+            for name, text in (("warm_ms", QUERY), ("delta_table_ms", "SELECT * FROM main.default.numbers")):
+                taken = []
+                for _ in range(10):
+                    began = time.perf_counter()
+                    execute(host, token, text)
+                    taken.append(time.perf_counter() - began)
+                found |= {name: percentile(taken, 50), f"best_{name}": min(taken) * 1000}
+            return found
 
         yield Sides(lambda: execute(host, token, QUERY), lambda: peer(QUERY), check=check, figures=figures)
 
@@ -148,14 +157,24 @@ def statement(folder: Path) -> Iterator[Sides]:
 @case("workspace.statements_waiting", goal=5.0)
 @contextmanager
 def statements_waiting(folder: Path) -> Iterator[Sides]:
-    """`jobs/list` from 50 clients, against the same without statements: 45 clients wait for theirs."""
+    """`jobs/list` from 50 clients, against the same without statements: 45 clients wait for theirs.
+
+    Wanted: `p99_ms` below 50. The statements that run use all processors: `cpu_ms_per_request` is what the
+    server itself needs, whatever they do.
+    """
     path = "/api/2.2/jobs/list"
     (folder / "quiet").mkdir()
-    with served(folder) as (_, host, token), served(folder / "quiet") as (_, quiet, quiet_token):
+    with served(folder) as (process, host, token), served(folder / "quiet") as (_, quiet, quiet_token):
         execute(host, token, "SELECT 1")
 
         def figures() -> dict[str, float]:
-            return {"p99_ms": percentile(asyncio.run(clients(host, token, path, pause=0.25)), 99)}
+            before = cpu_seconds(process.pid)
+            taken = asyncio.run(clients(host, token, path, pause=0.25))
+            cpu = cpu_seconds(process.pid) - before
+            return {
+                "p99_ms": percentile(taken, 99),
+                "cpu_ms_per_request": cpu / (CLIENTS * TURNS) * 1000,
+            }
 
         with ThreadPoolExecutor(WAITING) as waiting:
             body = {"statement": ENDLESS, "warehouse_id": WAREHOUSE, "wait_timeout": "50s"}
@@ -172,13 +191,17 @@ def statements_waiting(folder: Path) -> Iterator[Sides]:
 @case("workspace.start", goal=8.0)
 @contextmanager
 def start(folder: Path) -> Iterator[Sides]:
-    """Time from the command to the first answer, compared with a bare server on the same libraries."""
+    """Time from the command to the first answer, compared with a bare server on the same libraries.
+
+    Wanted: `first_answer_seconds` of 0.5 at most and `idle_memory_mb` below 120.
+    """
     with ExitStack() as servers:
 
         def ours() -> None:
+            began = time.perf_counter()
             process, host, _ = servers.enter_context(served(folder))
             urlopen(f"{host}/.well-known/databricks-config", timeout=30).close()  # noqa: S310  # our own host
-            started.append(cpu_seconds(process.pid))
+            started.append((cpu_seconds(process.pid), time.perf_counter() - began))
 
         def peer() -> None:
             host = servers.enter_context(bare(b"{}"))
@@ -188,9 +211,13 @@ def start(folder: Path) -> Iterator[Sides]:
             servers.close()
             process, host, _ = servers.enter_context(served(folder))
             urlopen(f"{host}/.well-known/databricks-config", timeout=30).close()  # noqa: S310  # our own host
-            return {"cpu_ms": min(started) * 1000, "idle_memory_mb": resident(process.pid)}
+            return {
+                "first_answer_seconds": min(seconds for _, seconds in started),
+                "cpu_ms": min(cpu for cpu, _ in started) * 1000,
+                "idle_memory_mb": resident(process.pid),
+            }
 
-        started: list[float] = []
+        started: list[tuple[float, float]] = []
         yield Sides(ours, peer, prepare=servers.close, figures=figures)
 
 

@@ -135,7 +135,8 @@ triggers.
 - A damaged record is reported at the start and excluded; `jobs/delete` removes it. A missing, empty or
   damaged `workspace.db` is an error (WORKSPACE_DATABASE_MISSING, WORKSPACE_DATABASE_DAMAGED): restore it,
   or move the folder `server/` aside to start with an empty workspace. Other unusable files of the state are
-  reported as WORKSPACE_STATE_UNUSABLE.
+  reported as WORKSPACE_STATE_UNUSABLE. An update of a pipeline with a damaged file of its state fails with
+  PIPELINE_STATE_DAMAGED, the file and the way out.
 - Routes that are not listed below are answered 501 NOT_IMPLEMENTED and recorded in the request log.
 
 ## SQL statements

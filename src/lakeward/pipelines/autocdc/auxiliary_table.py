@@ -16,6 +16,7 @@ from lakeward.pipelines.autocdc.scd1 import is_present, merge_states
 from lakeward.pipelines.autocdc.scd2 import distinct_events
 from lakeward.pipelines.graph.elements import ChangeArgs
 from lakeward.pipelines.storage.delta_tables import idempotent_append
+from lakeward.pipelines.storage.state_files import read_state_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,7 +43,17 @@ class AuxiliaryTable:
 
         See `scd1_in_target`.
         """
-        return self._note.read_text(encoding="utf-8") if self._note.exists() else None
+        if not self._note.exists():
+            return None
+
+        def parse(text: str) -> str:
+            if not text.strip() or not text.isprintable():
+                raise ValueError("it names no column")
+            return text
+
+        what = "The record of the column that holds the sequences of an AUTO CDC target"
+        next_step = "Restore the file from a backup, or refresh the target fully (--full-refresh)."
+        return read_state_file(self._note, what, parse, next_step=next_step)
 
     def set_target_sequence_column(self, sequence_column: str) -> None:
         """Record that current sequences are in this column of the target."""

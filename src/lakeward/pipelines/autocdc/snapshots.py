@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines.autocdc.scd2 import comparable_values
+from lakeward.pipelines.storage.state_files import read_state_file
 from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:
@@ -196,10 +197,14 @@ class SnapshotStore:
     def _read(self, folder: Path) -> Snapshot:
         from pyspark.sql.types import StructType
 
-        content = json.loads((folder / "snapshot.json").read_text())
-        return Snapshot(
-            folder, version_from_json(content["version"]), StructType.fromJson(json.loads(content["schema"]))
-        )
+        def parse(text: str) -> Snapshot:
+            content = json.loads(text)
+            version, schema = version_from_json(content["version"]), json.loads(content["schema"])
+            return Snapshot(folder, version, StructType.fromJson(schema))
+
+        what = "The record of the last snapshot that AUTO CDC applied"
+        next_step = "Restore the file from a backup, or refresh the target fully (--full-refresh)."
+        return read_state_file(folder / "snapshot.json", what, parse, next_step=next_step)
 
 
 def as_change_feed(rows: DataFrame, version: Any) -> DataFrame:

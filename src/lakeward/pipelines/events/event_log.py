@@ -55,18 +55,28 @@ def tail_events(storage: Path, wait: Callable[[], None]) -> Iterator[dict[str, A
     path, rest = storage / _FILE_NAME, ""
     while not path.exists():
         wait()
-    with path.open() as file:
+    with path.open(errors="replace") as file:
         while True:
             text = file.readline()
             if not text.endswith("\n"):
                 rest += text
                 wait()
                 continue
-            event = json.loads(rest + text)
-            rest = ""
+            event, rest = _parsed(rest + text), ""
+            if event is None:
+                continue
             yield event
             if event["event_type"] == "update_progress" and _update_state(event) in _FINAL_STATES:
                 return
+
+
+def _parsed(line: str) -> dict[str, Any] | None:
+    """Return the event of a line; None for a damaged line, which is skipped: the event log has all events."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) and {"event_type", "details"} <= event.keys() else None
 
 
 def _update_state(event: dict[str, Any]) -> str | None:

@@ -21,6 +21,7 @@ from urllib.parse import quote
 from lakeward.atomic_files import atomic_write
 from lakeward.pipelines.graph.dataflow_graph import RefreshSelection
 from lakeward.pipelines.graph.elements import Flow
+from lakeward.pipelines.storage.state_files import read_state_file
 
 # A sibling of the flows' folders, whose names are encoded.
 _AUXILIARY_TABLE = "changes *"
@@ -40,7 +41,7 @@ class Checkpoints:
     def next(self, dataset: tuple[str, ...], flow: str) -> Path:
         """Return the checkpoint folder of the flow after its next full refresh, or one in progress."""
         folder, intent = self._folder(dataset, flow), self._intent(dataset)
-        numbers = json.loads(intent.read_text()) if intent.exists() else {}
+        numbers = _read_intent(intent) if intent.exists() else {}
         number = numbers.get(str(folder.relative_to(self._checkpoints)), _next_number(folder))
         return folder / str(number)
 
@@ -70,7 +71,7 @@ class Checkpoints:
     def finish_reset(self, dataset: tuple[str, ...]) -> None:
         """Create the new checkpoints once the table is empty, and remove the intent."""
         intent = self._intent(dataset)
-        for folder, number in json.loads(intent.read_text()).items():
+        for folder, number in _read_intent(intent).items():
             (self._checkpoints / folder / str(number)).mkdir(parents=True, exist_ok=True)
         intent.unlink()
 
@@ -91,6 +92,23 @@ class Checkpoints:
 
     def _intent(self, dataset: tuple[str, ...]) -> Path:
         return self._resets / (_file_name(".".join(dataset)) + ".json")
+
+
+def _read_intent(file: Path) -> dict[str, int]:
+    """Return the numbers of the new checkpoints. Raises PipelineError(PIPELINE_STATE_DAMAGED)."""
+
+    def parse(text: str) -> dict[str, int]:
+        numbers = json.loads(text)
+        if not isinstance(numbers, dict) or not all(type(number) is int for number in numbers.values()):
+            raise ValueError("it is no map of folders to numbers")
+        if any(".." in folder.split("/") or folder.startswith("/") for folder in numbers):
+            raise ValueError("it names folders outside of the checkpoints")
+        return numbers
+
+    next_step = "Delete the file, then refresh the table fully (--full-refresh): its rows may be incomplete."
+    return read_state_file(
+        file, "The record of a full refresh that was interrupted", parse, next_step=next_step
+    )
 
 
 def _file_name(name: str) -> str:

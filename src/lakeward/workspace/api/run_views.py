@@ -32,6 +32,9 @@ def run_of(call: ServerRequest, run_id: str, level: str = "CAN_VIEW") -> Documen
         run = call.store.get("run", task["run_id"]) if task else None
     if run is None:
         raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Run {run_id} does not exist.")
+    if is_admin(call):
+        # Clients poll this for each run: the job need not be read for those who may do everything.
+        return run
     if _has_job(call, run):
         require(call, "jobs", str(run["job_id"]), level)
     elif not _is_of(call, run):
