@@ -16,6 +16,7 @@ from lakeward.dbutils import secret_stores
 from lakeward.session import Settings, session
 from tests import lanes
 from tests.disks import full_disk, read_only
+from tests.processes import ResidentJvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,6 +82,14 @@ def suite_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 def spark(suite_settings: Settings) -> SparkSession:
     """Return the shared session on the suite's lakehouse, in main.default."""
     return session(suite_settings)
+
+
+@pytest.fixture(scope="session")
+def resident_jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResidentJvm]:
+    """Return the JVM that child processes of this worker share; it ends with the session."""
+    jvm = ResidentJvm(tmp_path_factory.mktemp("resident"))
+    yield jvm
+    jvm.stop()
 
 
 @pytest.fixture

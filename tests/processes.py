@@ -4,15 +4,46 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["environ_without", "outcome", "without_pyspark"]
+from lakeward.session.cache import cache_dir
+
+__all__ = ["ResidentJvm", "environ_without", "outcome", "without_pyspark"]
 
 
 def environ_without(*prefixes: str) -> dict[str, str]:
     """This process's environment but for the variables that begin so."""
     return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
+
+
+class ResidentJvm:
+    """A resident JVM of this worker, for processes in which the start of the JVM is not what is tested.
+
+    A cold JVM takes some 20 seconds of processor time until it has run its first queries. The processes take
+    turns in this one; the first of them starts it.
+    """
+
+    def __init__(self, cache: Path) -> None:
+        """Use `cache`: an empty folder that becomes a cache with everything of the user's but JVMs."""
+        self.cache = cache
+        for name in ("jars", "java"):
+            (cache_dir() / name).mkdir(parents=True, exist_ok=True)
+        for entry in cache_dir().iterdir():
+            if not entry.name.startswith("resident-"):
+                (cache / entry.name).symlink_to(entry)
+
+    def environ(self, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return the environment (default: this process's) for a process that uses the JVM."""
+        # On CI, and with LAKEWARD_COLD, commands start a JVM of their own.
+        kept = {k: v for k, v in (environ or os.environ).items() if k not in ("CI", "LAKEWARD_COLD")}
+        return {**kept, "LAKEWARD_CACHE": str(self.cache), "LAKEWARD_RESIDENT": "1"}
+
+    def stop(self) -> None:
+        """End the JVM if there is one."""
+        if any(self.cache.glob("resident-*/*.json")):
+            outcome([sys.executable, "-m", "lakeward", "stop"], env=self.environ())
 
 
 def without_pyspark(folder: Path) -> str:
