@@ -133,6 +133,14 @@ starting Spark. In SQL: `event_log('<pipeline>')` and `event_log(TABLE(<table>))
 `@dp.on_event_hook` are called with every event. A hook that fails more often in succession than
 `max_allowable_consecutive_failures` is disabled for the rest of the update.
 
+## Report
+
+`lakeward report KEY` writes one HTML file: the graph with state, rows, seconds and refresh technique of each
+dataset, its columns and flows, expectations over time, the last 30 updates and the events of the latest one.
+Without KEY it writes one for each pipeline that has run. The file is in `reports/` of the state folder, needs
+no network and starts no Spark. It shows no rows of tables. An update that still runs, or was killed, is shown
+as far as it came.
+
 ## Functions and parameters
 
 `dlt` has the same objects. A parameter without effect here logs one warning per update, a refused one is an

@@ -78,6 +78,7 @@ def test_commands_to_try_are_on_one_line_each_even_on_a_narrow_terminal(done: Up
 def test_the_next_commands_look_at_the_last_gold_table_and_at_the_events(done: Update) -> None:
     assert after(done.datasets, prefix="", target="dev", events_of="wearables") == [
         'lakeward sql -t dev -e "select * from workout_bpm_summary limit 5"',
+        "lakeward report wearables -t dev",
         "lakeward events wearables -t dev",
     ]
     assert after(done.datasets, prefix="a.b.", target=None, events_of=None) == [

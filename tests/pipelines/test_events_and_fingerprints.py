@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from lakeward.pipelines.events import event_log
+from lakeward.report import build_report
 from tests.pipelines.conftest import Lab, result
 
 
@@ -23,6 +24,14 @@ def test_the_event_log_describes_the_update(lab: Lab) -> None:
         def gold(): return spark.table("silver")
     """)  # fmt: skip
     update = lab.done()
+    report = build_report("p", lab.storage)
+    assert report is not None
+    (reported,) = report["updates"]
+    assert (reported["id"], reported["state"]) == (update.update_id, "COMPLETED")
+    found = {name.rpartition(".")[2]: each for name, each in reported["datasets"].items()}
+    assert (found["silver"]["rows"], found["silver"]["dropped"], found["gold"]["rows"]) == (3, 1, 3)
+    assert found["silver"]["expectations"] == [{"name": "small", "passed": 3, "failed": 1}]
+    assert [len(each["flows"][0]["inputs"]) for each in report["datasets"]] == [0, 1]
     events = lab.log()
     assert events[0]["event_type"] == "create_update"
     assert {event["origin"]["update_id"] for event in events} == {update.update_id}

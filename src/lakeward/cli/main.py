@@ -25,6 +25,7 @@ COMMANDS = {
     "bundle": "bundle",
     "sql": "sql",
     "events": "events",
+    "report": "report",
     "test": "test",
     "check": "check",
     "seed": "seed",

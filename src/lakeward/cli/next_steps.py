@@ -1,4 +1,4 @@
-"""Two commands that make sense after a run."""
+"""The commands that make sense after a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ READABLE = ("materialized_view", "streaming_table")
 def after(
     datasets: Sequence[DatasetResult], *, prefix: str, target: str | None, events_of: str | None
 ) -> list[str]:
-    """A look at the last table that was completed, and the events of the pipeline `events_of`.
+    """A look at the last table that was completed, the report and the events of the pipeline `events_of`.
 
     `prefix` goes before the table's name (`catalog.schema.` where the shell starts elsewhere), `target`
     is the `-t` that the commands need, None without a target.
@@ -30,5 +30,6 @@ def after(
         look = " ".join(["select * from", f"{prefix}{best.name}", "limit 5"])
         commands.append(f'lakeward sql{at} -e "{look}"')
     if events_of:
+        commands.append(f"lakeward report {shlex.quote(events_of)}{at}")
         commands.append(f"lakeward events {shlex.quote(events_of)}{at}")
     return commands

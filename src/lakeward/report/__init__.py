@@ -1,0 +1,11 @@
+"""Reports of pipelines: one self-contained HTML file, written from the files of the event log without Spark.
+
+Start reading at `pipeline_report`: it builds the document that `page.html` shows.
+"""
+
+from __future__ import annotations
+
+from lakeward.report.page import write_page
+from lakeward.report.pipeline_report import build_report
+
+__all__ = ["build_report", "write_page"]

@@ -1,0 +1,204 @@
+"""The report of one pipeline as a document: its datasets, its latest update and the updates before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from lakeward.report.event_files import Event, read_events
+
+MAX_UPDATES = 30
+_MAX_EVENTS = 2_000
+_MAX_TEXT = 4_000
+_FINAL = ("COMPLETED", "FAILED", "CANCELED")
+_ENDED = ("COMPLETED", "FAILED", "SKIPPED", "EXCLUDED")
+
+
+def build_report(name: str, storage: Path, *, now: datetime | None = None) -> dict[str, Any] | None:
+    """Return the report as JSON values; None if the pipeline has no events.
+
+    Args:
+        name: Display name of the pipeline.
+        storage: Storage folder of the pipeline.
+        now: Time of the report; default: the current time.
+
+    Returns:
+        `pipeline`, `generated`, `updates` (new to old, at most `MAX_UPDATES`), `datasets` of the newest
+        update that got as far as defining them, `events` of the newest update, and `notes` on what could
+        not be read.
+    """
+    found = read_events(storage, MAX_UPDATES)
+    if not found.updates:
+        return None
+    updates = [_update(identifier, events) for identifier, events in found.updates.items()]
+    updates.reverse()
+    newest = list(found.updates.values())[-1]
+    return {
+        "pipeline": name,
+        "generated": (now or datetime.now(timezone.utc)).isoformat(timespec="seconds"),
+        "updates": updates,
+        "datasets": _datasets(found.updates.values()),
+        "events": [_shown(event) for event in newest[:_MAX_EVENTS]],
+        "omitted_events": max(0, len(newest) - _MAX_EVENTS),
+        "notes": [f"A file of the event log cannot be read: {text}" for text in found.unreadable[:5]],
+    }
+
+
+def _update(identifier: str, events: Sequence[Event]) -> dict[str, Any]:
+    states = [event for event in events if event["event_type"] == "update_progress"]
+    last = _details(states[-1]).get("state") if states else None
+    state = last if last in _FINAL else "UNFINISHED"
+    created = next((_details(event) for event in events if event["event_type"] == "create_update"), {})
+    return {
+        "id": identifier,
+        "cause": created.get("cause", ""),
+        "started": events[0]["timestamp"],
+        "seconds": _seconds(events[0], events[-1]),
+        "state": state,
+        "error": _error(states[-1]) if states else "",
+        "datasets": _results(events),
+    }
+
+
+def _results(events: Iterable[Event]) -> dict[str, dict[str, Any]]:
+    """Return state, rows, seconds, expectations and technique by dataset; flows of a dataset are added up."""
+    results: dict[str, dict[str, Any]] = {}
+    started: dict[str, Event] = {}
+    for event in events:
+        name = (event.get("origin") or {}).get("dataset_name")
+        if not name:
+            continue
+        details = _details(event)
+        result = results.setdefault(
+            name,
+            {"state": "", "rows": None, "deleted": None, "seconds": None, "dropped": None, "error": ""},
+        )
+        if event["event_type"] == "planning_information":
+            result["technique"] = _technique(details)
+        if event["event_type"] != "flow_progress":
+            continue
+        status = str(details.get("status", ""))
+        metrics = details.get("metrics") or {}
+        if metrics:
+            rows = metrics.get("num_output_rows", metrics.get("num_upserted_rows"))
+            result["rows"] = _sum(result["rows"], rows)
+            result["deleted"] = _sum(result["deleted"], metrics.get("num_deleted_rows"))
+        quality = details.get("data_quality") or {}
+        if quality:
+            result["dropped"] = _sum(result["dropped"], quality.get("dropped_records"))
+            result.setdefault("expectations", []).extend(
+                {
+                    "name": each.get("name"),
+                    "passed": each.get("passed_records"),
+                    "failed": each.get("failed_records"),
+                }
+                for each in quality.get("expectations", ())
+            )
+        if not metrics:
+            # One failed flow fails the dataset, whatever the others do.
+            result["state"] = "FAILED" if result["state"] == "FAILED" else status
+        result["error"] = result["error"] or _error(event)
+        if status == "RUNNING":
+            started.setdefault(name, event)
+        if status in _ENDED and name in started:
+            result["seconds"] = _seconds(started[name], event)
+    return {name: result for name, result in results.items() if result["state"]}
+
+
+def _technique(details: dict[str, Any]) -> str | None:
+    for each in details.get("technique_information") or ():
+        if each.get("is_chosen"):
+            return str(each.get("maintenance_type", "")).removeprefix("MAINTENANCE_TYPE_")
+    return None
+
+
+def _datasets(updates: Iterable[Sequence[Event]]) -> list[dict[str, Any]]:
+    """Return the datasets of the newest update that defined any, with schema, flows and inputs."""
+    for events in reversed(list(updates)):
+        found: dict[str, dict[str, Any]] = {}
+        for event in events:
+            name, details = str(event["origin"].get("dataset_name")), _details(event)
+            if event["event_type"] == "dataset_definition":
+                found[name] = {
+                    "name": name,
+                    "kind": str(details.get("dataset_type", "")).lower(),
+                    "schema": [_column(field) for field in details.get("schema") or ()],
+                    "flows": [],
+                }
+            elif event["event_type"] == "flow_definition" and name in found:
+                found[name]["flows"].append(
+                    {
+                        "name": (event["origin"].get("flow_name") or "").rpartition(".")[2],
+                        "type": details.get("flow_type", ""),
+                        "inputs": [each.get("name") for each in details.get("input_datasets") or ()],
+                        "plan": str(details.get("explain_text") or "")[:_MAX_TEXT],
+                    }
+                )
+        if found:
+            return list(found.values())
+    return []
+
+
+def _column(field: dict[str, Any]) -> dict[str, Any]:
+    kind = field.get("type")
+    comment = (field.get("metadata") or {}).get("comment")
+    shown = {"name": field.get("name"), "type": kind if isinstance(kind, str) else _type_name(kind)}
+    return {**shown, "comment": comment} if comment else shown
+
+
+def _type_name(kind: Any) -> str:
+    """Return a nested type as DDL writes it.
+
+    >>> _type_name({"type": "array", "elementType": "long"})
+    'array<long>'
+    """
+    if not isinstance(kind, dict):
+        return str(kind)
+    if kind.get("type") == "array":
+        return f"array<{_type_name(kind.get('elementType'))}>"
+    if kind.get("type") == "map":
+        return f"map<{_type_name(kind.get('keyType'))}, {_type_name(kind.get('valueType'))}>"
+    if kind.get("type") == "struct":
+        inside = (f"{field.get('name')}: {_type_name(field.get('type'))}" for field in kind.get("fields", ()))
+        return f"struct<{', '.join(inside)}>"
+    return str(kind.get("type"))
+
+
+def _shown(event: Event) -> dict[str, Any]:
+    shown = {
+        "time": event["timestamp"],
+        "level": event.get("level", ""),
+        "type": event["event_type"],
+        "message": str(event.get("message", ""))[:_MAX_TEXT],
+    }
+    dataset = (event.get("origin") or {}).get("dataset_name")
+    return {**shown, "dataset": dataset} if dataset else shown
+
+
+def _details(event: Event) -> dict[str, Any]:
+    details = event.get("details") or {}
+    found = details.get(event["event_type"]) if isinstance(details, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _error(event: Event) -> str:
+    exceptions = (event.get("error") or {}).get("exceptions") or ()
+    return next((str(each["message"])[:_MAX_TEXT] for each in exceptions if each.get("message")), "")
+
+
+def _seconds(first: Event, last: Event) -> float | None:
+    try:
+        return round((_time(last) - _time(first)).total_seconds(), 3)
+    except ValueError:
+        return None
+
+
+def _time(event: Event) -> datetime:
+    time = datetime.fromisoformat(event["timestamp"])
+    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+
+
+def _sum(total: int | None, more: int | None) -> int | None:
+    return total if more is None else (total or 0) + int(more)
