@@ -9,7 +9,7 @@ A process group is left with `setsid`, and a daemon loses its parent. Three mech
 - Elsewhere the process group and the tree of parents that `ps` shows are used: best effort, since a daemon
   that has left both cannot be found.
 
-the daemon is shared between runs, so it is spared with all processes below it.
+The daemon is shared between runs, so it is spared with all processes below it.
 """
 
 from __future__ import annotations

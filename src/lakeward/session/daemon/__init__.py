@@ -1,4 +1,4 @@
-"""the daemon: one that stays when a command ends, for the next command to attach to.
+"""The daemon: a JVM that outlives a command, to which later commands attach.
 
 A command holds it alone. The JVM's side (`jvm/Daemon.java`) notices the end of the process that holds it,
 takes away what that process left, and ends the JVM when it was idle for a while.
