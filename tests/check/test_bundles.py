@@ -72,13 +72,13 @@ def test_files_of_a_bundle_are_judged_once(look: Look) -> None:
     assert len(look(FILES).places("notebook_task")) == 1
 
 
-def test_a_bundle_that_cannot_be_read_is_told_with_its_place(look: Look) -> None:
+def test_a_bundle_that_cannot_be_read_is_reported_with_its_place(look: Look) -> None:
     found = look({"databricks.yml": "bundle:\n  name: x\nresources: {jobs: {j: }}\n"})
     (unread,) = found.report.unread
     assert "databricks.yml:3" in unread.reason
 
 
-def test_variables_without_a_value_are_told_and_the_rest_is_looked_at(look: Look) -> None:
+def test_variables_without_a_value_are_reported_and_the_rest_is_read(look: Look) -> None:
     text = (
         "variables:\n  host: {description: x}\n  cluster: {description: y}\n  level: {default: 1}\n" + BUNDLE
     )
@@ -150,7 +150,7 @@ def test_pins_are_read_from_every_kind_of_file(look: Look, name: str, text: str)
     assert list(found.verdicts().values()) == ["differs"] and "pyspark" in found.report.findings[0].construct
 
 
-def test_what_lakeward_test_leaves_out_is_told_in_its_own_words(look: Look) -> None:
+def test_what_lakeward_test_leaves_out_is_reported_in_its_own_words(look: Look) -> None:
     from lakeward.environments import STAND_INS
 
     for name, stand_in in STAND_INS.items():

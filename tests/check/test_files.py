@@ -66,7 +66,7 @@ def test_sql_with_templates_is_read(look: Look) -> None:
     assert found.of("needs_seed") == ["table {…}.raw.t"] and found.of("refused") == ["SQL DENY"]
 
 
-def test_what_cannot_be_read_is_told_and_stops_nothing(look: Look, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_reported_and_stops_nothing(look: Look, tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         "good.py": "import dlt\n",
         "syntax.py": "def f(:\n",
@@ -91,7 +91,7 @@ def test_what_cannot_be_read_is_told_and_stops_nothing(look: Look, tmp_path: Pat
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_files_without_permission_are_told(look: Look, tmp_path: Path) -> None:
+def test_files_without_permission_are_reported(look: Look, tmp_path: Path) -> None:
     look({"a.py": "import dlt\n"})
     (tmp_path / "a.py").chmod(0)
     assert "Permission denied" in reasons(tmp_path)["a.py"]
@@ -117,7 +117,7 @@ def test_an_empty_folder_has_nothing_to_run(tmp_path: Path) -> None:
     assert what_will_run(report) == "There is nothing here that lakeward could run."
 
 
-def test_a_repository_without_anything_of_databricks_is_told_so(look: Look) -> None:
+def test_a_repository_without_anything_of_databricks_is_reported_as_such(look: Look) -> None:
     report = look({"a.py": "import os\nprint(os.getcwd())\n", "b.sql": "select 1"}).report
     assert what_will_run(report) == "Nothing of Databricks was found in 2 files: they run as they are."
 

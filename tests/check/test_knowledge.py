@@ -59,7 +59,7 @@ def test_functions_of_dbutils_have_the_verdicts_of_their_rows() -> None:
     assert verdict("dbutils", "fs") is None
 
 
-def test_limits_of_serverless_are_told_with_the_platforms_condition(look: Look) -> None:
+def test_limits_of_serverless_are_reported_with_the_platforms_condition(look: Look) -> None:
     owners = {"SparkSession": "spark", "DataFrame": "df", "Catalog": "spark.catalog"}
     limits = [limit for limit in SERVERLESS_LIMITS if limit.owner in owners]
     code = "\n".join(f"{owners[limit.owner]}.{limit.name}" for limit in limits)
@@ -80,7 +80,7 @@ def test_limits_of_serverless_are_told_with_the_platforms_condition(look: Look) 
         "set spark.sql.adaptive.enabled = false",
     ],
 )
-def test_statements_that_serverless_refuses_are_told(sql: str, look: Look) -> None:
+def test_statements_that_serverless_refuses_are_reported(sql: str, look: Look) -> None:
     limit = refused_statement(sql)
     found = look({"q.sql": f"select 1;\n-- now\n{sql};"})
     (finding,) = found.report.of("fails_on_serverless")
@@ -88,7 +88,7 @@ def test_statements_that_serverless_refuses_are_told(sql: str, look: Look) -> No
     assert str(finding.place) == "q.sql:3:1"
 
 
-def test_streams_with_a_trigger_that_serverless_lacks_are_told(look: Look) -> None:
+def test_streams_with_a_trigger_that_serverless_lacks_are_reported(look: Look) -> None:
     found = look("""\
 df.writeStream.trigger(availableNow=True).toTable("a")
 df.writeStream.trigger(processingTime="1 minute").toTable("b")
@@ -118,11 +118,11 @@ def test_a_task_runs_when_the_runner_has_its_kind() -> None:
         ("==x", None),
     ],
 )
-def test_a_pin_that_excludes_our_spark_is_told(pin: str | None, expected: Verdict | None) -> None:
+def test_a_pin_that_excludes_our_spark_is_reported(pin: str | None, expected: Verdict | None) -> None:
     assert verdict("requirement", "pyspark", pin) == expected
 
 
-def test_packages_that_lakeward_stands_in_for_are_told() -> None:
+def test_packages_that_lakeward_replaces_are_reported() -> None:
     for package in STAND_INS:
         expected = None if package in ("pyspark", "delta-spark", "lakeward") else "differs"
         assert (

@@ -100,12 +100,12 @@ SparkSession.getActiveSession().sparkContext
     ]  # fmt: skip
 
 
-def test_settings_that_serverless_refuses_are_told_and_those_it_has_are_not(look: Look) -> None:
+def test_settings_that_serverless_refuses_are_reported_and_those_it_has_are_not(look: Look) -> None:
     found = look('spark.conf.set("spark.sql.shuffle.partitions", 4)\nspark.conf.set("spark.x.y", 1)\n')
     assert found.verdicts() == {"setting spark.x.y": "fails_on_serverless"}
 
 
-def test_settings_of_the_platform_are_told_with_what_they_are_here(look: Look) -> None:
+def test_settings_of_the_platform_are_reported_with_what_they_are_here(look: Look) -> None:
     for row in DEFAULTS:
         found = look(f"spark.conf.get('{row.key}')\n").one(f"setting {row.key}")
         assert found.verdict == "differs" and row.about in found.cure

@@ -32,7 +32,7 @@ READS = 'spark.table("main.sales.orders")\n'
         'df.write.insertInto("main.sales.orders")',
     ],
 )
-def test_a_table_that_nobody_makes_needs_a_seed(look: Look, reading: str) -> None:
+def test_a_table_that_nothing_makes_needs_a_seed(look: Look, reading: str) -> None:
     imports = [line for line in reading.splitlines() if line.startswith("from")]
     found = look("\n".join([*imports, reading]))
     assert "table main.sales.orders" in found.of("needs_seed")
@@ -70,7 +70,7 @@ def test_another_table_of_the_name_is_another_table(look: Look) -> None:
     assert found.of("needs_seed") == ["table main.sales.orders"]
 
 
-def test_names_that_only_a_run_knows_are_not_asked_about(look: Look) -> None:
+def test_names_that_only_a_run_knows_are_not_reported(look: Look) -> None:
     assert (
         look("spark.table(name)\nspark.table(f'{a}.{b}')\nspark.sql(f'select * from {t}')\n").report.findings
         == ()
