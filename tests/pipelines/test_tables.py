@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
 import pytest
 
 from lakeward.errors import ConfigurationError
+from lakeward.pipelines import Update
 from tests.pipelines.conftest import Lab, result
 
 MEDALLION = """
@@ -24,28 +29,72 @@ def oracle(ids: range) -> list[tuple[int, int, int]]:
     return [(k, len(members), sum(members)) for k, members in groups.items()]
 
 
-def test_new_rows_flow_to_gold_and_nothing_new_writes_nothing(lab: Lab) -> None:
+Versions = tuple[int, ...]
+Rows = dict[str, list[tuple[Any, ...]]]
+
+
+@dataclass
+class Medallion:
+    """What a series of updates of one pipeline did; every test looks at one of them."""
+
+    lab: Lab
+    updates: dict[str, Update] = field(default_factory=dict)
+    versions: dict[str, Versions] = field(default_factory=dict)
+    rows: dict[str, Rows] = field(default_factory=dict)
+
+    def update(self, name: str, *, read: Sequence[str] = (), **options: Any) -> None:
+        self.updates[name] = self.lab.done(**options)
+        self.rows[name] = {table: self.lab.rows(table) for table in read}
+
+    def keep_versions(self, name: str) -> None:
+        self.versions[name] = tuple(self.lab.version(table) for table in TABLES)
+
+    def rows_written(self, name: str) -> list[int | None]:
+        return [each.rows_written for each in self.updates[name].datasets]
+
+
+TABLES = ("bronze", "silver", "gold")
+
+
+@pytest.fixture(scope="module")
+def medallion(module_lab: Callable[[], Lab]) -> Medallion:
+    """Ten rows, nothing new, fifteen rows, three for bronze alone, full refreshes, and a dropped table."""
+    made = Medallion(lab := module_lab())
     lab.file("a.py", MEDALLION)
     lab.seed("raw", "SELECT id FROM range(10)")
-    update = lab.done()
-    assert [(each.name, each.kind, each.rows_written) for each in update.datasets] == [
+    made.update("first", read=["gold"])
+    made.keep_versions("first")
+    made.update("nothing new")
+    made.keep_versions("nothing new")
+    lab.seed("raw", "SELECT id FROM range(10, 25)")
+    made.update("new rows", read=["gold"])
+    lab.seed("raw", "SELECT id FROM range(25, 28)")
+    made.update("bronze alone", read=["gold"], refresh=["BRONZE"])
+    made.update("the rest", read=TABLES)
+    made.update("full refresh of silver", read=TABLES, full_refresh=["silver"])
+    made.update("full refresh", read=TABLES, full_refresh_all=True)
+    made.update("after the full refresh")
+    lab.spark.sql(f"DROP TABLE main.{lab.schema}.bronze")
+    made.update("dropped", refresh=["bronze"])
+    return made
+
+
+def test_new_rows_flow_to_gold_and_nothing_new_writes_nothing(medallion: Medallion) -> None:
+    first = medallion.updates["first"]
+    assert [(each.name, each.kind, each.rows_written) for each in first.datasets] == [
         ("gold", "materialized_view", 3),
         ("silver", "streaming_table", 10),
         ("bronze", "streaming_table", 10),
     ]
-    assert lab.rows("gold") == oracle(range(10))
-    versions = [lab.version(table) for table in ("bronze", "silver", "gold")]
-    assert [each.rows_written for each in lab.done().datasets] == [0, 0, 0]
-    assert [lab.version(table) for table in ("bronze", "silver", "gold")] == versions
-    lab.seed("raw", "SELECT id FROM range(10, 25)")
-    assert [each.rows_written for each in lab.done().datasets] == [3, 15, 15]
-    assert lab.rows("gold") == oracle(range(25))
+    assert medallion.rows["first"]["gold"] == oracle(range(10))
+    assert medallion.rows_written("nothing new") == [0, 0, 0]
+    assert medallion.versions["nothing new"] == medallion.versions["first"]
+    assert medallion.rows_written("new rows") == [3, 15, 15]
+    assert medallion.rows["new rows"]["gold"] == oracle(range(25))
 
 
-def test_tables_are_made_as_declared(lab: Lab) -> None:
-    lab.file("a.py", MEDALLION)
-    lab.seed("raw", "SELECT id FROM range(10)")
-    lab.done()
+def test_tables_are_made_as_declared(medallion: Medallion) -> None:
+    lab = medallion.lab
     gold = lab.spark.sql(f"DESCRIBE DETAIL main.{lab.schema}.gold").collect()[0]
     assert (gold.description, gold.properties["quality"], gold.clusteringColumns) == (
         "It's gold",
@@ -171,29 +220,22 @@ def test_a_declared_schema_orders_widens_and_comments(lab: Lab) -> None:
         assert lab.rows(table) == [("x", 1, None)]
 
 
-def test_only_what_is_named_is_refreshed(lab: Lab) -> None:
-    lab.file("a.py", MEDALLION)
-    lab.seed("raw", "SELECT id FROM range(3)")
-    lab.done()
-    lab.seed("raw", "SELECT id FROM range(3, 6)")
-    update = lab.done(refresh=["BRONZE"])
-    assert {each.name: (each.state, each.rows_written) for each in update.datasets} == {
+def test_only_what_is_named_is_refreshed(medallion: Medallion) -> None:
+    datasets = medallion.updates["bronze alone"].datasets
+    assert {each.name: (each.state, each.rows_written) for each in datasets} == {
         "bronze": ("COMPLETED", 3), "silver": ("EXCLUDED", None), "gold": ("EXCLUDED", None)
     }  # fmt: skip
-    assert lab.rows("gold") == oracle(range(3))
+    assert medallion.rows["bronze alone"]["gold"] == oracle(range(25))
 
 
-def test_a_full_refresh_equals_the_incremental_table(lab: Lab) -> None:
+def test_a_full_refresh_equals_the_incremental_table(medallion: Medallion) -> None:
     """INV-16, on every table at once and on one alone."""
-    lab.file("a.py", MEDALLION)
-    for start in (0, 5, 10):
-        lab.seed("raw", f"SELECT id FROM range({start}, {start + 5})")
-        lab.done()
-    before = {table: lab.rows(table) for table in ("bronze", "silver", "gold")}
-    assert result(lab.done(full_refresh=["silver"]), "silver").rows_written == 15
-    assert [each.rows_written for each in lab.done(full_refresh_all=True).datasets] == [3, 15, 15]
-    assert {table: lab.rows(table) for table in ("bronze", "silver", "gold")} == before
-    assert [each.rows_written for each in lab.done().datasets] == [0, 0, 0]
+    assert medallion.rows["the rest"]["gold"] == oracle(range(28))
+    assert result(medallion.updates["full refresh of silver"], "silver").rows_written == 28
+    assert medallion.rows_written("full refresh") == [3, 28, 28]
+    for name in ("full refresh of silver", "full refresh"):
+        assert medallion.rows[name] == medallion.rows["the rest"]
+    assert medallion.rows_written("after the full refresh") == [0, 0, 0]
 
 
 def test_reset_allowed_false_survives_a_full_refresh(lab: Lab) -> None:
@@ -209,12 +251,8 @@ def test_reset_allowed_false_survives_a_full_refresh(lab: Lab) -> None:
         lab.run(full_refresh=["kept"])
 
 
-def test_a_dropped_table_is_rebuilt(lab: Lab) -> None:
-    lab.file("a.py", MEDALLION)
-    lab.seed("raw", "SELECT id FROM range(4)")
-    lab.done()
-    lab.spark.sql(f"DROP TABLE main.{lab.schema}.bronze")
-    assert result(lab.done(refresh=["bronze"]), "bronze").rows_written == 4
+def test_a_dropped_table_is_rebuilt(medallion: Medallion) -> None:
+    assert result(medallion.updates["dropped"], "bronze").rows_written == 28
 
 
 def test_temporary_views_are_gone_afterwards(lab: Lab) -> None:
