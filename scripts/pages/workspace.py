@@ -77,7 +77,7 @@ second:
 |---|---|
 | schedule | Quartz expression in its time zone, at most every 10 seconds; missed schedules fire once |
 | periodic | at the interval |
-| file arrival | new and changed files below a folder |
+| file arrival | new and changed files below a folder of a volume or an external location |
 | table update | commits to managed Delta tables |
 | continuous | after failures in a row it waits 10 seconds, doubled each time up to an hour (assumed) |
 

@@ -163,6 +163,7 @@ def test_principals_do_not_disturb_each_other(server: Server) -> None:
         "Transfer-Encoding: gzip",
         "Transfer-Encoding: chunked\r\nContent-Length: 2",
         "Host: evil.example",
+        "Authorization: Bearer another",
         "Content-Length: 99999999999999999999999",
     ],
 )

@@ -100,6 +100,8 @@ class RequestHandler:
 
     def user_of(self, request: Request) -> str:
         """Who asks, by the token. Raises ApiError without a good one."""
+        if len(request.headers.getlist("authorization")) > 1:
+            raise ApiError(400, "MALFORMED_REQUEST", "The request has more than one Authorization header.")
         value = bearer(request.headers.get("authorization", ""))
         if not value:
             message = "Credential was not sent or was of an unsupported type for this API."
