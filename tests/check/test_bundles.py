@@ -168,10 +168,10 @@ def test_poetrys_own_operators_are_understood(look: Look, version: str, fits: bo
 
 TARGETS = """\
 bundle: {name: shop}
-resources: {jobs: {both: {tasks: [{task_key: t, email: x}]}}}
+resources: {jobs: {both: {tasks: [{task_key: t, dashboard_task: {dashboard_id: d}}]}}}
 targets:
   dev: {DEV}
-  prod: {PROD resources: {jobs: {only: {tasks: [{task_key: t, email: x}]}}}}
+  prod: {PROD resources: {jobs: {only: {tasks: [{task_key: t, dashboard_task: {dashboard_id: d}}]}}}}
 """
 
 
