@@ -84,7 +84,7 @@ class ReadPlan:
 
     @property
     def evolves(self) -> bool:
-        """Whether unknown fields fail the stream once and then become columns."""
+        """Return whether unknown fields fail the stream once and then become columns."""
         return self.mode.startswith("addNewColumns")
 
     @cached_property

@@ -1,9 +1,9 @@
-"""Local replacements for what exists only on Databricks: modules, free names, settings, a workspace client.
+"""Local replacements for what only Databricks has: modules, free names, settings, a workspace client.
 
-`install()` serves imports of `databricks.sdk.runtime`, `pyspark.dbutils` and the like, `running()` is a block
-with everything that a task finds, and `configure(spark)` sets the platform's settings and sample catalogs.
-Nothing is installed with LAKEWARD_DISABLE=1, on Databricks, or with Databricks Connect. Importing this
-package starts nothing; what needs py4j is imported on first use.
+`install()` serves imports of `databricks.sdk.runtime`, `pyspark.dbutils` and others, `running()` provides the
+environment of a task, and `configure(spark)` sets the platform's settings and sample catalogs. Nothing is
+installed with LAKEWARD_DISABLE=1, on Databricks, or with Databricks Connect. Importing this package starts
+nothing; modules that need py4j are imported on first use.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def provided() -> list[str]:
 
 
 def configure(spark: SparkSession) -> None:
-    """Give a session, and those made of it, the platform's settings and catalogs; the user's settings win.
+    """Set the platform's settings and catalogs in a session and those made of it; the user's settings win.
 
     Tables of those catalogs are created when their name is first resolved.
     """

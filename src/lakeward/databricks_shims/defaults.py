@@ -11,9 +11,9 @@ _LOCAL = "lakeward-local"
 
 @dataclass(frozen=True)
 class Default:
-    """One setting: its value (`{release}` and `{user}` are filled in) and what the platform puts there.
+    """One setting: its local value (`{release}` and `{user}` are replaced) and its use on the platform.
 
-    `serverless` tells whether serverless compute has it, too.
+    `serverless` is whether serverless compute has it too.
     """
 
     key: str
@@ -58,12 +58,12 @@ DEFAULTS: tuple[Default, ...] = (
 
 
 def release(profile: str) -> str:
-    """The release of a runtime profile: `15.4` of `15.4.x-scala2.12`."""
+    """Return the release of a runtime profile: `15.4` of `15.4.x-scala2.12`."""
     return profile.split(".x-", 1)[0]
 
 
 def defaults(profile: str, user: str) -> dict[str, str]:
-    """The settings of a runtime profile, for a user."""
+    """Return the settings of a runtime profile for a user."""
     serverless = profile == "serverless"
     number = release(profile)
     scala = "2.13" if serverless or int(number.split(".", 1)[0]) >= 17 else "2.12"

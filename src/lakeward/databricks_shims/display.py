@@ -1,6 +1,6 @@
 """`display` and `displayHTML` outside of notebooks: a text table on stdout.
 
-A notebook's runner shows things itself: `shown_by` puts its function in force.
+A notebook's runner replaces the function with `shown_by`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _show: ContextVar[Show | None] = ContextVar("lakeward_display", default=None)
 
 @contextmanager
 def shown_by(show: Show) -> Iterator[None]:
-    """A block in which `display(value, …)` calls `show(value, …)`, and `displayHTML` too, with `html=`."""
+    """Let `display(value, …)` call `show(value, …)` within the block; `displayHTML` passes `html=`."""
     token = _show.set(show)
     try:
         yield
@@ -27,7 +27,7 @@ def shown_by(show: Show) -> Iterator[None]:
 
 
 def display(value: Any = None, *args: Any, **options: Any) -> None:
-    """Show a frame, a list of rows or any other value; options of the platform's charts are accepted."""
+    """Show a DataFrame, a list of rows or any other value; options of the platform's charts are ignored."""
     show = _show.get()
     if show is not None:
         show(value, *args, **options)
@@ -36,7 +36,7 @@ def display(value: Any = None, *args: Any, **options: Any) -> None:
 
 
 def displayHTML(html: str = "") -> None:  # noqa: N802  # the platform's name
-    """Show HTML; without a notebook it is printed as it is."""
+    """Show HTML; without a notebook it is printed as text."""
     show = _show.get()
     if show is not None:
         show(None, html=html)

@@ -13,10 +13,10 @@ Fill = Callable[[ModuleType], None]
 
 
 class Finder(MetaPathFinder, Loader):
-    """Stands first in `sys.meta_path`; asks the other finders where a real module comes first.
+    """The first finder of `sys.meta_path`; modules of other packages take precedence for some names.
 
-    `served`: modules that are ours always. `when_absent`: ours where they are not installed.
-    `after`: what to do with a real module right after its import.
+    `served`: modules that are always provided here. `when_absent`: modules provided if they are not
+    installed. `after`: functions that patch an installed module after its import.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class Finder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Ours, or the real one with `after` behind its loader's work; None for all other names."""
+        """Return our spec, or the real one with `after` applied by its loader; None for all other names."""
         if fullname in self._served:
             spec = ModuleSpec(fullname, self, origin="lakeward", is_package=True)
             # Submodules of the real module, such as its type stubs, can still be imported.
@@ -59,7 +59,7 @@ class Finder(MetaPathFinder, Loader):
         return None
 
     def forget(self) -> None:
-        """Take our modules out of `sys.modules`; who has imported one keeps it."""
+        """Remove our modules from `sys.modules`; code that has imported one keeps it."""
         for name, module in list(sys.modules.items()):
             spec = getattr(module, "__spec__", None)
             if spec is not None and spec.loader is self:

@@ -43,12 +43,7 @@ _finders: list[Finder] = []
 
 
 def install(*, with_ipython: bool = False, also: Mapping[str, Fill] = MappingProxyType({})) -> None:
-    """From now on imports give the stand-ins; imports nothing itself, and a second call changes nothing.
-
-    `with_ipython` serves `IPython` even where it is not installed, `also` further modules that are filled in
-    when they are imported and not installed. Nothing happens with LAKEWARD_DISABLE=1,
-    on Databricks, or under Databricks Connect.
-    """
+    """Serve the shims to imports from now on. Imports nothing itself; idempotent."""
     if os.environ.get("LAKEWARD_DISABLE") == "1" or on_databricks():
         return
     with _lock:
@@ -64,7 +59,7 @@ def install(*, with_ipython: bool = False, also: Mapping[str, Fill] = MappingPro
 
 
 def uninstall() -> None:
-    """Everything as it was; nothing happens where nothing is installed."""
+    """Remove the shims and restore patched modules; no effect if they are not installed."""
     with _lock:
         while _finders:
             finder = _finders.pop()
@@ -76,5 +71,5 @@ def uninstall() -> None:
 
 
 def installed() -> bool:
-    """Whether the stand-ins are in place."""
+    """Return whether the shims are installed."""
     return bool(_finders)

@@ -16,7 +16,7 @@ PATCHES = (
 
 
 class Shell:
-    """As much of a shell as such code asks for: its namespace."""
+    """The part of IPython's shell that such code uses: its namespace."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self.user_ns = dict(names)
@@ -25,9 +25,9 @@ class Shell:
 
 
 def answer(module: ModuleType, names: Mapping[str, Any]) -> None:
-    """Let `module.get_ipython` give a Shell to the user's own files; a real shell always comes first.
+    """Let `module.get_ipython` return a Shell to the user's own files; a real shell takes precedence.
 
-    Libraries get None as before: they take a shell for the sign of a notebook.
+    Libraries get None: they treat a shell as the sign of a notebook.
     """
     shell = Shell(names)
 
@@ -44,10 +44,10 @@ def answer(module: ModuleType, names: Mapping[str, Any]) -> None:
 
 
 def restore(module: ModuleType) -> None:
-    """IPython's own function again."""
+    """Restore IPython's own function."""
     PATCHES[0].remove(owner=module)
 
 
 def _is_library(file: str) -> bool:
-    # Code that is typed or executed from a string is the user's, too.
+    # Code typed at a prompt or executed from a string is user code too.
     return not (file.startswith("<") or is_user_file(file))

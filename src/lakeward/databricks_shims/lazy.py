@@ -1,7 +1,7 @@
 """`spark`, `sc` and `sqlContext` as module attributes that start nothing before their first use.
 
-A module under test says `from databricks.sdk.runtime import spark` at its top, and collecting the tests must
-not start a JVM. The stand-in always leads to the session in force, so it outlives a change of lakehouse.
+Modules import `spark` from `databricks.sdk.runtime` at their top, and collecting tests must not start a JVM.
+The proxy always refers to the active session, so it remains valid after a change of lakehouse.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-# Private names that PySpark and Delta themselves ask a session or context for.
+# Private names that PySpark and Delta read from a session or context.
 _ASKED = {"_sc", "_jsc", "_jvm", "_gateway", "_jsparkSession", "_jconf", "_ssql_ctx", "_conf", "_inferSchema"}
 
 
 class Lazy:
     """Proxy for the result of `make()`, which is called at each use; an instance of the class `of`.
 
-    Test collectors and IDEs look for marks such as `__wrapped__` or `_pytestfixturefunction` on everything:
-    a private name that the class does not have is answered without `make`.
+    Test collectors and IDEs look up marks such as `__wrapped__` or `_pytestfixturefunction` on every object:
+    a private name that the class lacks does not call `make`.
     """
 
     def __init__(self, of: str, make: Callable[[], Any]) -> None:
@@ -31,7 +31,7 @@ class Lazy:
         return found
 
     def _lakeward_has(self, name: str) -> bool:
-        # Not hasattr(): that finds `__bases__` and the like, which are the class's own.
+        # Not hasattr(): it finds `__bases__` and other attributes of the class itself.
         return any(name in vars(base) for base in self._lakeward_class().__mro__[:-1])
 
     @property  # type: ignore[misc]  # what isinstance() asks for, as in unittest.mock
@@ -65,13 +65,13 @@ def _sql_context() -> Any:
     from pyspark.sql import SQLContext
 
     with warnings.catch_warnings():
-        # The platform gives it, too; the user did not ask for the deprecated constructor.
+        # The platform provides it too; the user did not call the deprecated constructor.
         warnings.simplefilter("ignore", FutureWarning)
         return SQLContext(_session().sparkContext, _session())
 
 
 def lazy_names() -> dict[str, Lazy]:
-    """The three names, each new."""
+    """Return new proxies for the three names."""
     return {
         "spark": Lazy("pyspark.sql.SparkSession", _session),
         "sc": Lazy("pyspark.SparkContext", lambda: _session().sparkContext),

@@ -109,7 +109,7 @@ def nested_task(job_key: str, task: Task) -> Task:
 
 
 def _packages_of(library: Mapping[str, Any]) -> Iterator[str]:
-    """The Python packages of one entry of `libraries`; JARs, Maven and CRAN packages have none."""
+    """Return the Python packages of one entry of `libraries`; JARs, Maven and CRAN packages have none."""
     pypi = library.get("pypi")
     if isinstance(pypi, Mapping) and pypi.get("package"):
         if pypi.get("repo"):

@@ -34,7 +34,7 @@ _NAMESPACES = ("job", "task", "tasks", "input", "workspace")
 
 @dataclass(frozen=True)
 class RunTrigger:
-    """What started a run and when, and its workspace.
+    """The trigger of a run, its time and its workspace.
 
     `kind` is the value of `{{job.trigger.type}}`, `location` the folder whose new files started the run,
     `task_runs` the run ids of tasks that have one.

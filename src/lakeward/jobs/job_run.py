@@ -152,7 +152,7 @@ class TaskLauncher:
             self.semaphore.close()
 
     def has_capacity(self, task: Task) -> bool:
-        """Whether there is semaphore for `task` now: only a process of its own takes any."""
+        """Return whether `task` may start now; only tasks in their own process take a slot."""
         return self.semaphore is None or task.kind in COMPOSITES or self.semaphore.reserve()
 
 
@@ -212,7 +212,7 @@ class PlannedJobRun:
 
     @property
     def has_work(self) -> bool:
-        """Whether a task is left to run."""
+        """Return whether a task is left to run."""
         return len(self.ended) < len(self.tasks)
 
     def check(self) -> None:

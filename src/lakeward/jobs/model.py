@@ -1,4 +1,4 @@
-"""What a run of a job says about itself, while it runs and afterwards."""
+"""Progress and results of job runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PipelineSelection:
 
 @dataclass(frozen=True)
 class TaskProgress:
-    """A task changed its state; `seconds` is how long it has run so far, `update` that of its pipeline."""
+    """A change of a task's state; `seconds` is its run time so far, `update` the update of its pipeline."""
 
     task_key: str
     state: Literal["RUNNING", "SUCCESS", "FAILED", "SKIPPED", "CANCELED", "EXCLUDED"]
@@ -42,9 +42,10 @@ class TaskProgress:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """How a task ended; `update` is there for tasks that ran a pipeline, `trace` where users' code raised.
+    """The result of a task.
 
-    One that was stopped because it took too long FAILED and has `timed_out`.
+    `update` is set for tasks that ran a pipeline, `trace` if user code raised. A task that exceeded its
+    timeout is FAILED and has `timed_out`.
     """
 
     task_key: str
@@ -58,7 +59,7 @@ class TaskResult:
 
 @dataclass(frozen=True)
 class JobRun:
-    """A finished run of a job; `exit_values` are what its notebooks left with, by task."""
+    """A finished run of a job; `exit_values` are the exit values of its notebooks, by task."""
 
     run_id: str
     state: Literal["COMPLETED", "FAILED", "CANCELED"]
@@ -68,7 +69,7 @@ class JobRun:
 
     @property
     def datasets(self) -> tuple[DatasetResult, ...]:
-        """Datasets of all pipelines that the run updated, in the order of the tasks."""
+        """Return the datasets of all pipelines that the run updated, in the order of the tasks."""
         return tuple(dataset for task in self.tasks if task.update for dataset in task.update.datasets)
 
     def as_json(self) -> dict[str, Any]:

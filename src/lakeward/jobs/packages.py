@@ -185,7 +185,7 @@ def _is_pattern(line: str) -> bool:
 
 
 def _dependencies(project: Distribution) -> Iterator[str]:
-    """What the metadata of a built wheel requires, or the project's file."""
+    """Return the dependencies in the metadata of a built wheel, else in the project's file."""
     built = [each for folder in project.source_folders for each in metadata.distributions(path=[str(folder)])]
     built = [each for each in built if project.is_package(each.metadata["Name"] or "")]
     if project.file.suffix == ".whl" or built:

@@ -1,4 +1,4 @@
-"""Creates the catalogs, schemas and volumes that a bundle declares."""
+"""Create the catalogs, schemas and volumes that a bundle declares."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def declared_schemas(bundle: Bundle) -> tuple[tuple[str, str], ...]:
 
 
 def ensure_schemas_and_volumes(bundle: Bundle, settings: Settings) -> None:
-    """Make the schemas and volumes of `bundle` exist in the state of its target; what exists stays as it is.
+    """Create missing schemas and volumes of `bundle` in the state folder of its target.
 
-    Starts the Spark session of the target, so that a task's own `SparkSession.builder` gives that one.
+    Starts the Spark session of the target, so that a task's own `SparkSession.builder` returns it.
     """
     for volume in bundle.volumes.values():
         parts = (volume["catalog_name"], volume["schema_name"], volume["name"])

@@ -16,7 +16,7 @@ from lakeward.jobs.model import JobRun
 from lakeward.jobs.task_state import AttemptResult
 
 RETENTION_DAYS = 60
-"""How long a run and its logs are kept (https://docs.databricks.com/aws/en/jobs/monitor)."""
+"""Days for which a run and its logs are kept (https://docs.databricks.com/aws/en/jobs/monitor)."""
 
 _LAST = "last"
 
@@ -27,7 +27,7 @@ _SEALED = "encrypted"
 
 @dataclass(frozen=True)
 class PreviousRun:
-    """What a repair of a run needs."""
+    """The data of a run that its repair needs."""
 
     run_id: str
     parameters: Mapping[str, str]
@@ -37,7 +37,7 @@ class PreviousRun:
 
     @property
     def completed(self) -> dict[str, AttemptResult]:
-        """The tasks that a repair does not run again."""
+        """Return the tasks that a repair does not run again."""
         return {
             key: end for key, end in self.ended.items() if end.state in ("SUCCESS", "EXCLUDED", "UNTAKEN")
         }
@@ -77,7 +77,7 @@ def delete_old_runs(jobs: Path, key: str, *, now: float | None = None) -> None:
 
 
 def can_repair(jobs: Path, key: str, run_id: str) -> bool:
-    """Tell whether the run can be repaired."""
+    """Return whether the run can be repaired."""
     return (run_folder(jobs, key, run_id) / _RUN).is_file()
 
 

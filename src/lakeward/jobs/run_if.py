@@ -1,4 +1,4 @@
-"""Whether a task runs, by what became of the tasks that it depends on.
+"""Evaluation of `run_if`: whether a task runs, given the results of its dependencies.
 
 Source: https://docs.databricks.com/aws/en/jobs/run-if
 """
@@ -12,10 +12,10 @@ from typing import Literal
 ALL_SUCCESS = "ALL_SUCCESS"
 
 RunDecision = Literal["RUN", "SKIPPED", "UNTAKEN", "EXCLUDED"]
-"""SKIPPED: because something failed. UNTAKEN: a condition went the other way. EXCLUDED: not called for."""
+"""SKIPPED: a dependency failed. UNTAKEN: a condition had the other outcome. EXCLUDED: not selected."""
 
 Upstream = Literal["succeeded", "failed", "untaken"]
-"""What a dependency counts as; one that was excluded by choice counts as succeeded."""
+"""The result of a dependency for `run_if`; a task excluded by `--only` counts as succeeded."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ RUN_IF: dict[str, Callable[[_Counts], RunDecision]] = {
     "ALL_FAILED": _all_failed,
     "AT_LEAST_ONE_FAILED": _one_failed,
 }
-"""The conditions that a task can have, and how each decides."""
+"""The values of `run_if`, each with its predicate."""
 
 
 def evaluate_run_if(run_if: str, upstream: Sequence[Upstream]) -> RunDecision:
-    """Return what becomes of a task with condition `run_if` whose dependencies ended as `upstream`.
+    """Return the state of a task with condition `run_if` whose dependencies ended as `upstream`.
 
     >>> fate("NONE_FAILED", ["succeeded", "untaken"])
     'RUN'

@@ -18,7 +18,7 @@ class TaskAttempt(Protocol):
 
     @property
     def has_started(self) -> bool:
-        """Whether its code runs: process start-up does not count towards the timeout."""
+        """Return whether its code runs: process start-up does not count towards the timeout."""
         ...
 
     def poll(self) -> AttemptResult | None:

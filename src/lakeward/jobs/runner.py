@@ -38,21 +38,22 @@ _POLL_SECONDS = 0.02
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """What a run executes, and where.
+    """Options of a run.
 
     Args:
         parameters: Values of job parameters, in place of their defaults.
         only: Keys of the tasks to run, as `--only`; all others are EXCLUDED. Empty: all tasks.
-        selection: What its pipelines refresh. A dry run plans pipelines and checks everything else.
-        isolated: Run each task in a process of its own, from built wheels, several at once, with its log in
-            the state folder and its timeout enforced. Otherwise tasks run in this process one by one, from
-            the sources, without timeouts, where a debugger sees them.
-        repair: Id of an earlier run, or `last`: run the tasks again that did not succeed, or those of
-            `only`, with its parameters and task values.
+        selection: The datasets that its pipelines refresh. A dry run analyzes pipelines and checks everything
+            else.
+        isolated: Run each task in its own process, from built wheels, in parallel, with its log in the state
+            folder and its timeout enforced. Otherwise tasks run sequentially in this process, from the
+            sources, without timeouts, where a debugger can be attached.
+        repair: Id of an earlier run, or `last`: run its unsuccessful tasks again, or those of `only`, with
+            its parameters and task values.
         run_id: The id of the run; default: a new one.
-        trigger: What started the run.
+        trigger: The trigger of the run.
         workers: Processes that are ready for tasks.
-        provision: Creates what tasks expect to exist before the first one runs.
+        provision: Creates schemas and volumes before the first task runs.
         now: The clock of start times.
     """
 

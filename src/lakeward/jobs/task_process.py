@@ -46,7 +46,7 @@ class TaskLog:
 
     def __init__(self, file: Path, show: Callable[[str], object], *, largest: int = LARGEST) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.unlink(missing_ok=True)  # an earlier one may have another mode
+        file.unlink(missing_ok=True)  # an existing file may have another mode
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         self._file = os.fdopen(descriptor, "wb", buffering=0)
         self._show = show
@@ -54,7 +54,7 @@ class TaskLog:
         self._size = 0
         self._tail = b""
         self._redacted = StreamRedactor(redactor)
-        # Bytes that are no text come out as they went in.
+        # Bytes that are not text are preserved.
         self._printed = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
@@ -88,7 +88,7 @@ class TaskLog:
 
     @property
     def last_lines(self) -> str:
-        """The last lines of output; empty without output."""
+        """Return the last lines of output; empty without output."""
         return "\n".join(self._tail.decode(errors="replace").rstrip().splitlines()[-_LINES:])
 
 
@@ -183,7 +183,7 @@ class TaskProcess:
         stream = self._process.stdout
         assert stream is not None
         while piece := os.read(stream.fileno(), 1 << 16):
-            # A secret that is in it was note before it was printed.
+            # Secrets are reported before they can be printed.
             self._receive_messages()
             self._log.write(piece)
 

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TaskRequest:
-    """A task with all that it needs.
-
-    `secrets` are those that the run knows: task values may pass them to this task.
-    """
+    """A task with all data that its process needs."""
 
     bundle: Bundle
     settings: Settings
@@ -41,24 +38,24 @@ class TaskRequest:
 
 @dataclass(frozen=True)
 class TaskStarted:
-    """The task's code begins."""
+    """The task's code starts."""
 
 
 @dataclass(frozen=True)
 class PipelineEvent:
-    """Something happened in the task's pipeline."""
+    """An event of the task's pipeline."""
 
     event: Any
 
 
 @dataclass(frozen=True)
 class JvmRequested:
-    """The task needs Spark; the answer is a `Shared`, or None for a JVM of its own."""
+    """The task needs Spark; the answer is a `GatewayAddress`, or None if it must start its own JVM."""
 
 
 @dataclass(frozen=True)
 class SecretRead:
-    """The task is about to be given a secret, which is not to be shown."""
+    """The task is about to read a secret, which must be redacted."""
 
     text: str
 
@@ -73,26 +70,26 @@ class TaskValueSet:
 
 @dataclass(frozen=True)
 class TaskFinished:
-    """The task is done."""
+    """The task has ended."""
 
     end: AttemptResult
 
 
 class MessageChannel:
-    """The way back to the run; threads of the task's code may speak at the same time."""
+    """The channel to the run; thread-safe."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._lock = threading.Lock()
 
     def send(self, message: object) -> None:
-        """Say something."""
+        """Send a message."""
         with self._lock:
             self._connection.send(message)
 
 
 class ReportedTaskValues(MutableMapping[tuple[str, str], str]):
-    """The values of a run in the process of a task: what is set is sent at once, lest a crash lose it."""
+    """The task values of a run in a task's process; values are sent immediately, so a crash loses none."""
 
     def __init__(self, values: Mapping[tuple[str, str], str], line: MessageChannel) -> None:
         self._values = dict(values)

@@ -43,7 +43,7 @@ class TaskState:
 
     @property
     def running(self) -> bool:
-        """Whether an attempt is under way."""
+        """Return whether an attempt is under way."""
         return self.began is not None and self.end is None
 
 
@@ -77,7 +77,7 @@ class TaskGraphState:
 
     @property
     def is_done(self) -> bool:
-        """Whether every task has ended."""
+        """Return whether every task has ended."""
         return all(record.end is not None for record in self.tasks_by_key.values())
 
     def with_skipped(self) -> TaskGraphState:

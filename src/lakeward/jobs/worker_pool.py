@@ -1,4 +1,4 @@
-"""Prestarted worker processes. Imports nothing that takes time."""
+"""Prestarted worker processes. Imports only fast modules."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class PrestartedWorker:
 
 
 def _command(descriptor: int, python: Path | None) -> list[str]:
-    """The command line of a worker at the connection with this number.
+    """Return the command line of a worker at the connection with this number.
 
-    Neither the working folder nor this file's comes before the standard library in it.
+    Neither the working directory nor this file's folder precedes the standard library on its path.
     """
     root = str(Path(__file__).resolve().parents[2])
     code = (

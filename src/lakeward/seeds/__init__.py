@@ -1,4 +1,4 @@
-"""Seeds: tables that code expects and a laptop lacks, made out of files, rows, or a workspace's own.
+"""Seeds: tables that code expects, created from files, rows, or a workspace's own tables.
 
 Importing this package does not import pyspark.
 """
@@ -37,7 +37,7 @@ __all__ = [
 
 
 def install(spark: SparkSession) -> None:
-    """Let declared seeds take the place of missing tables, and errors about others say what helps."""
+    """Resolve missing tables to declared seeds, and add hints to errors about other missing tables."""
     from lakeward.seeds.missing import patch, reserve
 
     patch()
@@ -45,9 +45,10 @@ def install(spark: SparkSession) -> None:
 
 
 def seed_files(spark: SparkSession, name: TableName, source: Path, ddl: Path | None = None) -> int:
-    """Make the table `name` out of a file or folder, with the schema in `ddl` if given; its number of rows.
+    """Create the table `name` from a file or folder, with the schema in `ddl` if given.
 
-    An existing table is replaced in one commit. Raises SeedError before any table is touched.
+    Returns the number of rows. An existing table is replaced in one commit. Raises SeedError before any table
+    is changed.
     """
     from lakeward.seeds.frames import from_files
     from lakeward.seeds.tables import write
@@ -61,14 +62,14 @@ def frame_of_rows(
     rows: Iterable[Mapping[str, Any] | Sequence[Any]],
     schema: StructType | str | None = None,
 ) -> DataFrame:
-    """A frame of dicts, or of tuples with a schema. Raises SeedError for rows that do not fit it."""
+    """Return a DataFrame of dicts, or of tuples with a schema. Raises SeedError for rows that do not fit."""
     from lakeward.seeds.frames import from_rows
 
     return from_rows(spark, rows, schema)
 
 
 def seed_frame(spark: SparkSession, name: TableName, frame: DataFrame) -> None:
-    """Make the table `name` out of a frame; an existing one is replaced in one commit."""
+    """Create the table `name` from a DataFrame; replace an existing one in one commit."""
     from lakeward.seeds.tables import write
 
     write(spark, name, frame)

@@ -1,4 +1,4 @@
-"""What to do about a table that is not there. No Spark."""
+"""Hints for missing tables. No Spark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MISSING = re.compile(
 
 
 def missing_table(text: str) -> str | None:
-    """The name in an error that says a table is missing, None for any other error.
+    """Return the table name of an error about a missing table; None for other errors.
 
     >>> missing_table("[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b` cannot be found. Verify …")
     'a.b'
@@ -25,7 +25,7 @@ def missing_table(text: str) -> str | None:
 
 
 def ways(name: str) -> str:
-    """One sentence on how a table of the workspace gets rows here, to be read after the error."""
+    """Return one sentence on how to create a table of the workspace locally, to follow the error."""
     return (
         f"If {name} is a table of your workspace, give it rows: `lakeward seed {name} --from FILE`, "
         f'`"{name}" = "FILE"` under [tool.lakeward.seeds] in pyproject.toml, '

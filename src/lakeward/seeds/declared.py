@@ -16,7 +16,7 @@ __all__ = ["Declared", "declared_seeds"]
 
 @dataclass(frozen=True)
 class Declared:
-    """One seed of the project: the table, the file or folder of its rows, and perhaps one of its schema."""
+    """One seed of the project: the table, the file or folder of its rows, and optionally a schema file."""
 
     name: TableName
     source: Path
@@ -24,10 +24,10 @@ class Declared:
 
 
 def declared_seeds(settings: Settings) -> dict[TableName, Declared]:
-    """The seeds that the project of `settings` declares, by table.
+    """Return the seeds that the project of `settings` declares, by table.
 
-    An entry is `"c.s.t" = "FILE"` or `"c.s.t" = { from = "FILE", ddl = "FILE" }`; paths start at the folder
-    of pyproject.toml. Raises SeedError for anything else.
+    An entry is `"c.s.t" = "FILE"` or `"c.s.t" = { from = "FILE", ddl = "FILE" }`; paths are relative to the
+    folder of pyproject.toml. Raises SeedError for anything else.
     """
     file = project_file(settings.root)
     if file is None:
@@ -48,7 +48,7 @@ def declared_seeds(settings: Settings) -> dict[TableName, Declared]:
 
 
 def _flat(above: str, table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The entries, also of a name that was written without quotes: TOML makes tables of its parts."""
+    """Return the entries, also of unquoted names: TOML parses their parts as nested tables."""
     for key, value in table.items():
         name = f"{above}.{key}" if above else key
         if isinstance(value, dict) and "from" not in value and "ddl" not in value:

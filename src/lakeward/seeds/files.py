@@ -72,7 +72,7 @@ def _unknown(message: str) -> SeedError:
 
 
 def is_one_document(path: Path) -> bool:
-    """Whether a JSON file is one document rather than one a line."""
+    """Return whether a JSON file is one document rather than one a line."""
     file = path if path.is_file() else next(_files(path))
     opening: Any = gzip.open if file.suffix == ".gz" else open
     with opening(file, "rt", encoding="utf-8-sig") as lines:

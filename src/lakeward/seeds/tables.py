@@ -21,6 +21,6 @@ def write(spark: SparkSession, name: TableName, frame: DataFrame) -> None:
 
 
 def exists(spark: SparkSession, name: TableName) -> bool:
-    """Whether the table is there."""
+    """Return whether the table is there."""
     jvm_catalog = java_session(spark).catalog()
     return bool(jvm_catalog.tableExists(name.quoted))

@@ -25,17 +25,17 @@ class Token(NamedTuple):
 
     @property
     def is_quoted(self) -> bool:
-        """Whether it is a string or a quoted name."""
+        """Return whether it is a string or a quoted name."""
         return self.text[0] in _QUOTES or self.text[-1] in _QUOTES
 
     @property
     def is_string(self) -> bool:
-        """Whether it is a string literal, also a raw one."""
+        """Return whether it is a string literal, also a raw one."""
         return self.is_quoted and self.text[0] != "`"
 
     @property
     def is_name(self) -> bool:
-        """Whether it can be an identifier: a word or a quoted name."""
+        """Return whether it can be an identifier: a word or a quoted name."""
         return self.text[0] == "`" or (not self.is_quoted and (self.text[0].isalpha() or self.text[0] == "_"))
 
 

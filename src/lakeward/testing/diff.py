@@ -68,7 +68,7 @@ def pair_of(actual: Row, expected: Row, rtol: float | None) -> Pair:
 
 
 def close(actual: Any, expected: Any, rtol: float | None = None) -> bool:
-    """Whether two values are equal; floats within `rtol`, also inside arrays, maps and structs."""
+    """Return whether two values are equal; floats within `rtol`, also inside arrays, maps and structs."""
     if isinstance(actual, float) and isinstance(expected, float):
         if math.isnan(actual) or math.isnan(expected):
             return math.isnan(actual) and math.isnan(expected)

@@ -89,7 +89,7 @@ class BatchBuilder:
 
     @property
     def rescues(self) -> bool:
-        """Whether there is a rescued data column."""
+        """Return whether there is a rescued data column."""
         return self.plan.rescued is not None
 
     def rescued_column_values(

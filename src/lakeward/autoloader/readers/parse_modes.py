@@ -90,7 +90,7 @@ class MalformedRecordPolicy:
 
     @property
     def rescues_malformed(self) -> bool:
-        """Whether malformed records go to the rescued column (assumed).
+        """Return whether malformed records go to the rescued column (assumed).
 
         They do if the schema has no corrupt-record column, so that nothing is lost.
         """

@@ -61,7 +61,7 @@ class FileRegistry:
 
     @property
     def is_new(self) -> bool:
-        """Whether the log is empty: the first start of this checkpoint."""
+        """Return whether the log is empty: the first start of this checkpoint."""
         return not self._end
 
     @property

@@ -69,7 +69,7 @@ class Frame:
 
     @property
     def is_numbered(self) -> bool:
-        """Whether the files of this frame still have numbers."""
+        """Return whether the files of this frame still have numbers."""
         return self.kind in "FB"
 
     def entries(self) -> Iterator[FileEntry]:

@@ -1,8 +1,8 @@
-"""The part of the workspace's REST surface that needs nothing but the state folder.
+"""The part of the workspace's REST API that needs only the state folder.
 
-Secrets, files, DBFS, volumes, workspace files and the current user. A client without credentials is answered
-with it in this process (`respond`, `adapter`), where every other path gives an error that names
-`lakeward workspace`; that server answers the same routes with the same functions.
+Secrets, files, DBFS, volumes, workspace files and the current user. Clients without credentials are served in
+this process (`respond`, `adapter`); other paths fail with an error that names `lakeward workspace`. That
+server uses the same functions for these routes.
 """
 
 from __future__ import annotations

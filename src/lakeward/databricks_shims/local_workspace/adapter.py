@@ -1,4 +1,4 @@
-"""Requests to the local workspace's host, answered without a socket."""
+"""Serve requests to the local workspace's host without a socket."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from lakeward.databricks_shims.local_workspace.routes import respond
 from lakeward.dbutils import environment
 
 HOST = "https://lakeward.localhost"
-"""No such machine: names below `localhost` never leave the computer, and this one does not even ask."""
+"""Not a real host: names below `localhost` are local, and this one is never resolved."""
 
 
 @cache
 def adapter() -> Any:
-    """A transport adapter for `requests`, which databricks-sdk brings along."""
+    """Return a transport adapter for `requests`, a dependency of databricks-sdk."""
     from requests import Response
     from requests.adapters import BaseAdapter
 

@@ -1,10 +1,10 @@
-"""Error answers of the local workspace."""
+"""Error responses of the local workspace."""
 
 from __future__ import annotations
 
 
 class ApiError(Exception):
-    """An error answer: status, the platform's error code, and a message."""
+    """An error response: status, the platform's error code, and a message."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -16,5 +16,5 @@ class ApiError(Exception):
 
 
 def missing(what: str, code: str = "RESOURCE_DOES_NOT_EXIST") -> ApiError:
-    """Return the answer about something that does not exist."""
+    """Return the response for an object that does not exist."""
     return ApiError(404, code, f"{what} does not exist.")

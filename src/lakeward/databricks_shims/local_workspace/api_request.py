@@ -59,12 +59,12 @@ class ApiRequest:
 
     @property
     def owner(self) -> str:
-        """The owner of the lakehouse."""
+        """Return the owner of the lakehouse."""
         return self.environment.settings().user
 
     @cached_property
     def body(self) -> dict[str, Any]:
-        """The JSON body. Raises ApiError for what is none, and for fields of the wrong kind."""
+        """Return the JSON body. Raises ApiError for invalid JSON and for fields of the wrong type."""
         return parse_body(self.data)
 
     def required(self, name: str) -> str:
@@ -133,19 +133,19 @@ class ApiRequest:
 
 @dataclass(frozen=True)
 class ApiResponse:
-    """What comes back when it is not JSON: bytes, or those of a file, and headers."""
+    """A response that is not JSON: bytes or the bytes of a file, and headers."""
 
     data: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     file: Path | None = None
 
     def content(self) -> bytes:
-        """The bytes."""
+        """Return the bytes."""
         return self.data if self.file is None else self.file.read_bytes()
 
 
 def printable(answer: Any) -> Any:
-    """Return an answer with U+FFFD for what UTF-8 does not have: names on the disk can be any bytes."""
+    """Return a response with U+FFFD for bytes that are not UTF-8: file names can be any bytes."""
     if isinstance(answer, str):
         return answer if answer.isascii() else _SURROGATE.sub("\ufffd", answer)
     if isinstance(answer, dict):

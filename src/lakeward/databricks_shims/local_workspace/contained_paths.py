@@ -95,7 +95,7 @@ def entries(call: ApiRequest, folder: Path) -> Iterator[Path]:
 
 
 def is_root(call: ApiRequest, place: Path) -> bool:
-    """Whether requests for files may not remove `place`.
+    """Return whether requests for files may not remove `place`.
 
     True for a root or mount, for a catalog, schema or volume below `/Volumes` (they are removed as such), and
     for a folder that holds one of these.
@@ -159,7 +159,7 @@ def _is_good_link(settings: Settings, entry: Path, root: Path) -> bool:
 
 
 def _is_contained(settings: Settings, place: Path, real: Path, root: Path) -> bool:
-    """Whether `real` is below the root or a declared link, and not in the rest of the state folder."""
+    """Return whether `real` is below the root or a declared link, and not in the rest of the state folder."""
     if real.is_relative_to(settings.home.resolve()) and not any(
         real.is_relative_to(folder.resolve())
         for folder in (settings.dbfs, settings.volumes, settings.workspace)

@@ -33,7 +33,7 @@ _MAX_ENCODED = 2 * MAX_BLOCK
 
 
 def list_files(call: ApiRequest) -> Any:
-    """The entries of a directory, or the one of a file."""
+    """List the entries of a directory, or the single entry of a file."""
     path = call.required("path")
     place = _there(call, path)
     if place.is_file():
@@ -42,13 +42,13 @@ def list_files(call: ApiRequest) -> Any:
 
 
 def get_status(call: ApiRequest) -> Any:
-    """What a path is."""
+    """Return the metadata of a path."""
     path = call.required("path")
     return _status(path, _there(call, path))
 
 
 def read(call: ApiRequest) -> Any:
-    """A part of a file in base64."""
+    """Return a part of a file in base64."""
     path = call.required("path")
     place = _there(call, path)
     if not place.is_file():
@@ -66,7 +66,7 @@ def read(call: ApiRequest) -> Any:
 
 
 def put(call: ApiRequest) -> None:
-    """Write a file: its content in base64, or as it is in a form."""
+    """Write a file from base64, or from a multipart form."""
     fields = request_fields(call)
     place = _free(call, str(fields.get("path") or ""), fields.get("overwrite"))
     content = fields.get("contents", fields.get("file", b""))
@@ -74,7 +74,7 @@ def put(call: ApiRequest) -> None:
 
 
 def create(call: ApiRequest) -> Any:
-    """Begin to write a file; the handle is for the blocks that follow."""
+    """Start writing a file; return the handle for its blocks."""
     place = _free(call, call.required("path"), call.body.get("overwrite"))
     handle = secrets.randbelow(2**52)
     folder = _blocks(call, handle).parent
@@ -96,7 +96,7 @@ def add_block(call: ApiRequest) -> None:
 
 
 def close(call: ApiRequest) -> None:
-    """Put the file in place."""
+    """Move the written file to its path."""
     handle, place = _known(call)
     place.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(_blocks(call, handle), place)
@@ -104,7 +104,7 @@ def close(call: ApiRequest) -> None:
 
 
 def mkdirs(call: ApiRequest) -> None:
-    """Make a directory and those above it."""
+    """Create a directory and its parents."""
     place = _local(call, call.required("path"))
     require_volume(call, place, call.required("path"))
     place.mkdir(parents=True, exist_ok=True)
@@ -124,7 +124,7 @@ def move(call: ApiRequest) -> None:
 
 
 def delete(call: ApiRequest) -> None:
-    """Remove a file, or a directory with `recursive`; what does not exist is fine."""
+    """Remove a file, or a directory with `recursive`; a missing path is accepted."""
     place = _local(call, call.required("path"))
     _spare_roots(call, place, call.required("path"))
     if place.is_dir() and not place.is_symlink():
@@ -136,7 +136,7 @@ def delete(call: ApiRequest) -> None:
 
 
 def remove_idle_uploads(folder: Path, *, idle: float = UPLOAD_IDLE) -> None:
-    """Remove what is left of uploads whose handle was not used for `idle` seconds."""
+    """Remove uploads whose handle was not used for `idle` seconds."""
     for blocks in folder.glob("*.blocks"):
         with suppress(OSError):
             if time.time() - blocks.stat().st_mtime > idle:
@@ -145,7 +145,7 @@ def remove_idle_uploads(folder: Path, *, idle: float = UPLOAD_IDLE) -> None:
 
 
 def _decoded(text: str, name: str) -> bytes:
-    """Return a block. Raises ApiError(MAX_BLOCK_SIZE_EXCEEDED), ValueError for what is not base64."""
+    """Decode a block. Raises ApiError(MAX_BLOCK_SIZE_EXCEEDED), ValueError for invalid base64."""
     if len(text) > _MAX_ENCODED:
         raise ApiError(400, "MAX_BLOCK_SIZE_EXCEEDED", f"{name} is larger than {MAX_BLOCK} bytes.")
     data = base64.b64decode(text)
@@ -163,7 +163,7 @@ def _free(call: ApiRequest, path: str, overwrite: Any) -> Path:
 
 
 def _known(call: ApiRequest) -> tuple[int, Path]:
-    """Return the handle of a request and the place of its file. Raises ApiError for another user's."""
+    """Return the handle of a request and the path of its file. Raises ApiError for another user's handle."""
     handle = call.number("handle", 0)
     remove_idle_uploads(_blocks(call, handle).parent)
     with suppress(OSError, ValueError):

@@ -19,19 +19,19 @@ from lakeward.databricks_shims.local_workspace.contained_paths import (
 
 
 def download(call: ApiRequest) -> ApiResponse:
-    """The bytes of a file."""
+    """Return the bytes of a file."""
     file = _file(call)
     return ApiResponse(headers=_headers(file), file=file)
 
 
 def metadata(call: ApiRequest) -> ApiResponse:
-    """Size and time of a file."""
+    """Return size and time of a file."""
     file = _file(call)
     return ApiResponse(headers={**_headers(file), "Content-Length": str(file.stat().st_size)})
 
 
 def upload(call: ApiRequest) -> None:
-    """Write a file; the directories above it are made."""
+    """Write a file and create its parent directories."""
     file = _local(call)
     require_volume(call, file, call.path_parameter)
     if file.is_dir() or (file.exists() and call.query.get("overwrite", "true").lower() == "false"):
@@ -45,7 +45,7 @@ def delete(call: ApiRequest) -> None:
 
 
 def list_directory(call: ApiRequest) -> Any:
-    """The entries of a directory."""
+    """List the entries of a directory."""
     folder = _directory(call)
     return {
         "contents": [
@@ -62,13 +62,13 @@ def list_directory(call: ApiRequest) -> Any:
 
 
 def directory_metadata(call: ApiRequest) -> ApiResponse:
-    """Whether there is such a directory."""
+    """Return whether the directory exists."""
     _directory(call)
     return ApiResponse()
 
 
 def create_directory(call: ApiRequest) -> None:
-    """Make a directory and those above it."""
+    """Create a directory and its parents."""
     folder = _local(call)
     require_volume(call, folder, call.path_parameter)
     if folder.is_file():

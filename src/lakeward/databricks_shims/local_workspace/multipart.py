@@ -9,7 +9,7 @@ from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
 
 
 def request_fields(call: ApiRequest) -> dict[str, Any]:
-    """The fields: JSON, or a form with the content as a file."""
+    """Return the fields of the JSON body, or of a form with the content as a file."""
     if not call.data.startswith(b"--"):
         return call.body
     boundary = call.data.split(b"\r\n", 1)[0]

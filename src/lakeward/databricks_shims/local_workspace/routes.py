@@ -20,10 +20,10 @@ Handler = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Route:
-    """A request that is answered: a path that ends in `/*` leads to everything below it, `{}` is one name.
+    """A supported request. A path that ends in `/*` matches everything below it; `{}` matches one name.
 
-    `upload` says that the body is the content of a file, of any size, `quick` that the answer takes no longer
-    than handing it to another thread would.
+    `upload`: the body is the content of a file, of any size. `quick`: the response takes less time than
+    handing the request to another thread.
     """
 
     method: str
@@ -77,11 +77,11 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/api/2.0/workspace/mkdirs", workspace_files.mkdirs),
     Route("POST", "/api/2.0/workspace/delete", workspace_files.delete),
 )
-"""What needs no server: it is all in the state folder."""
+"""The routes that need only the state folder, no server."""
 
 
 class Table:
-    """Routes by what they answer."""
+    """Routes with look-up by method and path."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self.routes = tuple(routes)
@@ -93,7 +93,7 @@ class Table:
         ]
 
     def find(self, method: str, path: str) -> tuple[Route, str] | None:
-        """The route, and what the path leads to; names in braces come joined by `/`.
+        """Return the route, and the part of the path that it matches; names in braces are joined by `/`.
 
         >>> Table([Route("GET", "/p/{}/events", print), Route("GET", "/f/*", print)]).find("GET", "/f/a/b")[1]
         '/a/b'
@@ -122,7 +122,7 @@ _TABLE = Table(ROUTES)
 def respond(
     environment: Environment, method: str, path: str, query: Mapping[str, str], data: bytes
 ) -> tuple[int, Any]:
-    """Status and answer (JSON, or an Answer) of a request."""
+    """Return status and response (JSON or an ApiResponse) of a request."""
     found = _TABLE.find(method, path)
     if found is None:
         message = (
@@ -137,10 +137,11 @@ def respond(
 def handle_request(
     handler: Handler, call: ApiRequest, note: Callable[[str], None] = lambda _: None
 ) -> tuple[int, Any]:
-    """Return status and answer of a handler; what it raises for a wrong request is an answer, too.
+    """Return status and response of a handler; errors for invalid requests are responses too.
 
-    A handler that fails over the type of a value was given a field that it does not expect: 400, and `note`
-    is called with the place. Without a body or query the request cannot be at fault: the error is raised.
+    A handler that fails with a type error received a field that it does not expect: the status is 400, and
+    `note` is called with the location. Without a body or query the request cannot be the cause: the error is
+    raised.
     """
     try:
         answer = handler(call)
@@ -161,13 +162,13 @@ def handle_request(
         return 400, {"error_code": "INVALID_PARAMETER_VALUE", "message": message}
     except OSError as error:
         message = _without_places(call, f"{error.strerror or error}: {error.filename or 'the state folder'}")
-        # Insufficient storage: clients take it for final, as they should.
+        # Insufficient storage: clients do not retry this status.
         status = 507 if error.errno in (errno.ENOSPC, errno.EDQUOT) else 400
         return status, {"error_code": "IO_ERROR", "message": message}
 
 
 def _without_places(call: ApiRequest, message: str) -> str:
-    """Replace the folders of this machine by the names that clients know."""
+    """Replace folders of this machine by the names that clients use."""
     settings = call.environment.settings()
     roots = {settings.dbfs: "dbfs:", settings.volumes: "/Volumes", settings.workspace: "/Workspace"}
     for folder, name in {**roots, settings.state: "the state folder"}.items():
@@ -176,6 +177,6 @@ def _without_places(call: ApiRequest, message: str) -> str:
 
 
 def _origin(error: BaseException) -> str:
-    """The line that raised the error, for the request log."""
+    """Return the line that raised the error, for the request log."""
     *_, frame = traceback.extract_tb(error.__traceback__)
     return f"{Path(frame.filename).name}:{frame.lineno}"

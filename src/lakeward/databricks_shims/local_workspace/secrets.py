@@ -14,14 +14,14 @@ _LEVELS = ("READ", "WRITE", "MANAGE")
 
 
 def list_scopes(call: ApiRequest) -> Any:
-    """All scopes."""
+    """List all scopes."""
     names = map(_files(call).display_name, call.environment.secrets.scopes())
     return {"scopes": [{"name": name, "backend_type": "DATABRICKS"} for name in names]}
 
 
 @exclusively
 def create_scope(call: ApiRequest) -> None:
-    """A new scope, managed by its creator (or all users); an existing one is an error."""
+    """Create a scope, managed by its creator (or all users). Raises ApiError if it exists."""
     scope = call.required("scope")
     backend = call.body.get("scope_backend_type") or "DATABRICKS"
     if backend != "DATABRICKS":
@@ -34,14 +34,14 @@ def create_scope(call: ApiRequest) -> None:
 
 @exclusively
 def delete_scope(call: ApiRequest) -> None:
-    """A scope with all its secrets."""
+    """Delete a scope with all its secrets."""
     scope = _allowed(call, "MANAGE")
     if not _files(call).delete_scope(scope):
         raise missing(f"Scope {scope}")
 
 
 def list_secrets(call: ApiRequest) -> Any:
-    """The keys of a scope."""
+    """List the keys of a scope."""
     scope = _allowed(call, "READ")
     keys = call.environment.secrets.keys(scope)
     if not keys:
@@ -51,7 +51,7 @@ def list_secrets(call: ApiRequest) -> Any:
 
 
 def get_secret(call: ApiRequest) -> Any:
-    """A secret, its value in base64."""
+    """Return a secret, its value in base64."""
     scope, key = _allowed(call, "READ"), call.required("key")
     value = call.environment.secrets.get(scope, key)
     if value is None:
@@ -61,7 +61,7 @@ def get_secret(call: ApiRequest) -> Any:
 
 @exclusively
 def put_secret(call: ApiRequest) -> None:
-    """Keep a secret in an existing scope."""
+    """Store a secret in an existing scope."""
     scope, key = _allowed(call, "WRITE"), call.required("key")
     _require(call, scope)
     if "bytes_value" in call.body:
@@ -75,14 +75,14 @@ def put_secret(call: ApiRequest) -> None:
 
 @exclusively
 def delete_secret(call: ApiRequest) -> None:
-    """Forget a secret."""
+    """Delete a secret."""
     scope, key = _allowed(call, "WRITE"), call.required("key")
     if not _files(call).delete(scope, key):
         raise missing(f"Secret with scope {scope} and key {key}")
 
 
 def list_acls(call: ApiRequest) -> Any:
-    """Who may do what with a scope."""
+    """List the permissions of a scope."""
     scope = _allowed(call, "MANAGE")
     _require(call, scope)
     acls = _files(call).acls(scope)
@@ -90,7 +90,7 @@ def list_acls(call: ApiRequest) -> Any:
 
 
 def get_acl(call: ApiRequest) -> Any:
-    """What one principal may do."""
+    """Return the permission of one principal."""
     scope, principal = _allowed(call, "MANAGE"), call.required("principal")
     level = _files(call).acls(scope).get(principal)
     if level is None:

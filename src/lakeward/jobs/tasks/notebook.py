@@ -19,9 +19,9 @@ from lakeward.session import MOUNT_ADVICE, find_platform_file, is_platform_path
 def prepare(context: Context, task: Task) -> Action | None:
     """Return the run of the notebook; None in a dry run.
 
-    Its widgets get `base_parameters`, and over them the job's parameters. The outcome of every cell is
-    written to the target's state folder. Raises ConfigurationError when there is no such notebook or it
-    comes from a Git source.
+    Its widgets get `base_parameters`, overridden by the job's parameters. The results of all cells are
+    written to the target's state folder. Raises ConfigurationError if the notebook does not exist or comes
+    from a Git source.
     """
     from lakeward.notebooks import load_notebook, run, write
 

@@ -1,4 +1,4 @@
-"""Running a user's Python code in this process as if it had one of its own."""
+"""Run a user's Python code in this process with its own arguments, paths and modules."""
 
 from __future__ import annotations
 
@@ -28,13 +28,12 @@ def run_user_code(
     paths: Sequence[Path],
     folder: Path | None = None,
 ) -> None:
-    """Call `code` with `sys.argv` = `argv` and `paths` in front of `sys.path`; afterwards both are as before.
+    """Call `code` with `sys.argv` = `argv` and `paths` first on `sys.path`; restore both afterwards.
 
-    It finds what Databricks puts around it (`dbutils`, the modules of the platform …), and `folder`, if one
-    is given, as its working directory. Modules that it imported from `paths` are forgotten again: tasks share
-    no state on Databricks either. Secrets that it was given are redacted in what it prints. Leaving with
-    SystemExit is a success when its code is 0 or None, leaving with `dbutils.notebook.exit` always;
-    everything else propagates.
+    The code finds what Databricks provides (`dbutils`, the platform's modules …), and `folder`, if given, as
+    its working directory. Modules imported from `paths` are removed again: tasks share no state on Databricks
+    either. Secrets that it reads are redacted in its output. SystemExit with code 0 or None and
+    `dbutils.notebook.exit` are successes; other exceptions propagate.
     """
     with contextlib.ExitStack() as stack:
         stack.enter_context(running(environment_of(context, task)))
@@ -54,7 +53,7 @@ def run_user_code(
 
 
 def environment_of(context: Context, task: Task) -> Environment:
-    """Return what `dbutils` works on in `task`: the target's lakehouse, the run's ids and task values."""
+    """Return the environment of `dbutils` for `task`: lakehouse, ids of the run, task values."""
     settings = context.settings
     facts = Facts.of(settings)
     return Environment(
@@ -65,7 +64,7 @@ def environment_of(context: Context, task: Task) -> Environment:
 
 
 def bundle_distributions(context: Context, task: Task) -> tuple[Distribution, ...]:
-    """Return the bundle's own projects whose wheels `task` has: by its environment or its libraries."""
+    """Return the bundle's own projects whose wheels `task` uses, by its environment or libraries."""
     named = _named(context, task)
     return tuple(
         distribution
@@ -75,7 +74,7 @@ def bundle_distributions(context: Context, task: Task) -> tuple[Distribution, ..
 
 
 def wheels(context: Context, task: Task) -> tuple[Distribution, ...]:
-    """Return what the wheels hold that `task` names by an absolute path, as a deployed job does."""
+    """Return the content of the wheels that `task` names by absolute paths, as deployed jobs do."""
     named = (Path(str(name)) for name in _named(context, task))
     files = (path for path in named if path.is_absolute() and path.suffix == ".whl" and path.is_file())
     return tuple(map(read_wheel, files))

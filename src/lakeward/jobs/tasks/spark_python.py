@@ -16,10 +16,8 @@ from lakeward.session import MOUNT_ADVICE, find_platform_file, is_platform_path
 def prepare(context: Context, task: Task) -> Action | None:
     """Return the run of the file as `__main__`; None in a dry run.
 
-    Its own folder is first on `sys.path` and the working directory, and `spark`, `dbutils` … are there
-    without an import.
-
-    Raises ConfigurationError when the file does not exist or comes from a Git source.
+    Its folder is first on `sys.path` and the working directory; `spark`, `dbutils` … are defined without an
+    import. Raises ConfigurationError if the file does not exist or comes from a Git source.
     """
     name = str(task.spec.get("python_file") or "")
     if task.spec.get("source") == "GIT":
@@ -39,7 +37,7 @@ def prepare(context: Context, task: Task) -> Action | None:
 
     def action() -> None:
         def code() -> object:
-            # In the file alone, as on the platform: modules that it imports do not have them.
+            # Only in the file, as on the platform: modules that it imports do not have them.
             return runpy.run_path(str(file), init_globals=free_names(), run_name="__main__")
 
         run_user_code(context, task, code, argv=argv, paths=[file.parent, *folders], folder=file.parent)

@@ -1,4 +1,4 @@
-"""`sql_task`: the statements of a file of the bundle, or of a saved query, one after the other.
+"""`sql_task`: the statements of a file of the bundle, or of a saved query, in order.
 
 Source: https://docs.databricks.com/aws/en/jobs/sql
 """
@@ -20,9 +20,9 @@ _SHOWN = 1000
 def prepare(context: Context, task: Task) -> Action | None:
     """Return the run of the statements; None in a dry run.
 
-    Parameters of the task, and over them the job's, stand for `:name` in them. Raises ConfigurationError
-    when there is no such file or query (FILE_NOT_FOUND), and for alerts and dashboards, which only a
-    workspace has (TASK_NOT_SUPPORTED).
+    Parameters of the job override those of the task and replace `:name` in the statements. Raises
+    ConfigurationError for a missing file or query (FILE_NOT_FOUND), and for alerts and dashboards, which only
+    a workspace supports (TASK_NOT_SUPPORTED).
     """
     text = _text(context, task)
     given = {**(task.spec.get("parameters") or {}), **context.parameters}
@@ -64,7 +64,7 @@ def _text(context: Context, task: Task) -> str:
 
 
 def _saved(root: Path, identifier: str, task: Task) -> Path:
-    # A query that is looked up by name stands as `query:<name>`; in the bundle it is a file of that name.
+    # A saved query is written as `query:<name>`; in the bundle it is a file of that name.
     name = identifier.removeprefix("query:")
     found = sorted(path for path in root.rglob(f"{name}.sql") if ".lakeward" not in path.parts)
     if identifier.startswith("query:") and len(found) == 1:

@@ -81,7 +81,7 @@ def with_interrupted_resets(selection: RefreshSelection, interrupted: Iterable[K
 
 
 def is_resettable(dataset: Dataset) -> bool:
-    """Whether a full refresh may truncate the dataset (`pipelines.reset.allowed`)."""
+    """Return whether a full refresh may truncate the dataset (`pipelines.reset.allowed`)."""
     return dataset.options.properties.get(_RESET_ALLOWED, "true").lower() != "false"
 
 

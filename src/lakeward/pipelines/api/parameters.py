@@ -30,7 +30,7 @@ class Parameter:
     required: bool = False
 
     def is_given(self, value: Any) -> bool:
-        """Whether `value` requests something: None, False and the default (in any case) do not."""
+        """Return whether `value` requests something: None, False and the default (in any case) do not."""
         if value is None or value is False:
             return False
         if isinstance(value, str) and isinstance(self.default, str):

@@ -52,7 +52,7 @@ class DatasetDeclaration:
 
     @property
     def is_short(self) -> bool:
-        """Whether its name has one part and no schema."""
+        """Return whether its name has one part and no schema."""
         return self.dataset_type in ("view", "sink")
 
 

@@ -45,7 +45,7 @@ def disable_unit_tests() -> None:
 
 
 def is_unit_test() -> bool:
-    """Whether the API is called outside of a pipeline and this is allowed."""
+    """Return whether the API is called outside of a pipeline and this is allowed."""
     return _unit_tests_enabled and active_registry() is None
 
 

@@ -76,7 +76,7 @@ class AuxiliaryTable:
         return spark.read.format("delta").load(str(self.folder)) if self.exists else None
 
     def is_scattered(self, spark: SparkSession) -> bool:
-        """Whether the table has enough files for a compaction."""
+        """Return whether the table has enough files for a compaction."""
         files = self._files_noted()
         if files is None:
             rows = self.rows(spark)

@@ -47,7 +47,7 @@ _EXCEPTIONS = (
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether a retry may succeed."""
+    """Return whether a retry may succeed."""
     if is_disk_full(error):
         return False
     if isinstance(error, ConnectionError | TimeoutError):

@@ -160,7 +160,7 @@ class GraphExecution:
             key = self._awaited.get(key)
 
     def _is_ready(self, resolved: ResolvedDataset) -> bool:
-        """Whether all inputs are done, or another dataset awaits this one."""
+        """Return whether all inputs are done, or another dataset awaits this one."""
         datasets = self.resolved_graph.datasets
         inputs = [key for key in resolved.inputs if not datasets[key].dataset.is_view]
         return all(key in self.results for key in inputs) or resolved.dataset.key in self._awaited.values()
@@ -300,7 +300,7 @@ class GraphExecution:
         self.totals[key] = result if self._is_first_pass else merge_results(self.totals[key], result)
 
     def _has_run(self, view: ResolvedDataset) -> bool:
-        """Whether a table that reads the view was refreshed."""
+        """Return whether a table that reads the view was refreshed."""
         datasets = self.resolved_graph.datasets.values()
         readers = [each for each in datasets if view.dataset.key in each.inputs]
         refreshed = [each for each in readers if each.dataset.key in self.selection.refresh]

@@ -76,7 +76,7 @@ class PipelineExecution:
 
     @property
     def restarts(self) -> bool:
-        """Whether the update failed on new columns, which the next update takes into account (SDP-4.13)."""
+        """Return whether the update failed on new columns, which the next update includes (SDP-4.13)."""
         return self._schema_changed and self.context.cause != "SCHEMA_CHANGE"
 
     def _run_locked(self) -> tuple[UpdateState, str | None]:

@@ -32,7 +32,7 @@ class DatasetTask:
         return isinstance(self.awaited, AwaitedInput)
 
     def can_resume(self) -> bool:
-        """Whether the awaited query or input has finished; waits for a query for a moment."""
+        """Return whether the awaited query or input has finished; waits for a query for a moment."""
         if isinstance(self.awaited, AwaitedInput):
             return self.awaited.is_done()
         return is_terminated(self.awaited, _POLL_SECONDS)

@@ -106,7 +106,7 @@ class Flow:
 
     @property
     def is_batch(self) -> bool:
-        """Whether the flow writes a batch query into a streaming table."""
+        """Return whether the flow writes a batch query into a streaming table."""
         by_condition = self.replaces is not None and self.replaces.where is not None
         return self.once or self.snapshot_source is not None or by_condition
 
@@ -161,12 +161,12 @@ class ChangeArgs:
 
     @property
     def bitemporal(self) -> bool:
-        """Whether the target records when each row was known, in addition to when it was valid."""
+        """Return whether the target records when each row was known, in addition to when it was valid."""
         return self.system_sequence_by is not None
 
     @property
     def partial(self) -> bool:
-        """Whether an update may leave some columns unchanged."""
+        """Return whether an update may leave some columns unchanged."""
         return self.ignore_null or self.columns_to_update is not None
 
 

@@ -50,12 +50,12 @@ class Checkpoints:
         return self.current(dataset, _AUXILIARY_TABLE)
 
     def has_progress(self, dataset: tuple[str, ...]) -> bool:
-        """Whether any flow of the dataset has ever processed input."""
+        """Return whether any flow of the dataset has ever processed input."""
         folder = self._checkpoints / _file_name(".".join(dataset))
         return folder.is_dir() and any(folder.glob("*/*/*"))
 
     def is_resetting(self, dataset: tuple[str, ...]) -> bool:
-        """Whether a full refresh of the dataset has begun and not finished."""
+        """Return whether a full refresh of the dataset has begun and not finished."""
         return self._intent(dataset).exists()
 
     def begin_reset(self, dataset: tuple[str, ...], flows: Iterable[str]) -> None:
