@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, missing
+from lakeward.databricks_shims.local_workspace import ApiError, exclusively, missing
 from lakeward.workspace.api.permissions import forget, may, require
 from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.context import ServerRequest, paginate
@@ -25,6 +25,7 @@ _FLAGS = (
 _NO_SETTINGS = ("allow_duplicate_names", "dry_run", "expected_last_modified", "pipeline_id")
 
 
+@exclusively
 def create(call: ServerRequest) -> Any:
     """A new pipeline."""
     spec = _spec(call, "pipelines/create")
@@ -90,6 +91,7 @@ def delete(call: ServerRequest) -> None:
     forget(call, "pipelines", pipeline_id)
 
 
+@exclusively
 def start_update(call: ServerRequest) -> Any:
     """Start an update; one at a time."""
     pipeline = _pipeline(call, "CAN_RUN")
