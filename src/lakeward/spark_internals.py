@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-    from pyspark.sql.types import DataType
+    from pyspark.sql.types import DataType, StructType
 
 JavaObject = Any
 """An object, class or package of the JVM, reached through Py4J."""
@@ -257,3 +257,13 @@ def parse_schema(text: str) -> DataType:
     from pyspark.sql import types
 
     return types._parse_datatype_string(text)
+
+
+def to_arrow(rows: list[Any], schema: StructType) -> Any:
+    """Return rows as an Arrow table, converted as the client of Spark Connect does.
+
+    Raises what the conversion raises for rows that do not fit the schema.
+    """
+    from pyspark.sql.conversion import LocalDataToArrowConversion
+
+    return LocalDataToArrowConversion.convert(rows, schema, False)

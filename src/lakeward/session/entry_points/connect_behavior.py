@@ -13,7 +13,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from lakeward.patching import PatchSpec, install
-from lakeward.spark_internals import is_pending, parse_schema
+from lakeward.spark_internals import is_pending, parse_schema, to_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
@@ -35,6 +35,9 @@ def _create_data_frame(before: Any) -> Any:
         if isinstance(schema, str):
             schema = parse_schema(schema)
         rows = _as_connect_takes_them(rows, schema)
+        table = _arrow_table(rows, schema)
+        if table is not None:
+            return before(self, table, schema).coalesce(1)
         return before(self, rows, schema, samplingRatio, verifySchema).coalesce(1)
 
     return create
@@ -51,6 +54,21 @@ def _as_connect_takes_them(rows: list[Any], schema: DataType | Any) -> list[Any]
     if not floats:
         return rows
     return [_with_floats(row, floats, schema.names) for row in rows]
+
+
+def _arrow_table(rows: list[Any], schema: Any) -> Any:
+    """Return the rows as Connect sends them, from which Spark makes a relation of known size, or None.
+
+    Joins with a relation of unknown size are not broadcast, so their rows come in another order.
+    """
+    from pyspark.sql.types import StructType
+
+    if not isinstance(schema, StructType) or not schema.fields:
+        return None
+    try:
+        return to_arrow(rows, schema)
+    except Exception:  # noqa: BLE001  # Spark Classic reports what is wrong with the rows.
+        return None
 
 
 def _with_floats(row: Any, floats: list[int], names: list[str]) -> Any:
