@@ -22,7 +22,7 @@ from lakeward.dbutils import (
 )
 from lakeward.dbutils.secret_encryption import secret_key
 from lakeward.errors import ConfigurationError
-from lakeward.jobs.in_process import describe_error
+from lakeward.jobs.in_process import attempt_error
 from lakeward.session import Settings
 
 
@@ -218,7 +218,7 @@ def test_an_error_that_shows_a_secret_shows_none(
     dbutils: DBUtils, files: FileSecrets, tmp_path: Path
 ) -> None:
     token = dbutils.secrets.get("warehouse", "api.token")
-    assert describe_error(RuntimeError(f"login with {token} refused"), tmp_path).startswith(
+    assert attempt_error(RuntimeError(f"login with {token} refused"), tmp_path).startswith(
         "RuntimeError: login with [REDACTED] refused"
     )
 

@@ -7,36 +7,34 @@ from pathlib import Path
 
 from lakeward.bundle import Bundle
 from lakeward.dbutils import redacted
+from lakeward.error_formatting import describe_error
 from lakeward.errors import LakewardError
 from lakeward.jobs.task_state import AttemptResult
 from lakeward.jobs.tasks import Action
 from lakeward.session import count_interrupts, dbfs_paths, is_lost, jvm_lost
 from lakeward.user_code import is_user_file
 
-_LIMIT = 4000
+_MESSAGE_LIMIT = 4000
 
-_LONGEST_TRACE = 16_000
+_TRACEBACK_LIMIT = 16_000
 
 
-def describe_error(error: BaseException, root: Path) -> str:
-    """Return type and message of `error` and the `file:line` of the innermost frame of the user's own code.
+def attempt_error(error: BaseException, root: Path) -> str:
+    """Return condition or type and message of `error`, and the `file:line` of the user's innermost frame.
 
-    Secrets are redacted. Files below `root` are shown relative to it. Frames of lakeward and of installed
-    packages do not count.
+    Secrets are redacted. Files below `root` are shown relative to it.
     """
     if is_lost(error):
         return str(jvm_lost())
-    if isinstance(error, LakewardError):
-        text = str(error)
-    elif isinstance(error, SystemExit):
+    if isinstance(error, SystemExit):
         text = f"SystemExit: {error.code}"
     elif isinstance(error, SyntaxError):
         text = f"{type(error).__name__}: {error.msg}"
     else:
-        text = f"{type(error).__name__}: {error}".rstrip(": \n")
-    text = redacted(text)  # before it is cut, maybe within a secret
-    if len(text) > _LIMIT:
-        text = f"{text[:_LIMIT]} … ({len(text) - _LIMIT} more characters)"
+        text = str(describe_error(error))
+    text = redacted(text)  # before the text is truncated, possibly within a secret
+    if len(text) > _MESSAGE_LIMIT:
+        text = f"{text[:_MESSAGE_LIMIT]} … ({len(text) - _MESSAGE_LIMIT} more characters)"
     place = _place(error, root)
     return f"{text} ({place})" if place else text
 
@@ -53,7 +51,7 @@ def format_user_traceback(error: BaseException) -> str | None:
     if own is None and not isinstance(error, SyntaxError):
         return None
     report.stack = traceback.StackSummary.from_list(list(report.stack)[own:] if own is not None else [])
-    return redacted("".join(report.format()))[-_LONGEST_TRACE:]
+    return redacted("".join(report.format()))[-_TRACEBACK_LIMIT:]
 
 
 def _place(error: BaseException, root: Path) -> str | None:
@@ -96,7 +94,7 @@ def attempt(action: Action, bundle: Bundle) -> AttemptResult:
     except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever users' code raises is its result
         if count_interrupts() > interrupts:
             return AttemptResult("CANCELED", "Interrupted.")
-        return AttemptResult("FAILED", describe_error(error, bundle.root), trace=format_user_traceback(error))
+        return AttemptResult("FAILED", attempt_error(error, bundle.root), trace=format_user_traceback(error))
     if update is None or update.state == "COMPLETED":
         return AttemptResult("SUCCESS", update=update)
     first = next((dataset for dataset in update.datasets if dataset.state == "FAILED"), None)
