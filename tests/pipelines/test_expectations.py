@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from lakeward.pipelines import Update
 from tests.pipelines.conftest import Lab, result
 
 VALUES = st.lists(st.one_of(st.none(), st.integers(-2, 2)), max_size=8)
@@ -30,47 +32,63 @@ HOLDS = {
 }
 
 
-def declaration(rules: list[tuple[str, str]], read: str) -> str:
+def declaration(
+    rules: list[tuple[str, str]], read: str, name: str = "t", query: str = "table('SRC.raw')"
+) -> str:
     decorators = {"warn": "expect", "drop": "expect_or_drop", "fail": "expect_or_fail"}
     lines = [f"@dlt.{decorators[action]}('r{i}', '{rule}')" for i, (rule, action) in enumerate(rules)]
-    return "\n".join(
-        ["import dlt", "@dlt.table", *lines, f"def t(): return spark.{read}.table('SRC.raw')", ""]
-    )
+    return "\n".join(["import dlt", "@dlt.table", *lines, f"def {name}(): return spark.{read}.{query}", ""])
 
 
-@pytest.mark.parametrize("read", ["read", "readStream"])
-@settings(
-    # Every example is a whole update: no shrinking, which would run hundreds.
-    max_examples=4,
-    phases=[Phase.generate],
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    derandomize=True,
-)
-@given(values=VALUES, rules=RULES)
-def test_the_partition_law(
-    lab: Lab, read: str, values: list[int | None], rules: list[tuple[str, str]]
-) -> None:
+Example = tuple[list[int | None], list[tuple[str, str]]]
+
+
+def generate_examples(count: int) -> list[Example]:
+    found: list[Example] = []
+
+    @settings(max_examples=count, phases=[Phase.generate], derandomize=True, database=None)
+    @given(values=VALUES, rules=RULES)
+    def collect(values: list[int | None], rules: list[tuple[str, str]]) -> None:
+        found.append((values, rules))
+
+    collect()
+    return found
+
+
+EXAMPLES = 5
+READS = ["read", "readStream"]
+
+
+@pytest.fixture(scope="module")
+def partitioned(module_lab: Callable[[], Lab]) -> tuple[Lab, Update, list[Example]]:
+    """One update with a table of each kind for every example; all read the same source."""
+    lab, examples = module_lab(), generate_examples(EXAMPLES)
+    rows = [(n, x) for n, (values, _) in enumerate(examples) for x in values]
+    lab.spark.createDataFrame(rows, "example int, x int").write.saveAsTable(f"main.{lab.source}.raw")
+    for n, (_, rules) in enumerate(examples):
+        for read in READS:
+            query = f"table('SRC.raw').where('example = {n}').select('x')"
+            lab.file(f"{read}{n}.py", declaration(rules, read, f"{read.lower()}{n}", query))
+    return lab, lab.done(), examples
+
+
+@pytest.mark.parametrize("example", range(EXAMPLES))
+@pytest.mark.parametrize("read", READS)
+def test_the_partition_law(partitioned: tuple[Lab, Update, list[Example]], read: str, example: int) -> None:
     """INV-11: passed + failed = input for every rule, written + dropped = input; NULL violates."""
-    lab = _fresh(lab)
-    lab.spark.createDataFrame([(x,) for x in values], "x int").write.saveAsTable(f"main.{lab.source}.raw")
-    lab.file("a.py", declaration(rules, read))
-    done = result(lab.done(), "t")
+    lab, update, examples = partitioned
+    values, rules = examples[example]
+    table = f"{read.lower()}{example}"
+    done = result(update, table)
     drops = [HOLDS[rule] for rule, action in rules if action == "drop"]
     kept = [x for x in values if all(holds(x) for holds in drops)]
-    assert lab.rows("t") == sorted(((x,) for x in kept), key=repr)
+    assert lab.rows(table) == sorted(((x,) for x in kept), key=repr)
     assert (done.rows_written, done.dropped) == (len(kept), len(values) - len(kept))
     assert [(rule.name, rule.passed, rule.failed) for rule in done.expectations] == [
         (f"r{i}", passed, len(values) - passed)
         for i, (rule, _) in enumerate(rules)
         for passed in [sum(HOLDS[rule](x) for x in values)]
     ]
-
-
-def _fresh(lab: Lab) -> Lab:
-    folder = lab.folder / str(len(list(lab.folder.iterdir())))
-    folder.mkdir()
-    return Lab(lab.spark, lab.settings, folder)
 
 
 @pytest.mark.parametrize("read", ["read", "readStream"])
