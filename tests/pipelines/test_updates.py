@@ -11,6 +11,7 @@ import time
 import pytest
 
 from lakeward.pipelines.execution import flow_execution
+from lakeward.session.daemon import lease
 from tests.pipelines.conftest import Lab, result
 
 
@@ -63,6 +64,8 @@ def test_production_retries_transient_failures(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, development: bool, error: str, state: str, calls: int
 ) -> None:
     monkeypatch.setattr(flow_execution, "_FIRST_BACKOFF", 0.0)
+    # Each message of a ConnectionError waits a second in case the JVM is about to exit.
+    monkeypatch.setattr(lease, "_PATIENCE", 0.0)
     # The first call is that of phase 1.
     text = FLAKY.replace("HERE", str(lab.folder / "calls")).replace("FAILS", "(2, 3)").replace("ERROR", error)
     lab.file("a.py", text)
