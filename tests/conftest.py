@@ -16,7 +16,7 @@ from lakeward.dbutils import secret_stores
 from lakeward.session import Settings, session
 from tests import lanes
 from tests.disks import full_disk, read_only
-from tests.processes import ResidentJvm
+from tests.processes import SharedDaemon
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -85,11 +85,11 @@ def spark(suite_settings: Settings) -> SparkSession:
 
 
 @pytest.fixture(scope="session")
-def resident_jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResidentJvm]:
-    """Return the JVM that child processes of this worker share; it ends with the session."""
-    jvm = ResidentJvm(tmp_path_factory.mktemp("resident"))
-    yield jvm
-    jvm.stop()
+def shared_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedDaemon]:
+    """Return the daemon that child processes of this worker share; it ends with the session."""
+    daemon = SharedDaemon(tmp_path_factory.mktemp("daemon"))
+    yield daemon
+    daemon.stop()
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lakeward.session.cache import cache_dir
+from lakeward.session.daemon import registry
 
-__all__ = ["ResidentJvm", "environ_without", "outcome", "without_pyspark"]
+__all__ = ["SharedDaemon", "environ_without", "outcome", "without_pyspark"]
 
 
 def environ_without(*prefixes: str) -> dict[str, str]:
@@ -18,8 +19,8 @@ def environ_without(*prefixes: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
 
 
-class ResidentJvm:
-    """A resident JVM of this worker, for processes in which the start of the JVM is not what is tested.
+class SharedDaemon:
+    """A daemon of this worker, for processes in which the start of the JVM is not what is tested.
 
     A cold JVM takes some 20 seconds of processor time until it has run its first queries. The processes take
     turns in this one; the first of them starts it.
@@ -31,18 +32,18 @@ class ResidentJvm:
         for name in ("jars", "java"):
             (cache_dir() / name).mkdir(parents=True, exist_ok=True)
         for entry in cache_dir().iterdir():
-            if not entry.name.startswith("resident-"):
+            if entry.name != registry.folder().name:
                 (cache / entry.name).symlink_to(entry)
 
     def environ(self, environ: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Return the environment (default: this process's) for a process that uses the JVM."""
+        """Return the environment (default: this process's) for a process that uses the daemon."""
         # On CI, and with LAKEWARD_COLD, commands start a JVM of their own.
         kept = {k: v for k, v in (environ or os.environ).items() if k not in ("CI", "LAKEWARD_COLD")}
-        return {**kept, "LAKEWARD_CACHE": str(self.cache), "LAKEWARD_RESIDENT": "1"}
+        return {**kept, "LAKEWARD_CACHE": str(self.cache), "LAKEWARD_DAEMON": "1"}
 
     def stop(self) -> None:
-        """End the JVM if there is one."""
-        if any(self.cache.glob("resident-*/*.json")):
+        """End the daemon if there is one."""
+        if any(self.cache.glob(f"{registry.folder().name}/*.json")):
             outcome([sys.executable, "-m", "lakeward", "stop"], env=self.environ())
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inside import Inside
-from tests.processes import ResidentJvm, outcome
+from tests.processes import SharedDaemon, outcome
 
 GOOD = """\
 from pyspark import pipelines as dp
@@ -65,19 +65,19 @@ def environment() -> dict[str, str]:
     }
 
 
-def lakeward(folder: Path, jvm: ResidentJvm, *arguments: str) -> subprocess.CompletedProcess[str]:
-    ran = outcome(command(*arguments), cwd=folder, env=jvm.environ(environment()), timeout=300)
+def lakeward(folder: Path, daemon: SharedDaemon, *arguments: str) -> subprocess.CompletedProcess[str]:
+    ran = outcome(command(*arguments), cwd=folder, env=daemon.environ(environment()), timeout=300)
     assert "Traceback" not in ran.stderr, ran.stderr
     return ran
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, resident_jvm: ResidentJvm) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, shared_daemon: SharedDaemon) -> Path:
     """A folder with a source table of ten rows."""
     folder = tmp_path_factory.mktemp("commands")
     (folder / "good.py").write_text(GOOD)
     ran = lakeward(
-        folder, resident_jvm, "sql", "-e", "create table source as select id from range(10); show tables"
+        folder, shared_daemon, "sql", "-e", "create table source as select id from range(10); show tables"
     )
     assert ran.returncode == 0, ran.stderr
     assert ran.stderr == ""
@@ -87,9 +87,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory, resident_jvm: ResidentJvm) 
 
 @pytest.mark.process
 def test_json_is_the_only_thing_on_stdout_and_prints_go_to_stderr(
-    folder: Path, resident_jvm: ResidentJvm
+    folder: Path, shared_daemon: SharedDaemon
 ) -> None:
-    ran = lakeward(folder, resident_jvm, "pipeline", "good.py", "--json")
+    ran = lakeward(folder, shared_daemon, "pipeline", "good.py", "--json")
     document = json.loads(ran.stdout)
     assert (ran.returncode, document["state"]) == (0, "COMPLETED")
     numbers = next(each for each in document["datasets"] if each["name"].endswith("numbers"))

@@ -10,7 +10,7 @@ from scripts.actionlint import find_actionlint
 
 from lakeward.cli import main
 from lakeward.cli.project_template import name_from, starter
-from tests.processes import ResidentJvm, outcome
+from tests.processes import SharedDaemon, outcome
 
 pytestmark = pytest.mark.process
 
@@ -60,7 +60,7 @@ def test_any_folder_gives_a_name_that_schemas_take(text: str, name: str) -> None
 
 
 @pytest.mark.process
-def test_it_runs_and_its_test_passes_at_once(made: Path, resident_jvm: ResidentJvm) -> None:
+def test_it_runs_and_its_test_passes_at_once(made: Path, shared_daemon: SharedDaemon) -> None:
     for command in (["-m", "lakeward", "run", "daily"], ["-m", "pytest", "-q", "-p", "no:cacheprovider"]):
-        done = outcome([sys.executable, *command], cwd=made, env=resident_jvm.environ(), timeout=240)
+        done = outcome([sys.executable, *command], cwd=made, env=shared_daemon.environ(), timeout=240)
         assert done.returncode == 0, done.stdout + done.stderr

@@ -17,7 +17,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from lakeward.session import Settings, ensure_catalog, ensure_schema, session
-from tests.processes import ResidentJvm
+from tests.processes import SharedDaemon
 from tests.trees import write_files
 
 
@@ -255,14 +255,14 @@ spark.sql(f"INSERT INTO {t} VALUES (7)")
 
 @pytest.mark.process
 def test_another_process_finds_tables_and_views_and_writes_beside_this_one(
-    spark: SparkSession, schema: str, suite_settings: Settings, resident_jvm: ResidentJvm
+    spark: SparkSession, schema: str, suite_settings: Settings, shared_daemon: SharedDaemon
 ) -> None:
     t = f"dev.{schema}.t"
     spark.sql(f"CREATE TABLE {t} AS SELECT 1 AS id")
     spark.sql(f"CREATE VIEW {t}_v AS SELECT count(*) AS n FROM {t}")
     out = subprocess.run(
         [sys.executable, "-c", READER, str(suite_settings.root), t],
-        env=resident_jvm.environ(),
+        env=shared_daemon.environ(),
         capture_output=True,
         text=True,
         check=True,
