@@ -108,7 +108,7 @@ class PipelineExecution:
             return state, self._finish(state, error)
 
     def _run_steps(self, temporary: Path, scope: ExitStack) -> None:
-        """Run the update; what the steps need of user modules and private tables lives in `scope`."""
+        """Run the update. `scope` holds the context managers of user modules and private tables."""
         graph = self._collect(scope)
         selection = self._select(graph)
         locations = SchemaLocations(self.context.storage, self.checkpoints, temporary, selection)
