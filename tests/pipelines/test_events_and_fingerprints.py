@@ -155,8 +155,8 @@ CHANGES: dict[str, Callable[[Lab], object]] = {
     "nothing": lambda lab: None,
     "a new version of the input": lambda lab: lab.seed("raw", "SELECT 9L id"),
     "other code": lambda lab: lab.file("a.py", importing(view("spark.table('SRC.raw').where('id > 1')"))),
-    "code that is imported": lambda lab: lab.file("helper/__init__.py", "Y = 1\n"),
-    "an expectation": lambda lab: lab.file("b.py", "x = 1\n"),
+    "nothing in it but in imported code": lambda lab: lab.file("helper/__init__.py", "Y = 1\n"),
+    "nothing in it but a new file": lambda lab: lab.file("b.py", "x = 1\n"),
     "a property": lambda lab: lab.file(
         "a.py", importing(view("spark.table('SRC.raw').where('id > 1')", "table_properties={'a': 'b'}"))
     ),

@@ -152,9 +152,7 @@ FUNCTIONS: tuple[Function, ...] = (
         "materialized_view",
         (
             *(_QUERY, _NAME, _COMMENT, _CONF, *_STORAGE, _TEMPORARY),
-            Parameter(
-                "refresh_policy", None, "accepted", "views are recomputed whenever their inputs changed"
-            ),
+            Parameter("refresh_policy", note="auto, incremental, incremental_strict or full"),
         ),
         1,
         role="query",

@@ -8,13 +8,14 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines.api.parameters import Function, function
 from lakeward.pipelines.api.registry import GraphRegistry, PendingDataset, active_registry
 from lakeward.pipelines.graph.elements import (
     Expectation,
+    RefreshPolicy,
     ReplaceSpec,
     SourceCodeLocation,
     TableOptions,
@@ -222,6 +223,20 @@ def table_options(what: str, values: Mapping[str, Any]) -> TableOptions:
         path=None if values.get("path") is None else str(values["path"]),
         private=bool(values.get("private") or values.get("temporary")),
         row_filter=_row_filter(what, values.get("row_filter")),
+        refresh_policy=_refresh_policy(what, values.get("refresh_policy")),
+    )
+
+
+def _refresh_policy(what: str, given: Any) -> RefreshPolicy:
+    """Return the refresh policy, in any case and with blanks for underscores. Raises PipelineError."""
+    policy = "auto" if given is None else "_".join(str(given).lower().split())
+    for known in get_args(RefreshPolicy):
+        if policy == known:
+            return known  # type: ignore[no-any-return]  # one of the literals
+    raise PipelineError(
+        "INVALID_REFRESH_POLICY",
+        f"{what}(refresh_policy=…) was given {given!r}.",
+        next_step="Choose auto, incremental, incremental_strict or full.",
     )
 
 

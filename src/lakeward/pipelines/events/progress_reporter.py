@@ -12,6 +12,7 @@ from lakeward.pipelines.events.event_log import EventLog
 from lakeward.pipelines.graph.dataflow_graph import ResolvedDataset, ResolvedGraph
 from lakeward.pipelines.graph.elements import Dataset, EventHook
 from lakeward.pipelines.graph.results import DatasetResult, FlowResult, Progress
+from lakeward.pipelines.incremental.refresh_plan import RefreshPlan
 
 log = logging.getLogger("lakeward.pipelines")
 Event = dict[str, Any]
@@ -195,6 +196,16 @@ class ProgressReporter:
         text = f"Flow '{name}' wrote {flow_result.rows_written} rows."
         self.events.add("flow_progress", text, details, dataset=full, flow=name, level="METRICS")
         self.flow_state(dataset, flow_result.flow, "COMPLETED")
+
+    def flow_planned(self, dataset: Dataset, flow: str, plan: RefreshPlan) -> None:
+        """Report how a materialized view is refreshed in this update, and why (SDP-5.2)."""
+        if self.quiet and plan.chosen == "NO_OP":
+            return
+        name, full = _flow_name(dataset, flow), ".".join(dataset.key)
+        text = f"Flow '{name}' has been planned to be executed as {plan.chosen}."
+        if plan.reason:
+            text += f" {plan.reason}"
+        self.events.add("planning_information", text, plan.as_json(), dataset=full, flow=name)
 
     def flow_retried(self, dataset: Dataset, flow: str, attempt: int, error: str) -> None:
         """Report that a flow failed with a transient error and is retried."""

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from lakeward.pipelines.analysis.flow_evaluation import EvaluatedFlow, FlowEvaluator
 from lakeward.pipelines.analysis.schema_enforcement import align_to_schema, declared_schema
 from lakeward.pipelines.graph.dataflow_graph import ResolvedDataset
-from lakeward.pipelines.graph.elements import Flow
+from lakeward.pipelines.graph.elements import Dataset, Flow
 from lakeward.pipelines.graph.error_location import error_chain
 from lakeward.pipelines.graph.results import FlowResult
+from lakeward.pipelines.incremental.refresh_plan import RefreshPlan
 from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.streaming_query_task import QueryTask
 from lakeward.pipelines.storage.write_metrics import WriteMetrics
 from lakeward.pipelines.writers.auto_cdc import run_auto_cdc_flow, run_snapshot_flow
-from lakeward.pipelines.writers.materialized_view import refresh_materialized_view
+from lakeward.pipelines.writers.materialized_view import ViewUpdate, refresh_materialized_view
 from lakeward.pipelines.writers.replace_flow import run_replace_flow
 from lakeward.pipelines.writers.sink import run_sink_flow
 from lakeward.pipelines.writers.streaming_table import run_append_flow, run_once_flow
@@ -131,11 +132,15 @@ class ExecutionContext:
 
 @dataclass(frozen=True)
 class FlowExecution:
-    """Executes flows with the writer of their type; `on_query` is called with every started query."""
+    """Executes flows with the writer of their type.
+
+    `on_query` is called with every started query, `on_plan` with the planned refresh of every view.
+    """
 
     context: ExecutionContext
     evaluator: FlowEvaluator
     on_query: Callable[[Any], None]
+    on_plan: Callable[[Dataset, str, RefreshPlan], None]
 
     def run(self, resolved: ResolvedDataset, flow: Flow, *, full_refresh: bool) -> QueryTask[FlowResult]:
         """Process new input, or recompute (always in a full refresh). Errors of the flow propagate."""
@@ -157,17 +162,15 @@ class FlowExecution:
         schema = declared_schema(dataset)
         evaluated.query = align_to_schema(evaluated.query, schema, dataset, complete=is_view)
         if is_view:
-            return refresh_materialized_view(
-                spark,
-                dataset,
-                evaluated,
-                metrics,
+            update = ViewUpdate(
                 owner=context.owner,
                 update_id=update_id,
                 code=context.code,
-                conf=context.conf,
+                conf={**context.conf, **flow.spark_conf},
                 full_refresh=full_refresh,
+                on_plan=lambda plan: self.on_plan(dataset, flow.name, plan),
             )
+            return refresh_materialized_view(spark, dataset, evaluated, metrics, update)
         if flow.replaces is not None:
             return (
                 yield from run_replace_flow(

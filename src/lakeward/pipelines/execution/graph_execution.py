@@ -80,7 +80,9 @@ class GraphExecution:
         self._is_first_pass = True
         self._evaluator = FlowEvaluator(context.spark, graph, self._require_ready, context.schema_location)
         self._queries: list[Any] = []
-        self._flow_execution = FlowExecution(context, self._evaluator, self._queries.append)
+        self._flow_execution = FlowExecution(
+            context, self._evaluator, self._queries.append, reporter.flow_planned
+        )
         self._thread = threading.get_ident()
         self._interrupts = count_interrupts()
         self._current: Key | None = None
@@ -217,8 +219,9 @@ class GraphExecution:
             self._end(resolved, failed_result(resolved, errors, seconds))
             return
         is_unchanged = bool(flow_results) and all(each.unchanged for each in flow_results)
+        notes = " ".join(each.note for each in flow_results if each.note)
         result = completed_result(resolved, flow_results, seconds)
-        self._end(resolved, result, "unchanged" if is_unchanged else "")
+        self._end(resolved, result, "unchanged" if is_unchanged else notes)
 
     def _prepare(self, resolved: ResolvedDataset) -> list[str]:
         """Create, reset or update the table, or reset the checkpoints of the sink; return the errors."""

@@ -10,6 +10,7 @@ ViolationAction = Literal["warn", "drop", "fail"]
 DatasetType = Literal["table", "materialized_view", "streaming_table", "view", "sink"]
 DatasetKind = Literal["streaming_table", "materialized_view", "view", "sink"]
 OutputMode = Literal["append", "update"]
+RefreshPolicy = Literal["auto", "incremental", "incremental_strict", "full"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class TableOptions:
     path: str | None = None
     private: bool = False
     row_filter: str | None = None
+    refresh_policy: RefreshPolicy = "auto"
 
 
 @dataclass(frozen=True)

@@ -97,11 +97,21 @@ def apply_expectations(
     df: DataFrame, expectations: Sequence[Expectation], *, metric: str, flow: str
 ) -> DataFrame:
     """Count expectations on `df` under `metric`, filter by drop expectations, raise by fail expectations."""
-    from pyspark.sql import functions as F
-
     if not expectations:
         return df
-    df = df.observe(metric, *_metric_columns(expectations))
+    return enforce_expectations(df.observe(metric, *_metric_columns(expectations)), expectations, flow=flow)
+
+
+def kept_rows(df: DataFrame, expectations: Sequence[Expectation]) -> DataFrame:
+    """Filter by drop expectations alone."""
+    drops = [~_is_satisfied(expectation) for expectation in expectations if expectation.action == "drop"]
+    return df.where(~_any_of(drops)) if drops else df
+
+
+def enforce_expectations(df: DataFrame, expectations: Sequence[Expectation], *, flow: str) -> DataFrame:
+    """Filter by drop expectations and raise by fail expectations, without counts."""
+    from pyspark.sql import functions as F
+
     drops = [~_is_satisfied(expectation) for expectation in expectations if expectation.action == "drop"]
     fails = [expectation for expectation in expectations if expectation.action == "fail"]
     kept = ~_any_of(drops) if drops else F.lit(True)

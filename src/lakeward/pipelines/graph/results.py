@@ -88,8 +88,8 @@ class Progress:
 class FlowResult:
     """The result of one flow: rows written (None: unknown) and the counts of all evaluated expectations.
 
-    `deleted` counts the rows that a change feed deleted; None for other flows. `progress` holds Spark's
-    progress of each micro-batch as JSON.
+    `deleted` counts the rows that a change feed or an incremental refresh deleted; None for other flows.
+    `progress` holds Spark's progress of each micro-batch as JSON. `note` is shown in the run's table.
     """
 
     flow: str
@@ -98,6 +98,7 @@ class FlowResult:
     unchanged: bool = False
     deleted: int | None = None
     progress: list[str] = field(default_factory=list)
+    note: str = ""
 
 
 def completed_result(

@@ -59,6 +59,11 @@ class StoredTable:
         return dict(java)
 
     @property
+    def size(self) -> int:
+        """Bytes of the table's files."""
+        return int(self._snapshot.sizeInBytes())
+
+    @property
     def comment(self) -> str | None:
         return self._snapshot.metadata().description()  # type: ignore[no-any-return]
 

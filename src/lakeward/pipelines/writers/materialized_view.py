@@ -2,60 +2,187 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines.analysis.flow_evaluation import EvaluatedFlow
 from lakeward.pipelines.analysis.schema_enforcement import nullable_schema
 from lakeward.pipelines.graph.elements import Dataset
+from lakeward.pipelines.graph.error_location import error_message
 from lakeward.pipelines.graph.expectations import (
     CountedExpectations,
     ExpectationCounts,
     ObservedExpectations,
     apply_expectations,
     count_expectations,
+    enforce_expectations,
+    find_violation,
+    kept_rows,
 )
 from lakeward.pipelines.graph.query_plans import plan_text
 from lakeward.pipelines.graph.results import FlowResult
 from lakeward.pipelines.graph.session_scope import temporary_conf
+from lakeward.pipelines.incremental.issues import Issue
+from lakeward.pipelines.incremental.refresh_plan import RefreshPlan, Technique, recompute
+from lakeward.pipelines.incremental.refresh_policy import require_incremental
+from lakeward.pipelines.incremental.seen_versions import add_seen_versions
+from lakeward.pipelines.incremental.view_refresh import ViewRefresh, plan_refresh
+from lakeward.pipelines.incremental.view_writes import InconsistentViewError, append_rows
 from lakeward.pipelines.storage.dataset_manager import (
     apply_policies,
     create_empty_table,
     replace_table,
     table_policies,
 )
-from lakeward.pipelines.storage.delta_tables import load_table
+from lakeward.pipelines.storage.delta_tables import StoredTable, load_table
 from lakeward.pipelines.storage.fingerprint import commit_metadata, fingerprint_in, query_fingerprint
 from lakeward.pipelines.storage.write_metrics import WriteMetrics
+from lakeward.session import is_disk_full
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+log = logging.getLogger("lakeward.pipelines")
 _GLOBAL_SORT = re.compile(r"Sort \[.*\], true|RepartitionByExpression \[.*(ASC|DESC)")
 
 
+@dataclass(frozen=True)
+class ViewUpdate:
+    """What the refresh of a view needs to know of its update.
+
+    Attributes:
+        owner: Name of the pipeline.
+        update_id: Identifier of the update.
+        code: Hash of the user's code.
+        conf: Settings of the pipeline and the flow.
+        full_refresh: Whether the view is written even if nothing changed.
+        on_plan: Called once, with the technique that refreshes the view.
+    """
+
+    owner: str
+    update_id: str
+    code: str
+    conf: Mapping[str, str]
+    full_refresh: bool
+    on_plan: Callable[[RefreshPlan], None] = lambda _: None
+
+
 def refresh_materialized_view(
+    spark: SparkSession, dataset: Dataset, evaluated: EvaluatedFlow, metrics: WriteMetrics, update: ViewUpdate
+) -> FlowResult:
+    """Refresh the view with the cheapest technique that gives exactly the rows of its query."""
+    flow = evaluated.flow
+    hashed = query_fingerprint(evaluated.query, dataset, code=update.code, conf=update.conf)
+    before = load_table(spark, dataset.key)
+    known = fingerprint_in(before.commit().user_metadata) if before is not None else None
+    always = update.full_refresh or dataset.options.refresh_policy == "full"
+    if not always and hashed is not None and known == hashed:
+        return _unchanged_result(dataset, evaluated, update)
+    with temporary_conf(spark, flow.spark_conf):
+        refresh = plan_refresh(
+            evaluated.query,
+            dataset,
+            before,
+            code=update.code,
+            conf=update.conf,
+            full_refresh=update.full_refresh,
+            has_observed_views=bool(evaluated.observed),
+        )
+        if refresh.plan.chosen == "NO_OP":
+            return _unchanged_result(dataset, evaluated, update, refresh.plan)
+        metadata = add_seen_versions(commit_metadata(hashed, update.update_id), refresh.seen)
+        if before is not None and refresh.plan.is_incremental:
+            done = _refresh_incrementally(spark, dataset, evaluated, refresh, before, metadata)
+            if done is not None:
+                update.on_plan(refresh.plan)
+                return done
+            text = "The changes could not be applied; see the log of the update."
+            refresh.plan = recompute(Issue("DATA_HAS_CHANGED", text))
+            require_incremental(dataset, refresh.plan.issues, is_eligible=True)
+    update.on_plan(refresh.plan)
+    evaluated.query = refresh.query
+    flow_result = _recompute(spark, dataset, evaluated, metrics, update, before, metadata)
+    flow_result.note = refresh.plan.chosen
+    return flow_result
+
+
+def _refresh_incrementally(
+    spark: SparkSession,
+    dataset: Dataset,
+    evaluated: EvaluatedFlow,
+    refresh: ViewRefresh,
+    before: StoredTable,
+    metadata: str,
+) -> FlowResult | None:
+    """Apply the changes of the sources. Returns None if the view has to be recomputed.
+
+    A failure leaves the view as it was: nothing is committed before everything is computed. Violated
+    expectations propagate.
+    """
+    expectations = dataset.expectations
+
+    def enforce(rows: DataFrame, leaving: bool) -> DataFrame:
+        if leaving:
+            return kept_rows(rows, expectations)
+        return enforce_expectations(rows, expectations, flow=evaluated.flow.name)
+
+    try:
+        refresh.apply(dataset, metadata, enforce)
+    except InconsistentViewError:
+        log.warning("`%s` does not have the rows that its sources had: it is recomputed.", dataset.name)
+        return None
+    except Exception as error:
+        if find_violation(error) or is_disk_full(error):
+            raise
+        log.warning("`%s` is recomputed: %s", dataset.name, error_message(error))
+        return None
+    after = load_table(spark, dataset.key)
+    if after is not None and after.commit().user_metadata != metadata:
+        # A MERGE that changes nothing commits nothing.
+        append_rows(dataset.key, refresh.query.limit(0), metadata)
+        after = load_table(spark, dataset.key)
+        changed = False
+    else:
+        changed = True
+    if after is None or after.version != before.version + 1:
+        # Another writer committed in between: what was applied may not fit to its rows.
+        return None
+    info = after.commit().info.get("operationMetrics", {}) if changed else {}
+    result = FlowResult(evaluated.flow.name, _count(info, "Inserted", "Updated"), note=refresh.plan.chosen)
+    if "numTargetRowsInserted" not in info:
+        result.rows_written = int(info.get("numOutputRows", 0))
+    else:
+        result.deleted = _count(info, "Deleted")
+    if expectations:
+        counts = (
+            count_expectations(refresh.added, expectations)
+            if refresh.added is not None
+            else ExpectationCounts.none(expectations)
+        )
+        result.counted.append(CountedExpectations(dataset.name, expectations, counts))
+    return result
+
+
+def _count(metrics: Mapping[str, str], *kinds: str) -> int:
+    return sum(int(metrics.get(f"numTargetRows{kind}", 0)) for kind in kinds)
+
+
+def _recompute(
     spark: SparkSession,
     dataset: Dataset,
     evaluated: EvaluatedFlow,
     metrics: WriteMetrics,
-    *,
-    owner: str,
-    update_id: str,
-    code: str,
-    conf: Mapping[str, str],
-    full_refresh: bool,
+    update: ViewUpdate,
+    before: StoredTable | None,
+    metadata: str,
 ) -> FlowResult:
-    """Write the view unless its fingerprint is current; a `full_refresh` always writes."""
+    """Replace all rows of the view."""
     flow = evaluated.flow
-    hashed = query_fingerprint(evaluated.query, dataset, code=code, conf={**conf, **flow.spark_conf})
-    before = load_table(spark, dataset.key)
-    known = fingerprint_in(before.commit().user_metadata) if before is not None else None
-    if not full_refresh and hashed is not None and known == hashed:
-        return _unchanged_result(dataset, evaluated)
     own = ObservedExpectations(
-        f"lakeward_own_{update_id}_{flow.name}", dataset.name, dataset.expectations, evaluated.query
+        f"lakeward_own_{update.update_id}_{flow.name}", dataset.name, dataset.expectations, evaluated.query
     )
     df = apply_expectations(evaluated.query, dataset.expectations, metric=own.metric, flow=flow.name)
     counted = [each for each in (own, *evaluated.observed) if each.expectations]
@@ -64,15 +191,15 @@ def refresh_materialized_view(
     schema = nullable_schema(df.schema)
     # Set before rows are written: readers never see filtered rows, even if a filter cannot be set.
     if before is None and table_policies(dataset):
-        create_empty_table(spark, dataset, schema, owner, kind="materialized_view")
+        create_empty_table(spark, dataset, schema, update.owner, kind="materialized_view")
     apply_policies(spark, dataset, before, schema)
     with temporary_conf(spark, flow.spark_conf):
-        replace_table(df, dataset, owner, commit_metadata(hashed, update_id))
+        replace_table(df, dataset, update.owner, metadata)
     after = load_table(spark, dataset.key)
     if after is None:
         raise PipelineError("TABLE_VANISHED", f"`{dataset.name}` was dropped while it was being written.")
     commit = after.commit()
-    rows = commit.rows_written if update_id in (commit.user_metadata or "") else None
+    rows = commit.rows_written if update.update_id in (commit.user_metadata or "") else None
     found = metrics.take(names) if names else {}
     sorted_above = bool(evaluated.observed) and bool(_GLOBAL_SORT.search(plan_text(df)))
     flow_result = FlowResult(flow.name, rows)
@@ -84,8 +211,11 @@ def refresh_materialized_view(
     return flow_result
 
 
-def _unchanged_result(dataset: Dataset, evaluated: EvaluatedFlow) -> FlowResult:
-    flow_result = FlowResult(evaluated.flow.name, 0, unchanged=True)
+def _unchanged_result(
+    dataset: Dataset, evaluated: EvaluatedFlow, update: ViewUpdate, plan: RefreshPlan | None = None
+) -> FlowResult:
+    update.on_plan(plan or RefreshPlan("NO_OP", [Technique("NO_OP", True, 0.0)]))
+    flow_result = FlowResult(evaluated.flow.name, 0, unchanged=True, note="NO_OP")
     for name, expectations in [
         (dataset.name, dataset.expectations),
         *((each.dataset, each.expectations) for each in evaluated.observed),

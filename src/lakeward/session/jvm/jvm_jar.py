@@ -56,6 +56,8 @@ SOURCES = (
     "StreamOfView",
     "Extension",
     "ArrowFiles",
+    "ViewPlan",
+    "SourceChanges",
     "OrphanedJobs",
     "Daemon",
 )

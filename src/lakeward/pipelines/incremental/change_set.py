@@ -1,0 +1,241 @@
+"""What changed in one source of a view between two of its versions.
+
+The changes are read from the commits in between: the rows of files that were appended, or the difference of
+the rows of the files that were removed and added. Files of `OPTIMIZE` contain the same rows and cancel out.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from lakeward.pipelines.incremental.issues import Issue
+from lakeward.pipelines.incremental.view_plan import PlanNode, delta_index, frame_of, is_exact_key
+from lakeward.spark_internals import analyzed_plan, jvm_view, scala_list
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+ChangeKind = Literal["NO_CHANGE", "APPENDED", "CHANGED", "UNKNOWN"]
+
+
+@dataclass(frozen=True)
+class SourceVersion:
+    """A version of a Delta table: `table_id` and `commit` show that the table is still the same one."""
+
+    path: str
+    table_id: str
+    version: int
+    commit: str | None
+
+    def as_json(self) -> list[Any]:
+        return [self.path, self.table_id, self.version, self.commit]
+
+
+@dataclass
+class ChangeSet:
+    """The changes of one source as plans with the attributes of its relation; None without such rows.
+
+    `old` reads the version that the view has seen, `new` the current one. `bytes` is the size of the files
+    that have to be read for the changes, `total` the size of the table.
+    """
+
+    kind: ChangeKind
+    new: Any
+    old: Any = None
+    inserted: Any = None
+    deleted: Any = None
+    bytes: int = 0
+    total: int = 0
+    issue: Issue | None = None
+
+
+class Source:
+    """One relation of a view's query, at the version that this update reads."""
+
+    def __init__(self, spark: SparkSession, node: PlanNode) -> None:
+        self.spark, self.node = spark, node
+        self._jvm: Any = jvm_view(spark)
+        self._changes = self._jvm.lakeward.SourceChanges
+        index = delta_index(node)
+        self._log = index.deltaLog()
+        self.snapshot = index.getSnapshot()
+        self.is_fixed = bool(index.isTimeTravelQuery())
+
+    @property
+    def name(self) -> str:
+        """The name of the table, or its folder."""
+        table = self.node.java.catalogTable()
+        return str(table.get().identifier().unquotedString()) if table.isDefined() else self.path
+
+    @property
+    def path(self) -> str:
+        return str(self._log.dataPath())
+
+    @property
+    def size(self) -> int:
+        """Bytes of the table's files."""
+        return int(self.snapshot.sizeInBytes())
+
+    def version(self) -> SourceVersion:
+        """Return the version that this update reads."""
+        number = int(self.snapshot.version())
+        return SourceVersion(
+            self.path, str(self.snapshot.metadata().id()), number, self._commit_identity(number)
+        )
+
+    def pinned(self) -> Any:
+        """Return the relation at this version: later commits do not reach the update."""
+        return self._changes.pinned(self.node.java, self.snapshot)
+
+    def changes_since(self, seen: SourceVersion | None) -> ChangeSet:
+        """Return what changed since the version that the view has seen."""
+        new, current = self.pinned(), int(self.snapshot.version())
+        if seen is None:
+            return self._unknown(new, "CHANGE_SET_MISSING", "the view has not read this table before")
+        if seen.table_id != str(self.snapshot.metadata().id()):
+            return self._unknown(new, "DATA_HAS_CHANGED", "the table was replaced by another one")
+        if seen.version > current or seen.commit != self._commit_identity(seen.version):
+            reason = f"version {seen.version} is not in the table's history any more"
+            return self._unknown(new, "DATA_HAS_CHANGED", reason)
+        if seen.version == current:
+            return ChangeSet("NO_CHANGE", new, old=new, total=self.size)
+        return self._between(new, seen.version, current)
+
+    def _between(self, new: Any, seen: int, current: int) -> ChangeSet:
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import PySparkException
+
+        try:
+            files = self._changes(self._log, seen, current)
+            old_snapshot = self._snapshot_at(seen)
+        except (Py4JJavaError, PySparkException):
+            reason = f"the commits since version {seen} are not in the table's log any more"
+            return self._unknown(new, "DATA_FILE_MISSING", reason)
+        if not files.isComplete(current):
+            reason = f"the commits since version {seen} are not in the table's log any more"
+            return self._unknown(new, "DATA_FILE_MISSING", reason)
+        changed = self._changed_columns(old_snapshot)
+        if changed:
+            reason = f"the column {changed} was changed since version {seen}"
+            return self._unknown(new, "DATA_SCHEMA_CHANGED", reason)
+        old = self._changes.pinned(self.node.java, old_snapshot)
+        if files.isAppend():
+            appended = files.appended()
+            if not len(appended):
+                return ChangeSet("NO_CHANGE", new, old=new, total=self.size)
+            if self._changes.missing(self._log, appended) is None and files.removed() is not None:
+                inserted = self._rows(appended)
+                missing = self._changes.missing(self._log, files.removed())
+                if missing is None:
+                    read = int(self._changes.bytes(appended))
+                    return ChangeSet("APPENDED", new, old, inserted, None, read, self.size)
+        return self._difference(new, old, files)
+
+    def _difference(self, new: Any, old: Any, files: Any) -> ChangeSet:
+        """Return the rows of added files without those of removed ones, and the reverse."""
+        added, removed = files.added(), files.removed()
+        missing = None if removed is None else self._changes.missing(self._log, removed)
+        if removed is None or missing is not None:
+            reason = f"the removed file {missing} was vacuumed" if missing else "removed files are unknown"
+            return self._unknown(new, "DATA_FILE_MISSING", reason)
+        inexact = [column.name for column in self._required() if not _is_comparable(column.type)]
+        if inexact:
+            reason = f"rows were changed, and values of `{inexact[0]}` cannot be compared exactly"
+            return self._unknown(new, "MAP_TYPE_NOT_SUPPORTED", reason)
+        read = int(self._changes.bytes(added)) + int(self._changes.bytes(removed))
+        if not len(added) and not len(removed):
+            return ChangeSet("NO_CHANGE", new, old=new, total=self.size)
+        inserted = self._rows(added) if len(added) else None
+        deleted = self._rows(removed) if len(removed) else None
+        if inserted is not None and deleted is not None:
+            inserted, deleted = self._without(inserted, deleted), self._without(deleted, inserted)
+        return ChangeSet("CHANGED", new, old, inserted, deleted, read, self.size)
+
+    def _without(self, rows: Any, others: Any) -> Any:
+        """Return the rows of one plan that are not in the other, with multiplicities.
+
+        Only the columns that the view uses are compared; the others are NULL in the result. Floats are
+        compared by their text, in which -0.0 and 0.0 differ and all NaN are equal.
+        """
+        from pyspark.sql import functions as F
+
+        left, right = frame_of(self.spark, rows), frame_of(self.spark, others)
+        names = [f"c{i}" for i in range(len(left.columns))]
+        used = {f"c{i}" for i, column in enumerate(self.node.output) if column.id in self.node.required}
+        floats = {f"c{i}" for i, column in enumerate(self.node.output) if column.is_float}
+        compared = sorted(used, key=lambda name: int(name[1:]))
+        left, right = left.toDF(*names).select(*compared), right.toDF(*names).select(*compared)
+        texts = [F.col(name).cast("string").alias(f"t{name}") for name in compared if name in floats]
+        signed = left.select("*", *texts, F.lit(1).alias("n")).unionAll(
+            right.select("*", *texts, F.lit(-1).alias("n"))
+        )
+        groups = [name for name in signed.columns if name != "n" and name not in floats]
+        values = [F.any_value(name).alias(name) for name in compared if name in floats]
+        counted = signed.groupBy(*groups).agg(F.sum("n").alias("n"), *values).where("n > 0")
+        repeated = counted.select("*", F.expr("explode(sequence(1L, n))").alias("copy"))
+        named = [
+            F.col(f"c{i}").alias(column.name) for i, column in enumerate(self.node.output) if f"c{i}" in used
+        ]
+        plan = analyzed_plan(repeated.select(*named))
+        return self._jvm.lakeward.ViewPlan.named(plan, self.node.java.output())
+
+    def _rows(self, files: Any) -> Any:
+        return self._changes.rows(self.node.java, self._log, self.snapshot, files)
+
+    def _required(self) -> list[Any]:
+        return [column for column in self.node.output if column.id in self.node.required]
+
+    def _changed_columns(self, old: Any) -> str | None:
+        """Return a column that the view uses and that differs between the versions."""
+        mode = "delta.columnMapping.mode"
+        before, after = _fields(old), _fields(self.snapshot)
+        if _property(old, mode) != _property(self.snapshot, mode):
+            return "mapping"
+        for column in self._required():
+            name = column.name.lower()
+            if name not in after or before.get(name) != after[name]:
+                return f"`{column.name}`"
+        return None
+
+    def _snapshot_at(self, version: int) -> Any:
+        none = getattr(getattr(self._jvm.scala, "None$"), "MODULE$")
+        return self._log.getSnapshotAt(version, none, none, False)
+
+    def _commit_identity(self, version: int) -> str | None:
+        """Return what tells a commit from others of its number, None if it is not in the log."""
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import PySparkException
+
+        path = self._jvm.org.apache.hadoop.fs.Path(self._log.logPath(), f"{version:020d}.json")
+        try:
+            lines = scala_list(self._log.store().read(path, self._log.newDeltaHadoopConf()))
+        except (Py4JJavaError, PySparkException):
+            return None
+        for line in lines:
+            info = json.loads(line).get("commitInfo") if '"commitInfo"' in line else None
+            if info is not None:
+                return str(info.get("txnId") or info.get("inCommitTimestamp") or info.get("timestamp"))
+        return None
+
+    def _unknown(self, new: Any, issue_type: str, reason: str) -> ChangeSet:
+        issue = Issue(issue_type, f"{self.name}: {reason}.", table=self.name)
+        return ChangeSet("UNKNOWN", new, bytes=self.size, total=self.size, issue=issue)
+
+
+def _is_comparable(data_type: Any) -> bool:
+    return data_type in ("float", "double") or is_exact_key(data_type)
+
+
+def _fields(snapshot: Any) -> dict[str, Any]:
+    """Return type and column mapping of the top-level columns by name in lower case."""
+    found = {}
+    for field in json.loads(snapshot.metadata().schemaString())["fields"]:
+        mapping = {key: value for key, value in field["metadata"].items() if "columnMapping" in key}
+        found[field["name"].lower()] = (field["type"], mapping, "__COLLATIONS" in field["metadata"])
+    return found
+
+
+def _property(snapshot: Any, name: str) -> str | None:
+    value = snapshot.metadata().configuration().get(name)
+    return str(value.get()) if value.isDefined() else None

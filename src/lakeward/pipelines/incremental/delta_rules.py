@@ -1,0 +1,216 @@
+"""What the changes of the sources change in the result of every operator.
+
+A delta is two bags of rows: those that an operator gives now and did not give before, and the reverse. The
+rules are exact for bags:
+
+- projections, filters, UNION ALL: the operator applied to both bags;
+- inner joins: `ΔL ⋈ R_old + L_new ⋈ ΔR`;
+- left joins, semi and anti joins with an unchanged right side: the operator applied to the left delta;
+- everything that computes groups of keys by themselves (GROUP BY, DISTINCT, windows, the other joins): the
+  operator on the new rows of the affected keys, and on the old rows of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lakeward.pipelines.incremental.change_set import ChangeSet
+from lakeward.pipelines.incremental.eligibility import KEYED, LINEAR
+from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
+from lakeward.spark_internals import analyzed_plan, jvm_view
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+_MAX_BROADCAST_KEYS = 500_000
+# Types whose values survive a cast to text and back; a local time of TIMESTAMP may mean two instants.
+_ORDERED = ("tinyint", "smallint", "int", "bigint", "decimal", "date", "timestamp_ntz", "string")
+_LEFT_JOINS = ("LEFT OUTER", "LEFT SEMI", "LEFT ANTI")
+
+
+@dataclass(frozen=True)
+class Delta:
+    """Plans of the rows that are new and of those that are gone; None where there are none."""
+
+    plus: Any = None
+    minus: Any = None
+
+    @property
+    def is_empty(self) -> bool:
+        return self.plus is None and self.minus is None
+
+
+class DeltaRules:
+    """Derives deltas and states of operators from the change sets of the sources.
+
+    `changes` has one change set per source of the plan, in their order. Affected keys are computed once.
+    """
+
+    def __init__(self, spark: SparkSession, root: PlanNode, changes: list[ChangeSet]) -> None:
+        self.spark = spark
+        self._plans = jvm_view(spark).lakeward.ViewPlan
+        sources = [leaf for leaf in root.leaves if leaf.is_delta]
+        self._changes = {id(leaf): change for leaf, change in zip(sources, changes, strict=True)}
+        self._found_bounds: dict[int, tuple[int, list[tuple[int, str, str, bool]]]] = {}
+
+    def is_changed(self, node: PlanNode) -> bool:
+        """Whether a source below the operator changed."""
+        changes = [self._changes.get(id(leaf)) for leaf in node.leaves]
+        return any(change is not None and change.kind != "NO_CHANGE" for change in changes)
+
+    def state(self, node: PlanNode, *, old: bool = False) -> Any:
+        """Return the operator's plan on the current, or on the old versions of the sources."""
+        change = self._changes.get(id(node))
+        if change is not None:
+            return change.old if old and change.kind != "NO_CHANGE" else change.new
+        if not node.children:
+            return node.java
+        return self.above(node, *[self.state(child, old=old) for child in node.children])
+
+    def delta(self, node: PlanNode) -> Delta:
+        """Return what changed in the operator's result."""
+        if not self.is_changed(node):
+            return Delta()
+        change = self._changes.get(id(node))
+        if change is not None:
+            return Delta(change.inserted, change.deleted)
+        if node.name in LINEAR:
+            below = self.delta(node.children[0])
+            return Delta(*[rows and self.above(node, rows) for rows in (below.plus, below.minus)])
+        if node.name == "Union":
+            return self._union_delta(node)
+        if node.name in KEYED:
+            keys = _java_keys(node)
+            affected = self.affected_keys(node)
+            return self._recomputed(node, affected, [(node.children[0], keys)])
+        return self._join_delta(node)
+
+    def affected_keys(self, node: PlanNode) -> DataFrame | None:
+        """Return the keys of a keyed operator that have changed rows, each once; None without any."""
+        below = self.delta(node.children[0])
+        rows = [rows for rows in (below.plus, below.minus) if rows is not None]
+        return self._distinct_keys([(plan, _java_keys(node)) for plan in rows])
+
+    def restricted(self, node: PlanNode, keys: DataFrame, *, old: bool = False) -> Any:
+        """Return a keyed operator's plan on the rows of these keys alone."""
+        child = self._limited(self.state(node.children[0], old=old), _java_keys(node), keys)
+        return self.above(node, child)
+
+    def union(self, plans: list[Any], node: PlanNode) -> Any:
+        """Return the rows of all plans with the columns of the operator."""
+        return self._plans.union(plans, node.java.output())
+
+    def _union_delta(self, node: PlanNode) -> Delta:
+        below = [self.delta(child) for child in node.children]
+        sides = []
+        for rows in ([each.plus for each in below], [each.minus for each in below]):
+            present = [plan for plan in rows if plan is not None]
+            sides.append(self.union(present, node) if present else None)
+        return Delta(*sides)
+
+    def _join_delta(self, node: PlanNode) -> Delta:
+        left, right = node.children
+        if not self.is_changed(right) and node.join in (*_LEFT_JOINS, "INNER", "CROSS"):
+            below, other = self.delta(left), self.state(right)
+            return Delta(*[rows and self.above(node, rows, other) for rows in (below.plus, below.minus)])
+        if not self.is_changed(left) and node.join in ("RIGHT OUTER", "INNER", "CROSS"):
+            below, other = self.delta(right), self.state(left)
+            return Delta(*[rows and self.above(node, other, rows) for rows in (below.plus, below.minus)])
+        if node.join in ("INNER", "CROSS"):
+            return self._inner_join_delta(node)
+        lefts, rights = self._join_keys(node, left=True), self._join_keys(node, left=False)
+        changed = [
+            (plan, keys)
+            for child, keys in ((left, lefts), (right, rights))
+            for plan in self._both(self.delta(child))
+        ]
+        return self._recomputed(node, self._distinct_keys(changed), [(left, lefts), (right, rights)])
+
+    def _inner_join_delta(self, node: PlanNode) -> Delta:
+        left, right = node.children
+        lefts, rights = self.delta(left), self.delta(right)
+        right_before, left_now = self.state(right, old=True), self.state(left)
+        sides = []
+        for changed_left, changed_right in ((lefts.plus, rights.plus), (lefts.minus, rights.minus)):
+            plans = []
+            if changed_left is not None:
+                plans.append(self.above(node, changed_left, right_before))
+            if changed_right is not None:
+                plans.append(self.above(node, left_now, changed_right))
+            sides.append(self.union(plans, node) if plans else None)
+        return Delta(*sides)
+
+    def _recomputed(
+        self, node: PlanNode, affected: DataFrame | None, inputs: list[tuple[PlanNode, Any]]
+    ) -> Delta:
+        """Return the operator on the affected keys of its inputs, now and before."""
+        if affected is None:
+            return Delta()
+        sides = []
+        for old in (False, True):
+            states = [self._limited(self.state(child, old=old), keys, affected) for child, keys in inputs]
+            sides.append(self.above(node, *states))
+        return Delta(*sides)
+
+    def _distinct_keys(self, changed: list[tuple[Any, Any]]) -> DataFrame | None:
+        if not changed:
+            return None
+        plans = [self._plans.columns(plan, keys) for plan, keys in changed]
+        keys = frame_of(self.spark, self._plans.union(plans, plans[0].output())).distinct()
+        # Not `persist`: a MERGE refuses a source with cached parts.
+        return keys.localCheckpoint(eager=True)
+
+    def key_count(self, affected: DataFrame) -> int:
+        """Return the number of affected keys."""
+        return self._bounds(affected)[0]
+
+    def _limited(self, plan: Any, keys: Any, affected: DataFrame) -> Any:
+        """Return the rows with affected keys; the range of the keys lets Delta skip files."""
+        count, bounds = self._bounds(affected)
+        for number, low, high, has_null in bounds:
+            plan = self._plans.bounded(plan, keys.apply(number), low, high, has_null)
+        return self._plans.restricted(plan, keys, analyzed_plan(affected), count <= _MAX_BROADCAST_KEYS)
+
+    def _bounds(self, affected: DataFrame) -> tuple[int, list[tuple[int, str, str, bool]]]:
+        """Return the number of keys, and per comparable key column its least and greatest value as text."""
+        found = self._found_bounds.get(id(affected))
+        if found is not None:
+            return found
+        from pyspark.sql import functions as F
+
+        ordered = [(i, name) for i, (name, kind) in enumerate(affected.dtypes) if kind.startswith(_ORDERED)]
+        row: Any = affected.agg(
+            F.count(F.lit(1)),
+            *[
+                each
+                for _, name in ordered
+                for each in (
+                    F.min(name).cast("string"),
+                    F.max(name).cast("string"),
+                    F.count_if(F.col(name).isNull()),
+                )
+            ],
+        ).collect()[0]
+        values = list(row)
+        bounds = [
+            (i, values[at], values[at + 1], values[at + 2] > 0)
+            for at, (i, _) in zip(range(1, len(values), 3), ordered, strict=True)
+            if values[at] is not None
+        ]
+        self._found_bounds[id(affected)] = values[0], bounds
+        return self._found_bounds[id(affected)]
+
+    def _join_keys(self, node: PlanNode, *, left: bool) -> Any:
+        return self._plans.seq(self._plans.pairs(node.java, left))
+
+    def above(self, node: PlanNode, *children: Any) -> Any:
+        """Return the operator on other children with the same columns."""
+        return self._plans.above(node.java, list(children))
+
+    @staticmethod
+    def _both(delta: Delta) -> list[Any]:
+        return [rows for rows in (delta.plus, delta.minus) if rows is not None]
+
+
+def _java_keys(node: PlanNode) -> Any:
+    return node.java.groupingExpressions() if node.name == "Aggregate" else node.java.partitionSpec()

@@ -1,0 +1,79 @@
+"""The techniques of refreshing a view, and the decision for one update."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from lakeward.pipelines.incremental.issues import Issue
+
+MaintenanceType = Literal[
+    "NO_OP",
+    "APPEND_ONLY",
+    "ROW_BASED",
+    "GROUP_AGGREGATE",
+    "GENERIC_AGGREGATE",
+    "WINDOW_FUNCTION",
+    "COMPLETE_RECOMPUTE",
+]
+
+
+@dataclass(frozen=True)
+class Technique:
+    """One way to refresh a view; `cost` is an estimate in bytes, None if it is not applicable."""
+
+    type: MaintenanceType
+    is_applicable: bool
+    cost: float | None = None
+    issues: tuple[Issue, ...] = ()
+
+
+@dataclass
+class RefreshPlan:
+    """The technique that an update has chosen for a view, and the others that it considered."""
+
+    chosen: MaintenanceType
+    techniques: list[Technique] = field(default_factory=list)
+    sources: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def is_incremental(self) -> bool:
+        return self.chosen != "COMPLETE_RECOMPUTE"
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """The reasons that prevented an incremental refresh."""
+        return tuple(
+            dict.fromkeys(issue for each in self.techniques for issue in each.issues if issue.prevents)
+        )
+
+    @property
+    def reason(self) -> str:
+        """The first reason for a complete recomputation, empty for an incremental refresh."""
+        return "" if self.is_incremental or not self.issues else self.issues[0].text
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the details of the event `planning_information`."""
+        return {
+            "technique_information": [
+                {
+                    "maintenance_type": f"MAINTENANCE_TYPE_{each.type}",
+                    "is_chosen": each.type == self.chosen,
+                    "is_applicable": each.is_applicable,
+                    **({"cost": each.cost} if each.cost is not None else {}),
+                    **(
+                        {"incrementalization_issues": [issue.as_json() for issue in each.issues]}
+                        if each.issues
+                        else {}
+                    ),
+                }
+                for each in self.techniques
+            ],
+            "source_table_information": self.sources,
+        }
+
+
+def recompute(*issues: Issue, cost: float | None = None, sources: Any = ()) -> RefreshPlan:
+    """Return the plan of a complete recomputation for these reasons."""
+    technique = Technique("COMPLETE_RECOMPUTE", True, cost, issues)
+    return RefreshPlan("COMPLETE_RECOMPUTE", [technique], list(sources))

@@ -1,0 +1,85 @@
+"""The versions of its sources that a view has seen, stored in the commit that wrote the view.
+
+They are therefore neither newer nor older than its rows: an update that is killed before the commit is
+repeated as a whole, one that is killed after it is complete."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lakeward.pipelines.graph.elements import Dataset
+from lakeward.pipelines.incremental.change_set import SourceVersion
+from lakeward.pipelines.incremental.view_plan import ViewPlan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+_KEY = "lakeward.incremental"
+_SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
+
+
+@dataclass(frozen=True)
+class SeenVersions:
+    """What the rows of a view were computed from.
+
+    `query`, `settings` and `declaration` are hashes; if one of them differs, the view is computed again.
+    """
+
+    query: str
+    settings: str
+    declaration: str
+    sources: tuple[SourceVersion, ...] = ()
+
+    def source(self, path: str) -> SourceVersion | None:
+        """Return the version of a table that the view has seen, None if it has not read the table."""
+        return next((source for source in self.sources if source.path == path), None)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "query": self.query,
+            "settings": self.settings,
+            "declaration": self.declaration,
+            "sources": [source.as_json() for source in self.sources],
+        }
+
+
+def describe_view(
+    query: DataFrame, plan: ViewPlan, dataset: Dataset, *, code: str, conf: Mapping[str, str]
+) -> SeenVersions:
+    """Return the hashes of a view; user code counts only where the query calls functions of it."""
+    spark, options = query.sparkSession, dataset.options
+    settings = [dict(conf), {key: spark.conf.get(key, None) for key in _SETTINGS}, spark.version]
+    declaration = [
+        [[each.name, each.constraint, each.action] for each in dataset.expectations],
+        [options.comment, dict(options.properties), options.partition_cols, options.cluster_by],
+        [str(options.schema), options.row_filter, options.path],
+    ]
+    text = [plan.identity, query.schema.json(), code if plan.has_opaque_code else ""]
+    return SeenVersions(_hash(text), _hash(settings), _hash(declaration))
+
+
+def with_sources(view: SeenVersions, sources: Sequence[SourceVersion]) -> SeenVersions:
+    """Return the view with the versions that an update reads."""
+    return SeenVersions(view.query, view.settings, view.declaration, tuple(dict.fromkeys(sources)))
+
+
+def add_seen_versions(metadata: str, seen: SeenVersions | None) -> str:
+    """Return the user metadata of a commit with the versions added."""
+    return metadata if seen is None else json.dumps({**json.loads(metadata), _KEY: seen.as_json()})
+
+
+def seen_versions_in(metadata: str | None) -> SeenVersions | None:
+    """Return the versions in a commit's user metadata, None if it has none."""
+    try:
+        found = json.loads(metadata or "{}").get(_KEY)
+        sources = tuple(SourceVersion(*source) for source in found["sources"])
+        return SeenVersions(found["query"], found["settings"], found["declaration"], sources)
+    except (ValueError, AttributeError, TypeError, KeyError):
+        return None
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,0 +1,278 @@
+"""Plans the refresh of one view, and applies an incremental one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lakeward.errors import PipelineError
+from lakeward.pipelines.graph.elements import Dataset
+from lakeward.pipelines.graph.error_location import error_message
+from lakeward.pipelines.incremental.aggregate_merge import merge_expressions
+from lakeward.pipelines.incremental.change_set import ChangeSet, Source
+from lakeward.pipelines.incremental.cost import estimate
+from lakeward.pipelines.incremental.delta_rules import DeltaRules
+from lakeward.pipelines.incremental.eligibility import Eligibility, check_eligibility
+from lakeward.pipelines.incremental.issues import Issue
+from lakeward.pipelines.incremental.refresh_plan import MaintenanceType, RefreshPlan, Technique, recompute
+from lakeward.pipelines.incremental.refresh_policy import require_incremental
+from lakeward.pipelines.incremental.seen_versions import (
+    SeenVersions,
+    describe_view,
+    seen_versions_in,
+    with_sources,
+)
+from lakeward.pipelines.incremental.view_plan import PlanNode, ViewPlan, frame_of, read_view_plan
+from lakeward.pipelines.incremental.view_writes import (
+    append_rows,
+    apply_row_changes,
+    merge_groups,
+    replace_groups,
+)
+from lakeward.pipelines.storage.delta_tables import StoredTable, read_stored_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+Enforce = Callable[["DataFrame", bool], "DataFrame"]
+"""Applies expectations to rows; with True to rows that leave the view, which are filtered and not counted."""
+
+
+@dataclass
+class ViewRefresh:
+    """The refresh of one view in one update.
+
+    Attributes:
+        plan: The chosen technique, and why.
+        seen: What the view will have seen; None if that is not recorded.
+        query: The query on the source versions of `seen`.
+        added: After `apply`, the rows that were added before expectations; None if they were merged.
+    """
+
+    plan: RefreshPlan
+    seen: SeenVersions | None
+    query: DataFrame
+    view: ViewPlan | None = None
+    eligibility: Eligibility = field(default_factory=lambda: Eligibility(()))
+    changes: list[ChangeSet] = field(default_factory=list)
+    added: DataFrame | None = None
+
+    def apply(self, dataset: Dataset, metadata: str, enforce: Enforce) -> None:
+        """Change the view's table in one commit. Errors of Spark, and InconsistentViewError, propagate."""
+        assert self.view is not None, "a view without a plan is recomputed"
+        rules = DeltaRules(self.query.sparkSession, self.view.root, self.changes)
+        self._apply(rules, self.view.root, dataset.key, metadata, enforce)
+
+    def _apply(
+        self, rules: DeltaRules, root: PlanNode, key: tuple[str, ...], metadata: str, enforce: Enforce
+    ) -> None:
+        spark, top = self.query.sparkSession, self.eligibility.top
+        chosen, names = self.plan.chosen, self.query.columns
+        key_names = [names[index] for index in self.eligibility.key_columns]
+        if chosen == "GROUP_AGGREGATE" and top is not None:
+            plus = rules.delta(top.children[0]).plus
+            merged = merge_expressions(root, top, self.eligibility.key_columns)
+            assert merged is not None
+            if plus is None:
+                append_rows(key, self.query.limit(0), metadata)
+                return
+            rows = frame_of(spark, _replaced(rules, root, top, rules.above(top, plus)))
+            merge_groups(key, key_names, rows, merged, metadata)
+            return
+        if top is not None:
+            keys = rules.affected_keys(top)
+            if keys is None or rules.key_count(keys) == 0:
+                self.added = self.query.limit(0)
+                append_rows(key, self.added, metadata)
+                return
+            self.added = frame_of(spark, _replaced(rules, root, top, rules.restricted(top, keys)))
+            replace_groups(key, keys, key_names, enforce(self.added, False), metadata)
+            return
+        delta = rules.delta(root)
+        empty = self.query.limit(0)
+        self.added = empty if delta.plus is None else frame_of(spark, delta.plus)
+        if delta.minus is None:
+            append_rows(key, enforce(self.added, False), metadata)
+            return
+        gone = frame_of(spark, delta.minus)
+        stored = read_stored_rows(spark, key)
+        apply_row_changes(key, stored, enforce(self.added, False), enforce(gone, True), metadata)
+
+
+def plan_refresh(
+    query: DataFrame,
+    dataset: Dataset,
+    stored: StoredTable | None,
+    *,
+    code: str,
+    conf: Mapping[str, str],
+    full_refresh: bool,
+    has_observed_views: bool = False,
+) -> ViewRefresh:
+    """Choose the technique for a view.
+
+    Args:
+        query: The view's query.
+        dataset: The view.
+        stored: Its table, None if it does not exist.
+        code: Hash of the user's code.
+        conf: Settings of the pipeline and the flow.
+        full_refresh: Whether the view has to be computed again.
+        has_observed_views: Whether the query reads views with expectations.
+
+    Returns:
+        The planned refresh; a complete recomputation with the reason if planning fails.
+
+    Raises:
+        PipelineError: The refresh policy forbids what is possible.
+    """
+    try:
+        view = read_view_plan(query)
+        return _plan(query, view, dataset, stored, code, conf, full_refresh, has_observed_views)
+    except PipelineError:
+        raise
+    except Exception as error:  # noqa: BLE001  # a view that cannot be planned can be recomputed
+        issue = Issue("PLAN_NOT_INCREMENTALIZABLE", f"The refresh cannot be planned: {error_message(error)}")
+        require_incremental(dataset, (issue,), is_eligible=False)
+        return ViewRefresh(recompute(issue), None, query)
+
+
+def _plan(  # as above
+    query: DataFrame,
+    view: ViewPlan,
+    dataset: Dataset,
+    stored: StoredTable | None,
+    code: str,
+    conf: Mapping[str, str],
+    full_refresh: bool,
+    has_observed_views: bool,
+) -> ViewRefresh:
+    eligibility = check_eligibility(view, dataset)
+    if has_observed_views:
+        text = "The view reads a view with expectations, which are counted over all rows."
+        eligibility = Eligibility((*eligibility.issues, Issue("EXPECTATIONS_NOT_SUPPORTED", text)))
+    policy = dataset.options.refresh_policy
+    if not eligibility.is_eligible:
+        require_incremental(dataset, eligibility.issues, is_eligible=False)
+        return ViewRefresh(recompute(*eligibility.issues), None, query, view, eligibility, [])
+    described = describe_view(query, view, dataset, code=code, conf=conf)
+    sources = [Source(query.sparkSession, node) for node in view.sources]
+    seen = with_sources(described, [source.version() for source in sources])
+    before = seen_versions_in(stored.commit().user_metadata) if stored is not None else None
+    issue = _initial_issue(described, before, stored, full_refresh=full_refresh)
+    changes = [
+        ChangeSet("UNKNOWN", source.pinned(), total=source.size)
+        if issue or before is None
+        else source.changes_since(before.source(source.path))
+        for source in sources
+    ]
+    rules = DeltaRules(query.sparkSession, view.root, changes)
+    pinned = frame_of(query.sparkSession, rules.state(view.root))
+    refresh = ViewRefresh(RefreshPlan("NO_OP"), seen, pinned, view, eligibility, changes)
+    issues = [issue] if issue else [change.issue for change in changes if change.issue]
+    size = int(stored.size) if stored is not None else 0
+    details = [_source_details(source, change) for source, change in zip(sources, changes, strict=True)]
+    if not issues and policy == "full":
+        issues = [Issue("DATA_HAS_CHANGED", "The refresh policy is FULL.")]
+    require_incremental(dataset, tuple(issues), is_eligible=True)
+    if issues:
+        cost = estimate("COMPLETE_RECOMPUTE", changes, size)
+        refresh.plan = recompute(*issues, cost=cost, sources=details)
+    else:
+        refresh.plan = _choose(view, eligibility, changes, size, dataset)
+        refresh.plan.sources = details
+        require_incremental(dataset, refresh.plan.issues, is_eligible=True)
+    return refresh
+
+
+def _initial_issue(
+    view: SeenVersions, before: SeenVersions | None, stored: StoredTable | None, *, full_refresh: bool
+) -> Issue | None:
+    """Return why the view has to be computed as a whole whatever changed in its sources."""
+    if stored is None:
+        return Issue("CHANGE_SET_MISSING", "The view is computed for the first time.")
+    if full_refresh:
+        return Issue("CHANGE_SET_MISSING", "A full refresh was requested.")
+    if before is None:
+        text = "The view's latest commit is not that of an update which recorded what it read."
+        return Issue("CHANGE_SET_MISSING", text)
+    if view.query != before.query:
+        return Issue("QUERY_FINGERPRINT_CHANGED", "The view's query changed.")
+    if view.declaration != before.declaration:
+        return Issue("QUERY_FINGERPRINT_CHANGED", "The view's declaration changed.")
+    if view.settings != before.settings:
+        return Issue("CONFIGURATION_CHANGED", "Settings that may change the result changed.")
+    return None
+
+
+def _choose(
+    view: ViewPlan, eligibility: Eligibility, changes: list[ChangeSet], size: int, dataset: Dataset
+) -> RefreshPlan:
+    """Choose among the applicable techniques the one with the least cost."""
+    whole = Technique("COMPLETE_RECOMPUTE", True, estimate("COMPLETE_RECOMPUTE", changes, size))
+    if all(change.kind == "NO_CHANGE" for change in changes):
+        return RefreshPlan("NO_OP", [Technique("NO_OP", True, 0.0), whole])
+    possible, issues = _incremental_techniques(view, eligibility, changes, dataset)
+    if not possible:
+        return recompute(*issues, cost=whole.cost)
+    techniques = [Technique(each, True, estimate(each, changes, size)) for each in possible]
+    best = min(techniques, key=lambda each: each.cost or 0.0)
+    if (best.cost or 0.0) <= (whole.cost or 0.0) or dataset.options.refresh_policy != "auto":
+        return RefreshPlan(best.type, [*techniques, whole])
+    rejected = Issue(
+        "INCREMENTAL_PLAN_REJECTED_BY_COST_MODEL",
+        f"So much changed that {best.type} would cost more ({best.cost:.0f} of {whole.cost:.0f} bytes).",
+    )
+    whole = Technique("COMPLETE_RECOMPUTE", True, whole.cost, (rejected,))
+    return RefreshPlan("COMPLETE_RECOMPUTE", [*techniques, whole])
+
+
+def _incremental_techniques(
+    view: ViewPlan, eligibility: Eligibility, changes: list[ChangeSet], dataset: Dataset
+) -> tuple[list[MaintenanceType], list[Issue]]:
+    top = eligibility.top
+    appends = all(change.kind in ("NO_CHANGE", "APPENDED") for change in changes)
+    if top is not None:
+        found: list[MaintenanceType] = []
+        if top.name == "Window":
+            found.append("WINDOW_FUNCTION")
+        else:
+            found.append("GENERIC_AGGREGATE")
+            adds_rows = appends and not dataset.expectations and _only_adds(top.children[0])
+            if adds_rows and merge_expressions(view.root, top, eligibility.key_columns) is not None:
+                found.insert(0, "GROUP_AGGREGATE")
+        return found, []
+    if appends and _only_adds(view.root):
+        return ["APPEND_ONLY"], []
+    inexact = [c.name for c in view.root.output if not (c.is_exact_key or c.is_float)]
+    if inexact:
+        text = f"Rows change, and values of `{inexact[0]}` cannot be compared exactly."
+        return [], [Issue("MAP_TYPE_NOT_SUPPORTED", text)]
+    return ["ROW_BASED"], []
+
+
+def _only_adds(node: PlanNode) -> bool:
+    """Whether rows that are added to the sources only add rows to the operator's result."""
+    nodes = list(node.walk())
+    return all(
+        each.name not in ("Aggregate", "Window") and (each.name != "Join" or each.join in ("INNER", "CROSS"))
+        for each in nodes
+    )
+
+
+def _replaced(rules: DeltaRules, root: PlanNode, top: PlanNode, plan: Any) -> Any:
+    """Return the operators above `top`, on the rows of `plan`."""
+    if root is top:
+        return plan
+    return rules.above(root, _replaced(rules, root.children[0], top, plan))
+
+
+def _source_details(source: Source, change: ChangeSet) -> dict[str, Any]:
+    kinds = {"APPENDED": "APPEND_ONLY", "CHANGED": "GENERAL_CHANGE"}
+    return {
+        "table_name": source.name,
+        "table_id": source.version().table_id,
+        "table_change_type": f"TABLE_CHANGE_TYPE_{kinds.get(change.kind, 'UNKNOWN')}",
+        "full_size": change.total,
+        "change_size": change.bytes,
+    }

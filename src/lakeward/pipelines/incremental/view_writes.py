@@ -1,0 +1,161 @@
+"""Writes the changes of a view, each in one Delta commit: readers see the old rows or the new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from lakeward.pipelines.graph.session_scope import temporary_conf
+from lakeward.quoting import quote_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+# The source of a MERGE is deterministic in the rows that decide which files are rewritten.
+_UNMATERIALIZED_SOURCE = {"spark.databricks.delta.merge.materializeSource": "none"}
+_SOURCE_VIEW = "lakeward_view_changes"
+
+
+class InconsistentViewError(Exception):
+    """Rows that have to be removed from a view are not in it."""
+
+
+def append_rows(key: tuple[str, ...], rows: DataFrame, metadata: str) -> None:
+    """Add rows to the view."""
+    with temporary_conf(rows.sparkSession, {_USER_METADATA: metadata}):
+        rows.write.format("delta").mode("append").saveAsTable(quote_name(key))
+
+
+def replace_groups(
+    key: tuple[str, ...], keys: DataFrame, columns: Sequence[str], rows: DataFrame, metadata: str
+) -> None:
+    """Replace all rows of some groups.
+
+    Args:
+        key: Name of the view.
+        keys: The affected groups, each once.
+        columns: The view's columns that contain the keys, in the order of `keys`.
+        rows: The current rows of these groups.
+        metadata: User metadata of the commit.
+    """
+    from pyspark.sql import functions as F
+
+    names = [f"c{i}" for i in range(len(rows.columns))]
+    marks = [f"k{i}" for i in range(len(columns))]
+    removed = keys.toDF(*marks).select(F.lit(True).alias("removes"), *marks, *_nulls(rows, names))
+    added = rows.toDF(*names).select(F.lit(False).alias("removes"), *_nulls(keys.toDF(*marks), marks), *names)
+    matches = [f"t.{quote_name([column])} <=> s.{mark}" for column, mark in zip(columns, marks, strict=True)]
+    _merge(
+        key,
+        removed.unionAll(added),
+        f"s.removes AND {' AND '.join(matches)}",
+        "WHEN MATCHED THEN DELETE " + _insert(rows.columns, names, "NOT s.removes"),
+        metadata,
+    )
+
+
+def merge_groups(
+    key: tuple[str, ...], columns: Sequence[str], rows: DataFrame, merged: dict[str, str], metadata: str
+) -> None:
+    """Merge the aggregates of new rows into those of the view.
+
+    Args:
+        key: Name of the view.
+        columns: The columns that contain the keys.
+        rows: The aggregates of the new rows, with the columns of the view.
+        merged: For every other column the expression of its new value, from `t.<column>` and `s.<column>`.
+        metadata: User metadata of the commit.
+    """
+    names = [f"c{i}" for i in range(len(rows.columns))]
+    position = dict(zip(rows.columns, names, strict=True))
+    matches = [f"t.{quote_name([column])} <=> s.{position[column]}" for column in columns]
+    values = ", ".join(f"t.{quote_name([column])} = {value}" for column, value in merged.items())
+    update = f"WHEN MATCHED THEN UPDATE SET {values} " if merged else ""
+    clauses = update + _insert(rows.columns, names, "true")
+    _merge(key, rows.toDF(*names), " AND ".join(matches), clauses, metadata)
+
+
+def apply_row_changes(
+    key: tuple[str, ...], stored: DataFrame, plus: DataFrame, minus: DataFrame, metadata: str
+) -> None:
+    """Add and remove rows with their multiplicities.
+
+    All copies of a row that loses some are removed, and those that remain are added again. Floats are
+    compared by their text, in which -0.0 and 0.0 differ and all NaN are equal.
+
+    Raises InconsistentViewError if the view has fewer copies of a row than have to be removed.
+    """
+    from pyspark.sql import functions as F
+
+    columns = list(plus.columns)
+    names = [f"c{i}" for i in range(len(columns))]
+    floats = [name for name, (_, kind) in zip(names, plus.dtypes, strict=True) if kind in ("float", "double")]
+    texts = [F.col(name).cast("string").alias(f"t{name}") for name in floats]
+    groups = [*(name for name in names if name not in floats), *(f"t{name}" for name in floats)]
+    values = [F.any_value(name).alias(name) for name in floats]
+    signed = (
+        plus.toDF(*names)
+        .select("*", *texts, F.lit(1).alias("n"))
+        .unionAll(minus.toDF(*names).select("*", *texts, F.lit(-1).alias("n")))
+    )
+    net = signed.groupBy(*groups).agg(F.sum("n").alias("n"), *values).where("n <> 0")
+    net = net.localCheckpoint(eager=True)
+    gone = net.where("n < 0")
+    there = stored.select(*columns).toDF(*names).select("*", *texts)
+    same = _all([F.col(f"a.{name}").eqNullSafe(F.col(f"b.{name}")) for name in groups])
+    kept = there.alias("a").join(gone.alias("b"), same, "left_semi")
+    copies = kept.groupBy(*groups).agg(F.count(F.lit(1)).alias("copies"))
+    left = gone.alias("a").join(copies.alias("b"), same, "left")
+    left = left.select(
+        *[F.col(f"a.{name}") for name in names],
+        (F.coalesce(F.col("b.copies"), F.lit(0)) + F.col("a.n")).alias("n"),
+    ).localCheckpoint(eager=True)
+    if left.where("n < 0").limit(1).count():
+        raise InconsistentViewError
+    added = net.where("n > 0").select(*names, "n").unionAll(left.where("n > 0").select(*names, "n"))
+    added = added.select("*", F.expr("explode(sequence(1L, n))").alias("copy")).select(*names)
+    source = gone.select(F.lit(True).alias("removes"), *names).unionAll(
+        added.select(F.lit(False).alias("removes"), *names)
+    )
+    matches = [
+        f"CAST(t.{quote_name([column])} AS STRING) <=> CAST(s.{name} AS STRING)"
+        if name in floats
+        else f"t.{quote_name([column])} <=> s.{name}"
+        for column, name in zip(columns, names, strict=True)
+    ]
+    condition = f"s.removes AND {' AND '.join(matches)}"
+    clauses = "WHEN MATCHED THEN DELETE " + _insert(columns, names, "NOT s.removes")
+    _merge(key, source, condition, clauses, metadata)
+
+
+def _all(conditions: list[Column]) -> Column:
+    whole = conditions[0]
+    for condition in conditions[1:]:
+        whole = whole & condition
+    return whole
+
+
+def _nulls(frame: DataFrame, names: Sequence[str]) -> list[Any]:
+    from pyspark.sql import functions as F
+
+    types = [field.dataType for field in frame.schema.fields]
+    return [F.lit(None).cast(kind).alias(name) for kind, name in zip(types, names, strict=True)]
+
+
+def _insert(columns: Sequence[str], names: Sequence[str], condition: str) -> str:
+    targets = ", ".join(quote_name([column]) for column in columns)
+    values = ", ".join(f"s.{name}" for name in names)
+    # Names are quoted.
+    return f"WHEN NOT MATCHED AND {condition} THEN INSERT ({targets}) VALUES ({values})"  # noqa: S608
+
+
+def _merge(key: tuple[str, ...], source: DataFrame, condition: str, clauses: str, metadata: str) -> None:
+    spark: SparkSession = source.sparkSession
+    source.createOrReplaceTempView(_SOURCE_VIEW)
+    try:
+        with temporary_conf(spark, {_USER_METADATA: metadata, **_UNMATERIALIZED_SOURCE}):
+            spark.sql(
+                f"MERGE INTO {quote_name(key)} t USING {_SOURCE_VIEW} s ON {condition} {clauses}"
+            ).collect()
+    finally:
+        spark.catalog.dropTempView(_SOURCE_VIEW)

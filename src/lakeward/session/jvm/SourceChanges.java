@@ -1,0 +1,142 @@
+package lakeward;
+
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.SnapshotDescriptor;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.actions.RemoveFile;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import scala.Option;
+import scala.Tuple2;
+import scala.collection.Iterator;
+
+/**
+ * The files that two versions of a Delta table differ in, read from the commits between them.
+ *
+ * A file with a deletion vector and the same file with another one are two files here.
+ */
+public class SourceChanges {
+
+    private final DeltaLog log;
+    private final Map added = new LinkedHashMap();
+    private final Map removed = new LinkedHashMap();
+    private final Map appended = new LinkedHashMap();
+    private boolean isAppend = true;
+    private boolean isReplaced = false;
+    private long next;
+
+    /** Reads the commits after version `from` up to version `to`. */
+    public SourceChanges(DeltaLog log, long from, long to) {
+        this.log = log;
+        this.next = from + 1;
+        Iterator commits = log.getChanges(from + 1, Option.empty(), true);
+        while (commits.hasNext() && next <= to) {
+            Tuple2 commit = (Tuple2) commits.next();
+            long version = ((Long) commit._1()).longValue();
+            if (version != next) return;
+            if (version > to) return;
+            Iterator actions = ((scala.collection.immutable.Seq) commit._2()).iterator();
+            while (actions.hasNext()) apply((Action) actions.next());
+            next++;
+        }
+    }
+
+    private void apply(Action action) {
+        if (action instanceof AddFile) {
+            AddFile file = (AddFile) action;
+            String key = key(file.path(), file.deletionVector());
+            if (removed.remove(key) == null) added.put(key, file);
+            if (file.dataChange()) appended.put(key, file);
+        } else if (action instanceof RemoveFile) {
+            RemoveFile file = (RemoveFile) action;
+            String key = key(file.path(), file.deletionVector());
+            if (added.remove(key) == null) removed.put(key, file);
+            if (file.dataChange()) isAppend = false;
+        }
+    }
+
+    private static String key(String path, DeletionVectorDescriptor vector) {
+        return vector == null ? path : path + "|" + vector.uniqueId();
+    }
+
+    /** Whether every commit was found. */
+    public boolean isComplete(long to) {
+        return next == to + 1;
+    }
+
+    /** Whether rows were added and none were changed or removed. */
+    public boolean isAppend() {
+        return isAppend;
+    }
+
+    public List appended() {
+        return new ArrayList(appended.values());
+    }
+
+    public List added() {
+        return new ArrayList(added.values());
+    }
+
+    /** The removed files as they were added; null if a commit does not record their partition values. */
+    public List removed() {
+        List files = new ArrayList();
+        Object[] all = removed.values().toArray();
+        for (int i = 0; i < all.length; i++) {
+            RemoveFile file = (RemoveFile) all[i];
+            if (file.partitionValues() == null) return null;
+            long size = file.size().isDefined() ? ((Long) file.size().get()).longValue() : 0L;
+            files.add(new AddFile(file.path(), file.partitionValues(), size, 0L, true, null, null, file.deletionVector(), Option.empty(), Option.empty(), Option.empty(), Option.empty(), Option.empty()));
+        }
+        return files;
+    }
+
+    /** Bytes of files; deletion vectors do not count. */
+    public static long bytes(List files) {
+        long total = 0;
+        for (int i = 0; i < files.size(); i++) total += ((AddFile) files.get(i)).size();
+        return total;
+    }
+
+    /** The first of these files that is gone, else null. */
+    public static String missing(DeltaLog log, List files) throws Exception {
+        FileSystem system = log.dataPath().getFileSystem(log.newDeltaHadoopConf());
+        for (int i = 0; i < files.size(); i++) {
+            AddFile file = (AddFile) files.get(i);
+            Path path = new Path(new URI(file.path()));
+            if (!path.isAbsolute()) path = new Path(log.dataPath(), path);
+            if (!system.exists(path)) return path.toString();
+        }
+        return null;
+    }
+
+    /** The rows of these files with the schema of `snapshot`, under the attributes of `relation`. */
+    public static LogicalPlan rows(LogicalRelation relation, DeltaLog log, Snapshot snapshot, List files) {
+        Dataset rows = (Dataset) log.createDataFrame((SnapshotDescriptor) snapshot, PythonUtils.toSeq(files), false, Option.empty());
+        return ViewPlan.named(rows.queryExecution().analyzed(), relation.output());
+    }
+
+    /** A relation that reads this version of its table, whatever is committed later. */
+    public static LogicalPlan pinned(LogicalRelation relation, Snapshot snapshot) {
+        HadoopFsRelation files = (HadoopFsRelation) relation.relation();
+        TahoeLogFileIndex index = (TahoeLogFileIndex) files.location();
+        TahoeLogFileIndex fixed = new TahoeLogFileIndex(index.spark(), index.deltaLog(), index.path(), snapshot, index.catalogTableOpt(), index.partitionFilters(), true);
+        HadoopFsRelation read = new HadoopFsRelation(fixed, files.partitionSchema(), files.dataSchema(), files.bucketSpec(), files.fileFormat(), files.options(), files.sparkSession());
+        return relation.copy(read, relation.output(), relation.catalogTable(), relation.isStreaming(), relation.stream());
+    }
+}

@@ -1,0 +1,54 @@
+"""What tests of incremental views share: views from queries, and the techniques of an update."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lakeward.pipelines import Update
+from tests.pipelines.conftest import Lab
+
+
+def qualified(query: str, source: str) -> str:
+    """Return a query in which the tables a and b are those of the schema `source`."""
+    return re.sub(r"\b(FROM|JOIN) ([ab])\b", rf"\1 {source}.\2 AS \2", query)
+
+
+def qualified_change(statement: str, source: str) -> str:
+    """Return a statement that changes the table a or b of the schema `source`."""
+    return re.sub(r"\b(FROM|INTO|UPDATE|OVERWRITE|OPTIMIZE) ([ab])\b", rf"\1 {source}.\2", statement)
+
+
+def sql_views(queries: Mapping[str, str], *, policy: str = "AUTO") -> str:
+    """Return SQL that declares a view per query."""
+    views = [
+        f"CREATE MATERIALIZED VIEW {name} REFRESH POLICY {policy} AS {queries[name]};" for name in queries
+    ]
+    return "\n".join(views)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The technique of one view in one update, with the reasons against others."""
+
+    chosen: str
+    issues: tuple[dict[str, Any], ...]
+    message: str
+    details: dict[str, Any]
+
+
+def planned(lab: Lab, update: Update) -> dict[str, Planned]:
+    """Return the techniques of an update by the view's name."""
+    found = {}
+    where = f"event_type = 'planning_information' AND origin.update_id = '{update.update_id}'"
+    for event in lab.log(where):
+        details = json.loads(event["details"])["planning_information"]
+        techniques = details["technique_information"]
+        (chosen,) = [each["maintenance_type"] for each in techniques if each["is_chosen"]]
+        issues = tuple(issue for each in techniques for issue in each.get("incrementalization_issues", ()))
+        name = event["origin"]["dataset_name"].split(".")[-1]
+        found[name] = Planned(chosen.removeprefix("MAINTENANCE_TYPE_"), issues, event["message"], details)
+    return found

@@ -1,0 +1,333 @@
+"""Which technique refreshes a view, why, and what it leaves when an update is killed or input is bad."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakeward.pipelines.incremental import view_refresh, view_writes
+from tests.pipelines.conftest import Lab, result
+from tests.pipelines.incremental import planned, sql_views
+
+QUERY = "SELECT g, count(*) AS n, sum(v) AS s FROM {a} GROUP BY g"
+
+
+@pytest.fixture
+def table(lab: Lab) -> str:
+    lab.seed("a", "SELECT id, id % 3 AS g, id * 2 AS v FROM range(9)")
+    return f"main.{lab.source}.a"
+
+
+def declare(lab: Lab, *queries: str, policy: str = "INCREMENTAL") -> None:
+    views = {f"v{i}": query.format(a=f"main.{lab.source}.a") for i, query in enumerate(queries)}
+    lab.file("views.sql", sql_views(views, policy=policy))
+
+
+def assert_exact(lab: Lab, query: str = QUERY, name: str = "v0") -> None:
+    wanted = lab.spark.sql(query.format(a=f"main.{lab.source}.a"))
+    assert Counter(map(repr, lab.table(name).collect())) == Counter(map(repr, wanted.collect()))
+
+
+def folder_of(lab: Lab, table: str) -> Path:
+    return Path(lab.spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["location"].removeprefix("file:"))
+
+
+def remove_files(lab: Lab, table: str) -> None:
+    """Remove the files that no version in use needs, as VACUUM does."""
+    kept = {Path(name.removeprefix("file://")).name for name in lab.spark.table(table).inputFiles()}
+    for file in folder_of(lab, table).glob("*.parquet"):
+        if file.name not in kept:
+            file.unlink()
+
+
+def replace(lab: Lab, table: str) -> None:
+    lab.spark.sql(f"CREATE OR REPLACE TABLE {table} AS SELECT id, 1L AS g, 1L AS v FROM range(2)")
+
+
+def recreate(lab: Lab, table: str) -> None:
+    lab.spark.sql(f"DROP TABLE {table}")
+    lab.seed("a", "SELECT id, 5L AS g, 1L AS v FROM range(2)")
+    lab.seed("a", "SELECT id, 6L AS g, 1L AS v FROM range(2)")
+
+
+def vacuum(lab: Lab, table: str) -> None:
+    lab.spark.sql(f"DELETE FROM {table} WHERE id = 1")
+    remove_files(lab, table)
+
+
+def expire_log(lab: Lab, table: str) -> None:
+    lab.seed("a", "SELECT 20L AS id, 1L AS g, 1L AS v")
+    (folder_of(lab, table) / "_delta_log" / f"{0:020d}.json").unlink()
+    lab.spark.sql(f"REFRESH TABLE {table}")
+
+
+def rename(lab: Lab, table: str) -> None:
+    mapping = "'delta.columnMapping.mode' = 'name'"
+    lab.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({mapping})")
+
+
+def widen(lab: Lab, table: str) -> None:
+    lab.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+    lab.spark.sql(f"ALTER TABLE {table} ALTER COLUMN small TYPE INT")
+    lab.spark.sql(f"INSERT INTO {table} VALUES (30, 1, 1, 70000)")
+
+
+def add_column(lab: Lab, table: str) -> None:
+    lab.spark.sql(f"ALTER TABLE {table} ADD COLUMN extra STRING")
+    lab.spark.sql(f"INSERT INTO {table} VALUES (30, 1, 1, 'new')")
+
+
+def statement(text: str) -> Callable[[Lab, str], None]:
+    def run(lab: Lab, table: str) -> None:
+        lab.spark.sql(text.format(a=table))
+
+    return run
+
+
+CHANGES: dict[str, tuple[Callable[[Lab, str], None], str, str]] = {
+    "appended": (statement("INSERT INTO {a} VALUES (20, 1, 1)"), "GROUP_AGGREGATE", ""),
+    "updated": (statement("UPDATE {a} SET v = 0 WHERE id = 1"), "GENERIC_AGGREGATE", ""),
+    "deleted": (statement("DELETE FROM {a} WHERE g = 2"), "GENERIC_AGGREGATE", ""),
+    "overwritten": (statement("INSERT OVERWRITE {a} VALUES (1, 1, 7)"), "GENERIC_AGGREGATE", ""),
+    "optimized": (statement("OPTIMIZE {a}"), "NO_OP", ""),
+    "a new column": (add_column, "COMPLETE_RECOMPUTE", "QUERY_FINGERPRINT_CHANGED"),
+    "replaced": (replace, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
+    "dropped and created again": (recreate, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
+    "vacuumed": (vacuum, "COMPLETE_RECOMPUTE", "DATA_FILE_MISSING"),
+    "column mapping": (rename, "COMPLETE_RECOMPUTE", "DATA_SCHEMA_CHANGED"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_source_has_its_technique_and_reason(lab: Lab, table: str, change: str) -> None:
+    declare(lab, QUERY)
+    lab.done()
+    apply, technique, issue = CHANGES[change]
+    apply(lab, table)
+    plan = planned(lab, lab.done())["v0"]
+    assert (plan.chosen, [each["issue_type"] for each in plan.issues]) == (
+        technique,
+        [issue] if issue else [],
+    )
+    assert_exact(lab)
+
+
+PYTHON = """
+from pyspark import pipelines as dp
+from pyspark.sql import functions as F
+twice = F.udf(lambda v: v * 2, "bigint"){mark}
+@dp.materialized_view
+def v0():
+    # {comment}
+    return spark.table("SRC.a").select("id", twice("v").alias("v"))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mark", "technique", "issues"),
+    [
+        ("", "APPEND_ONLY", []),
+        (".asNondeterministic()", "COMPLETE_RECOMPUTE", ["USER_DEFINED_FUNCTION"]),
+    ],
+)
+def test_a_deterministic_udf_is_incremental_until_its_code_changes(
+    lab: Lab, table: str, mark: str, technique: str, issues: list[str]
+) -> None:
+    lab.file("views.py", PYTHON.format(mark=mark, comment="a"))
+    lab.done()
+    lab.spark.sql(f"INSERT INTO {table} VALUES (20, 1, 1)")
+    plan = planned(lab, lab.done())["v0"]
+    assert plan.chosen == technique
+    assert [each["plan_not_deterministic_sub_type"] for each in plan.issues] == issues
+    assert_exact(lab, "SELECT id, v * 2 AS v FROM {a}")
+    lab.file("views.py", PYTHON.format(mark=mark, comment="a").replace("v * 2", "v * 3"))
+    assert planned(lab, lab.done())["v0"].chosen == "COMPLETE_RECOMPUTE"
+    assert_exact(lab, "SELECT id, v * 3 AS v FROM {a}")
+
+
+def test_a_comment_in_the_query_changes_nothing_and_another_literal_does(lab: Lab, table: str) -> None:
+    declare(lab, "SELECT id, '#12' AS t FROM {a} -- first")
+    lab.done()
+    declare(lab, "SELECT id, '#12' AS t FROM {a} -- second")
+    lab.file("other.py", "x = 1\n")
+    update = lab.done()
+    assert planned(lab, update)["v0"].chosen == "NO_OP" and result(update, "v0").rows_written == 0
+    declare(lab, "SELECT id, '#13' AS t FROM {a} -- second")
+    plan = planned(lab, lab.done())["v0"]
+    assert (plan.chosen, plan.issues[0]["issue_type"]) == ("COMPLETE_RECOMPUTE", "QUERY_FINGERPRINT_CHANGED")
+    assert_exact(lab, "SELECT id, '#13' AS t FROM {a}")
+
+
+@pytest.mark.slow
+def test_a_view_over_a_view_takes_the_changes_of_that_view(lab: Lab, table: str) -> None:
+    views = {
+        "one": f"SELECT g, sum(v) AS s FROM {table} GROUP BY g",
+        "two": "SELECT g, s * 10 AS t FROM one WHERE s > 0",
+        "three": "SELECT t, count(*) AS n FROM two GROUP BY t",
+    }
+    lab.file("views.sql", sql_views(views, policy="INCREMENTAL"))
+    lab.done()
+    lab.spark.sql(f"INSERT INTO {table} VALUES (20, 1, 100), (21, 8, 5)")
+    plans = planned(lab, lab.done())
+    assert [plans[name].chosen for name in ("one", "two", "three")] == [
+        "GROUP_AGGREGATE",
+        "ROW_BASED",
+        "GENERIC_AGGREGATE",
+    ]
+    (source,) = plans["two"].details["source_table_information"]
+    assert source["table_change_type"] == "TABLE_CHANGE_TYPE_GENERAL_CHANGE"
+    query = "SELECT sum(v) * 10 AS t, 1L AS n FROM {a} GROUP BY g"
+    assert_exact(lab, f"SELECT t, sum(n) AS n FROM ({query}) GROUP BY t", "three")
+    # A full refresh of the upstream view replaces its table.
+    plans = planned(lab, lab.done(full_refresh=["one"]))
+    assert plans["one"].chosen == "COMPLETE_RECOMPUTE"
+    assert plans["two"].issues[0]["issue_type"] == "DATA_HAS_CHANGED"
+
+
+def test_expectations_hold_for_new_rows_and_dropped_rows_leave_without_a_trace(lab: Lab, table: str) -> None:
+    lab.file("views.py", """
+        from pyspark import pipelines as dp
+        @dp.materialized_view(refresh_policy="incremental")
+        @dp.expect_or_drop("small", "v < 100")
+        def v0(): return spark.table("SRC.a").select("id", "v")
+    """)  # fmt: skip
+    lab.done()
+    lab.spark.sql(f"INSERT INTO {table} VALUES (20, 1, 1), (21, 1, 500)")
+    update = lab.done()
+    assert planned(lab, update)["v0"].chosen == "APPEND_ONLY"
+    (expectation,) = result(update, "v0").expectations
+    assert (expectation.passed, expectation.failed, result(update, "v0").rows_written) == (1, 1, 1)
+    lab.spark.sql(f"DELETE FROM {table} WHERE id IN (20, 21)")
+    assert planned(lab, lab.done())["v0"].chosen == "ROW_BASED"
+    assert_exact(lab, "SELECT id, v FROM {a} WHERE v < 100")
+
+
+class KilledError(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("query", [QUERY, "SELECT id, v FROM {a}"])
+def test_an_update_that_is_killed_around_its_commit_is_repeated_exactly(
+    lab: Lab, table: str, query: str, when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare(lab, query)
+    lab.done()
+    lab.spark.sql(f"INSERT INTO {table} VALUES (20, 1, 1), (20, 1, 1)")
+    for name in ("append_rows", "merge_groups"):
+        write = getattr(view_writes, name)
+
+        def killed(*args: Any, write: Callable[..., None] = write) -> None:
+            if when == "after":
+                write(*args)
+            raise KilledError
+
+        monkeypatch.setattr(view_refresh, name, killed)
+    with pytest.raises(KilledError):
+        lab.run()
+    monkeypatch.undo()
+    expected = "NO_OP" if when == "after" else {QUERY: "GROUP_AGGREGATE"}.get(query, "APPEND_ONLY")
+    assert planned(lab, lab.done())["v0"].chosen == expected
+    assert_exact(lab, query)
+
+
+@pytest.mark.slow
+def test_a_failure_to_apply_changes_falls_back_to_a_recomputation(
+    lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare(lab, QUERY)
+    lab.done()
+
+    def fail(*_: Any) -> None:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(view_refresh, "merge_groups", fail)
+    lab.spark.sql(f"INSERT INTO {table} VALUES (20, 1, 1)")
+    lab.done()
+    assert_exact(lab)
+
+
+@pytest.mark.slow
+def test_a_plan_that_cannot_be_read_is_a_recomputation_with_the_reason(
+    lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("no estimate")
+
+    declare(lab, QUERY, policy="AUTO")
+    lab.done()
+    monkeypatch.setattr(view_refresh, "estimate", fail)
+    lab.spark.sql(f"INSERT INTO {table} VALUES (20, 1, 1)")
+    plan = planned(lab, lab.done())["v0"]
+    assert plan.chosen == "COMPLETE_RECOMPUTE" and "no estimate" in plan.message
+    assert_exact(lab)
+
+
+POLICIES = [
+    ("AUTO", "SELECT sum(v) AS s FROM {a}", None),
+    ("INCREMENTAL", "SELECT sum(v) AS s FROM {a}", "OPERATOR_NOT_INCREMENTALIZABLE"),
+    ("INCREMENTAL STRICT", "SELECT id, rand() AS r FROM {a}", "EXPRESSION_NOT_DETERMINISTIC"),
+    ("INCREMENTAL STRICT", "SELECT id, v FROM {a}", None),
+]
+
+
+@pytest.mark.usefixtures("table")
+@pytest.mark.parametrize(("policy", "query", "condition"), POLICIES)
+def test_a_policy_refuses_a_query_that_cannot_be_incremental(
+    lab: Lab, policy: str, query: str, condition: str | None
+) -> None:
+    declare(lab, query, policy=policy)
+    update = lab.run()
+    if condition is None:
+        assert update.state == "COMPLETED", update.error
+    else:
+        assert f"MATERIALIZED_VIEW_NOT_INCREMENTALIZABLE.{condition}" in str(update.error)
+        assert not lab.tables()
+
+
+def test_strict_fails_where_the_changes_are_unknown_and_keeps_the_rows(lab: Lab, table: str) -> None:
+    declare(lab, QUERY, policy="INCREMENTAL STRICT")
+    lab.done()
+    before = lab.rows("v0")
+    replace(lab, table)
+    update = lab.run()
+    assert "MATERIALIZED_VIEW_NOT_INCREMENTALIZABLE.DATA_HAS_CHANGED" in str(update.error)
+    assert lab.rows("v0") == before
+    lab.done(full_refresh_all=True)
+    assert_exact(lab)
+
+
+@pytest.mark.slow
+def test_full_always_recomputes_and_auto_rejects_what_costs_more(lab: Lab, table: str) -> None:
+    declare(lab, QUERY, policy="FULL")
+    lab.done()
+    assert planned(lab, lab.done())["v0"].chosen == "COMPLETE_RECOMPUTE"
+    declare(lab, QUERY, policy="AUTO")
+    lab.done()
+    for _ in range(2):
+        lab.spark.sql(f"INSERT INTO {table} SELECT id, id, id FROM range(4000)")
+    plan = planned(lab, lab.done())["v0"]
+    kinds = [each["maintenance_type"] for each in plan.details["technique_information"]]
+    assert kinds[-1] == "MAINTENANCE_TYPE_COMPLETE_RECOMPUTE" and len(kinds) > 1
+    assert_exact(lab)
+
+
+@pytest.mark.slow
+def test_no_helper_column_is_visible_and_the_old_rows_are_read_until_the_commit(lab: Lab, table: str) -> None:
+    declare(lab, QUERY)
+    lab.done()
+    version = lab.version("v0")
+    lab.spark.sql(f"UPDATE {table} SET g = 7 WHERE id < 2")
+    lab.done()
+    assert lab.table("v0").columns == ["g", "n", "s"] and lab.version("v0") == version + 1
+    folder = folder_of(lab, f"main.{lab.schema}.v0")
+    shutil.copytree(folder, lab.folder / "copy")
+    old = lab.spark.read.format("delta").option("versionAsOf", version).load(f"file:{lab.folder}/copy")
+    assert old.agg({"n": "sum"}).collect()[0][0] == 9
