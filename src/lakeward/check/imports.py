@@ -49,7 +49,8 @@ _DISTRIBUTIONS = {
 _NAMESPACES = frozenset(
     ("azure", "google", "databricks", "opentelemetry", "airflow", "llama_index", "ruamel")
 )
-# In the package lists of the release notes of every LTS runtime from 13.3 to 17.3.
+# What runtimes bring, in one list for all versions: packages that came or went between them may be wrong.
+# docs/check.md says so.
 _OF_THE_RUNTIME = frozenset(
     (
         *("boto3", "botocore", "certifi", "cffi", "cryptography", "Cython", "ipywidgets", "joblib"),
