@@ -275,3 +275,37 @@ def test_an_interrupted_creation_is_repeated(sql: Rows, monkeypatch: pytest.Monk
 def test_the_event_log_is_found_by_the_table(sql: Rows) -> None:
     sql(f"CREATE MATERIALIZED VIEW m AS {COUNTS}")
     assert ("create_update",) in sql("SELECT DISTINCT event_type FROM event_log(TABLE(main.standalone.m))")
+
+
+EXPLAINED = [
+    (
+        "SELECT k, count(*) AS n FROM t GROUP BY k",
+        ["yes", "GROUP_AGGREGATE, GENERIC_AGGREGATE", "GENERIC_AGGREGATE"],
+    ),
+    ("SELECT id FROM t WHERE k = 1", ["yes", "APPEND_ONLY", "ROW_BASED"]),
+    ("SELECT id, current_date() AS d FROM t", ["no", "PLAN_NOT_DETERMINISTIC"]),
+    ("SELECT id FROM t LIMIT 3", ["no", "LIMIT"]),
+]
+
+
+def test_explain_names_the_techniques_or_the_reasons(sql: Rows) -> None:
+    before = sql("SHOW TABLES")
+    for query, expected in EXPLAINED:
+        ((text,),) = sql(f"EXPLAIN CREATE MATERIALIZED VIEW m AS {query}")
+        lines = text.splitlines()
+        assert lines[0] == f"Incremental refresh: {expected[0]}"
+        assert all(words in line for words, line in zip(expected[1:], lines[1:], strict=False)), text
+    assert condition(sql, "EXPLAIN CREATE MATERIALIZED VIEW m AS SELECT nope FROM t") is not None
+    assert sql("SHOW TABLES") == before
+
+
+def test_a_view_is_refreshed_incrementally(sql: Rows) -> None:
+    sql(f"CREATE MATERIALIZED VIEW m AS {COUNTS}")
+    sql("INSERT INTO t VALUES (100, 0)")
+    sql("REFRESH MATERIALIZED VIEW m")
+    assert sql("SELECT * FROM m") == [(0, 5), (1, 3), (2, 3)]
+    techniques = sql(
+        "SELECT details:planning_information:technique_information[0]:maintenance_type AS t"
+        " FROM event_log(TABLE(main.standalone.m)) WHERE event_type = 'planning_information'"
+    )
+    assert ("MAINTENANCE_TYPE_GROUP_AGGREGATE",) in techniques

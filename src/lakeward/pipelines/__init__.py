@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         AlterSchedule,
         CreateStandaloneTable,
         DropMaterializedView,
+        ExplainMaterializedView,
         RefreshStandaloneTable,
     )
 
@@ -43,6 +44,7 @@ def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of al
         AlterSchedule,
         CreateStandaloneTable,
         DropMaterializedView,
+        ExplainMaterializedView,
         RefreshStandaloneTable,
         register_handler,
     )
@@ -51,6 +53,7 @@ def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of al
     register_handler(RefreshStandaloneTable, _refresh)
     register_handler(DropMaterializedView, _drop)
     register_handler(AlterSchedule, _alter)
+    register_handler(ExplainMaterializedView, _explain)
 
 
 def _create(spark: SparkSession, command: CreateStandaloneTable) -> None:
@@ -63,6 +66,12 @@ def _refresh(spark: SparkSession, command: RefreshStandaloneTable) -> Any:
     from lakeward.pipelines.execution.standalone import refresh_standalone_table
 
     return refresh_standalone_table(spark, command)
+
+
+def _explain(spark: SparkSession, command: ExplainMaterializedView) -> Any:
+    from lakeward.pipelines.execution.standalone import explain_materialized_view
+
+    return explain_materialized_view(spark, command)
 
 
 def _drop(spark: SparkSession, command: DropMaterializedView) -> None:

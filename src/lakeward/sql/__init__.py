@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward.sql.commands import Command, register_function, register_handler
+from lakeward.sql.commands import Command, Rows, register_function, register_handler
 from lakeward.sql.construct import Construct, Verdict
 from lakeward.sql.constructs import CONSTRUCTS
 from lakeward.sql.constructs.clone import CopyLoadHistory
@@ -19,6 +19,7 @@ from lakeward.sql.constructs.materialized_views import (
     AlterSchedule,
     CreateStandaloneTable,
     DropMaterializedView,
+    ExplainMaterializedView,
     RefreshStandaloneTable,
 )
 from lakeward.sql.constructs.tables import TrimLoadHistory
@@ -51,10 +52,12 @@ __all__ = [
     "DropMaterializedView",
     "Edit",
     "Edits",
+    "ExplainMaterializedView",
     "PassthroughStatement",
     "RefreshStandaloneTable",
     "Refusal",
     "RewriteResult",
+    "Rows",
     "StandaloneTable",
     "Token",
     "TokenCursor",

@@ -21,6 +21,9 @@ from lakeward.pipelines.execution.update_context import PipelineUpdateContext, U
 from lakeward.pipelines.graph.dataset_reader import active_reader
 from lakeward.pipelines.graph.names import DefaultSchema
 from lakeward.pipelines.graph.results import Update
+from lakeward.pipelines.incremental.eligibility import check_eligibility
+from lakeward.pipelines.incremental.view_plan import read_view_plan
+from lakeward.pipelines.incremental.view_refresh import possible_techniques
 from lakeward.pipelines.sql.grammar import SqlSyntaxError, parse_statement
 from lakeward.pipelines.sql.statements import DatasetStatement
 from lakeward.pipelines.storage.dataset_manager import KIND_PROPERTY
@@ -30,6 +33,7 @@ from lakeward.spark_internals import activated
 from lakeward.sql import (
     LABELS,
     PIPELINE,
+    Rows,
     StandaloneTable,
     current_context,
     find_standalone_table,
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
         AlterSchedule,
         CreateStandaloneTable,
         DropMaterializedView,
+        ExplainMaterializedView,
         RefreshStandaloneTable,
     )
 
@@ -135,6 +140,27 @@ def alter_schedule(spark: SparkSession, command: AlterSchedule) -> None:
     known = _require_standalone(context.settings, load_table(spark, name), table, "ALTER")
     with known.lock(context.settings):
         replace(known, schedule=command.schedule).save(context.settings)
+
+
+def explain_materialized_view(spark: SparkSession, command: ExplainMaterializedView) -> Rows:
+    """Return whether the view can be refreshed incrementally: the techniques, or every reason why not."""
+    context = current_context(spark)
+    statement = _parse(command.text)
+    assert statement.query is not None, "the grammar of materialized views needs a query"
+    fresh = spark.newSession()
+    fresh.sql(f"USE {quote_name([context.catalog, context.schema])}")
+    with activated(fresh):
+        plan = read_view_plan(fresh.sql(command.text[slice(*statement.query)]))
+    eligibility = check_eligibility(plan)
+    lines = [f"Incremental refresh: {'yes' if eligibility.is_eligible else 'no'}"]
+    lines += [f"{issue.type}: {issue.text}" for issue in eligibility.issues]
+    if eligibility.is_eligible:
+        for appends, when in ((True, "After rows were only added"), (False, "After any other change")):
+            techniques, why_not = possible_techniques(
+                plan, eligibility, appends=appends, has_expectations=bool(statement.expectations)
+            )
+            lines.append(f"{when}: {', '.join(techniques) or why_not[0].text}")
+    return Rows("plan STRING", [["\n".join(lines)]])
 
 
 def _require_no_pipeline(statement: str) -> None:

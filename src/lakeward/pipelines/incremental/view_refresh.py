@@ -212,7 +212,10 @@ def _choose(
     whole = Technique("COMPLETE_RECOMPUTE", True, estimate("COMPLETE_RECOMPUTE", changes, size))
     if all(change.kind == "NO_CHANGE" for change in changes):
         return RefreshPlan("NO_OP", [Technique("NO_OP", True, 0.0), whole])
-    possible, issues = _incremental_techniques(view, eligibility, changes, dataset)
+    appends = all(change.kind in ("NO_CHANGE", "APPENDED") for change in changes)
+    possible, issues = possible_techniques(
+        view, eligibility, appends=appends, has_expectations=bool(dataset.expectations)
+    )
     if not possible:
         return recompute(*issues, cost=whole.cost)
     techniques = [Technique(each, True, estimate(each, changes, size)) for each in possible]
@@ -227,18 +230,25 @@ def _choose(
     return RefreshPlan("COMPLETE_RECOMPUTE", [*techniques, whole])
 
 
-def _incremental_techniques(
-    view: ViewPlan, eligibility: Eligibility, changes: list[ChangeSet], dataset: Dataset
+def possible_techniques(
+    view: ViewPlan, eligibility: Eligibility, *, appends: bool, has_expectations: bool
 ) -> tuple[list[MaintenanceType], list[Issue]]:
+    """Return the techniques of an eligible view, or why there are none.
+
+    Args:
+        view: The view's plan.
+        eligibility: Its eligibility.
+        appends: Whether rows were only added to the sources.
+        has_expectations: Whether the view has expectations.
+    """
     top = eligibility.top
-    appends = all(change.kind in ("NO_CHANGE", "APPENDED") for change in changes)
     if top is not None:
         found: list[MaintenanceType] = []
         if top.name == "Window":
             found.append("WINDOW_FUNCTION")
         else:
             found.append("GENERIC_AGGREGATE")
-            adds_rows = appends and not dataset.expectations and _only_adds(top.children[0])
+            adds_rows = appends and not has_expectations and _only_adds(top.children[0])
             if adds_rows and merge_expressions(view.root, top, eligibility.key_columns) is not None:
                 found.insert(0, "GROUP_AGGREGATE")
         return found, []

@@ -70,6 +70,26 @@ class AlterSchedule(Command):
     schedule: str
 
 
+@dataclass(frozen=True)
+class ExplainMaterializedView(Command):
+    """Shows whether the view of a CREATE statement can be refreshed incrementally.
+
+    Attributes:
+        table: The name of the view.
+        text: The CREATE statement.
+    """
+
+    table: list[str]
+    text: str
+
+
+def _explain(cursor: TokenCursor) -> ExplainMaterializedView:
+    cursor.need("EXPLAIN")
+    begin = cursor.at
+    created = _create_materialized_view(cursor)
+    return ExplainMaterializedView(created.table, cursor.text(begin))
+
+
 def _create_materialized_view(cursor: TokenCursor) -> CreateStandaloneTable:
     cursor.need("CREATE")
     or_replace = cursor.words("OR", "REPLACE") or cursor.words("OR", "REFRESH")
@@ -156,6 +176,17 @@ CONSTRUCTS = (
         starts=("CREATE",),
         statement=_create_materialized_view,
         trigger=BEGINNING + r"create\s+(?:or\s+re(?:place|fresh)\s+)?materialized\b",
+        test=_TEST,
+    ),
+    Construct(
+        name="EXPLAIN CREATE MATERIALIZED VIEW",
+        area=_AREA,
+        verdict="emulated",
+        example="EXPLAIN CREATE MATERIALIZED VIEW m AS SELECT count(*) AS n FROM t",
+        note="the techniques of an incremental refresh, or each reason against one",
+        starts=("EXPLAIN",),
+        statement=_explain,
+        trigger=BEGINNING + r"explain\s+create\s+(?:or\s+re(?:place|fresh)\s+)?materialized\b",
         test=_TEST,
     ),
     Construct(
