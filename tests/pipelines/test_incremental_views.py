@@ -187,6 +187,7 @@ def test_a_view_over_a_view_takes_the_changes_of_that_view(lab: Lab, table: str)
     # A full refresh of the upstream view replaces its table.
     plans = planned(lab, lab.done(full_refresh=["one"]))
     assert plans["one"].chosen == "COMPLETE_RECOMPUTE"
+    plans = planned(lab, lab.done())
     assert plans["two"].issues[0]["issue_type"] == "DATA_HAS_CHANGED"
 
 
