@@ -55,8 +55,8 @@ class Source:
 
     def __init__(self, spark: SparkSession, node: PlanNode) -> None:
         self.spark, self.node = spark, node
-        self._jvm: Any = jvm_view(spark)
-        self._changes = self._jvm.lakeward.SourceChanges
+        self._java: Any = jvm_view(spark)
+        self._changes = self._java.lakeward.SourceChanges
         index = delta_index(node)
         self._log = index.deltaLog()
         self.snapshot = index.getSnapshot()
@@ -178,7 +178,7 @@ class Source:
             F.col(f"c{i}").alias(column.name) for i, column in enumerate(self.node.output) if f"c{i}" in used
         ]
         plan = analyzed_plan(repeated.select(*named))
-        return self._jvm.lakeward.ViewPlan.named(plan, self.node.java.output())
+        return self._java.lakeward.ViewPlan.named(plan, self.node.java.output())
 
     def _rows(self, files: Any) -> Any:
         return self._changes.rows(self.node.java, self._log, self.snapshot, files)
@@ -199,7 +199,7 @@ class Source:
         return None
 
     def _snapshot_at(self, version: int) -> Any:
-        none = getattr(getattr(self._jvm.scala, "None$"), "MODULE$")
+        none = getattr(getattr(self._java.scala, "None$"), "MODULE$")
         return self._log.getSnapshotAt(version, none, none, False)
 
     def _commit_identity(self, version: int) -> str | None:
@@ -207,7 +207,7 @@ class Source:
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 
-        path = self._jvm.org.apache.hadoop.fs.Path(self._log.logPath(), f"{version:020d}.json")
+        path = self._java.org.apache.hadoop.fs.Path(self._log.logPath(), f"{version:020d}.json")
         try:
             lines = scala_list(self._log.store().read(path, self._log.newDeltaHadoopConf()))
         except (Py4JJavaError, PySparkException):
