@@ -205,7 +205,8 @@ def test_any_sequence_of_changes_leaves_the_rows_of_the_query(
     lab: Lab, case: tuple[dict[str, str], list[list[str]], bool]
 ) -> None:
     queries, steps, vectors = case
-    with tempfile.TemporaryDirectory() as folder:
+    # Below pytest's own folder: elsewhere a path without a scheme is a DBFS path in a pipeline.
+    with tempfile.TemporaryDirectory(dir=lab.folder) as folder:
         (Path(folder) / "lab").mkdir()
         fresh = Lab(lab.spark, lab.settings, Path(folder) / "lab")
         run_law(fresh, queries, steps, vectors=vectors)
