@@ -28,7 +28,7 @@ QUERIES = {
     "semi_joined": "SELECT id, v FROM a WHERE g IN (SELECT g FROM b WHERE w > 1)",
     "anti_joined": "SELECT id FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.g = a.g)",
     "unioned": "SELECT {k} AS k FROM a WHERE {p} UNION ALL SELECT g FROM b",
-    "distinct": "SELECT DISTINCT {k}, t FROM a WHERE {p}",
+    "distinct": "SELECT DISTINCT {k}, {q} FROM a WHERE {p}",
     "united": "SELECT g FROM a UNION SELECT g FROM b",
     "summed": "SELECT {k}, count(*) AS n, sum(amount) AS s, min(t) AS lo, max(v) AS hi FROM a GROUP BY {k}",
     "averaged": "SELECT {k}, {q}, avg(f) AS m, sum(f) AS s, count(DISTINCT t) AS d FROM a GROUP BY 1, 2",
