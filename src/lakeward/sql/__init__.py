@@ -28,7 +28,7 @@ from lakeward.sql.platform_functions import MISSING as MISSING_FUNCTIONS
 from lakeward.sql.rewrite_result import Edit, Edits, Refusal, RewriteResult, apply_edits
 from lakeward.sql.rewriter import constructs_in, fill_parameters, rewrite
 from lakeward.sql.session_context import current_context, run_with_delta
-from lakeward.sql.standalone_tables import LABELS, StandaloneTable, find_standalone_table
+from lakeward.sql.standalone_tables import LABELS, DatasetKind, StandaloneTable, find_standalone_table
 from lakeward.sql.statements import is_complete, spans, split
 from lakeward.sql.token_cursor import TokenCursor, Unmatched, unquoted
 from lakeward.sql.tokens import Token, tokenize
@@ -49,6 +49,7 @@ __all__ = [
     "CopyInto",
     "CopyLoadHistory",
     "CreateStandaloneTable",
+    "DatasetKind",
     "DropMaterializedView",
     "Edit",
     "Edits",

@@ -7,7 +7,7 @@ its own: temporary views and settings of the caller's session are no part of a d
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from lakeward.sql import (
         AlterSchedule,
         CreateStandaloneTable,
+        DatasetKind,
         DropMaterializedView,
         ExplainMaterializedView,
         RefreshStandaloneTable,
@@ -86,8 +87,10 @@ def create_standalone_table(spark: SparkSession, command: CreateStandaloneTable)
                 f"{quote_name(name)} already exists.",
                 parameters={"relationName": quote_name(name)},
             )
-        known = _require_standalone(context.settings, stored, table, "REPLACE") if exists else None
-        if known is None:
+        known = None
+        if exists:
+            known = _require_standalone(context.settings, stored, command.kind, name, "REPLACE")
+        else:
             # Whatever an earlier table of this name left behind belongs to rows that are gone.
             table.remove(context.settings)
         _refresh(spark, context.settings, table, previous=known, full=False)
@@ -98,16 +101,13 @@ def refresh_standalone_table(spark: SparkSession, command: RefreshStandaloneTabl
     context = current_context(spark)
     name = context.qualify(command.table)
     stored = load_table(spark, name) if context.schema_exists(*name[:2]) else None
-    properties = {} if stored is None else stored.properties
-    known = find_standalone_table(context.settings, properties.get(PIPELINE))
+    known = find_standalone_table(context.settings, _properties(stored).get(PIPELINE))
     if command.kind is None and known is None and not command.full:
         return run_with_delta(spark, command.text)
-    kind = command.kind or "streaming_table"
+    kind = command.kind or (known.kind if known is not None else "streaming_table")
     _require_no_pipeline(f"REFRESH {LABELS[kind].upper()}")
-    if stored is None:
-        spark.table(quote_name(command.table))  # raises TABLE_OR_VIEW_NOT_FOUND
-    table = StandaloneTable(kind if known is None or command.kind else known.kind, name, "", "", "")
-    known = _require_standalone(context.settings, stored, table, "REFRESH")
+    _require_table(spark, command.table)
+    known = _require_standalone(context.settings, stored, kind, name, "REFRESH")
     with known.lock(context.settings):
         _refresh(spark, context.settings, known, previous=known, full=command.full)
     return None
@@ -117,14 +117,13 @@ def drop_materialized_view(spark: SparkSession, command: DropMaterializedView) -
     """Drop the view with its definition."""
     context = current_context(spark)
     name = context.qualify(command.table)
-    if not spark.catalog.tableExists(quote_name(name)):
-        if command.if_exists:
-            return
-        spark.table(quote_name(command.table))  # raises TABLE_OR_VIEW_NOT_FOUND
-    stored = load_table(spark, name)
-    if stored is None or stored.properties.get(KIND_PROPERTY) != "materialized_view":
-        _refuse(_OTHER_KIND, "materialized_view", "DROP", f"{quote_name(name)} is not a materialized view.")
-    known = find_standalone_table(context.settings, stored.properties.get(PIPELINE))
+    if command.if_exists and not spark.catalog.tableExists(quote_name(name)):
+        return
+    _require_table(spark, command.table)
+    properties = _properties(load_table(spark, name))
+    if properties.get(KIND_PROPERTY) != "materialized_view":
+        _refuse_other_kind("materialized_view", name, "DROP")
+    known = find_standalone_table(context.settings, properties.get(PIPELINE))
     spark.sql(f"DROP TABLE {quote_name(name)}")
     if known is not None:
         known.remove(context.settings)
@@ -134,10 +133,9 @@ def alter_schedule(spark: SparkSession, command: AlterSchedule) -> None:
     """Store the schedule of the table."""
     context = current_context(spark)
     name = context.qualify(command.table)
-    if not spark.catalog.tableExists(quote_name(name)):
-        spark.table(quote_name(command.table))  # raises TABLE_OR_VIEW_NOT_FOUND
-    table = StandaloneTable(command.kind, name, "", "", "")
-    known = _require_standalone(context.settings, load_table(spark, name), table, "ALTER")
+    _require_table(spark, command.table)
+    stored = load_table(spark, name)
+    known = _require_standalone(context.settings, stored, command.kind, name, "ALTER")
     with known.lock(context.settings):
         replace(known, schedule=command.schedule).save(context.settings)
 
@@ -187,28 +185,42 @@ def _parse(text: str) -> DatasetStatement:
     return statement
 
 
+def _require_table(spark: SparkSession, table: Sequence[str]) -> None:
+    """Raise Spark's TABLE_OR_VIEW_NOT_FOUND if nothing has this name."""
+    spark.table(quote_name(table))
+
+
+def _properties(stored: StoredTable | None) -> Mapping[str, str]:
+    return {} if stored is None else stored.properties
+
+
 def _require_standalone(
-    settings: Settings, stored: StoredTable | None, table: StandaloneTable, operation: str
+    settings: Settings, stored: StoredTable | None, kind: DatasetKind, name: tuple[str, ...], operation: str
 ) -> StandaloneTable:
-    """Return the stored definition of `table`. Raises SqlError for other kinds and for pipelines' tables."""
-    properties = {} if stored is None else stored.properties
-    if properties.get(KIND_PROPERTY) != table.kind:
-        _refuse(
-            _OTHER_KIND, table.kind, operation, f"{quote_name(table.name)} is not a {LABELS[table.kind]}."
-        )
+    """Return the stored definition of a table. Raises SqlError for other kinds and for pipelines' tables.
+
+    Args:
+        settings: The lakehouse.
+        stored: The table, None for what is not a Delta table.
+        kind: What the statement says it is.
+        name: Its catalog, schema and name.
+        operation: The statement, for the error.
+    """
+    properties = _properties(stored)
+    if properties.get(KIND_PROPERTY) != kind:
+        _refuse_other_kind(kind, name, operation)
     known = find_standalone_table(settings, properties.get(PIPELINE))
     if known is None:
-        _refuse(
-            _OTHER_PIPELINE,
-            table.kind,
-            operation,
-            f"the pipeline `{properties.get(PIPELINE)}` manages {quote_name(table.name)}. "
-            "Change or run that pipeline.",
-        )
+        reason = f"the pipeline `{properties.get(PIPELINE)}` manages {quote_name(name)}"
+        _refuse(_OTHER_PIPELINE, kind, operation, f"{reason}. Change or run that pipeline.")
     return known
 
 
-def _refuse(conditions: dict[str, str], kind: str, operation: str, reason: str) -> NoReturn:
+def _refuse_other_kind(kind: DatasetKind, name: tuple[str, ...], operation: str) -> NoReturn:
+    _refuse(_OTHER_KIND, kind, operation, f"{quote_name(name)} is not a {LABELS[kind]}.")
+
+
+def _refuse(conditions: Mapping[str, str], kind: DatasetKind, operation: str, reason: str) -> NoReturn:
     raise SqlError(
         conditions[kind],
         f"The operation {operation} is not allowed: {reason}",

@@ -27,7 +27,8 @@ class ShowCreateTable(Command):
     table: list[str]
 
     def run(self, spark: SparkSession) -> Rows:
-        full = current_context(spark).qualify(self.table)
+        context = current_context(spark)
+        full = context.qualify(self.table)
         catalog, schema, name = full
         columns = spark.table(quote_name(self.table)).schema.fields
         views = spark.sql(
@@ -39,9 +40,7 @@ class ShowCreateTable(Command):
             return _statement(f"CREATE VIEW {'.'.join(full)} AS {views[0][0]}")
         detail = spark.sql(f"DESCRIBE DETAIL {quote_name(self.table)}").first()
         assert detail is not None
-        standalone = find_standalone_table(
-            current_context(spark).settings, detail["properties"].get(PIPELINE)
-        )
+        standalone = find_standalone_table(context.settings, detail["properties"].get(PIPELINE))
         if standalone is not None:
             return _statement(standalone.text)
         column_list = ",\n".join(_column(field) for field in columns)
@@ -120,11 +119,12 @@ class DescribeExtended(Command):
 
     def run(self, spark: SparkSession) -> DataFrame:
         rows = run_with_delta(spark, self.text)
-        context = current_context(spark)
-        if not rows.where(f"col_name = 'Table Properties' AND contains(data_type, '{PIPELINE}=')").count():
+        # The rows of a command are in memory: collecting them starts no Spark job.
+        properties = {row["col_name"]: row["data_type"] for row in rows.collect()}.get("Table Properties")
+        if f"{PIPELINE}=" not in (properties or ""):
             return rows
         pipeline = managing_pipeline(spark, quote_name(self.table))
-        standalone = find_standalone_table(context.settings, pipeline)
+        standalone = find_standalone_table(current_context(spark).settings, pipeline)
         if standalone is None:
             return rows
         latest = standalone.latest
