@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from lakeward.pipelines.incremental import view_refresh, view_writes
+from lakeward.session.jvm import interrupts
 from tests.pipelines.conftest import Lab, result
 from tests.pipelines.incremental import planned, sql_views
 
@@ -251,6 +252,27 @@ def test_a_failure_to_apply_changes_falls_back_to_a_recomputation(
 
     monkeypatch.setattr(view_refresh, "merge_groups", fail)
     lab.spark.sql(f"INSERT INTO {table} VALUES (20, 1, 1)")
+    lab.done()
+    assert_exact(lab)
+
+
+def test_ctrl_c_while_changes_are_applied_does_not_recompute_the_view(
+    lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare(lab, QUERY)
+    lab.done()
+    version = lab.version("v0")
+
+    def fail(*_: Any) -> None:
+        interrupts._interrupts += 1
+        raise RuntimeError("the connection is closed")
+
+    lab.spark.sql(f"INSERT INTO {table} VALUES (20, 1, 1)")
+    with monkeypatch.context() as patch:
+        patch.setattr(interrupts, "_interrupts", 0)
+        patch.setattr(view_refresh, "merge_groups", fail)
+        assert lab.run().state == "CANCELED"
+    assert lab.version("v0") == version
     lab.done()
     assert_exact(lab)
 

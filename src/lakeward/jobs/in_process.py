@@ -11,7 +11,7 @@ from lakeward.error_formatting import describe_error
 from lakeward.errors import LakewardError
 from lakeward.jobs.task_state import AttemptResult
 from lakeward.jobs.tasks import Action
-from lakeward.session import count_interrupts, dbfs_paths, is_lost, jvm_lost
+from lakeward.session import dbfs_paths, is_lost, jvm_lost, keep_interrupts
 from lakeward.user_code import is_user_file
 
 _MESSAGE_LIMIT = 4000
@@ -85,15 +85,12 @@ class CompletedAttempt:
 
 def attempt(action: Action, bundle: Bundle) -> AttemptResult:
     """Execute `action` and return its result: an exception of user code is a failure, Ctrl-C cancels."""
-    interrupts = count_interrupts()
     try:
-        with dbfs_paths():
+        with keep_interrupts(), dbfs_paths():
             update = action()
     except KeyboardInterrupt:
         return AttemptResult("CANCELED", "Interrupted.")
     except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever users' code raises is its result
-        if count_interrupts() > interrupts:
-            return AttemptResult("CANCELED", "Interrupted.")
         return AttemptResult("FAILED", attempt_error(error, bundle.root), trace=format_user_traceback(error))
     if update is None or update.state == "COMPLETED":
         return AttemptResult("SUCCESS", update=update)

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     )
     from lakeward.session.jvm.interrupts import (
         count_interrupts,
+        keep_interrupts,
     )
     from lakeward.session.jvm.shared_jvm import (
         GatewayAddress,

@@ -38,7 +38,7 @@ from lakeward.pipelines.graph.results import (
 )
 from lakeward.pipelines.storage.dataset_manager import prepare_sink, prepare_streaming_table
 from lakeward.pipelines.storage.streaming_query_task import QueryTask, run_to_completion
-from lakeward.session import condition_of, count_interrupts
+from lakeward.session import condition_of, count_interrupts, keep_interrupts
 
 _NEW_COLUMNS = "UNKNOWN_FIELD_EXCEPTION"
 _UNSUCCESSFUL = ("FAILED", "SKIPPED")
@@ -203,10 +203,9 @@ class GraphExecution:
         for flow in dataset.flows if not errors else ():
             self.reporter.flow_state(dataset, flow.name, "RUNNING")
             try:
-                flow_result = yield from self._run_flow(resolved, flow)
-            except Exception as error:  # a failure of one flow does not end the others
-                if count_interrupts() > self._interrupts:
-                    raise KeyboardInterrupt from error
+                with keep_interrupts(self._interrupts):
+                    flow_result = yield from self._run_flow(resolved, flow)
+            except Exception as error:  # noqa: BLE001  # a failure of one flow does not end the others
                 self.schema_changed |= (condition_of(error) or "").startswith(_NEW_COLUMNS)
                 errors.append(self._error_text(error, dataset))
                 self.reporter.flow_state(dataset, flow.name, "FAILED", error=errors[-1])
@@ -228,18 +227,17 @@ class GraphExecution:
         dataset, checkpoints = resolved.dataset, self.context.checkpoints
         is_reset = dataset.key in self.selection.reset
         try:
-            for flow in dataset.flows:
-                if (dataset.key, flow.name) in self.selection.restart and not is_reset:
-                    checkpoints.restart(dataset.key, flow.name)
-            if resolved.kind == "sink":
-                prepare_sink(dataset, checkpoints)
-            else:
-                prepare_streaming_table(
-                    self.context.spark, dataset, resolved.schema, checkpoints, owner=self.context.owner
-                )
-        except Exception as error:  # a failure of one dataset does not end the others
-            if count_interrupts() > self._interrupts:
-                raise KeyboardInterrupt from error
+            with keep_interrupts(self._interrupts):
+                for flow in dataset.flows:
+                    if (dataset.key, flow.name) in self.selection.restart and not is_reset:
+                        checkpoints.restart(dataset.key, flow.name)
+                if resolved.kind == "sink":
+                    prepare_sink(dataset, checkpoints)
+                else:
+                    prepare_streaming_table(
+                        self.context.spark, dataset, resolved.schema, checkpoints, owner=self.context.owner
+                    )
+        except Exception as error:  # noqa: BLE001  # a failure of one dataset does not end the others
             text = self._error_text(error, dataset)
             for flow in dataset.flows:
                 self.reporter.flow_state(dataset, flow.name, "FAILED", error=text)

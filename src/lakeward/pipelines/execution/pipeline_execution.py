@@ -41,7 +41,7 @@ from lakeward.pipelines.storage.checkpoints import Checkpoints, SchemaLocations
 from lakeward.pipelines.storage.fingerprint import code_hash
 from lakeward.pipelines.storage.write_metrics import listen_to_writes
 from lakeward.pipelines.writers.auto_cdc import as_analysis_flow
-from lakeward.session import count_interrupts, is_disk_full, private_tables
+from lakeward.session import is_disk_full, keep_interrupts, private_tables
 from lakeward.sql import NAME_FILE
 
 _CANCELED: tuple[UpdateState, str] = ("CANCELED", "The update was interrupted.")
@@ -90,20 +90,14 @@ class PipelineExecution:
             temporary = Path(scope.enter_context(TemporaryDirectory(prefix="lakeward-")))
             scope.enter_context(use_default_schema(self.spark, self.context.default_schema))
             scope.enter_context(pipeline_conf(self.spark, self.context.conf))
-            interrupts = count_interrupts()
             state: UpdateState = "COMPLETED"
             error: str | None = None
             try:
-                with ExitStack() as user_code:
+                with keep_interrupts(), ExitStack() as user_code:
                     self._run_steps(temporary, user_code)
             except UpdateFailedError as failure:
                 state, error = "FAILED", str(failure)
             except KeyboardInterrupt:
-                state, error = _CANCELED
-            except Exception:
-                # Code that cleans up after Ctrl-C can fail, and its error replaces the KeyboardInterrupt.
-                if count_interrupts() == interrupts:
-                    raise
                 state, error = _CANCELED
             return state, self._finish(state, error)
 

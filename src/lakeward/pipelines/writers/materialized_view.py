@@ -41,7 +41,7 @@ from lakeward.pipelines.storage.dataset_manager import (
 from lakeward.pipelines.storage.delta_tables import StoredTable, load_table
 from lakeward.pipelines.storage.fingerprint import commit_metadata, fingerprint_in, query_fingerprint
 from lakeward.pipelines.storage.write_metrics import WriteMetrics
-from lakeward.session import is_disk_full
+from lakeward.session import is_disk_full, keep_interrupts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -130,7 +130,8 @@ def _refresh_incrementally(
         return enforce_expectations(rows, expectations, flow=evaluated.flow.name)
 
     try:
-        refresh.apply(dataset, metadata, enforce)
+        with keep_interrupts():
+            refresh.apply(dataset, metadata, enforce)
     except InconsistentViewError:
         log.warning("`%s` does not have the rows that its sources had: it is recomputed.", dataset.name)
         return None

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import signal
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from lakeward.session.jvm.shared_jvm import GatewayAddress
@@ -25,12 +26,24 @@ _interrupts = 0
 
 
 def count_interrupts() -> int:
-    """Return how often Ctrl-C was pressed in this process.
+    """Return how often Ctrl-C was pressed in this process."""
+    return _interrupts
+
+
+@contextmanager
+def keep_interrupts(since: int | None = None) -> Iterator[None]:
+    """Raise KeyboardInterrupt for an error of the block that follows Ctrl-C.
 
     The KeyboardInterrupt can be lost: clean-up code calls the JVM through a connection that the interrupt has
-    closed, and its error replaces it. Code that reports errors compares this number.
+    closed, and its error replaces it. `since` is an earlier `count_interrupts()`, by default that of now.
     """
-    return _interrupts
+    before = _interrupts if since is None else since
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        if _interrupts > before:
+            raise KeyboardInterrupt from error
+        raise
 
 
 def cancel_on_interrupt(context: SparkContext, borrowed: GatewayAddress | None) -> None:
