@@ -8,6 +8,7 @@
 #   make warm [TESTS='path …']     tests in a JVM of their own and in a daemon: which results differ
 #   make bench [CASE=glob]         benchmarks
 #   make docs                      writes the generated pages of docs/
+#   make release                   what a release publishes, in release/
 #   make lint | wheels | clean     PYTHON=python3.12 chooses an interpreter
 
 PYTHON ?=
@@ -22,7 +23,7 @@ PYTEST := -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durat
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := run
-.PHONY: run test-fast test test-all warm bench docs lint wheels clean
+.PHONY: run test-fast test test-all warm bench docs lint wheels release clean
 
 # The environment's own Python checks it fastest; PYTHON, or none there yet, asks for another.
 set-up-%:
@@ -78,6 +79,12 @@ wheels: set-up-dev
 	@$(BIN)/python -m build --no-isolation --wheel --outdir dist packaging/wearables
 	@$(BIN)/python -m build --no-isolation --wheel --outdir dist packaging/lakeward-jars
 
+# What PyPI and the container image get: not the bundle's wheel.
+release: set-up-dev
+	@rm -rf release
+	@$(BIN)/python -m build --no-isolation --outdir release .
+	@$(BIN)/python -m build --no-isolation --wheel --outdir release packaging/lakeward-jars
+
 # Keeps the tables in .lakeward and the jars in the cache.
 clean:
-	rm -rf .venv dist build .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv dist release build .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -75,6 +75,16 @@ def job() -> JobRun:
 
 
 @pytest.fixture
+def without_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Inside:
+    """Commands that start no session, in an empty folder of their own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LAKEWARD_HOME", raising=False)
+    return Inside(tmp_path, capfd, monkeypatch)
+
+
+@pytest.fixture
 def inside(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -7,6 +7,7 @@ import sys
 import time
 from collections import UserDict
 from collections.abc import Iterator, Sequence
+from importlib import metadata
 
 import click
 
@@ -33,6 +34,7 @@ COMMANDS = {
     "stop": "stop",
     "workspace": "workspace",
     "init": "init",
+    "completion": "completion",
 }
 """Name of each command and its module in this package."""
 
@@ -68,16 +70,42 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Commands, commands=LazyCommands(), context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="lakeward", message="lakeward %(version)s")
+@click.group(
+    cls=Commands,
+    commands=LazyCommands(),
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    no_args_is_help=True,
+)
+@click.option(
+    "--version", is_flag=True, help="Show the version and exit; with --verbose all that a bug report needs."
+)
+@click.option("--verbose", is_flag=True, help="With --version: versions of packages, Java and platform, too.")
 @click.pass_context
-def lakeward(ctx: click.Context) -> None:
+def lakeward(ctx: click.Context, version: bool, verbose: bool) -> None:
     """Run Databricks pipelines, jobs and SQL on open-source Spark and Delta.
 
     The same source files, the same tables, the same error conditions, without a workspace.
     """
+    if version:
+        show_version(verbose=verbose)
+        ctx.exit()
+    if verbose or ctx.invoked_subcommand is None:
+        raise click.UsageError(
+            "--verbose before a command belongs to --version; commands have their own.", ctx
+        )
     if not {"-h", "--help"} & set(ctx.obj or ()):
         startup_checks.refuse_or_warn(ctx.invoked_subcommand)
+
+
+def show_version(*, verbose: bool) -> None:
+    """Print the version, or the lines of a bug report."""
+    if verbose:
+        from lakeward.cli.version_report import version_lines
+
+        click.echo("\n".join(version_lines()))
+    else:
+        click.echo(f"lakeward {metadata.version('lakeward')}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -93,7 +121,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if argv is None:
             enter_environment(arguments)
-        result = lakeward.main(args=arguments, prog_name="lakeward", standalone_mode=False, obj=arguments)
+        result = lakeward.main(
+            args=arguments or ["--help"], prog_name="lakeward", standalone_mode=False, obj=arguments
+        )
         return result if isinstance(result, int) else 0
     except (click.Abort, KeyboardInterrupt):
         failure = failures.CANCELED

@@ -52,6 +52,10 @@ if TYPE_CHECKING:
         serve_on_demand,
         uninstall_builder_hook,
     )
+    from lakeward.session.jvm.installation_summary import (
+        jars_summary,
+        java_summary,
+    )
     from lakeward.session.jvm.interrupts import (
         count_interrupts,
         keep_interrupts,

