@@ -116,7 +116,8 @@ resources:
 MAKE = """
 -- A comment; with a semicolon.
 CREATE OR REPLACE TABLE report AS SELECT id, :greeting AS said FROM range(5) WHERE id >= :least;
-SELECT DISTINCT said FROM report
+CREATE OR REPLACE MATERIALIZED VIEW said_once AS SELECT DISTINCT said FROM report;
+SELECT said FROM said_once
 """
 
 

@@ -12,9 +12,12 @@ import pytest
 
 from lakeward.pipelines.incremental import view_refresh, view_writes
 from lakeward.session.jvm import interrupts
+from lakeward.spark_internals import jvm_view
 from tests.pipelines.conftest import Lab, result
 from tests.pipelines.incremental import planned, sql_views
 
+MERGED = """MERGE INTO {a} t USING (SELECT id, id * 5 AS v FROM range(7, 12)) s ON t.id = s.id
+WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT (id, g, v) VALUES (s.id, 1, s.v)"""
 QUERY = "SELECT g, count(*) AS n, sum(v) AS s FROM {a} GROUP BY g"
 
 
@@ -62,20 +65,20 @@ def vacuum(lab: Lab, table: str) -> None:
 
 
 def expire_log(lab: Lab, table: str) -> None:
+    """Remove the commits that the view has seen, as Delta's clean-up behind a checkpoint does."""
+    lab.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.checkpointInterval' = '1')")
     lab.seed("a", "SELECT 20L AS id, 1L AS g, 1L AS v")
-    (folder_of(lab, table) / "_delta_log" / f"{0:020d}.json").unlink()
-    lab.spark.sql(f"REFRESH TABLE {table}")
+    log = folder_of(lab, table) / "_delta_log"
+    newest = max(log.glob("*.checkpoint*.parquet")).name[:20]
+    for commit in log.glob("*.json"):
+        if commit.name[:20] < newest:
+            commit.unlink()
+    jvm_view(lab.spark).org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
 def rename(lab: Lab, table: str) -> None:
     mapping = "'delta.columnMapping.mode' = 'name'"
     lab.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({mapping})")
-
-
-def widen(lab: Lab, table: str) -> None:
-    lab.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
-    lab.spark.sql(f"ALTER TABLE {table} ALTER COLUMN small TYPE INT")
-    lab.spark.sql(f"INSERT INTO {table} VALUES (30, 1, 1, 70000)")
 
 
 def add_column(lab: Lab, table: str) -> None:
@@ -96,10 +99,12 @@ CHANGES: dict[str, tuple[Callable[[Lab, str], None], str, str]] = {
     "deleted": (statement("DELETE FROM {a} WHERE g = 2"), "GENERIC_AGGREGATE", ""),
     "overwritten": (statement("INSERT OVERWRITE {a} VALUES (1, 1, 7)"), "GENERIC_AGGREGATE", ""),
     "optimized": (statement("OPTIMIZE {a}"), "NO_OP", ""),
-    "a new column": (add_column, "COMPLETE_RECOMPUTE", "QUERY_FINGERPRINT_CHANGED"),
+    "a new column": (add_column, "GROUP_AGGREGATE", ""),
     "replaced": (replace, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
     "dropped and created again": (recreate, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
     "vacuumed": (vacuum, "COMPLETE_RECOMPUTE", "DATA_FILE_MISSING"),
+    "merged": (statement(MERGED), "GENERIC_AGGREGATE", ""),
+    "an expired log": (expire_log, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
     "column mapping": (rename, "COMPLETE_RECOMPUTE", "DATA_SCHEMA_CHANGED"),
 }
 
@@ -110,6 +115,28 @@ def test_a_changed_source_has_its_technique_and_reason(lab: Lab, table: str, cha
     lab.done()
     apply, technique, issue = CHANGES[change]
     apply(lab, table)
+    plan = planned(lab, lab.done())["v0"]
+    assert (plan.chosen, [each["issue_type"] for each in plan.issues]) == (
+        technique,
+        [issue] if issue else [],
+    )
+    assert_exact(lab)
+
+
+@pytest.mark.parametrize(
+    ("column", "technique", "issue"),
+    [("unused", "GROUP_AGGREGATE", ""), ("v", "COMPLETE_RECOMPUTE", "QUERY_FINGERPRINT_CHANGED")],
+)
+def test_a_wider_type_matters_where_the_view_uses_the_column(
+    lab: Lab, column: str, technique: str, issue: str
+) -> None:
+    lab.seed("a", "SELECT id % 2 AS g, CAST(id AS INT) AS v, CAST(id AS INT) AS unused FROM range(4)")
+    source = f"main.{lab.source}.a"
+    declare(lab, QUERY)
+    lab.done()
+    lab.spark.sql(f"ALTER TABLE {source} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+    lab.spark.sql(f"ALTER TABLE {source} ALTER COLUMN {column} TYPE BIGINT")
+    lab.spark.sql(f"INSERT INTO {source} VALUES (1, {2**40 if column == 'v' else 1}, {2**31 - 1})")
     plan = planned(lab, lab.done())["v0"]
     assert (plan.chosen, [each["issue_type"] for each in plan.issues]) == (
         technique,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -309,3 +310,35 @@ def test_a_view_is_refreshed_incrementally(sql: Rows) -> None:
         " FROM event_log(TABLE(main.standalone.m)) WHERE event_type = 'planning_information'"
     )
     assert ("MAINTENANCE_TYPE_GROUP_AGGREGATE",) in techniques
+
+
+REFRESH = "REFRESH MATERIALIZED VIEW IDENTIFIER(:name)"
+
+
+def _in_thread(spark: SparkSession, name: str) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: spark.sql(f"REFRESH MATERIALIZED VIEW {name}").collect()).result()
+
+
+ENTRIES: dict[str, Callable[[SparkSession, str], object]] = {
+    "spark.sql": lambda spark, name: spark.sql(f"REFRESH MATERIALIZED VIEW {name}").collect(),
+    "named arguments": lambda spark, name: spark.sql(REFRESH, args={"name": name}).collect(),
+    "positional arguments": lambda spark, name: spark.sql(
+        REFRESH.replace(":name", "?"), args=[name]
+    ).collect(),
+    "EXECUTE IMMEDIATE": lambda spark, name: spark.sql(
+        f"EXECUTE IMMEDIATE 'REFRESH MATERIALIZED VIEW {name}'"
+    ).collect(),
+    "another session": lambda spark, name: (
+        spark.newSession().sql(f"REFRESH MATERIALIZED VIEW {name}").collect()
+    ),
+    "another thread": _in_thread,
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_every_entry_point_runs_the_statements(sql: Rows, spark: SparkSession, entry: str) -> None:
+    sql("CREATE MATERIALIZED VIEW m AS SELECT k FROM t WHERE id > 8")
+    sql("INSERT INTO t VALUES (20, 7)")
+    ENTRIES[entry](spark, f"{SCHEMA}.m")
+    assert sql("SELECT * FROM m") == [(0,), (7,)]

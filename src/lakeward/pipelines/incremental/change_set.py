@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from lakeward.pipelines.incremental.issues import Issue
+from lakeward.pipelines.incremental.row_bags import net_rows, repeat_rows
 from lakeward.pipelines.incremental.view_plan import PlanNode, delta_index, frame_of, is_exact_key
 from lakeward.spark_internals import analyzed_plan, jvm_view, scala_list
 
@@ -155,30 +156,19 @@ class Source:
     def _without(self, rows: Any, others: Any) -> Any:
         """Return the rows of one plan that are not in the other, with multiplicities.
 
-        Only the columns that the view uses are compared; the others are NULL in the result. Floats are
-        compared by their text, in which -0.0 and 0.0 differ and all NaN are equal.
+        Only the columns that the view uses are compared; the others are NULL in the result.
         """
         from pyspark.sql import functions as F
 
         left, right = frame_of(self.spark, rows), frame_of(self.spark, others)
         names = [f"c{i}" for i in range(len(left.columns))]
-        used = {f"c{i}" for i, column in enumerate(self.node.output) if column.id in self.node.required}
-        floats = {f"c{i}" for i, column in enumerate(self.node.output) if column.is_float}
-        compared = sorted(used, key=lambda name: int(name[1:]))
-        left, right = left.toDF(*names).select(*compared), right.toDF(*names).select(*compared)
-        texts = [F.col(name).cast("string").alias(f"t{name}") for name in compared if name in floats]
-        signed = left.select("*", *texts, F.lit(1).alias("n")).unionAll(
-            right.select("*", *texts, F.lit(-1).alias("n"))
-        )
-        groups = [name for name in signed.columns if name != "n" and name not in floats]
-        values = [F.any_value(name).alias(name) for name in compared if name in floats]
-        counted = signed.groupBy(*groups).agg(F.sum("n").alias("n"), *values).where("n > 0")
-        repeated = counted.select("*", F.expr("explode(sequence(1L, n))").alias("copy"))
-        named = [
-            F.col(f"c{i}").alias(column.name) for i, column in enumerate(self.node.output) if f"c{i}" in used
-        ]
-        plan = analyzed_plan(repeated.select(*named))
-        return self._java.lakeward.ViewPlan.named(plan, self.node.java.output())
+        used = [(name, column) for name, column in zip(names, self.node.output, strict=True)]
+        used = [(name, column) for name, column in used if column.id in self.node.required]
+        compared = [name for name, _ in used]
+        net = net_rows(left.toDF(*names).select(*compared), right.toDF(*names).select(*compared))
+        repeated = repeat_rows(net, compared)
+        named = repeated.select(*[F.col(name).alias(column.name) for name, column in used])
+        return self._java.lakeward.ViewPlan.named(analyzed_plan(named), self.node.java.output())
 
     def _rows(self, files: Any) -> Any:
         return self._changes.rows(self.node.java, self._log, self.snapshot, files)

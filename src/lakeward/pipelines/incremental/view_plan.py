@@ -160,7 +160,7 @@ def read_view_plan(query: DataFrame) -> ViewPlan:
     _set_required(root, frozenset(column.id for column in root.output))
     literals = [text for node in root.walk() for text in (*node.literals, node.data)]
     # Not the analyzed plan itself: it numbers common table expressions differently in every run.
-    return ViewPlan(root, json.dumps([_renumbered(plan), literals]))
+    return ViewPlan(root, json.dumps([_plan_text(plan, root), literals]))
 
 
 def _normalized(spark: SparkSession, plan: Any) -> Any:
@@ -173,9 +173,14 @@ def _normalized(spark: SparkSession, plan: Any) -> Any:
     return rules.ReplaceDistinctWithAggregate.apply(plan)
 
 
-def _renumbered(plan: Any) -> str:
-    """Return the plan as text with attributes numbered in the order in which they appear."""
+def _plan_text(plan: Any, root: PlanNode) -> str:
+    """Return the plan as text: no unused columns of sources, attributes numbered as they appear."""
     text = _PER_PLAN.sub("", plan.treeString(True, False, _MAX_FIELDS, False, False))
+    for leaf in root.leaves:
+        unused = [column for column in leaf.output if column.id not in leaf.required]
+        for column in unused if leaf.is_delta else ():
+            attribute = rf"{re.escape(column.name)}#{column.id}L?"
+            text = re.sub(rf",{attribute}|{attribute},?", "", text)
     numbers: dict[str, int] = {}
     return _ATTRIBUTE.sub(lambda found: f"#{numbers.setdefault(found[1], len(numbers))}", text)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.graph.session_scope import temporary_conf
+from lakeward.pipelines.incremental.row_bags import identity_columns, net_rows, repeat_rows, with_texts
 from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:
@@ -80,8 +81,7 @@ def apply_row_changes(
 ) -> None:
     """Add and remove rows with their multiplicities.
 
-    All copies of a row that loses some are removed, and those that remain are added again. Floats are
-    compared by their text, in which -0.0 and 0.0 differ and all NaN are equal.
+    All copies of a row that loses some are removed, and those that remain are added again.
 
     Raises InconsistentViewError if the view has fewer copies of a row than have to be removed.
     """
@@ -89,19 +89,11 @@ def apply_row_changes(
 
     columns = list(plus.columns)
     names = [f"c{i}" for i in range(len(columns))]
-    floats = [name for name, (_, kind) in zip(names, plus.dtypes, strict=True) if kind in ("float", "double")]
-    texts = [F.col(name).cast("string").alias(f"t{name}") for name in floats]
-    groups = [*(name for name in names if name not in floats), *(f"t{name}" for name in floats)]
-    values = [F.any_value(name).alias(name) for name in floats]
-    signed = (
-        plus.toDF(*names)
-        .select("*", *texts, F.lit(1).alias("n"))
-        .unionAll(minus.toDF(*names).select("*", *texts, F.lit(-1).alias("n")))
-    )
-    net = signed.groupBy(*groups).agg(F.sum("n").alias("n"), *values).where("n <> 0")
-    net = net.localCheckpoint(eager=True)
+    plus, minus = plus.toDF(*names), minus.toDF(*names)
+    groups = identity_columns(plus)
+    net = net_rows(plus, minus).localCheckpoint(eager=True)
     gone = net.where("n < 0")
-    there = stored.select(*columns).toDF(*names).select("*", *texts)
+    there = with_texts(stored.select(*columns).toDF(*names))
     same = _all([F.col(f"a.{name}").eqNullSafe(F.col(f"b.{name}")) for name in groups])
     kept = there.alias("a").join(gone.alias("b"), same, "left_semi")
     copies = kept.groupBy(*groups).agg(F.count(F.lit(1)).alias("copies"))
@@ -112,14 +104,13 @@ def apply_row_changes(
     ).localCheckpoint(eager=True)
     if left.where("n < 0").limit(1).count():
         raise InconsistentViewError
-    added = net.where("n > 0").select(*names, "n").unionAll(left.where("n > 0").select(*names, "n"))
-    added = added.select("*", F.expr("explode(sequence(1L, n))").alias("copy")).select(*names)
+    added = repeat_rows(net, names).unionAll(repeat_rows(left, names))
     source = gone.select(F.lit(True).alias("removes"), *names).unionAll(
         added.select(F.lit(False).alias("removes"), *names)
     )
     matches = [
         f"CAST(t.{quote_name([column])} AS STRING) <=> CAST(s.{name} AS STRING)"
-        if name in floats
+        if f"t{name}" in groups
         else f"t.{quote_name([column])} <=> s.{name}"
         for column, name in zip(columns, names, strict=True)
     ]
