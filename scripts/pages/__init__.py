@@ -17,6 +17,7 @@ from lakeward.bundle import load, summarised
 from pages import (
     auto_loader_options,
     bundle,
+    doctor,
     left_out_packages,
     notebooks,
     pipeline_sources,
@@ -86,6 +87,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "auto-loader-options.md": auto_loader_options.as_markdown,
     "auto-loader-rules.md": autoloader_rules.as_markdown,
     "bundle.md": bundle.as_markdown,
+    "doctor.md": doctor.as_markdown,
     "notebooks.md": notebooks.as_markdown,
     "pipeline-sources.md": pipeline_sources.as_markdown,
     "pipelines-compatibility.md": pipeline_rules.as_markdown,

@@ -27,6 +27,7 @@ COMMANDS = {
     "sql": "sql",
     "events": "events",
     "report": "report",
+    "doctor": "doctor",
     "test": "test",
     "check": "check",
     "seed": "seed",

@@ -12,7 +12,7 @@ from lakeward.errors import SetupError
 __all__ = ["refuse_or_warn"]
 
 # They start no Spark here; `test` makes an environment of its own.
-WITHOUT_SPARK = frozenset({"bundle", "check", "completion", "init", "report", "stop", "test"})
+WITHOUT_SPARK = frozenset({"bundle", "check", "completion", "doctor", "init", "report", "stop", "test"})
 
 
 def refuse_or_warn(command: str | None, *, system: str = os.name) -> None:

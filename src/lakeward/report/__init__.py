@@ -5,7 +5,8 @@ Start reading at `pipeline_report`: it builds the document that `page.html` show
 
 from __future__ import annotations
 
+from lakeward.report.event_files import StoredEvents, read_events
 from lakeward.report.page import write_page
 from lakeward.report.pipeline_report import build_report
 
-__all__ = ["build_report", "write_page"]
+__all__ = ["StoredEvents", "build_report", "read_events", "write_page"]

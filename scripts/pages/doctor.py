@@ -1,0 +1,65 @@
+"""docs/doctor.md: every finding with its meaning, threshold, evidence and fix."""
+
+from __future__ import annotations
+
+from lakeward.doctor import FINDINGS, Finding
+
+_HEAD = """# The doctor
+
+```
+lakeward doctor                     # all tables and pipelines of the target
+lakeward doctor sales.orders        # one table; also a pipeline's key, or a folder with a Delta table
+lakeward doctor sales.orders --apply
+```
+
+It names what makes a table or a pipeline slow or expensive: the figures, what the fix changes, and the
+statement.
+
+```
+main.sales.orders: many small files [small-files]
+    files 240, small files 240, mean bytes 1.2 MB, files after 3
+    A full read opens 3 files instead of 240.
+  → OPTIMIZE `main`.`sales`.`orders`
+1 finding in 14 tables and pipelines; `--apply` fixes 1 of them
+```
+
+Tables are read from their Delta log, pipelines from their event log: no query runs, nothing is written, and
+Spark is not started. A log that cannot be read is named, and the other tables are examined.
+
+- `--apply` runs the fixes marked *safe* below and examines again. A safe fix keeps all rows, all history and
+  all readers: it never deletes files, and never changes which columns can skip files.
+- `--json` prints one object: `subjects`, `findings` (each with `evidence`, `fix`, `gain`, `safe`),
+  `unreadable`, `applied`.
+- Exit code 0: everything was read and nothing was found; 1: something was found, could not be read, or a fix
+  failed.
+
+The findings below are generated from `lakeward.doctor`; tests build a sick subject and its healthy twin, which
+just misses the threshold, for each of them.
+"""
+
+
+def as_markdown() -> str:
+    """Return the page."""
+    return "\n".join([_HEAD, *(_section(each) for each in FINDINGS.values())])
+
+
+def _section(finding: Finding) -> str:
+    lines = [
+        f"## `{finding.id}`: {finding.title}",
+        "",
+        f"{finding.meaning}",
+        "",
+        f"**When.** {finding.when}",
+        "",
+        "| figure | |",
+        "|---|---|",
+        *(f"| `{name}` | {what} |" for name, what in finding.evidence),
+        "",
+        f"**Fix**{' (safe)' if finding.safe else ''}**.** {finding.gain}",
+        "",
+        "```",
+        *finding.fix,
+        "```",
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,153 @@
+"""`lakeward doctor [SUBJECT]`: what makes tables and pipelines slow, and the statements that fix it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lakeward.cli.formatting import plain
+from lakeward.cli.options import bundle_options, cold_option, verbose_option
+from lakeward.errors import UsageError
+
+if TYPE_CHECKING:
+    from lakeward.doctor import Diagnosis, Examination
+    from lakeward.session import Settings
+
+__all__ = ["doctor"]
+
+
+@click.command()
+@click.argument("subject", required=False, metavar="[TABLE|KEY|FOLDER]")
+@bundle_options
+@click.option(
+    "--apply", "apply_fixes", is_flag=True, help="Run the fixes that keep all rows and all history."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout, nothing else.")
+@cold_option
+@verbose_option
+def doctor(
+    subject: str | None, target: str | None, variables: dict[str, str], apply_fixes: bool, as_json: bool
+) -> int:
+    """Find what makes a table or a pipeline slow: small files, missing statistics, full recomputation …
+
+    SUBJECT is a table, a pipeline's key, or a folder with a Delta table; without it all tables and
+    pipelines of the target. Logs are read without Spark; only --apply starts it. Exit code 1: something was
+    found.
+    """
+    from lakeward.cli.command_context import here
+    from lakeward.doctor import Examination
+
+    settings = here(target, variables).settings
+    examination = Examination()
+    examine(examination, settings, subject)
+    applied: list[dict[str, Any]] = []
+    if apply_fixes:
+        applied = apply_safe(examination, settings)
+        examination = Examination()
+        examine(examination, settings, subject)
+    if as_json:
+        click.echo(json.dumps({**examination.as_json(), "applied": applied}, ensure_ascii=False))
+    else:
+        for line in lines(examination, applied):
+            click.echo(plain(line, keep=""))
+    return 0 if examination.is_healthy and not any("error" in each for each in applied) else 1
+
+
+def examine(examination: Examination, settings: Settings, subject: str | None) -> None:
+    """Examine what the argument means. Raises UsageError for what neither is a table nor a pipeline."""
+    from lakeward.doctor import examine_pipeline, examine_table, find_tables
+    from lakeward.suggestions import did_you_mean
+
+    if subject is not None and (Path(subject) / "_delta_log").is_dir():
+        examine_table(examination, Path(subject))
+        return
+    tables = [each for each in find_tables(settings.warehouse) if not each[-1].startswith("__private_")]
+    storages = sorted(settings.pipelines.glob("*/")) if settings.pipelines.is_dir() else []
+    if subject is not None:
+        parts = tuple(part.strip("`").lower() for part in subject.split("."))
+        pipelines = [each for each in storages if each.name == subject]
+        named = [each for each in tables if tuple(map(str.lower, each[-len(parts) :])) == parts]
+        if pipelines:
+            written = set(datasets(pipelines[0]))
+            named += [each for each in tables if ".".join(each).lower() in written and each not in named]
+        if not pipelines and not named:
+            known = [*(".".join(each) for each in tables), *(each[-1] for each in tables)]
+            raise UsageError(
+                "SUBJECT_NOT_FOUND",
+                f"`{subject}` is no table of the target {settings.target}, no pipeline that has run in it, "
+                "and no folder with a Delta table.",
+                next_step=did_you_mean(subject, [*known, *(each.name for each in storages)])
+                or "Leave it out to examine all tables and pipelines of the target.",
+            )
+        tables, storages = named, pipelines
+    for name in tables:
+        examine_table(examination, settings.warehouse.joinpath(*name), name)
+    for storage in storages:
+        examine_pipeline(examination, storage)
+
+
+def datasets(storage: Path) -> Iterator[str]:
+    """Yield the names of the tables that a pipeline's newest updates wrote, in lower case."""
+    from lakeward.report import read_events
+
+    for events in read_events(storage, 1).updates.values():
+        for event in events:
+            name = (event.get("origin") or {}).get("dataset_name")
+            if name:
+                yield str(name).lower()
+
+
+def apply_safe(examination: Examination, settings: Settings) -> list[dict[str, Any]]:
+    """Run the statements of safe findings; a failure is reported and the others run."""
+    from lakeward.cli.output_streams import redirect_output
+    from lakeward.session import message_of
+
+    pending = [(each, text) for each in examination.diagnoses for text in each.statements]
+    if not pending:
+        return []
+    applied: list[dict[str, Any]] = []
+    with redirect_output(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))):
+        from lakeward.cli.sql import opened
+
+        spark = opened(settings)
+        for diagnosis, text in pending:
+            done = {"finding": diagnosis.finding, "subject": diagnosis.subject, "statement": text}
+            try:
+                spark.sql(text).collect()
+            except Exception as error:  # noqa: BLE001  one table that cannot be changed must not stop the others
+                done["error"] = message_of(error) or str(error)
+            applied.append(done)
+    return applied
+
+
+def lines(examination: Examination, applied: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the lines of the report for people."""
+    for done in applied:
+        yield f"{'failed' if 'error' in done else 'applied'}  {done['statement']}"
+        if "error" in done:
+            yield f"    {str(done['error']).partition(chr(10))[0]}"
+    for diagnosis in examination.diagnoses:
+        yield from diagnosis_lines(diagnosis)
+    for subject, reason in examination.unreadable.items():
+        yield f"{subject}: not examined"
+        yield f"    {reason}"
+    count = len(examination.diagnoses)
+    safe = sum(bool(each.statements) for each in examination.diagnoses)
+    text = f"{count} finding{'' if count == 1 else 's'} in {len(examination.subjects)} tables and pipelines"
+    yield f"{text}; `--apply` fixes {safe} of them" if safe else text
+
+
+def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield the lines of one finding: what, the figures, what the fix changes, the fix."""
+    from lakeward.doctor import FINDINGS
+
+    yield f"{diagnosis.subject}: {FINDINGS[diagnosis.finding].title} [{diagnosis.finding}]"
+    yield "    " + ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in diagnosis.shown().items())
+    yield f"    {diagnosis.gain}"
+    for text in diagnosis.fix:
+        yield f"  → {text}"

@@ -1,0 +1,28 @@
+"""What makes tables, queries and pipelines slow or expensive, with evidence and the statement that fixes it.
+
+Start reading at `finding_table`: it declares every finding. `examination` reads a subject and returns
+diagnoses; no query is executed and nothing is written for that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakeward.lazy_imports import lazy_exports
+
+if TYPE_CHECKING:
+    from lakeward.doctor.diagnosis import Diagnosis, Examination
+    from lakeward.doctor.examination import examine_pipeline, examine_table, find_tables
+    from lakeward.doctor.finding_table import FINDINGS, Finding
+
+__getattr__ = lazy_exports(__name__, __file__)
+
+__all__ = [
+    "FINDINGS",
+    "Diagnosis",
+    "Examination",
+    "Finding",
+    "examine_pipeline",
+    "examine_table",
+    "find_tables",
+]
