@@ -101,6 +101,17 @@ def _tasks(*edges: str) -> dict[str, Any]:
     }
 
 
+_CLUSTER = {"spark_version": "15.4.x-scala2.12", "node_type_id": "x", "num_workers": 0}
+
+
+def _cluster(variables: dict[str, str]) -> dict[str, Any]:
+    return {"new_cluster": {**_CLUSTER, "spark_env_vars": variables}}
+
+
+def _variables(variables: dict[str, str]) -> dict[str, Any]:
+    return {"tasks": [{"task_key": "a", **_cluster(variables)}]}
+
+
 _INVALID = {
     "cron of five fields": (
         {"schedule": {**SCHEDULE, "quartz_cron_expression": "0 12 * * *"}},
@@ -213,6 +224,29 @@ _INVALID = {
     "26 tags": ({"tags": {str(number): "" for number in range(26)}}, "at most 25 tags"),
     "two parameters of one name": ({"parameters": [{"name": "p", "default": "1"}] * 2}, "Duplicate name 'p'"),
     "1001 tasks": ({"tasks": [{"task_key": str(number)} for number in range(1001)]}, "at most 1000 tasks"),
+    "variable with =": (_variables({"A=B": "x"}), "cannot be the name of an environment variable"),
+    "variable without a name": (_variables({"": "x"}), "cannot be the name of an environment variable"),
+    "name of a variable with NUL": (
+        _variables({"A\0": "x"}),
+        "cannot be the name of an environment variable",
+    ),
+    "variable with NUL": (_variables({"A": "x\0y"}), "A has a NUL character in it"),
+    "variables of 100 KB": (_variables({"A": "x" * 50_000, "B": "x" * 50_000}), "100002 bytes"),
+    "variable in a shared cluster": (
+        {"job_clusters": [{"job_cluster_key": "c", **_cluster({"=": ""})}]},
+        "cannot be the name of an environment variable",
+    ),
+    "variable in a loop": (
+        {
+            "tasks": [
+                {
+                    "task_key": "a",
+                    "for_each_task": {"inputs": "[1]", "task": {"task_key": "b", **_cluster({"=": ""})}},
+                }
+            ]
+        },
+        "cannot be the name of an environment variable",
+    ),
     "surrogates in another field": ({"unknown": "\ud800"}, "Could not parse request object"),
     "128 bits in another field": ({"unknown": 2**127}, "Could not parse request object"),
 }

@@ -144,3 +144,26 @@ def test_a_run_is_not_affected_by_a_secret_that_cannot_be_read(
         )
     finally:
         shutil.rmtree(folder)
+
+
+def test_a_run_with_variables_that_no_process_takes_is_named(server: Server) -> None:
+    """What is known only with the values of secrets: their size."""
+    server.post("/api/2.0/secrets/scopes/create", {"scope": "vars"})
+    server.post("/api/2.0/secrets/put", {"scope": "vars", "key": "k", "string_value": "v" * 60_000})
+    variables = {"A": "{{secrets/vars/k}}", "B": "{{secrets/vars/k}}"}
+    cluster = {"spark_version": "15.4.x-scala2.12", "node_type_id": "x", "num_workers": 0}
+    run = server.ended(
+        server.run_now(
+            server.job(
+                only={
+                    "code": "print(1)",
+                    "task": {},
+                    "new_cluster": {**cluster, "spark_env_vars": variables},
+                }
+            )
+        )
+    )
+    assert run["state"]["result_state"] == "FAILED"
+    assert "[SPARK_ENV_VARS_INVALID]" in run["state"]["state_message"]
+    assert "120002 bytes" in run["state"]["state_message"]
+    assert "Traceback" not in run["state"]["state_message"]

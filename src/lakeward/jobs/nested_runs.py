@@ -125,9 +125,9 @@ def loop_inputs(task: Task) -> list[Any]:
     given = task.spec.get("inputs")
     try:
         values = json.loads(given) if isinstance(given, str) else given
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, RecursionError):
         values = None
     if not isinstance(values, list):
-        message = f"The inputs of the loop `{task.key}` are `{given}`, which is not a JSON list."
+        message = f"The inputs of the loop `{task.key}` are `{given!s:.200}`, which is not a JSON list."
         raise ConfigurationError("TASK_INVALID", message, next_step='For example inputs: "[1, 2, 3]".')
     return values

@@ -8,6 +8,7 @@ import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from lakeward.atomic_files import atomic_write
 from lakeward.dbutils import decrypted, encrypted, redacted, remember
@@ -100,23 +101,32 @@ def decrypt_value(stored: str | Mapping[str, str], what: str) -> str:
 def load_previous_run(jobs: Path, key: str, run_id: str) -> PreviousRun:
     """Return the run `run_id` (`last`: the newest) of the job `key`.
 
-    Raises ConfigurationError(RUN_UNKNOWN) if no such run is stored.
+    Raises ConfigurationError: RUN_UNKNOWN if no such run is stored, RUN_DAMAGED if it cannot be read.
     """
     pointer = jobs / key / "runs" / _LAST
     if run_id == _LAST and pointer.is_file():
-        run_id = pointer.read_text(encoding="utf-8").strip()
+        run_id = pointer.read_text(encoding="utf-8", errors="replace").strip()
+        if not run_id or set(run_id) & set("/\0\ufffd"):
+            raise _damaged(pointer)
     file = run_folder(jobs, key, run_id) / _RUN
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        text = file.read_bytes()
     except (OSError, ValueError):
         raise ConfigurationError(
             "RUN_UNKNOWN",
             f"The job {key} has no run `{run_id}` to repair in {jobs / key}.",
             next_step="`--repair last` repairs the newest one.",
         ) from None
+    try:
+        return _from_json(run_id, json.loads(text))
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        raise _damaged(file) from None
+
+
+def _from_json(run_id: str, content: Mapping[str, Any]) -> PreviousRun:
     return PreviousRun(
         run_id,
-        content["parameters"],
+        dict(content["parameters"]),
         {
             (task, name): decrypt_value(text, f"in the value {name} of {task}")
             for task, name, text in content["values"]
@@ -125,5 +135,13 @@ def load_previous_run(jobs: Path, key: str, run_id: str) -> PreviousRun:
             task: AttemptResult(state, error, outcome)
             for task, (state, error, outcome) in content["ended"].items()
         },
-        content["repairs"],
+        int(content["repairs"]),
+    )
+
+
+def _damaged(file: Path) -> ConfigurationError:
+    return ConfigurationError(
+        "RUN_DAMAGED",
+        f"{file} is damaged: what the run's tasks have done cannot be read.",
+        next_step="Restore the file, or start a new run of the job.",
     )

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from lakeward.workspace.state.tokens import Tokens
     from lakeward.workspace.warehouse.engine import Warehouse
 
+_LONGEST_TOKEN = 15
+
 
 @dataclass
 class ServerContext:
@@ -67,9 +69,9 @@ def paginate(
     )
     size = min(call.number(size_parameter, default), most) or default
     token = call.query.get("page_token") or call.query.get("offset") or "0"
-    if not token.isdecimal():
+    if not token.isdecimal() or len(token) > _LONGEST_TOKEN:
         raise ApiError(
-            400, "INVALID_PARAMETER_VALUE", f"The page token {token!r} is not one of this server's."
+            400, "INVALID_PARAMETER_VALUE", f"The page token {token!r:.100} is not one of this server's."
         )
     begin = int(token)
     answer: dict[str, Any] = {name: list(items[begin : begin + size])}

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, check_name, missing
-from lakeward.workspace.api.catalog_tables import is_table, read_table, remove_table, table_names
+from lakeward.workspace.api.catalog_tables import (
+    DamagedTable,
+    TableFacts,
+    is_table,
+    read_table,
+    remove_table,
+    table_names,
+)
 from lakeward.workspace.context import ServerRequest, paginate
 from lakeward.workspace.state.store import now
 
@@ -97,8 +104,8 @@ def list_tables(call: ServerRequest) -> Any:
     catalog, schema = _name(call.required("catalog_name")), _name(call.required("schema_name"))
     _require_schema(call, catalog, schema)
     pattern = call.query.get("table_name_pattern")
-    names = table_names(_warehouse(call) / catalog / schema)
-    found = [_table(call, catalog, schema, name) for name in names]
+    folder = _warehouse(call) / catalog / schema
+    found = [_table(call, catalog, schema, name, _facts(folder, name)) for name in table_names(folder)]
     if call.flag("omit_columns"):
         for each in found:
             del each["columns"]
@@ -138,7 +145,7 @@ def list_table_summaries(call: ServerRequest) -> Any:
     for schema in _folders(_warehouse(call) / catalog):
         folder = _warehouse(call) / catalog / schema
         for name in table_names(folder):
-            facts = read_table(folder, name)
+            facts = _facts(folder, name)
             found.append({"full_name": f"{catalog}.{schema}.{name}", "table_type": facts.table_type})
     return paginate(call, found, "tables", default=100)
 
@@ -148,7 +155,23 @@ def get_table(call: ServerRequest) -> Any:
     catalog, schema, name = _parts(call, 3)
     if not is_table(_warehouse(call) / catalog / schema, name):
         raise missing(f"Table '{catalog}.{schema}.{name}'", "TABLE_DOES_NOT_EXIST")
-    return _table(call, catalog, schema, name)
+    try:
+        facts = read_table(_warehouse(call) / catalog / schema, name)
+    except DamagedTable as damaged:
+        raise ApiError(
+            400,
+            "INVALID_STATE",
+            f"Table '{catalog}.{schema}.{name}' cannot be read: {damaged}. Restore the file.",
+        ) from None
+    return _table(call, catalog, schema, name, facts)
+
+
+def _facts(folder: Path, name: str) -> TableFacts:
+    """What is known of a table of a list; the comment of one that cannot be read names the damaged file."""
+    try:
+        return read_table(folder, name)
+    except DamagedTable as damaged:
+        return TableFacts("MANAGED", "", comment=f"Cannot be read: {damaged}.")
 
 
 def delete_table(call: ServerRequest) -> None:
@@ -239,9 +262,8 @@ def _schema(call: ServerRequest, catalog: str, name: str) -> dict[str, Any]:
     return {**_about(call, full), "catalog_name": catalog, "name": name, "full_name": full}
 
 
-def _table(call: ServerRequest, catalog: str, schema: str, name: str) -> dict[str, Any]:
+def _table(call: ServerRequest, catalog: str, schema: str, name: str, facts: TableFacts) -> dict[str, Any]:
     full = f"{catalog}.{schema}.{name}"
-    facts = read_table(_warehouse(call) / catalog / schema, name)
     about = {
         "owner": call.owner,
         "catalog_name": catalog,

@@ -61,18 +61,35 @@ def is_table(schema: Path, name: str) -> bool:
     return _has_log(schema / name) or any(_described(schema, name))
 
 
+class DamagedTable(Exception):
+    """A file that describes a table cannot be read; the text names it."""
+
+
 def read_table(schema: Path, name: str) -> TableFacts:
-    """Return what is known of a table; a damaged description gives one without columns."""
+    """Return what is known of a table. Raises DamagedTable."""
+    file = next((file for _, file in _described(schema, name)), schema / name / "_delta_log")
+    try:
+        facts = _facts(schema, name)
+    except (OSError, ValueError, TypeError, AttributeError, KeyError):
+        facts = None
+    if facts is None:
+        raise DamagedTable(f"{file} is damaged")
+    return facts
+
+
+def _facts(schema: Path, name: str) -> TableFacts | None:
+    """What is known of a table, None if nothing can be read."""
     for kind, file in _described(schema, name):
         found = _load(file)
-        if found:
-            return _from_object(kind, found, file)
+        return _from_object(kind, found, file) if found else None
     metadata, created, updated = _metadata(schema / name / "_delta_log")
+    if not metadata:
+        return None
     properties = {str(key): str(value) for key, value in (metadata.get("configuration") or {}).items()}
     return TableFacts(
         table_type=_TYPES.get(properties.get(_KIND, ""), "MANAGED"),
         data_source_format="DELTA",
-        columns=columns_of(metadata.get("schemaString"), metadata.get("partitionColumns") or []),
+        columns=columns_of(metadata["schemaString"], metadata.get("partitionColumns") or []),
         properties=properties,
         comment=str(metadata.get("description") or ""),
         table_id=str(metadata.get("id") or ""),
@@ -91,16 +108,13 @@ def remove_table(schema: Path, name: str) -> None:
 
 
 def columns_of(schema: Any, partitions: list[str]) -> list[dict[str, Any]]:
-    """Return the columns of a schema in Spark's JSON form.
+    """Return the columns of a schema in Spark's JSON form; raises ValueError and others for another form.
 
     >>> [column] = columns_of('{"fields": [{"name": "a", "type": "long", "nullable": true}]}', [])
     >>> column["type_text"], column["type_name"], column["nullable"]
     ('bigint', 'LONG', True)
     """
-    try:
-        fields = json.loads(schema or "{}").get("fields") or []
-    except (ValueError, AttributeError):
-        return []
+    fields = json.loads(schema or "{}").get("fields") or []
     found = []
     for position, each in enumerate(fields):
         kind = each.get("type")
@@ -172,7 +186,7 @@ def _from_object(kind: str, found: dict[str, Any], file: Path) -> TableFacts:
 def _described(schema: Path, name: str) -> Iterator[tuple[str, Path]]:
     for kind in ("view", "table"):
         file = schema / _OBJECTS / f"{name}.{kind}.json"
-        if file.is_file():
+        if file.exists():
             yield kind, file
 
 
@@ -200,22 +214,25 @@ def _metadata(log: Path) -> tuple[dict[str, Any], int, int]:
         if found:
             return found, times[0], times[-1]
     found = _metadata_of_checkpoint(log, checkpoint) if checkpoint else {}
-    for commit in commits:
-        if found:
-            break
-        found = _metadata_of_commit(commit)
+    older = (each for each in commits if checkpoint and each.stem <= checkpoint)
+    for commit in older:
+        found = found or _metadata_of_commit(commit)
     return found, times[0], times[-1]
 
 
 def _metadata_of_commit(commit: Path) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    """Return the metadata that a commit sets, if it does. Raises DamagedTable.
+
+    No older commit replaces a damaged one: its columns may differ.
+    """
     try:
-        for line in commit.read_text(encoding="utf-8").splitlines():
-            if line.startswith('{"metaData"'):
-                found = dict(json.loads(line)["metaData"])
-    except (OSError, ValueError, TypeError, KeyError):
-        return {}
-    return found
+        lines = commit.read_text(encoding="utf-8").splitlines()
+        if not isinstance(json.loads(lines[-1]), dict):
+            raise ValueError("not an action")
+        found = [json.loads(line)["metaData"] for line in lines if line.startswith('{"metaData"')]
+        return dict(found[-1]) if found else {}
+    except (OSError, ValueError, TypeError, LookupError):
+        raise DamagedTable(f"{commit} is damaged") from None
 
 
 def _metadata_of_checkpoint(log: Path, version: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from lakeward.databricks_shims.local_workspace import ApiError, Route
 from lakeward.workspace.api import cluster_kinds
 from lakeward.workspace.api.cluster_kinds import LOCAL_NODE, local_version, require_node_type, require_version
 from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.api.job_validation import check_environments
 from lakeward.workspace.api.permissions import forget, is_admin, require
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.identifiers import LOCAL_CLUSTER
@@ -380,6 +381,7 @@ def _checked(settings: Document) -> Document:
     for name in ("spark_conf", "spark_env_vars", "custom_tags"):
         if not all(isinstance(value, str) for value in settings.get(name, {}).values()):
             raise ApiError(400, "INVALID_PARAMETER_VALUE", f"The values of {name} must be strings.")
+    check_environments([settings])
     return settings
 
 

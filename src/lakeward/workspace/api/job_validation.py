@@ -7,11 +7,12 @@ expressions, task keys and dependencies are those that the platform's users repo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.workspace.environment_variables import find_problem
 from lakeward.workspace.state.store import Document
 
 _TASK_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -43,7 +44,26 @@ def check_settings(settings: Document) -> None:
     _check_names(settings.get("job_clusters") or (), "job_cluster_key", "job_clusters")
     _check_names(settings.get("environments") or (), "environment_key", "environments")
     _check_tasks(settings.get("tasks") or [])
+    check_environments(each.get("new_cluster") or {} for each in settings.get("job_clusters") or ())
+    check_environments(_own_clusters(settings.get("tasks") or ()))
     _check_start(settings)
+
+
+def check_environments(clusters: Iterable[Document]) -> None:
+    """Raise ApiError for `spark_env_vars` with which no process can start."""
+    for cluster in clusters:
+        variables = cluster.get("spark_env_vars") or {}
+        problem = find_problem({name: str(value) for name, value in variables.items()})
+        if problem is not None:
+            raise _invalid(f"Invalid spark_env_vars: {problem}.")
+
+
+def _own_clusters(tasks: Iterable[Document]) -> Iterator[Document]:
+    """The clusters of tasks and of the tasks in their loops."""
+    for task in tasks:
+        yield task.get("new_cluster") or {}
+        nested = (task.get("for_each_task") or {}).get("task")
+        yield from _own_clusters([nested] if nested else [])
 
 
 def _check_tasks(tasks: Sequence[Document]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, exclusively, missing
+from lakeward.workspace.api.job_validation import check_environments
 from lakeward.workspace.api.permissions import forget, may, require
 from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.context import ServerRequest, paginate
@@ -205,6 +206,7 @@ def _spec(call: ServerRequest, request: str) -> Document:
     spec = {name: value for name, value in given.items() if name not in _NO_SETTINGS}
     if not spec.get("name"):
         raise ApiError(400, "INVALID_PARAMETER_VALUE", "A pipeline needs a name.")
+    check_environments(spec.get("clusters") or ())
     return spec
 
 

@@ -11,9 +11,10 @@ from typing import Any
 from lakeward import jobs
 from lakeward.bundle import Bundle
 from lakeward.dbutils import hear_secrets, redacted, spark_conf_with_secrets, stores_of, with_secrets
-from lakeward.errors import LakewardError
+from lakeward.errors import ConfigurationError, LakewardError
 from lakeward.jobs import PrestartedWorker
 from lakeward.session import Settings, use_daemon
+from lakeward.workspace.environment_variables import find_problem
 from lakeward.workspace.runs.deployed_bundle import Deployed, unpacked_wheels
 from lakeward.workspace.state.settings_json import settings_from_json
 
@@ -44,7 +45,15 @@ def with_cluster(settings: Settings, order: Mapping[str, Any]) -> Settings:
     """With the Spark settings and environment variables of the order's cluster, secrets filled in."""
     cluster = order.get("cluster") or {}
     store = stores_of(settings)
-    os.environ.update(with_secrets(texts(cluster.get("spark_env_vars")), store))
+    variables = with_secrets(texts(cluster.get("spark_env_vars")), store)
+    problem = find_problem(variables)
+    if problem is not None:
+        raise ConfigurationError(
+            "SPARK_ENV_VARS_INVALID",
+            f"The run cannot start with spark_env_vars: {problem}.",
+            next_step="Change them, or the secrets that they refer to.",
+        )
+    os.environ.update(variables)
     conf = spark_conf_with_secrets(texts(cluster.get("spark_conf")), store)
     return settings.with_(conf={**settings.conf, **conf})
 
