@@ -9,6 +9,7 @@ import java.io.Serializable;
 import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.classic.Dataset;
 import scala.Function2;
 import scala.collection.Iterator;
 import scala.reflect.ClassTag;
@@ -28,8 +29,13 @@ public class ArrowFiles extends AbstractFunction2 implements Serializable {
         this.most = most;
     }
 
-    /** Write the partitions of `batches` to `folder`/NUMBER; of each at least `most` bytes, if it has them. */
-    public static int write(SparkContext context, RDD batches, String folder, long most) {
+    /**
+     * Run the query and write its partitions to `folder`/NUMBER; of each at least `most` bytes, if it has
+     * them. The number of the partitions.
+     */
+    public static int write(Dataset frame, String folder, long most) {
+        RDD batches = frame.toArrowBatchRdd(frame.queryExecution().executedPlan());
+        SparkContext context = frame.sparkSession().sparkContext();
         context.runJob(batches, (Function2) new ArrowFiles(folder, most), (ClassTag) scala.reflect.ClassTag$.MODULE$.AnyRef());
         return batches.getNumPartitions();
     }

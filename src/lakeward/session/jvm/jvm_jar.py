@@ -55,6 +55,7 @@ SOURCES = (
     "StreamOfPath",
     "StreamOfView",
     "Extension",
+    "ResultColumns",
     "ArrowFiles",
     "ViewPlan",
     "SourceChanges",

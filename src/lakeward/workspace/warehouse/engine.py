@@ -33,6 +33,7 @@ RESULT_SECONDS = 3600.0
 
 CANCELED: Message = {"canceled": True}
 _IDLE_SECONDS = 600.0
+_CLEANING_SECONDS = 60.0
 # A canceled statement that Spark does not stop by then costs the process, once the others are done.
 _CANCEL_SECONDS = 10.0
 
@@ -126,6 +127,7 @@ class Warehouse:
         self._canceled: dict[StatementChannel, set[str]] = {}
         self._idle: threading.Timer | None = None
         self._closed = False
+        self._cleaned = float("-inf")
 
     @property
     def is_running(self) -> bool:
@@ -160,7 +162,10 @@ class Warehouse:
         return execution
 
     def remove_expired_results(self) -> None:
-        """Remove results that are older than an hour."""
+        """Remove results that are older than an hour; looks for them once a minute at most."""
+        if time.monotonic() - self._cleaned < _CLEANING_SECONDS:
+            return
+        self._cleaned = time.monotonic()
         oldest = time.time() - RESULT_SECONDS
         with suppress(FileNotFoundError):
             for folder in self.results.iterdir():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakeward.spark_internals import java_frame, jvm_view, optimized_plan, scala_context
+from lakeward.spark_internals import java_frame, jvm_view, optimized_plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -39,11 +39,8 @@ def collect_batches(frame: DataFrame, spool: Path, *, most_bytes: int) -> Iterat
 def _write(frame: DataFrame, spool: Path, most_bytes: int) -> list[Path]:
     """Run the query; return the files of its partitions in order."""
     spool.mkdir(mode=0o700)
-    java: Any = java_frame(frame)
     jvm: Any = jvm_view(frame.sparkSession)
-    context = scala_context(frame.sparkSession.sparkContext)
-    batches = java.toArrowBatchRdd(java.queryExecution().executedPlan())
-    partitions = jvm.lakeward.ArrowFiles.write(context, batches, str(spool), most_bytes)
+    partitions = jvm.lakeward.ArrowFiles.write(java_frame(frame), str(spool), most_bytes)
     return [spool / str(number) for number in range(partitions)]
 
 

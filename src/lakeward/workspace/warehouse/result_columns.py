@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from lakeward.quoting import quote_identifier
+from lakeward.spark_internals import frame_from_java, java_frame, jvm_view
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 _TYPE_NAMES = {
     "INTEGER": "INT",
@@ -77,41 +77,42 @@ def _quoted(name: str) -> str:
     return name if name.isidentifier() and name.isascii() else quote_identifier(name)
 
 
-def _numbered(frame: DataFrame) -> tuple[DataFrame, list[tuple[Column, T.DataType]]]:
-    """The frame with unique names, and its columns: results may have several of the same name."""
-    plain = frame.toDF(*(f"c{position}" for position in range(len(frame.schema.fields))))
-    return plain, [(plain[field.name], field.dataType) for field in plain.schema.fields]
-
-
 def as_text(frame: DataFrame) -> DataFrame:
-    """All values as the strings that JSON_ARRAY and CSV contain."""
-    plain, columns = _numbered(frame)
-    return plain.select(*(_text(column, kind).alias(f"c{n}") for n, (column, kind) in enumerate(columns)))
+    """All values as the strings that JSON_ARRAY and CSV contain, in columns `c0`, `c1` …."""
+    return _converted(frame, [_text(field.dataType) for field in frame.schema.fields])
 
 
 def as_arrow(frame: DataFrame) -> DataFrame:
-    """All values in types that Arrow has; intervals and variants are strings."""
-    plain, columns = _numbered(frame)
-    return plain.select(
-        *(
-            (_text(column, kind) if isinstance(kind, (*_INTERVALS, T.VariantType)) else column).alias(f"c{n}")
-            for n, (column, kind) in enumerate(columns)
-        )
-    )
+    """All values in types that Arrow has, in columns `c0`, `c1` …; intervals and variants are strings."""
+    texts = (*_INTERVALS, T.VariantType)
+    kinds = [field.dataType for field in frame.schema.fields]
+    return _converted(frame, [_text(kind) if isinstance(kind, texts) else () for kind in kinds])
 
 
-def _text(column: Column, kind: T.DataType) -> Column:
+def _converted(frame: DataFrame, conversions: list[tuple[str, ...]]) -> DataFrame:
+    """The frame with unique names (results may have several of one name) and converted columns."""
+    if not conversions:
+        return frame
+    spark = frame.sparkSession
+    jvm: Any = jvm_view(spark)
+    lines = "\n".join(map("\t".join, conversions))
+    return frame_from_java(jvm.lakeward.ResultColumns.select(java_frame(frame), lines), spark)
+
+
+def _text(kind: T.DataType) -> tuple[str, ...]:
+    """The conversion to text, as the Java class `ResultColumns` reads it."""
     if isinstance(kind, T.TimestampType):
-        return F.date_format(column, _TIMESTAMP)
+        return ("date_format", _TIMESTAMP)
     if isinstance(kind, T.TimestampNTZType):
-        return F.date_format(column, _TIMESTAMP_NTZ)
+        return ("date_format", _TIMESTAMP_NTZ)
     if isinstance(kind, T.BinaryType):
-        return F.base64(column)
+        return ("base64",)
     if isinstance(kind, T.VariantType):
-        return F.to_json(column)
+        return ("to_json", "")
     if isinstance(kind, (T.StructType, T.ArrayType, T.MapType)):
-        return F.to_json(column.cast(_of_strings(kind)), _JSON)
-    return column.cast("string")
+        options = (part for option in _JSON.items() for part in option)
+        return ("to_json", _of_strings(kind).json(), *options)
+    return ("string",)
 
 
 def _of_strings(kind: T.DataType) -> T.DataType:

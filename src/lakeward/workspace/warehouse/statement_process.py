@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from lakeward.dbutils import redacted
 from lakeward.errors import SqlError
 from lakeward.session import dbfs_paths
-from lakeward.spark_internals import catalog_manager, java_array, jvm_view
+from lakeward.spark_internals import catalog_manager, java_array
 from lakeward.workspace.state.settings_json import settings_from_json
 from lakeward.workspace.warehouse.engine import CONCURRENT_STATEMENTS
 
@@ -117,19 +117,20 @@ class StatementProcess:
     @contextmanager
     def _cancelable(self, key: str, spark: SparkSession) -> Iterator[None]:
         """A block whose Spark jobs and JVM thread `cancel` finds; each Python thread has a JVM thread."""
-        java: Any = jvm_view(spark)
+        assert self._pool is not None
+        jvm_thread = self._pool.jvm_thread
         spark.sparkContext.setJobGroup(key, f"statement {key}", interruptOnCancel=True)
         spark.sparkContext.setLocalProperty("spark.scheduler.pool", key)
         with self._lock:
             if key in self._canceled:
                 raise RuntimeError("The statement was canceled.")
-            self._threads[key] = java.java.lang.Thread.currentThread()
+            self._threads[key] = jvm_thread.currentThread()
         try:
             yield
         finally:
             with self._lock:
                 del self._threads[key]
-            java.java.lang.Thread.interrupted()  # clears an interrupt that came too late
+            jvm_thread.interrupted()  # clears an interrupt that came too late
 
     def _send(self, message: Mapping[str, Any]) -> None:
         line = json.dumps(message) + "\n"

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from lakeward.dbutils import redactor
 from lakeward.errors import SqlError
@@ -169,7 +170,7 @@ def _arrow(batches: list[pa.RecordBatch]) -> bytes:
 
 
 def _json(rows: list[tuple[str | None, ...]]) -> bytes:
-    return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
+    return orjson.dumps(rows)
 
 
 def _csv(rows: list[tuple[str | None, ...]], header: list[str] | None) -> bytes:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from lakeward.spark_internals import activated, catalog_manager, executed_plan, scala_context
+from lakeward.spark_internals import activated, catalog_manager, executed_plan, jvm_view, scala_context
 from lakeward.workspace.warehouse.engine import CONCURRENT_STATEMENTS
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ class SessionPool:
         self._settings = settings.with_(conf={**scheduling(), **settings.conf})
         self._base = session(self._settings)
         self.context: Any = scala_context(self._base.sparkContext)
+        jvm: Any = jvm_view(self._base)
+        # Each name of a Java package costs a round trip: resolved once, not with each statement.
+        self.jvm_thread: Any = jvm.java.lang.Thread
         self._making = threading.Lock()
         self._ready: queue.SimpleQueue[SparkSession] = queue.SimpleQueue()
         self._refill = threading.Event()
