@@ -114,13 +114,13 @@ def run_with_delta(spark: SparkSession, text: str) -> DataFrame:
 
 
 def folder_name(name: str) -> str:
-    """Return the folder name of a catalog, schema or volume; raises SqlError for an unsafe or hidden one."""
-    if not name or name[0] == "." or any(c in "/\\" or ord(c) < 32 for c in name):
+    """Return the folder name of a catalog, schema or volume; SqlError for one that Unity Catalog refuses."""
+    if not name or len(name) > 255 or any(c in "./\\\x7f" or ord(c) <= 32 for c in name):
         raise SqlError(
             "INVALID_NAME",
             f"`{name}` is not a valid name of a catalog, schema or volume.",
             sql_state="42602",
-            next_step="Use a name without slashes and control characters that does not begin with a dot.",
+            next_step="Use at most 255 characters, without periods, spaces, slashes and control characters.",
         )
     return name.lower()
 

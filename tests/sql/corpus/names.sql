@@ -129,11 +129,9 @@ DROP VOLUME IF EXISTS main.corpus_names.`/tmp`
 DROP CATALOG `..`
 --! NO_SUCH_CATALOG_EXCEPTION
 CREATE SCHEMA main.`../elsewhere`
---> ok
+--! INVALID_SCHEMA_OR_RELATION_NAME
 LIST '/Volumes/../elsewhere'
 --! PATH_NOT_FOUND
-DROP SCHEMA main.`../elsewhere` CASCADE
---> ok
 DROP SCHEMA main.`..` CASCADE
 --! SCHEMA_NOT_FOUND
 SHOW SCHEMAS IN main LIKE 'corpus_names'

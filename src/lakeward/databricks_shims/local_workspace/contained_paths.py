@@ -58,8 +58,11 @@ def check_text(name: str) -> None:
 def check_name(name: str) -> None:
     """Raise ApiError for a text that cannot be the name of a catalog, schema, table or volume."""
     check_text(name)
-    if not name.strip() or any(char in "/\\." or ord(char) < 32 or char == "\x7f" for char in name):
-        raise _refusal(f"{name!r} is not a valid name: leave out dots, slashes and control characters.")
+    if not name or len(name) > 255 or any(char in "/\\.\x7f" or ord(char) <= 32 for char in name):
+        raise _refusal(
+            f"{name!r:.300} is not a valid name: use at most 255 characters, without periods, spaces, "
+            "slashes and control characters."
+        )
 
 
 def check_inside(call: ApiRequest, place: Path, shown: str) -> None:

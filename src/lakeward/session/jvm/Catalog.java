@@ -73,19 +73,12 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     /**
-     * A new table or view is one folder or file of its schema. Delta makes the folder of a table from its name as
-     * it is written, so a name with a slash or ".." would be a way out.
+     * Check the name of a new table or view. It is one folder or file of its schema, and Delta makes the folder of
+     * a table from its name as it is written, so a name with a slash or ".." would be a way out.
      */
     private static void requireName(Identifier i) {
-        String name = i.name();
-        if (i.namespace().length == 1 && i.namespace()[0].equalsIgnoreCase("delta") && name.indexOf('/') >= 0) return;
-        boolean isGood = !name.isEmpty() && !name.equals(".") && !name.equals("..");
-        for (int k = 0; k < name.length(); k++) isGood &= name.charAt(k) != '/' && name.charAt(k) >= ' ';
-        if (isGood) return;
-        ObjectNode parameters = WarehouseLayout.JSON.createObjectNode();
-        parameters.put("name", "`" + name.replace("`", "``") + "`");
-        throw WarehouseCatalog.sneak(new org.apache.spark.sql.AnalysisException(
-            "INVALID_SCHEMA_OR_RELATION_NAME", ObjectDefinitions.scalaMap(parameters)));
+        if (i.namespace().length == 1 && i.namespace()[0].equalsIgnoreCase("delta") && i.name().indexOf('/') >= 0) return;
+        WarehouseCatalog.requireName(i.name());
     }
 
     private Path view(Identifier i) {
@@ -255,6 +248,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public void createNamespace(String[] namespace, Map metadata) throws org.apache.spark.sql.catalyst.analysis.NamespaceAlreadyExistsException {
+        WarehouseCatalog.requireName(namespace[0]);
         super.createNamespace(in(namespace), metadata);
     }
 

@@ -41,6 +41,16 @@ public class WarehouseCatalog extends InMemoryCatalog {
         declared = warehouse;
     }
 
+    /** Unity Catalog's rule for all objects: 255 characters without periods, spaces, slashes and control characters. */
+    static void requireName(String name) {
+        boolean isGood = !name.isEmpty() && name.length() <= 255;
+        for (int k = 0; k < name.length(); k++) isGood &= name.charAt(k) > ' ' && "./\u007f".indexOf(name.charAt(k)) < 0;
+        if (isGood) return;
+        ObjectNode parameters = WarehouseLayout.JSON.createObjectNode();
+        parameters.put("name", "`" + name.replace("`", "``") + "`");
+        throw sneak(new org.apache.spark.sql.AnalysisException("INVALID_SCHEMA_OR_RELATION_NAME", ObjectDefinitions.scalaMap(parameters)));
+    }
+
     // ---- databases
 
     public void createDatabase(CatalogDatabase database, boolean ignoreIfExists) {
@@ -264,6 +274,7 @@ public class WarehouseCatalog extends InMemoryCatalog {
     // ---- functions
 
     public void createFunction(String database, CatalogFunction function) {
+        requireName(function.identifier().funcName());
         requireDatabase(database);
         requireFunctionNotExists(database, function.identifier().funcName());
         folder.write(folder.object(database, function.identifier().funcName(), "function"), ObjectDefinitions.toJson(function));
