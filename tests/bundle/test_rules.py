@@ -103,6 +103,11 @@ IN_JOB = [
      "trigger: {file_arrival: {url: /Volumes/a/b/c}}"),
     ("trigger", "schedule: {quartz_cron_expression: \"0 30 5 ? * MON-FRI\", timezone_id: Europe/Vienna}",
      "trigger: {table_update: {table_names: [a.b.c], min_time_between_triggers_seconds: 5}}"),
+    *(
+        ("not-installed", f"{at}environment_key: e\n", f"{at}environment_key: e\n{at}libraries: [{x}]\n")
+        for x in ("{jar: a.jar}", "{maven: {coordinates: a:b:1}}", "{cran: {package: p}}", "{egg: a.egg}")
+        for at in (" " * 4, " " * 8)
+    ),
     ("several-timers", "parameters: [{name", "continuous: {pause_status: PAUSED}\nparameters: [{name"),
 ]  # fmt: skip
 
@@ -136,6 +141,10 @@ OUTSIDE_JOBS = [
     ("unknown-field", {"rest": "resorces: {jobs: {}}\n"}),
     ("not-deployed", {"rest": "targets: {dev: {resources: {alerts: {a: {display_name: a}}}}}\n"}),
     ("not-built", {"rest": "targets: {dev: {artifacts: {jar: {build: make, files: [{source: a.jar}]}}}}\n"}),
+    (
+        "not-installed",
+        {"pipeline": PIPELINE.replace(LIBRARIES, LIBRARIES[:-1] + ", {maven: {coordinates: a:b:1}}]")},
+    ),
     ("not-executed", {"rest": "experimental: {scripts: {postdeploy: echo}}\n"}),
     (
         "scope-opened",

@@ -247,6 +247,8 @@ _INVALID = {
         },
         "cannot be the name of an environment variable",
     ),
+    "name of 4,097 bytes": ({"name": "é" * 2048 + "x"}, "name has 4097 bytes"),
+    "description of 27,701 bytes": ({"description": "x" * 27_701}, "description has 27701 bytes"),
     "surrogates in another field": ({"unknown": "\ud800"}, "Could not parse request object"),
     "128 bits in another field": ({"unknown": 2**127}, "Could not parse request object"),
 }
@@ -272,6 +274,7 @@ def test_values_that_the_platform_refuses(case: str) -> None:
         {"trigger": {"file_arrival": {"url": "s3://bucket/folder/"}}},
         {"trigger": {"table_update": {"table_names": ["main.default.t", "default.t"]}}},
         {"max_concurrent_runs": 0},
+        {"name": "é" * 2048, "description": "x" * 27_700},
         _tasks("a", "ba", "ca", "dbc"),
         {"tasks": [{"task_key": "a" * 100, "max_retries": -1}]},
     ],

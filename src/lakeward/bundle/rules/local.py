@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from lakeward.bundle.artifacts import artifacts_of
 from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS
 from lakeward.bundle.resolved_bundle import Bundle
-from lakeward.bundle.rules.rule import Breach
+from lakeward.bundle.rules.rule import Breach, tasks
 
-__all__ = ["hooks", "unbuilt", "undeployed"]
+__all__ = ["hooks", "not_installed", "unbuilt", "undeployed"]
+
+_NOT_INSTALLED = ("jar", "maven", "cran", "egg")
 
 
 def undeployed(bundle: Bundle) -> Iterator[Breach]:
@@ -38,3 +40,18 @@ def hooks(bundle: Bundle) -> Iterator[Breach]:
     scripts = (bundle.config.get("experimental") or {}).get("scripts") or {}
     for name in scripts:
         yield ("experimental", "scripts", name), f"the script {name} is not run by a local deployment."
+
+
+def not_installed(bundle: Bundle) -> Iterator[Breach]:
+    """Yield libraries of tasks and pipelines that are no Python packages."""
+    holders = [(task.path, task.name, task.settings) for task in tasks(bundle)]
+    holders += [
+        (("resources", "pipelines", key), f"the pipeline {key}", each)
+        for key, each in bundle.pipelines.items()
+    ]
+    for path, name, holder in holders:
+        for number, library in enumerate(holder.get("libraries") or ()):
+            kinds = [kind for kind in _NOT_INSTALLED if isinstance(library, Mapping) and library.get(kind)]
+            for kind in kinds:
+                message = f"{name} names a library of the kind {kind}, which a local run does not have."
+                yield (*path, "libraries", number, kind), message

@@ -277,6 +277,13 @@ RULES: Sequence[Rule] = (
         check=local.unbuilt,
     ),
     Rule(
+        name="not-installed",
+        severity="warning",
+        holds="Libraries of tasks and pipelines are Python packages.",
+        fix="Add a JAR for local runs with `spark.jars` or `spark.jars.packages`.",
+        check=local.not_installed,
+    ),
+    Rule(
         name="workspace-path",
         severity="warning",
         holds="A workspace path ends with exactly one path of the repository.",
@@ -293,7 +300,7 @@ RULES: Sequence[Rule] = (
 )
 """All rules, in the order of the documentation. None of them needs a workspace."""
 
-LOCAL_RULES = frozenset(("not-deployed", "not-built", "workspace-path", "not-executed"))
+LOCAL_RULES = frozenset(("not-deployed", "not-built", "not-installed", "workspace-path", "not-executed"))
 """Warnings about local deployments; `--strict` does not count them, since Databricks has no such limit."""
 
 

@@ -23,6 +23,8 @@ _SHORTEST_WAIT = 60
 _VOLUME_PARTS = 3  # catalog, schema, volume or table
 _CLOUD_SCHEMES = ("s3", "s3a", "abfss", "abfs", "wasbs", "gs", "r2")
 
+# Field -> most bytes in UTF-8.
+_LONGEST = {"name": 4096, "description": 27_700}
 # Field -> smallest and largest value.
 _JOB_LIMITS = {"max_concurrent_runs": (0, 1000), "timeout_seconds": (0, 2**31 - 1)}
 _TASK_LIMITS = {
@@ -38,6 +40,10 @@ _TRIGGERS = {"file_arrival": ("url",), "table_update": ("table_names",), "period
 def check_settings(settings: Document) -> None:
     """Raise ApiError for settings, of the right types, that the platform refuses."""
     _check_limits(settings, _JOB_LIMITS, "")
+    for field, most in _LONGEST.items():
+        size = len(str(settings.get(field) or "").encode(errors="replace"))
+        if size > most:
+            raise _invalid(f"{field} has {size} bytes, and at most {most} are allowed.")
     if len(settings.get("tags") or {}) > _MOST_TAGS:
         raise _invalid(f"A job has at most {_MOST_TAGS} tags.")
     _check_names(settings.get("parameters") or (), "name", "parameters")
