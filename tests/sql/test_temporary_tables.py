@@ -14,6 +14,9 @@ from lakeward.sql.constructs.temporary_tables import CreateTemporaryTable
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_USING = "INVALID_SQL_SYNTAX.CREATE_TEMP_TABLE_USING_PROVIDER"
+_EXCLUSIVE = "TEMP_TABLE_CREATION_MUTUAL_EXCLUSIVE_SPECS"
+
 
 @pytest.mark.parametrize("words", ["TEMP", "TEMPORARY"])
 @pytest.mark.parametrize(
@@ -29,16 +32,17 @@ def test_every_spelling_is_read(words: str, verb: str, create: bool, replace: bo
 @pytest.mark.parametrize(
     ("text", "condition"),
     [
-        ("CREATE TEMP TABLE t (id INT) USING delta", "WITHOUT_SUGGESTION"),
-        ("CREATE TEMP TABLE t USING parquet AS SELECT 1", "WITHOUT_SUGGESTION"),
-        ("CREATE TEMP TABLE t (id INT) LOCATION '/x'", "WITH_PERMANENT_TABLE_SUGGESTION"),
-        ("CREATE TEMP TABLE IF NOT EXISTS t (id INT)", "WITHOUT_SUGGESTION"),
+        ("CREATE TEMP TABLE t (id INT) USING delta", _USING),
+        ("CREATE TEMP TABLE t USING parquet AS SELECT 1", _USING),
+        ("CREATE OR REPLACE TEMPORARY TABLE t USING csv OPTIONS (path '/x')", _USING),
+        ("CREATE TEMP TABLE t (id INT) LOCATION '/x'", f"{_EXCLUSIVE}.WITH_PERMANENT_TABLE_SUGGESTION"),
+        ("CREATE TEMP TABLE IF NOT EXISTS t (id INT)", f"{_EXCLUSIVE}.WITHOUT_SUGGESTION"),
     ],
 )
 def test_clauses_of_permanent_tables_are_refused(text: str, condition: str) -> None:
     result = rewrite(text)
     assert isinstance(result, Refusal)
-    assert result.condition == f"TEMP_TABLE_CREATION_MUTUAL_EXCLUSIVE_SPECS.{condition}"
+    assert result.condition == condition
 
 
 def test_a_query_may_use_such_words() -> None:
@@ -80,9 +84,7 @@ def test_a_temporary_table_is_read_written_and_dropped(spark: SparkSession) -> N
 
 def test_errors_have_the_platforms_conditions(spark: SparkSession) -> None:
     expected = {
-        "CREATE TEMP TABLE t_temp (id INT) USING parquet": (
-            "TEMP_TABLE_CREATION_MUTUAL_EXCLUSIVE_SPECS.WITHOUT_SUGGESTION"
-        ),
+        "CREATE TEMP TABLE t_temp (id INT) USING parquet": _USING,
         "REPLACE TEMP TABLE no_such_temp AS SELECT 1 AS a": "TABLE_OR_VIEW_NOT_FOUND",
         "CREATE TEMP TABLE main.default.t_temp (id INT)": "TEMP_VIEW_NAME_TOO_MANY_NAME_PARTS",
     }

@@ -181,6 +181,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     from lakeward.session.patches import (
         catalog_patch,
         delta_table_patch,
+        observation_patch,
         serverless_enforcement,
         spark_version,
     )
@@ -188,6 +189,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     map_paths(settings)
     delta_table_patch.install_delta_patches()
     catalog_patch.install_catalog_patches()
+    observation_patch.install_observation_patches()
     _import(_BUILDER_PATCH)()
     _settings = settings
     # Before the first catalog access: Spark loads catalogs with the active session's settings.

@@ -131,13 +131,13 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     public Table createTable(Identifier i, StructType schema, Transform[] partitions, Map properties) {
         requireName(i);
-        return super.createTable(in(i), schema, partitions, properties);
+        return super.createTable(in(i), schema, ClusteringColumns.forDelta(partitions), properties);
     }
 
     public Table createTable(Identifier i, Column[] columns, Transform[] partitions, Map properties) {
         requireName(i);
         sweep(i, properties);
-        return super.createTable(in(i), columns, partitions, properties);
+        return super.createTable(in(i), columns, ClusteringColumns.forDelta(partitions), properties);
     }
 
     /** A managed table starts in its own folder; leftovers of an interrupted CREATE are removed first. */
@@ -177,7 +177,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     private StagedTable staged(final String how, final Identifier i, final StructType s, final Transform[] t, final Map m) {
         requireName(i);
-        if (isPath(i) || !NonDeltaTable.is(m)) return byDelta(how, i, s, t, m);
+        if (isPath(i) || !NonDeltaTable.is(m)) return byDelta(how, i, s, ClusteringColumns.forDelta(t), m);
         return new NonDeltaTable(i, s, m) {
             StagedTable made() {
                 return byDelta(how, i, s, t, m);
@@ -249,6 +249,8 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     public void createNamespace(String[] namespace, Map metadata) throws org.apache.spark.sql.catalyst.analysis.NamespaceAlreadyExistsException {
         WarehouseCatalog.requireName(namespace[0]);
+        // Spark's error would have the name of the database.
+        if (super.namespaceExists(in(namespace))) throw new org.apache.spark.sql.catalyst.analysis.NamespaceAlreadyExistsException(namespace);
         super.createNamespace(in(namespace), metadata);
     }
 
@@ -270,8 +272,11 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         return super.loadFunction(in(i));
     }
 
+    /** Spark's session catalog would list functions of extensions as functions of every schema. */
     public Identifier[] listFunctions(String[] namespace) throws NoSuchNamespaceException {
-        return super.listFunctions(in(namespace));
+        if (!namespaceExists(namespace)) throw new NoSuchNamespaceException(namespace);
+        if (InformationSchema.holds(namespace)) return new Identifier[0];
+        return identifiers(namespace, folder.objects(in(namespace)[0], "function"));
     }
 
     public boolean functionExists(Identifier i) {

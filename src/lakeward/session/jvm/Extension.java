@@ -25,6 +25,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new SqlRules());
         all.injectFunction(new Tuple3(new FunctionIdentifier(SqlRules.EXTRACT), new ExpressionInfo("lakeward.JsonPath", SqlRules.EXTRACT),
             new SqlRules.Builder()));
+        all.injectHintResolutionRule(new CatalogNames());
         all.injectHintResolutionRule(new SqlNames());
         all.injectHintResolutionRule(new PolicyRules());
         all.injectHintResolutionRule(new GlobalTemporary());

@@ -37,6 +37,7 @@ SOURCES = (
     "CaseInsensitiveTable",
     "SparkCatalog",
     "NonDeltaTable",
+    "ClusteringColumns",
     "Catalog",
     "MappedFileSystem",
     "LinkLogStore",
@@ -51,6 +52,7 @@ SOURCES = (
     "SqlRefusals",
     "InputFileName",
     "PolicyRules",
+    "CatalogNames",
     "GlobalTemporary",
     "StreamOfPath",
     "StreamOfView",
@@ -59,6 +61,7 @@ SOURCES = (
     "ArrowFiles",
     "ViewPlan",
     "SourceChanges",
+    "ObservedWrites",
     "OrphanedJobs",
     "Daemon",
 )

@@ -1,4 +1,4 @@
-"""`listTables` and `getDatabase` of `spark.catalog` take a schema of one part from the current catalog.
+"""Methods of `spark.catalog` take a schema of one part from the current catalog.
 
 Spark looks for a schema of one part in its session catalog first, which has a `default` of its own. On
 Databricks a schema of one part belongs to the current catalog.
@@ -16,7 +16,7 @@ _GLOBAL_TEMPORARY = "global_temp"
 
 
 def install_catalog_patches() -> None:
-    """Make a schema of one part mean the current catalog in `listTables` and `getDatabase`."""
+    """Make a schema of one part mean the current catalog in these methods."""
     install(PATCHES)
 
 
@@ -51,9 +51,19 @@ def _list_tables(before: Any) -> Any:
     return list_tables
 
 
+def _list_functions(before: Any) -> Any:
+    @wraps(before)
+    def list_functions(self: Any, dbName: str | None = None, pattern: str | None = None) -> Any:
+        schema = self.currentDatabase() if dbName is None else dbName
+        return before(self, _qualify_schema(self, schema), pattern)
+
+    return list_functions
+
+
 _CATALOG = "pyspark.sql.catalog:Catalog"
 _REASON = "a schema of one part belongs to the current catalog"
 PATCHES = (
     PatchSpec(_CATALOG, "listTables", "session", _REASON, _list_tables),
+    PatchSpec(_CATALOG, "listFunctions", "session", _REASON, _list_functions),
     PatchSpec(_CATALOG, "getDatabase", "session", _REASON, _get_database),
 )

@@ -109,7 +109,12 @@ def _refused_clause(cursor: TokenCursor) -> Refusal | None:
     while cursor.next is not None and not (depth == 0 and cursor.next.word in ("AS", "SELECT", "WITH")):
         depth += {"(": 1, ")": -1}.get(cursor.next.text, 0)
         if depth == 0 and cursor.next.word == "USING":
-            return _unsupported_clause("USING", "WITHOUT_SUGGESTION")
+            return Refusal(
+                "INVALID_SQL_SYNTAX.CREATE_TEMP_TABLE_USING_PROVIDER",
+                "Invalid SQL syntax: CREATE TEMPORARY TABLE ... USING ... is a deprecated syntax. Remove the "
+                "USING clause, or use CREATE TEMPORARY VIEW.",
+                "42000",
+            )
         if depth == 0 and cursor.next.word == "LOCATION":
             return _unsupported_clause("LOCATION", "WITH_PERMANENT_TABLE_SUGGESTION")
         cursor.at += 1

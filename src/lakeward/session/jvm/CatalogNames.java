@@ -1,0 +1,81 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedNamespace;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.CreateFunction;
+import org.apache.spark.sql.catalyst.plans.logical.CreateUserDefinedFunction;
+import org.apache.spark.sql.catalyst.plans.logical.CreateView;
+import org.apache.spark.sql.catalyst.plans.logical.DropNamespace;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.V2CreateTablePlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogManager;
+import org.apache.spark.sql.execution.command.ShowNamespacesCommand;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+
+/**
+ * Statements that name a catalog that does not exist. Spark takes the name for a schema of the current
+ * catalog, and its errors name that catalog; on the platform the condition is NO_SUCH_CATALOG_EXCEPTION.
+ */
+public class CatalogNames extends AbstractFunction1 {
+
+    public Object apply(Object session) {
+        return new Check((SparkSession) session);
+    }
+
+    public static class Check extends Rule {
+        private final SparkSession session;
+
+        Check(SparkSession session) {
+            this.session = session;
+        }
+
+        public TreeNode apply(TreeNode plan) {
+            if (!(plan instanceof Command)) return plan;
+            Seq children = plan.children();
+            for (int i = 0; i < children.length(); i++) {
+                String name = catalog((LogicalPlan) plan, children.apply(i));
+                if (name != null) require(name);
+            }
+            return plan;
+        }
+
+        /** The part of a name that has to be a catalog; null if there is none. */
+        private static String catalog(LogicalPlan statement, Object child) {
+            Seq parts = null;
+            int others = 1;
+            if (child instanceof UnresolvedNamespace) {
+                parts = ((UnresolvedNamespace) child).multipartIdentifier();
+                if (statement instanceof ShowNamespacesCommand) others = 0;
+                if (statement instanceof DropNamespace && ((DropNamespace) statement).ifExists()) return null;
+            } else if (child instanceof UnresolvedIdentifier && creates(statement)) {
+                parts = ((UnresolvedIdentifier) child).nameParts();
+                others = 2;
+            }
+            return parts != null && parts.length() == others + 1 ? (String) parts.apply(0) : null;
+        }
+
+        private static boolean creates(LogicalPlan statement) {
+            return statement instanceof V2CreateTablePlan || statement instanceof CreateView
+                || statement instanceof CreateFunction || statement instanceof CreateUserDefinedFunction;
+        }
+
+        private void require(String name) {
+            CatalogManager manager = session.sessionState().catalogManager();
+            // Catalogs of other products may have schemas in schemas.
+            if (!manager.currentCatalog().getClass().getName().startsWith("lakeward.")) return;
+            if (manager.isCatalogRegistered(name)) return;
+            ObjectNode error = WarehouseLayout.JSON.createObjectNode();
+            error.put("condition", "NO_SUCH_CATALOG_EXCEPTION");
+            error.put("sqlState", "42704");
+            error.put("message", "Catalog '" + name + "' was not found. Verify the name, or create the catalog: CREATE CATALOG `"
+                + name.replace("`", "``") + "`.");
+            throw PythonSqlBridge.error(error);
+        }
+    }
+}
