@@ -46,8 +46,8 @@ def test_functions_of_a_schema_are_listed(
         spark.sql(f"USE CATALOG {catalog}")
     elif spelling == "current":
         spark.sql(f"USE {schema}")
-    asked = {"full": schema, "part": name, "current": None}[spelling]
-    functions = spark.catalog.listFunctions(asked, pattern)
+    argument = {"full": schema, "part": name, "current": None}[spelling]
+    functions = spark.catalog.listFunctions(argument, pattern)
     own = sorted(each.name for each in functions if not each.isTemporary)
     assert own == expected
     assert {(each.catalog, tuple(each.namespace or ())) for each in functions if not each.isTemporary} == {
