@@ -45,7 +45,7 @@ public class CatalogNames extends AbstractFunction1 {
             return plan;
         }
 
-        /** The part of a name that has to be a catalog; null if there is none. */
+        /** The part of a name that has to be a catalog; null without one. */
         private static String catalog(LogicalPlan statement, Object child) {
             Seq parts = null;
             int others = 1;
