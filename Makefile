@@ -8,6 +8,7 @@
 #   make warm [TESTS='path …']     tests in a JVM of their own and in a daemon: which results differ
 #   make bench [CASE=glob]         benchmarks
 #   make docs                      writes the generated pages of docs/
+#   make site                      the documentation site, in build/site
 #   make release                   what a release publishes, in release/
 #   make lint | wheels | clean     PYTHON=python3.12 chooses an interpreter
 
@@ -23,7 +24,7 @@ PYTEST := -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durat
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := run
-.PHONY: run test-fast test test-all warm bench docs lint wheels release clean
+.PHONY: run test-fast test test-all warm bench docs site lint wheels release clean
 
 # The environment's own Python checks it fastest; PYTHON, or none there yet, asks for another.
 set-up-%:
@@ -72,6 +73,9 @@ bench: set-up-bench
 
 docs: set-up-dev
 	@PYTHONPATH=.:scripts $(BIN)/python -m pages
+
+site: set-up-runtime
+	@$(BIN)/python scripts/build_site.py
 
 # The runtime's wheel, the one that the bundle deploys, and the one with Delta's jars for closed networks.
 wheels: set-up-dev

@@ -9,5 +9,6 @@ compile() {
 compile requirements/build.in -o requirements/build.lock
 compile pyproject.toml requirements/runtime.in -c requirements/build.lock -o requirements/runtime.lock
 compile pyproject.toml requirements/dev.in --override requirements/dev.overrides -o requirements/dev.lock
+compile requirements/site.in -o requirements/site.lock
 compile pyproject.toml requirements/bench.in requirements/dev.in --override requirements/dev.overrides \
   -o requirements/bench.lock

@@ -26,6 +26,7 @@ from pages import (
     sql,
     streaming,
     surroundings,
+    troubleshooting,
     workspace,
 )
 
@@ -35,7 +36,7 @@ DOCS = ROOT / "docs"
 
 def write_pages() -> None:
     """Write the pages that differ from their source and print their names."""
-    for name, generate in GENERATED.items():
+    for name, generate in {**GENERATED, "troubleshooting.md": troubleshooting.as_markdown}.items():
         page, text = DOCS / name, generate()
         if not page.is_file() or page.read_text(encoding="utf-8") != text:
             page.write_text(text, encoding="utf-8")
@@ -100,4 +101,6 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "workspace.md": lambda: workspace.as_markdown(client_routes.by_client()),
     "your-repository.md": your_repository,
 }
-"""The function that returns the text of each generated page."""
+"""The function that returns the text of each generated page, which has to equal it.
+
+`troubleshooting.md` is written, too, and has to name every condition; messages may be newer than the page."""

@@ -33,8 +33,8 @@ Spark is not started. A log that cannot be read is named, and the other tables a
 - Exit code 0: everything was read and nothing was found; 1: something was found, could not be read, or a fix
   failed.
 
-The findings below are generated from `lakeward.doctor`; tests build a sick subject and its healthy twin, which
-just misses the threshold, for each of them.
+The findings below are generated from `lakeward.doctor`; tests build a sick subject and its healthy twin,
+which just misses the threshold, for each of them.
 """
 
 
