@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from packaging.utils import canonicalize_name
 
+from lakeward.check.runtime_packages import packages_of_runtimes
 from tests.check.conftest import Look
 
 
@@ -63,8 +65,48 @@ def test_imports_that_need_nothing(look: Look, code: str) -> None:
     assert not look(code).of("needs_seed")
 
 
-def test_a_package_of_the_runtime_is_named_as_such(look: Look) -> None:
-    assert "part of the runtime" in look("import psycopg2").one("package psycopg2-binary").cure
+_MODULES = {
+    "psycopg2": ("psycopg2-binary", "psycopg2"),
+    "sklearn": ("scikit-learn",) * 2,
+    "boto3": ("boto3",) * 2,
+}
+
+
+@pytest.mark.parametrize("module", _MODULES)
+@pytest.mark.parametrize(
+    ("runtime", "listed"),
+    [
+        *((each, each) for each in packages_of_runtimes()),
+        ("13.3", "15.4"),
+        ("16.1", "15.4"),
+        ("19.3", "17.3"),
+        ("serverless", "17.3"),
+    ],
+)
+def test_a_package_of_the_runtime_is_named_with_its_version(
+    look: Look, module: str, runtime: str, listed: str
+) -> None:
+    package, name = _MODULES[module]
+    cure = look(f"import {module}", profile=runtime).one(f"package {package}").cure
+    assert f"Runtime {listed} brings {name} {packages_of_runtimes()[listed][name]}, and lakeward" in cure
+    assert f"--with {package}" in cure
+
+
+def test_a_package_that_came_later_is_not_part_of_an_older_runtime(look: Look) -> None:
+    found = {
+        each: look("import pyiceberg", profile=each).one("package pyiceberg").cure
+        for each in ("15.4", "17.3")
+    }
+    assert "is not a declared requirement" in found["15.4"]
+    assert "Runtime 17.3 brings pyiceberg" in found["17.3"]
+
+
+def test_every_runtime_has_packages_in_one_spelling() -> None:
+    for versions in packages_of_runtimes().values():
+        assert len(versions) > 100
+        assert all(
+            canonicalize_name(name) == name and version[0].isdigit() for name, version in versions.items()
+        )
 
 
 def test_a_setting_without_a_default_that_nothing_sets_needs_a_value(look: Look) -> None:

@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 
 from lakeward.check.files import SourceFile
 from lakeward.check.model import Finding, Use
+from lakeward.check.runtime_packages import brought_by_runtime
 
 __all__ = ["DECLARING_FILES", "missing_packages", "unmapped_libraries"]
 
@@ -49,16 +50,6 @@ _DISTRIBUTIONS = {
 _NAMESPACES = frozenset(
     ("azure", "google", "databricks", "opentelemetry", "airflow", "llama_index", "ruamel")
 )
-# What runtimes bring, in one list for all versions: packages that came or went between them may be wrong.
-# docs/check.md says so.
-_OF_THE_RUNTIME = frozenset(
-    (
-        *("boto3", "botocore", "certifi", "cffi", "cryptography", "Cython", "ipywidgets", "joblib"),
-        *("matplotlib", "mlflow", "nest_asyncio", "numpy", "packaging", "pandas", "patsy", "PIL", "plotly"),
-        *("psutil", "psycopg2", "pyarrow", "pyodbc", "dateutil", "pytz", "requests", "s3transfer", "scipy"),
-        *("seaborn", "six", "sklearn", "statsmodels", "tenacity", "threadpoolctl", "tornado", "urllib3"),
-    )
-)
 # They open files without Python's `open`.
 _NATIVE = frozenset(
     (
@@ -84,12 +75,21 @@ DECLARING_FILES = (
 
 
 def missing_packages(
-    uses: Iterable[Use], files: Collection[SourceFile], declarations: Iterable[str]
+    uses: Iterable[Use],
+    files: Collection[SourceFile],
+    declarations: Iterable[str],
+    runtime: str | None = None,
 ) -> Iterator[Finding]:
     """Yield a finding for each import of a package that has to be installed first.
 
     A package is there if it is the repository's own, in the standard library, a requirement of lakeward's, or
     named in `declarations`: the texts in which the repository names what it needs.
+
+    Args:
+        uses: What the code uses.
+        files: The files of the repository.
+        declarations: The texts that name requirements.
+        runtime: The runtime that the code is meant for; the advice names its version of the package.
     """
     own = {part for file in files for part in _module_names(file.name)}
     text = "\n".join(declarations).lower().replace("_", "-")
@@ -106,8 +106,9 @@ def missing_packages(
         package = _DISTRIBUTIONS.get(name, name.replace("_", "-"))
         if name in _NAMESPACES:
             package = "-".join(use.name.split(".")[:3])
-        source = "is part of the runtime" if name in _OF_THE_RUNTIME else "is not a declared requirement"
-        cure = f"It {source}: declare it, or call lakeward with `--with {package}`."
+        brought = brought_by_runtime(name, package, runtime)
+        source = f"{brought}, and lakeward does not" if brought else "It is not a declared requirement"
+        cure = f"{source}: declare it, or call lakeward with `--with {package}`."
         yield Finding("needs_seed", f"package {package}", use.place, cure)
 
 

@@ -67,9 +67,9 @@ def check(
     findings += settings_needed(uses, texts)
     findings += schemas_needed(uses, texts)
     findings += unmapped_libraries(uses)
-    findings += missing_packages(uses, files, [*texts, *_requirements(uses)])
     chosen = profile or environ.get("LAKEWARD_PROFILE") or next(iter(profiles), None)
     chosen = chosen or _of_bundle_above(path, environ, target) or _of_project(path)
+    findings += missing_packages(uses, files, [*texts, *_requirements(uses)], chosen)
     advice, unread = newer_grammar(unread, chosen)
     findings += advice
     for finding in advice:
