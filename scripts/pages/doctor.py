@@ -10,6 +10,7 @@ _HEAD = """# The doctor
 lakeward doctor                     # all tables and pipelines of the target
 lakeward doctor sales.orders        # one table; also a pipeline's key, or a folder with a Delta table
 lakeward doctor sales.orders --apply
+lakeward doctor --spark-events logs # the queries of an event log of Spark
 ```
 
 It names what makes a table or a pipeline slow or expensive: the figures, what the fix changes, and the
@@ -32,6 +33,17 @@ Spark is not started. A log that cannot be read is named, and the other tables a
   `unreadable`, `applied`.
 - Exit code 0: everything was read and nothing was found; 1: something was found, could not be read, or a fix
   failed.
+
+## Queries
+
+```
+lakeward doctor --spark-events FOLDER
+```
+
+Spark writes an event log when the application has `spark.eventLog.enabled=true` and `spark.eventLog.dir=FOLDER`; on
+Databricks it is part of the delivered cluster logs. Files and rolled folders are read, plain or compressed with
+zstd or gzip. Queries are named by their number and description. Fixes are settings and edits, so `--apply` does
+not run them.
 
 The findings below are generated from `lakeward.doctor`; tests build a sick subject and its healthy twin,
 which just misses the threshold, for each of them.

@@ -11,6 +11,8 @@ import pytest
 from lakeward.doctor import FINDINGS
 from tests.cli.inside import Inside
 from tests.doctor.delta_tables import SEEDS, DeltaTable
+from tests.doctor.spark_applications import SEEDS as APPLICATIONS
+from tests.doctor.spark_applications import Application
 
 
 @pytest.fixture
@@ -136,3 +138,19 @@ def test_apply_runs_safe_fixes_alone_and_examines_again(inside: Inside) -> None:
     ]
     assert [each["finding"] for each in ran.document["findings"]] == ["vacuum-debt"]
     assert len(list((folder / "short").glob("part-?.parquet"))) == 10
+
+
+def test_an_event_log_of_spark_is_examined_alone(warehouse: Path, without_spark: Inside) -> None:
+    app = Application()
+    APPLICATIONS["row-udf"](app, sick=True)
+    app.write(without_spark.folder / "logs" / "local-1")
+    ran = without_spark("doctor", "--spark-events", "logs")
+    assert ran.returncode == 1
+    assert (
+        ran.stdout.splitlines()[0]
+        == "query 0 (save at job.py:3): a Python function is called row by row [row-udf]"
+    )
+    for wrong in (("orders",), ("--apply",)):
+        ran = without_spark("doctor", *wrong, "--spark-events", "logs")
+        assert ran.returncode == 2
+        assert "--spark-events" in ran.stderr

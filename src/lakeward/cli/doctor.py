@@ -25,13 +25,24 @@ __all__ = ["doctor"]
 @click.argument("subject", required=False, metavar="[TABLE|KEY|FOLDER]")
 @bundle_options
 @click.option(
+    "--spark-events",
+    "spark_events",
+    type=click.Path(path_type=Path),
+    help="Examine the queries of an event log of Spark instead: a file, or a folder of them.",
+)
+@click.option(
     "--apply", "apply_fixes", is_flag=True, help="Run the fixes that keep all rows and all history."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout, nothing else.")
 @cold_option
 @verbose_option
 def doctor(
-    subject: str | None, target: str | None, variables: dict[str, str], apply_fixes: bool, as_json: bool
+    subject: str | None,
+    target: str | None,
+    variables: dict[str, str],
+    spark_events: Path | None,
+    apply_fixes: bool,
+    as_json: bool,
 ) -> int:
     """Find what makes a table or a pipeline slow: small files, missing statistics, full recomputation …
 
@@ -40,8 +51,18 @@ def doctor(
     found.
     """
     from lakeward.cli.command_context import here
-    from lakeward.doctor import Examination
+    from lakeward.doctor import Examination, examine_spark_events
 
+    if spark_events is not None:
+        if subject is not None or apply_fixes:
+            raise UsageError(
+                "USAGE",
+                "--spark-events was given with a subject or --apply, and fixes of queries are edits.",
+                next_step="Leave the other one out.",
+            )
+        examination = Examination()
+        examine_spark_events(examination, spark_events)
+        return show(examination, [], as_json=as_json)
     settings = here(target, variables).settings
     examination = Examination()
     examine(examination, settings, subject)
@@ -50,6 +71,11 @@ def doctor(
         applied = apply_safe(examination, settings)
         examination = Examination()
         examine(examination, settings, subject)
+    return show(examination, applied, as_json=as_json)
+
+
+def show(examination: Examination, applied: list[dict[str, Any]], *, as_json: bool) -> int:
+    """Print an examination and return the exit code."""
     if as_json:
         click.echo(json.dumps({**examination.as_json(), "applied": applied}, ensure_ascii=False))
     else:

@@ -12,7 +12,12 @@ from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
     from lakeward.doctor.diagnosis import Diagnosis, Examination
-    from lakeward.doctor.examination import examine_pipeline, examine_table, find_tables
+    from lakeward.doctor.examination import (
+        examine_pipeline,
+        examine_spark_events,
+        examine_table,
+        find_tables,
+    )
     from lakeward.doctor.finding_table import FINDINGS, Finding
 
 __getattr__ = lazy_exports(__name__, __file__)
@@ -23,6 +28,7 @@ __all__ = [
     "Examination",
     "Finding",
     "examine_pipeline",
+    "examine_spark_events",
     "examine_table",
     "find_tables",
 ]

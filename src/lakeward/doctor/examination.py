@@ -9,6 +9,8 @@ from pathlib import Path
 from lakeward.doctor.delta_log import read_table
 from lakeward.doctor.diagnosis import Examination
 from lakeward.doctor.pipeline_rules import grown_checkpoints, recomputed_views, stored_updates
+from lakeward.doctor.query_rules import query_diagnoses
+from lakeward.doctor.spark_events import read_events
 from lakeward.doctor.table_rules import table_diagnoses
 from lakeward.errors import LakewardError
 from lakeward.quoting import quote_identifier, quote_name
@@ -46,6 +48,33 @@ def examine_table(
         examination.unreadable[subject] = f"[DELTA_TABLE_UNREADABLE] {error.strerror or type(error).__name__}"
     else:
         examination.diagnoses.extend(found)
+
+
+def examine_spark_events(examination: Examination, path: Path) -> None:
+    """Add the findings on the queries and streams of an application.
+
+    Args:
+        examination: Receives the subject, the findings, or why the events cannot be read.
+        path: Event log of Spark: a file, or a folder of files.
+    """
+    subject = f"Spark events {path.name}"
+    examination.subjects.append(subject)
+    try:
+        events = read_events(path)
+        found = list(query_diagnoses(events))
+    except LakewardError as error:
+        examination.unreadable[subject] = str(error)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        examination.unreadable[subject] = f"[SPARK_EVENTS_UNREADABLE] {reason}"
+    else:
+        examination.diagnoses.extend(found)
+        # One is the line at which a killed application ended.
+        if events.damaged_lines > 1:
+            count = events.damaged_lines
+            examination.unreadable[subject] = (
+                f"[SPARK_EVENTS_UNREADABLE] {count} lines are no events of Spark."
+            )
 
 
 def examine_pipeline(examination: Examination, storage: Path) -> None:

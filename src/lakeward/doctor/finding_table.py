@@ -28,6 +28,24 @@ COMMITS_WITHOUT_CHECKPOINT = 200
 EXPIRED_LOG_FILES = 200
 RECOMPUTED_UPDATES = 3
 CHECKPOINT_FILES = 1000
+SKEW_TASKS = 4
+SKEW_RATIO = 5
+SKEW_BYTES = 16 * MEGABYTE
+SPILL_BYTES = 64 * MEGABYTE
+MANY_TASKS = 200
+SMALL_TASK_BYTES = MEGABYTE
+LARGE_TASK_BYTES = 512 * MEGABYTE
+UDF_ROWS = 100_000
+CARTESIAN_ROWS = 1_000_000
+BROADCAST_BYTES = 10 * MEGABYTE
+SHUFFLED_BYTES = 64 * MEGABYTE
+WRONG_BROADCAST_BYTES = 256 * MEGABYTE
+REPEATED_SCANS = 3
+SCANNED_BYTES = 64 * MEGABYTE
+LATE_ROWS = 100
+LATE_SHARE = 0.01
+STATE_BATCHES = 5
+STATE_ROWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -239,5 +257,161 @@ _PIPELINES = (
     ),
 )
 
-FINDINGS: dict[str, Finding] = {each.id: each for each in (*_TABLES, *_PIPELINES)}
+_QUERIES = (
+    Finding(
+        "data-skew",
+        "query",
+        "one task reads most of a shuffle",
+        "The stage lasts as long as its largest task, and the other cores wait.",
+        "A task reads five times the median of its stage and 16 MB more; stages of at least four tasks.",
+        (
+            ("tasks", "tasks of the stage"),
+            ("median_bytes", "median of what they read"),
+            ("largest_bytes", "what the largest one reads"),
+            ("input_bytes", "what all read"),
+        ),
+        (
+            "spark.sql.adaptive.skewJoin.enabled = true",
+            "Split the frequent key: join or group by it and a salt, then by the key alone",
+        ),
+        "The largest task reads about {median_bytes} instead of {largest_bytes}.",
+    ),
+    Finding(
+        "spill",
+        "query",
+        "tasks write to disk what memory does not hold",
+        "Sorts and aggregations of a task that exceed its memory are written and read again.",
+        "At least 64 MB were spilled to disk in a stage.",
+        (
+            ("tasks", "tasks of the stage"),
+            ("disk_bytes", "bytes on disk"),
+            ("memory_bytes", "their size in memory"),
+            ("partitions_after", "partitions with which a task's part fits"),
+        ),
+        (
+            "spark.sql.shuffle.partitions = {partitions_after}",
+            "spark.driver.memory, spark.executor.memory: more",
+        ),
+        "{disk_bytes} are neither written nor read again.",
+    ),
+    Finding(
+        "shuffle-partitions",
+        "query",
+        "too many or too few shuffle partitions",
+        "Tiny tasks spend their time in starting; huge ones spill and leave cores without work.",
+        "At least 200 tasks that read less than 1 MB on average, or tasks that read 512 MB or more.",
+        (
+            ("tasks", "tasks of the stage"),
+            ("mean_bytes", "what one reads on average"),
+            ("partitions_after", "partitions of 128 MB"),
+        ),
+        (
+            "spark.sql.adaptive.coalescePartitions.enabled = true",
+            "spark.sql.shuffle.partitions = {partitions_after}",
+        ),
+        "{partitions_after} tasks instead of {tasks}.",
+    ),
+    Finding(
+        "row-udf",
+        "query",
+        "a Python function is called row by row",
+        "Each row is serialized to a Python process and back; built-in functions run where the data is.",
+        "At least 100,000 rows went through `BatchEvalPython`.",
+        (("rows", "rows of the operator"), ("operator", "the operator with the function")),
+        (
+            "Replace the function by built-in ones of pyspark.sql.functions",
+            "Else make it a pandas_udf, or udf(…, useArrow=True): batches instead of rows",
+        ),
+        "{rows} rows are not serialized one by one.",
+    ),
+    Finding(
+        "cartesian-join",
+        "query",
+        "a join without an equality",
+        "Every row is compared with every row of the other side.",
+        "At least 1,000,000 rows left a nested-loop join or a Cartesian product.",
+        (("operator", "the operator"), ("rows", "rows that it returned")),
+        ("Add an equality to the join's condition, or a bucket of the range to compare",),
+        "The join compares matching keys instead of all pairs.",
+    ),
+    Finding(
+        "missed-broadcast",
+        "query",
+        "a small table is shuffled instead of broadcast",
+        "The large side is shuffled and sorted for a join that needs neither.",
+        "One side of a join shuffles at most 10 MB, the other one at least 64 MB.",
+        (
+            ("small_bytes", "shuffle of the small side"),
+            ("large_bytes", "shuffle of the large side"),
+            ("threshold", "value of spark.sql.autoBroadcastJoinThreshold"),
+        ),
+        ("spark.sql.autoBroadcastJoinThreshold = 10MB", "SELECT /*+ BROADCAST(small) */ …"),
+        "{large_bytes} are not shuffled.",
+    ),
+    Finding(
+        "wrong-broadcast",
+        "query",
+        "a large table is broadcast",
+        "It is collected on the driver and held by every executor.",
+        "A broadcast of at least 256 MB.",
+        (("broadcast_bytes", "size of the broadcast"),),
+        ("Remove the BROADCAST hint, or lower spark.sql.autoBroadcastJoinThreshold",),
+        "The driver does not collect {broadcast_bytes}.",
+    ),
+    Finding(
+        "repeated-scan",
+        "query",
+        "a table is read several times by one query",
+        "Branches of a query that read the same files do so each for itself.",
+        "At least three scans of the same location in a query, of at least 64 MB together.",
+        (
+            ("source", "the location"),
+            ("scans", "scans in the plan"),
+            ("read_bytes", "bytes of files that they read"),
+        ),
+        ("Read once: one filter with OR, conditional aggregates, or a table or cache in between",),
+        "One scan instead of {scans}, which read {read_bytes}.",
+    ),
+    Finding(
+        "aqe-off",
+        "query",
+        "adaptive query execution is off",
+        "Spark cannot merge small partitions, split skewed ones or choose a broadcast while a query runs.",
+        "A query with a shuffle ran with spark.sql.adaptive.enabled = false.",
+        (("queries", "queries with a shuffle that ran so"), ("shuffles", "their shuffles")),
+        ("spark.sql.adaptive.enabled = true",),
+        "{shuffles} shuffles of {queries} queries adapt to their data.",
+    ),
+    Finding(
+        "late-rows",
+        "stream",
+        "late rows are dropped",
+        "Rows older than the watermark are lost without an error.",
+        "At least 100 rows and a hundredth of the input were dropped by a watermark.",
+        (
+            ("dropped_rows", "rows that the watermark dropped"),
+            ("input_rows", "rows that the stream read"),
+            ("batches", "micro-batches"),
+        ),
+        ("Raise the delay of withWatermark, or of WATERMARK … DELAY OF, above the lateness of the data",),
+        "{dropped_rows} of {input_rows} rows are not lost.",
+    ),
+    Finding(
+        "state-growth",
+        "stream",
+        "the state of a stream only grows",
+        "Without a watermark no row of the state expires: memory and checkpoints grow without end.",
+        "At least 100,000 rows of state after five micro-batches that removed none.",
+        (
+            ("batches", "micro-batches"),
+            ("first_rows", "rows of state after the first one"),
+            ("last_rows", "rows of state after the last one"),
+            ("memory_bytes", "memory of the state"),
+        ),
+        ("Add withWatermark, and use dropDuplicatesWithinWatermark or a window in the grouping key",),
+        "State of old rows is removed; {last_rows} rows are kept now.",
+    ),
+)
+
+FINDINGS: dict[str, Finding] = {each.id: each for each in (*_TABLES, *_PIPELINES, *_QUERIES)}
 """All findings by id."""
