@@ -40,10 +40,10 @@ Spark is not started. A log that cannot be read is named, and the other tables a
 lakeward doctor --spark-events FOLDER
 ```
 
-Spark writes an event log when the application has `spark.eventLog.enabled=true` and `spark.eventLog.dir=FOLDER`; on
-Databricks it is part of the delivered cluster logs. Files and rolled folders are read, plain or compressed with
-zstd or gzip. Queries are named by their number and description. Fixes are settings and edits, so `--apply` does
-not run them.
+Spark writes an event log when the application has `spark.eventLog.enabled=true` and
+`spark.eventLog.dir=FOLDER`; on Databricks it is part of the delivered cluster logs. Files and rolled folders
+are read, plain or compressed with zstd or gzip. Queries are named by their number and description. Fixes are
+settings and edits, so `--apply` does not run them.
 
 The findings below are generated from `lakeward.doctor`; tests build a sick subject and its healthy twin,
 which just misses the threshold, for each of them.

@@ -91,6 +91,12 @@ def test_the_lines_of_a_killed_application_are_read_up_to_its_end(tmp_path: Path
     assert read_events(file).damaged_lines == 1
 
 
+def test_a_few_late_rows_are_no_finding_whatever_their_share(tmp_path: Path) -> None:
+    app = Application()
+    app.batch("orders", rows=100, total=10, removed=1, late=99)
+    assert found(app.write(tmp_path / "local-1")) == []
+
+
 def test_more_damaged_lines_are_reported_with_what_was_found(tmp_path: Path) -> None:
     file = seeded("missed-broadcast", tmp_path / "local-1", sick=True)
     file.write_bytes(file.read_bytes() + b"{cut\n{cut\n")
