@@ -90,8 +90,11 @@ class Installer:
         self._pip(folder, "install", *self._offline(), *options, "-r", str(requirements))
 
     def install_in_place(self, folder: Path, project: Path) -> None:
-        """Install the package in `project` so that its files are used where they are."""
-        self._pip(folder, "install", *self._offline(), "--no-deps", "-e", str(project))
+        """Install the package in `project` so that its files are used where they are.
+
+        uv takes brackets at the end of a path for extras; in a URI they are quoted.
+        """
+        self._pip(folder, "install", *self._offline(), "--no-deps", "-e", project.resolve().as_uri())
 
     def replace(self, folder: Path, names: Sequence[str], by: Sequence[str]) -> None:
         """Remove the packages `names`, then install the requirements `by` again."""
