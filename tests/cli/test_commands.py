@@ -109,6 +109,9 @@ def test_a_pipeline_shows_progress_its_result_and_what_to_do_next(folder: Path, 
     assert "numbers COMPLETED, 10 rows" in ran.stderr
     assert 'lakeward sql -e "select * from total limit 5"' in ran.stdout
     assert "numbers" in ran.stdout
+    line = ran.stdout.splitlines()[-1]
+    assert line == f"report    {folder}/.lakeward/local/reports/good.html"
+    assert "numbers" in Path(line.removeprefix("report    ")).read_text()
     events = inside("events", "good", "--json")
     assert events.returncode == 0, events.stderr
     assert "update_progress" in {event["event_type"] for event in events.document}

@@ -30,10 +30,18 @@ def execute(
     next_commands: Callable[[Any], Sequence[str]],
     settings: Settings,
     stage: str = Board.stage,
+    report_of: str | None = None,
 ) -> int:
     """Run `work(on_event)`, show progress on stderr and the result on stdout; return the exit code.
 
-    `stage` is what it says until it hears of the first event.
+    Args:
+        title: What runs.
+        work: Runs it with a listener for events and returns its result.
+        as_json: Whether to print one JSON object instead of the summary.
+        next_commands: Returns the commands to suggest after a completed run.
+        settings: Settings of the session.
+        stage: The text that is shown until the first event.
+        report_of: Pipeline whose report is written and named at the end, whatever the run's outcome.
     """
     verbose = bool(os.environ.get("LAKEWARD_VERBOSE"))
     with redirect_output(verbose=verbose) as streams:
@@ -45,8 +53,23 @@ def execute(
         else:
             commands = next_commands(result) if result.state == "COMPLETED" else []
             show(title, result, commands, streams)
+            if report_of is not None:
+                show_report(report_of, settings, streams)
         show_hint(errors_of(result), settings, streams)
     return exit_code(result.state)
+
+
+def show_report(pipeline: str, settings: Settings, streams: Streams) -> None:
+    """Write the report of a pipeline and print its path; a failure is a warning, not the run's."""
+    from lakeward.cli.pipeline_reports import report_warning, write_report
+
+    try:
+        path = write_report(pipeline, settings)
+    except Exception as error:  # noqa: BLE001  the run has its outcome already
+        streams.to_stderr(report_warning(error))
+    else:
+        if path is not None:
+            streams.out.write(f"report    {path}\n")
 
 
 def show_hint(text: str, settings: Settings, streams: Streams) -> None:

@@ -77,7 +77,14 @@ def pipeline(
         return next_steps.after(update.datasets, prefix=prefix, target=None, events_of=name)
 
     title = " ".join(map(str, paths))
-    return execute(title, work, as_json=as_json, next_commands=next_commands, settings=settings)
+    return execute(
+        title,
+        work,
+        as_json=as_json,
+        next_commands=next_commands,
+        settings=settings,
+        report_of=None if flags["dry_run"] else name,
+    )
 
 
 def require(path: Path) -> None:

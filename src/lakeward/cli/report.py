@@ -28,7 +28,7 @@ def report(key: str | None, target: str | None, variables: dict[str, str], outpu
     The file needs no network. Spark is not started.
     """
     from lakeward.cli.command_context import here
-    from lakeward.report import build_report, write_page
+    from lakeward.cli.pipeline_reports import write_report
 
     settings = here(target, variables).settings
     folders = sorted(settings.pipelines.glob("*/")) if settings.pipelines.is_dir() else []
@@ -37,11 +37,9 @@ def report(key: str | None, target: str | None, variables: dict[str, str], outpu
         raise UsageError("USAGE", "--output needs the KEY of one pipeline.")
     written = 0
     for name in names:
-        document = build_report(name, settings.pipelines / name)
-        if document is None:
+        path = write_report(name, settings, output)
+        if path is None:
             continue
-        path = output or settings.pipelines.parent / "reports" / f"{name}.html"
-        write_page(document, path)
         click.echo(path)
         written += 1
     if not written:

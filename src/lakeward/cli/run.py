@@ -116,7 +116,13 @@ def run(
     # Most tasks are checked without Spark.
     stage = "checking …" if is_job and flags["dry_run"] else Board.stage
     return execute(
-        title, work, as_json=as_json, next_commands=next_commands, settings=place.settings, stage=stage
+        title,
+        work,
+        as_json=as_json,
+        next_commands=next_commands,
+        settings=place.settings,
+        stage=stage,
+        report_of=None if flags["dry_run"] else pipeline_lookup.pipeline_key(bundle, key),
     )
 
 

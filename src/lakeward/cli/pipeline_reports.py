@@ -1,0 +1,38 @@
+"""The report of a pipeline after a run: written for each update, named at the end of the output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lakeward.session import Settings
+
+__all__ = ["report_path", "report_warning", "write_report"]
+
+
+def report_path(name: str, settings: Settings) -> Path:
+    """Return the file of a pipeline's report in the state folder."""
+    return settings.pipelines.parent / "reports" / f"{name}.html"
+
+
+def write_report(name: str, settings: Settings, path: Path | None = None) -> Path | None:
+    """Write the report of a pipeline and return its path; None if the pipeline has no events.
+
+    Raises OSError when the file cannot be written.
+    """
+    from lakeward.report import build_report, write_page
+
+    document = build_report(name, settings.pipelines / name)
+    if document is None:
+        return None
+    if path is None:
+        path = report_path(name, settings)
+    write_page(document, path)
+    return path
+
+
+def report_warning(error: Exception) -> str:
+    """Return the line that says why a run has no report: the run itself is not concerned."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+    return f"warning: the report of the run was not written: {reason}\n"
