@@ -26,6 +26,8 @@ myst_fence_as_directive = ["mermaid"]
 # `$ make run` and output are no code of any language.
 highlight_language = "text"
 nitpicky = True
+# `--json` is an option, not a dash.
+smartquotes = False
 
 _HEADING_ANCHOR = re.compile(r'^(#+ .*?) *<a id="([^"]+)"></a>$', re.MULTILINE)
 _ANCHOR = re.compile(r'<a id="([^"]+)"></a>(\S+)')

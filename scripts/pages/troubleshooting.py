@@ -6,8 +6,10 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "lakeward"
 _CONDITION = re.compile(r"[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*")
 # The page of a package: where to read on.
@@ -73,7 +75,7 @@ def as_markdown() -> str:
 
 def _section(entry: Condition) -> str:
     pages = dict.fromkeys(PAGES[each] for each in entry.packages if each in PAGES)
-    links = ", ".join(f"[{page}]({page})" for page in pages) or "[sessions.md](sessions.md)"
+    links = ", ".join(f"[{_title(page)}]({page})" for page in pages or ("sessions.md",))
     lines = [f"## `{entry.name}`", ""]
     if entry.name in MEANINGS:
         lines += [MEANINGS[entry.name], ""]
@@ -81,6 +83,12 @@ def _section(entry: Condition) -> str:
         lines += ["```", *(f"[{entry.name}] {message}" for message in entry.messages[:4]), "```", ""]
     lines += [f"- {_markdown(step)}" for step in entry.steps[:6]]
     return "\n".join([*lines, f"- More: {links}", ""])
+
+
+@cache
+def _title(page: str) -> str:
+    """Return the heading of a page of docs/."""
+    return (DOCS / page).read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
 
 
 def _markdown(text: str) -> str:

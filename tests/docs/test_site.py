@@ -55,6 +55,10 @@ def test_links_to_files_of_the_repository_are_texts_and_must_exist(conf: ModuleT
         prepared(conf, "sql", "[the license](../LICENCE)")
 
 
+def test_options_keep_their_dashes(conf: ModuleType) -> None:
+    assert conf.smartquotes is False
+
+
 def test_the_lock_is_installed_into_an_environment_of_its_own() -> None:
     lock = (ROOT / "requirements" / "site.lock").read_text()
     wanted = (ROOT / "requirements" / "site.in").read_text().splitlines()
