@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KEYS = EVENTS = 1_000_000
+STEADY_KEYS = int(os.environ.get("LAKEWARD_CDC_KEYS", "5000000"))
+STEADY_BATCH = 20_000
+STEADY_BATCHES = 10
 BATCHES = 10
 COLUMNS = (
     "CAST({key} AS BIGINT) AS id",
@@ -113,6 +117,70 @@ WHEN NOT MATCHED AND NOT s.gone THEN
 """
 
 
+_STAGED_HISTORY = """
+MERGE INTO {target} t USING (
+  WITH latest AS (
+    SELECT * EXCEPT (nth) FROM (
+      SELECT *, row_number() OVER (PARTITION BY id ORDER BY seq DESC) AS nth FROM lane_batch
+    ) WHERE nth = 1
+  )
+  SELECT id AS merge_key, * FROM latest
+  UNION ALL
+  SELECT NULL AS merge_key, l.* FROM latest l JOIN {target} o ON l.id = o.id
+  WHERE o.__END_AT IS NULL AND NOT l.gone
+) s ON t.id = s.merge_key AND t.__END_AT IS NULL
+WHEN MATCHED THEN UPDATE SET __END_AT = s.seq
+WHEN NOT MATCHED AND NOT s.gone THEN
+  INSERT (id, seq, name, age, city, __START_AT, __END_AT)
+  VALUES (s.id, s.seq, s.name, s.age, s.city, s.seq, NULL)
+"""
+
+
+@case("cdc.scd1_steady", goal=1.0, warmups=0)
+@contextmanager
+def scd1_steady(folder: Path) -> Iterator[Sides]:
+    """Small batches for a large target: 5 percent of the events are late, 2 percent delete.
+
+    The peer is the MERGE of the documentation in foreachBatch. It gets late events wrong, so only row counts
+    within the late share are compared.
+    """
+    yield from _steady(folder, scd_type=1, merge=_MERGE)
+
+
+@case("cdc.scd2_steady", goal=1.0, warmups=0)
+@contextmanager
+def scd2_steady(folder: Path) -> Iterator[Sides]:
+    """The same with history. The peer is the staged MERGE of the documentation."""
+    yield from _steady(folder, scd_type=2, merge=_STAGED_HISTORY)
+
+
+def _steady(folder: Path, *, scd_type: int, merge: str) -> Iterator[Sides]:
+    spark = _session(folder)
+    spark.range(STEADY_KEYS).selectExpr(*_columns("id", "0")).write.saveAsTable("main.bench.first")
+    size = STEADY_BATCH
+    # Late events are older than the whole batch before.
+    late = f"id + {10 * size} - IF(id % 20 = 0, {2 * size}, 0)"
+    gone = "id % 50 = 0 AS gone"
+    _events(spark, key=f"id * 7919 % {STEADY_KEYS}", seq=late, gone=gone, size=size, batches=STEADY_BATCHES)
+    lanes = _Lanes(spark, folder, scd_type=scd_type, first=True)
+
+    def merge_batches(_: SparkSession, target: str) -> Callable[[Any, int], None]:
+        def batch(frame: Any, _: int) -> None:
+            frame.createOrReplaceTempView("lane_batch")
+            frame.sparkSession.sql(merge.format(target=target))
+
+        return batch
+
+    def check(table: str) -> None:
+        tell_files(spark, table)
+        found = spark.table(table).where("__END_AT IS NULL" if scd_type == 2 else "true").count()
+        deletes = size * STEADY_BATCHES // 50
+        if not STEADY_KEYS - deletes <= found <= STEADY_KEYS:
+            raise AssertionError(f"{table} has {found} current rows of {STEADY_KEYS} keys")
+
+    yield Sides(lanes.ours, lambda: lanes.peer(merge_batches), prepare=lanes.prepare, check=check)
+
+
 def _first_type(folder: Path, *, key: str, rows: int) -> Iterator[Sides]:
     spark = _session(folder)
     spark.range(KEYS).selectExpr(*_columns("id", "0")).write.saveAsTable("main.bench.first")
@@ -161,14 +229,23 @@ def _columns(key: str, seq: str) -> list[str]:
     return [column.format(key=key, seq=seq) for column in COLUMNS]
 
 
-def _events(spark: SparkSession, *, key: str, seq: str) -> None:
-    """A file a batch, in this order."""
+def _events(
+    spark: SparkSession,
+    *,
+    key: str,
+    seq: str,
+    gone: str = "false AS gone",
+    size: int = EVENTS // BATCHES,
+    batches: int = BATCHES,
+) -> None:
+    """Write one file per batch, in this order."""
     empty = spark.range(0).selectExpr(*_columns("id", "id"))
     empty.write.saveAsTable("main.bench.events")
-    size = EVENTS // BATCHES
-    for n in range(BATCHES):
-        rows = spark.range(n * size, (n + 1) * size, 1, 1).selectExpr(f"({key}) AS k", f"({seq}) AS s")
-        rows.selectExpr(*_columns("k", "s")).write.mode("append").saveAsTable("main.bench.events")
+    for n in range(batches):
+        rows = spark.range(n * size, (n + 1) * size, 1, 1).selectExpr(f"({key}) AS k", f"({seq}) AS s", gone)
+        rows.selectExpr(*[c if "gone" not in c else "gone" for c in _columns("k", "s")]).write.mode(
+            "append"
+        ).saveAsTable("main.bench.events")
 
 
 class _Lanes:
@@ -176,7 +253,7 @@ class _Lanes:
 
     def __init__(self, spark: SparkSession, folder: Path, *, scd_type: int, first: bool) -> None:
         self._spark, self._folder, self._numbers = spark, folder, count()
-        self._first = first
+        self._first, self._scd_type = first, scd_type
         self._file = folder / "cdc.py"
         self._file.write_text(SOURCE.format(scd_type=scd_type, first=first))
         self._ours = self._peer = ""
@@ -190,6 +267,8 @@ class _Lanes:
             self._peer = f"main.bench.peer{next(self._numbers)}"
             rows = self._spark.table("main.bench.first" if self._first else "main.bench.events")
             rows = rows.select("id", "seq", "name", "age", "city")
+            if self._scd_type == 2 and self._first:
+                rows = rows.selectExpr("*", "seq AS __START_AT", "CAST(NULL AS BIGINT) AS __END_AT")
             (rows if self._first else rows.limit(0)).write.saveAsTable(self._peer)
 
     def ours(self) -> str:

@@ -75,3 +75,34 @@ def test_a_target_reports_its_changes_as_rows_and_as_numbers(lab: Lab) -> None:
     found = [each for each in metrics if each and each.get("num_upserted_rows") is not None]
     assert {"num_upserted_rows": 1, "num_deleted_rows": 1} in found, "type 1: one updated, one deleted"
     assert not any("num_output_rows" in each for each in found)
+
+
+VECTORS = """
+import dlt
+for name, properties in (("by_default", {}), ("declared", {"Delta.enableDeletionVectors": "false"})):
+    dlt.create_streaming_table(name, table_properties=properties)
+    dlt.apply_changes(
+        target=name, source="SRC.feed", keys=["id"], sequence_by="seq", apply_as_deletes="gone",
+        except_column_list=["gone"],
+    )
+"""
+
+
+def test_a_change_marks_rows_in_deletion_vectors_unless_the_table_declares_otherwise(lab: Lab) -> None:
+    lab.seed("feed", "SELECT id, 1L AS seq, false AS gone FROM range(1000)")
+    lab.file("cdc.py", VECTORS)
+    lab.done()
+    lab.seed("feed", "SELECT id, 2L AS seq, id = 7 AS gone FROM range(5, 9)")
+    lab.done()
+    marked = {}
+    for name in ("by_default", "declared"):
+        merge = (
+            lab.spark.sql(f"DESCRIBE HISTORY main.{lab.schema}.{name}").where("operation = 'MERGE'").first()
+        )
+        assert merge is not None
+        marked[name] = int(merge["operationMetrics"]["numTargetDeletionVectorsAdded"])
+        rows = {tuple(row) for row in lab.table(name).where("id BETWEEN 5 AND 9").collect()}
+        assert rows == {(5, 2), (6, 2), (8, 2), (9, 1)}
+        assert lab.table(name).count() == 999
+    assert marked["by_default"] > 0
+    assert marked["declared"] == 0

@@ -14,8 +14,12 @@ from lakeward.quoting import quote_name
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 _CHANGES_VIEW = "lakeward_changes"
-# A computed source need not be materialized before it is read twice.
-_UNMATERIALIZED_SOURCE = {"spark.databricks.delta.merge.materializeSource": "none"}
+_MERGE_CONF = {
+    # A computed source need not be materialized before it is read twice.
+    "spark.databricks.delta.merge.materializeSource": "none",
+    # With deletion vectors every batch adds small files; as on Databricks, a MERGE compacts many of them.
+    "spark.databricks.delta.autoCompact.enabled": "true",
+}
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,7 @@ class TargetTable:
         )
         changes.createOrReplaceTempView(_CHANGES_VIEW)
         try:
-            with temporary_conf(spark, _UNMATERIALIZED_SOURCE):
+            with temporary_conf(spark, _MERGE_CONF):
                 done = spark.sql(merge).first()
         finally:
             spark.catalog.dropTempView(_CHANGES_VIEW)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from lakeward.pipelines.incremental.issues import Issue
 from lakeward.pipelines.incremental.row_bags import net_rows, repeat_rows
 from lakeward.pipelines.incremental.view_plan import PlanNode, delta_index, frame_of, is_exact_key
+from lakeward.pipelines.storage.delta_tables import snapshot_bytes
 from lakeward.spark_internals import analyzed_plan, jvm_view, scala_list
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Source:
     @property
     def size(self) -> int:
         """Bytes of the table's files."""
-        return int(self.snapshot.sizeInBytes())
+        return snapshot_bytes(self.snapshot)
 
     def version(self) -> SourceVersion:
         """Return the version that this update reads."""

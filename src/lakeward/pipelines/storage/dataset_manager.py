@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 KIND_PROPERTY = "lakeward.kind"
+_DELETION_VECTORS = "delta.enableDeletionVectors"
 _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
@@ -105,8 +106,18 @@ def _table_clauses(dataset: Dataset, kind: str, owner: str) -> str:
         + (f" CLUSTER BY ({_column_list(options.cluster_by)})" if options.cluster_by else "")
         + (f" LOCATION {quote_string(options.path)}" if options.path else "")
         + (f" COMMENT {quote_string(options.comment)}" if options.comment else "")
-        + f" TBLPROPERTIES ({_property_list(table_properties(dataset, kind, owner))})"
+        + f" TBLPROPERTIES ({_property_list(_initial_properties(dataset, kind, owner))})"
     )
+
+
+def _initial_properties(dataset: Dataset, kind: str, owner: str) -> dict[str, str]:
+    """Return the properties of a new table: targets of AUTO CDC have deletion vectors, unless declared."""
+    found = table_properties(dataset, kind, owner)
+    declared = {key.lower() for key in found}
+    is_target = any(flow.change_args is not None for flow in dataset.flows)
+    if is_target and _DELETION_VECTORS.lower() not in declared:
+        found[_DELETION_VECTORS] = "true"
+    return found
 
 
 def _property_list(properties: Mapping[str, str]) -> str:

@@ -61,7 +61,7 @@ class StoredTable:
     @property
     def size(self) -> int:
         """Bytes of the table's files."""
-        return int(self._snapshot.sizeInBytes())
+        return snapshot_bytes(self._snapshot)
 
     @property
     def comment(self) -> str | None:
@@ -82,6 +82,12 @@ class StoredTable:
             if "commitInfo" in action:
                 return DeltaCommit(number, action["commitInfo"])
         return DeltaCommit(number, {})
+
+
+def snapshot_bytes(snapshot: Any) -> int:
+    """Return the size of a snapshot's files; the checksum of its version spares a job over the whole log."""
+    checksum = snapshot.checksumOpt()
+    return int(checksum.get().tableSizeBytes() if checksum.isDefined() else snapshot.sizeInBytes())
 
 
 def load_table(spark: SparkSession, name: tuple[str, ...]) -> StoredTable | None:
