@@ -1,9 +1,8 @@
-"""`lakeward events KEY`: what a pipeline's event log says of its newest update."""
+"""`lakeward events KEY`: what a pipeline's event log says of its newest update, without Spark."""
 
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,29 +37,28 @@ def events(key: str, target: str | None, variables: dict[str, str], follow: bool
     Outside a bundle KEY is the name that `lakeward pipeline` gives with its next commands.
     """
     from lakeward.cli.command_context import here
-    from lakeward.cli.output_streams import redirect_output
-    from lakeward.cli.sql import opened, starting
+    from lakeward.report import read_events
 
     place = here(target, variables)
     name = pipeline_name(place, key)
-    log = place.settings.pipelines / name / "event_log"
-    if follow and log.parent.is_dir():
-        return show_as_it_goes(log.parent, as_json=as_json)
-    if not (log / "_delta_log").is_dir():
+    storage = place.settings.pipelines / name
+    if follow and storage.is_dir():
+        return show_as_it_goes(storage, as_json=as_json)
+    stored = read_events(storage, 1)
+    for damaged in stored.unreadable:
+        click.echo(f"A file of the event log cannot be read and is left out: {damaged}", err=True)
+    if not stored.updates:
         raise UsageError(
             "NO_EVENTS",
-            f"The pipeline `{name}` has no event log in {log.parent}: it has not run in this target.",
+            f"The pipeline `{name}` has no event log in {storage}: it has not run in this target.",
             next_step=f"lakeward run {name} -t {place.settings.target}" if place.bundle else None,
         )
-    with redirect_output(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
-        with starting(streams):
-            found = read(opened(place.settings), str(log))
-        if as_json:
-            json.dump(found, streams.out, ensure_ascii=False)
-            streams.out.write("\n")
-        else:
-            for event in found:
-                streams.out.write(f"{line(event)}\n")
+    (found,) = stored.updates.values()
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False, default=str))
+    else:
+        for event in found:
+            click.echo(line(event))
     return 0
 
 
@@ -79,27 +77,6 @@ def pipeline_name(place: Place, key: str) -> str:
         return key
     place.bundle.pipeline(key)
     return key
-
-
-def read(spark: Any, log: str) -> list[dict[str, Any]]:
-    """The events of the newest update, oldest first, with `details` and `origin` as objects."""
-    from pyspark.sql import functions as F
-
-    frame = spark.read.format("delta").load(log)
-    newest = frame.orderBy(F.col("timestamp").desc()).select("origin.update_id").first()
-    if newest is None:
-        return []
-    rows = (
-        frame.where(F.col("origin.update_id") == newest[0])
-        .orderBy("timestamp")
-        .select(F.to_json(F.struct(F.col("*"))))
-        .collect()
-    )
-    found = [json.loads(text) for (text,) in rows]
-    for event in found:
-        if isinstance(event.get("details"), str):
-            event["details"] = json.loads(event["details"])
-    return found
 
 
 def line(event: dict[str, Any]) -> str:
