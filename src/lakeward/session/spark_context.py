@@ -48,8 +48,11 @@ if TYPE_CHECKING:
 
 
 def known_catalogs(settings: Settings) -> list[str]:
-    """Return the catalogs of the warehouse, the session's own and `main`."""
-    names = {"main", settings.catalog}
+    """Return the catalogs of the warehouse, the session's own, `main` and `hive_metastore`.
+
+    Every workspace has the last one; it gets its folder with its first schema.
+    """
+    names = {"main", "hive_metastore", settings.catalog}
     if settings.warehouse.is_dir():
         # A user's warehouse may contain Spark's own folders, such as `sales.db`.
         names |= {p.name for p in settings.warehouse.iterdir() if p.is_dir() and "." not in p.name}

@@ -238,7 +238,9 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public boolean namespaceExists(String[] namespace) {
-        if (namespace.length == 1 && BuiltinTables.hasSchema(catalog, namespace[0])) folder.makeFolder(folder.schema(in(namespace)[0]));
+        boolean isBuiltIn = namespace.length == 1 && (BuiltinTables.hasSchema(catalog, namespace[0])
+            || (catalog.equals("hive_metastore") && namespace[0].equalsIgnoreCase("default")));
+        if (isBuiltIn) folder.makeFolder(folder.schema(in(namespace)[0]));
         return PlannedTable.hasNamespace(catalog, namespace) || InformationSchema.holds(namespace) || super.namespaceExists(in(namespace));
     }
 
