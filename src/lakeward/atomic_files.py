@@ -1,8 +1,13 @@
-"""Atomic file writes: write to a temporary file in the same directory, then rename it into place."""
+"""Atomic file writes: write to a temporary file in the same directory, then rename it into place.
+
+Reads of state files, which end whatever is in their place.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -44,3 +49,12 @@ def atomic_write(path: Path, content: str | bytes, *, mode: int = 0o666, synced:
             if synced:
                 stream.flush()
                 os.fsync(stream.fileno())
+
+
+def read_regular(path: Path) -> bytes:
+    """Return the content of a file. Raises OSError for a named pipe or a device, which would never end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "It is not a regular file", str(path))
+        return stream.read()

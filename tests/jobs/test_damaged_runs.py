@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,6 +34,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
         )
         for field in RUN
     },
+    "a pipe": lambda file: (file.unlink(), os.mkfifo(file)),
     "a folder": lambda file: (file.unlink(), file.mkdir()),
 }
 
@@ -52,4 +54,4 @@ def test_a_damaged_run_is_named(tmp_path: Path, file: str, damage: str) -> None:
     if raised.value.condition == "RUN_DAMAGED":
         assert str(place) in str(raised.value)
     else:
-        assert damage in ("missing", "a folder", "a list") or file == "last"
+        assert damage in ("missing", "a folder", "a pipe", "a list") or file == "last"

@@ -72,6 +72,11 @@ def _replace_by_folder(place: Path) -> None:
     (place / "x").touch()
 
 
+def _pipe(place: Path) -> None:
+    place.unlink(missing_ok=True)
+    os.mkfifo(place, 0o600)
+
+
 DAMAGE: dict[str, Callable[[Path], None]] = {
     "missing": _remove,
     "empty": _write(b""),
@@ -80,6 +85,7 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
     "of another type": _write(b"[1]"),
     "a folder": _replace_by_folder,
     "a file": _write(b"x"),
+    "a pipe": _pipe,
     "of mode 000": lambda place: place.chmod(0),
     "of mode 644": lambda place: place.chmod(0o644),
     "of another owner": lambda place: os.chown(place, 12345, 12345),
@@ -151,6 +157,12 @@ CELLS: dict[tuple[str, str], Any] = {
     ("server", "of mode 644"): {},
     ("secrets", "of mode 644"): {},
     ("workspace", "of mode 644"): {},
+    ("server/requests.jsonl", "a pipe"): _UNUSABLE,
+    ("server/requests.jsonl.1", "a folder"): {},
+    ("workspace/connection.json", "a pipe"): {},
+    ("secrets/s/k", "a pipe"): {"secret": "It is not a regular file"},
+    ("secrets/s/.acls.json", "a pipe"): {"acls": "SECRET_ACLS_DAMAGED"},
+    ("../../secrets.key", "a pipe"): {"secret": "It is not a regular file"},
     ("pipelines", "a file"): {},
     ("jobs", "missing"): {},
     ("jobs", "a file"): {"run": "FAILED"},

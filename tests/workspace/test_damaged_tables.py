@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -61,6 +62,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "of wrong types": lambda file: file.write_text(
         _WRONG_METADATA if "_delta_log" in str(file) else '{"schema":"{\\"fields\\":[1]}","properties":5}'
     ),
+    "a pipe": lambda file: (file.unlink(), os.mkfifo(file)),
     "a folder": lambda file: (file.unlink(), file.mkdir()),
 }
 

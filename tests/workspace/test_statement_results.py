@@ -300,3 +300,20 @@ def test_the_official_client_reads_arrow_through_its_links(server: Server) -> No
     chunk = client.get_statement_result_chunk_n(found.statement_id, 0)
     content = requests.get(chunk.external_links[0].external_link, timeout=60).content
     assert pa.ipc.open_stream(content).read_all().num_rows == chunk.external_links[0].row_count == 100
+
+
+@pytest.mark.slow
+def test_standalone_materialized_views_are_created_refreshed_and_dropped(server: Server) -> None:
+    """Each statement has a session of its own."""
+    succeed(server, "CREATE TABLE main.default.mv_source AS SELECT 1 AS id")
+    succeed(
+        server,
+        "CREATE MATERIALIZED VIEW main.default.mv AS SELECT sum(id) AS total FROM main.default.mv_source",
+    )
+    succeed(server, "INSERT INTO main.default.mv_source VALUES (41)")
+    assert succeed(server, "SELECT * FROM main.default.mv")["result"]["data_array"] == [["1"]]
+    succeed(server, "REFRESH MATERIALIZED VIEW main.default.mv")
+    assert succeed(server, "SELECT * FROM main.default.mv")["result"]["data_array"] == [["42"]]
+    succeed(server, "DROP MATERIALIZED VIEW main.default.mv")
+    gone = execute(server, "SELECT * FROM main.default.mv")
+    assert "TABLE_OR_VIEW_NOT_FOUND" in gone["status"]["error"]["message"]

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lakeward.atomic_files import read_regular
 from lakeward.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _from_file(file: Path) -> bytes:
         finally:
             Path(aside).unlink(missing_ok=True)
     refuse_exposed(file, "SECRET_KEY_EXPOSED", "the key of the secrets")
-    return file.read_bytes()
+    return read_regular(file)
 
 
 def _made() -> bytes:

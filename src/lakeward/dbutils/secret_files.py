@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from lakeward.atomic_files import atomic_write
+from lakeward.atomic_files import atomic_write, read_regular
 from lakeward.dbutils.secret_encryption import decrypted, encrypted, refuse_exposed
 from lakeward.errors import ConfigurationError
 from lakeward.private_folders import private_folder
@@ -58,7 +58,7 @@ class FileSecrets:
         file = self._file(scope, key)
         try:
             refuse_exposed(file, "SECRET_FILE_EXPOSED", f"the secret {scope}/{key}")
-            return decrypted(file.read_bytes(), f"{scope}/{key}")
+            return decrypted(read_regular(file), f"{scope}/{key}")
         except (FileNotFoundError, NotADirectoryError):
             return None
 
@@ -112,7 +112,7 @@ class FileSecrets:
         if not file.exists():
             return {}
         try:
-            acls = json.loads(file.read_bytes())
+            acls = json.loads(read_regular(file))
             if isinstance(acls, dict) and all(isinstance(level, str) for level in acls.values()):
                 return acls
             reason = "it is not a map of principals"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lakeward.atomic_files import atomic_write
+from lakeward.atomic_files import atomic_write, read_regular
 from lakeward.dbutils import decrypted, encrypted, redacted, remember
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.model import JobRun
@@ -110,7 +110,7 @@ def load_previous_run(jobs: Path, key: str, run_id: str) -> PreviousRun:
             raise _damaged(pointer)
     file = run_folder(jobs, key, run_id) / _RUN
     try:
-        text = file.read_bytes()
+        text = read_regular(file)
     except (OSError, ValueError):
         raise ConfigurationError(
             "RUN_UNKNOWN",

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from lakeward.atomic_files import read_regular
 from lakeward.databricks_shims.local_workspace.api_error import ApiError
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
 from lakeward.databricks_shims.local_workspace.contained_paths import (
@@ -167,7 +168,7 @@ def _known(call: ApiRequest) -> tuple[int, Path]:
     handle = call.number("handle", 0)
     remove_idle_uploads(_blocks(call, handle).parent)
     with suppress(OSError, ValueError):
-        upload = json.loads(_target(call, handle).read_bytes())
+        upload = json.loads(read_regular(_target(call, handle)))
         if upload["user"] == (call.user or call.owner):
             return handle, Path(upload["path"])
     raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"No file is being written with the handle {handle}.")

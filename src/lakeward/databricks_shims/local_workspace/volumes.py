@@ -9,7 +9,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from lakeward.atomic_files import atomic_write
+from lakeward.atomic_files import atomic_write, read_regular
 from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
 from lakeward.databricks_shims.local_workspace.contained_paths import check_name, volume_note
@@ -144,7 +144,7 @@ def _describe(call: ApiRequest, parts: list[str], **facts: Any) -> None:
 
 def _kept(call: ApiRequest, parts: list[str]) -> dict[str, Any]:
     try:
-        kept = json.loads(_description(call, parts).read_bytes())
+        kept = json.loads(read_regular(_description(call, parts)))
     except (OSError, ValueError):
         return {}
     return kept if isinstance(kept, dict) else {}

@@ -9,9 +9,11 @@ import java.nio.file.CopyOption;
 import java.nio.file.Files;
 import java.nio.file.OpenOption;
 import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.UUID;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
 
@@ -60,6 +62,24 @@ public class LinkLogStore extends HadoopFileSystemLogStore {
             throw new IOException("The file system of " + target.getParent() + " has no hard links, so commits there are not"
                 + " safe against a second process. Keep the state folder (LAKEWARD_HOME) on a disk that has them.", e);
         }
+    }
+
+    /**
+     * An empty commit is damage: its rows are lost, and Delta would read it as a commit without rows. Commits are
+     * linked when they are complete, so no writer leaves one behind.
+     */
+    public Iterator listFrom(Path path, Configuration conf) throws IOException {
+        ArrayList found = new ArrayList();
+        Iterator listed = super.listFrom(path, conf);
+        while (listed.hasNext()) {
+            FileStatus file = (FileStatus) listed.next();
+            if (file.getLen() == 0 && file.isFile() && file.getPath().getName().matches("\\d{20}\\.json")) {
+                throw new IOException(file.getPath() + " is damaged: a commit is never empty. Restore it from a backup;"
+                    + " if it is the last one, delete it, and the table is as before this commit.");
+            }
+            found.add(file);
+        }
+        return found.iterator();
     }
 
     public Boolean isPartialWriteVisible(Path path, Configuration conf) {

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lakeward.atomic_files import read_regular
 from lakeward.session import is_private_table
 
 _OBJECTS = ".objects"
@@ -196,7 +197,7 @@ def _has_log(folder: Path) -> bool:
 
 def _load(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(file.read_bytes())
+        found = json.loads(read_regular(file))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -226,7 +227,7 @@ def _metadata_of_commit(commit: Path) -> dict[str, Any]:
     No older commit replaces a damaged one: its columns may differ.
     """
     try:
-        lines = commit.read_text(encoding="utf-8").splitlines()
+        lines = read_regular(commit).decode().splitlines()
         if not isinstance(json.loads(lines[-1]), dict):
             raise ValueError("not an action")
         found = [json.loads(line)["metaData"] for line in lines if line.startswith('{"metaData"')]
@@ -239,6 +240,8 @@ def _metadata_of_checkpoint(log: Path, version: str) -> dict[str, Any]:
     from pyarrow import ArrowException, parquet
 
     for part in sorted(log.glob(f"{version}.checkpoint*.parquet")):
+        if not part.is_file():
+            continue
         try:
             rows = parquet.read_table(part, columns=["metaData"]).column("metaData").to_pylist()
         except (OSError, ArrowException, KeyError):

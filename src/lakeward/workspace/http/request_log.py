@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import threading
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 _MOST_BYTES = 10 * 2**20
 
@@ -18,7 +20,7 @@ class RequestLog:
         self._file, self._most = file, most
         self._lock = threading.Lock()
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._stream = file.open("ab")
+        self._stream = self._opened()
 
     def add(self, **facts: Any) -> None:
         """Note a request. A full disk loses the line, never the answer."""
@@ -30,10 +32,16 @@ class RequestLog:
                 self._stream.flush()
                 if self._stream.tell() > self._most:
                     self._stream.close()
-                    self._file.replace(self._file.with_name(f"{self._file.name}.1"))
-                    self._stream = self._file.open("ab")
+                    with suppress(OSError):  # a log that cannot be moved grows
+                        self._file.replace(self._file.with_name(f"{self._file.name}.1"))
+                    self._stream = self._opened()
             except (OSError, ValueError):  # ValueError: closed, while a run's thread still ends
                 return
+
+    def _opened(self) -> BinaryIO:
+        if self._file.exists() and not self._file.is_file():
+            raise OSError(errno.EINVAL, "It is not a regular file", str(self._file))
+        return self._file.open("ab")
 
     def close(self) -> None:
         """Give the file free."""

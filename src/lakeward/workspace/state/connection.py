@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lakeward.atomic_files import atomic_write
+from lakeward.atomic_files import atomic_write, read_regular
 from lakeward.databricks_shims.local_workspace import CONNECTION
 from lakeward.session import Settings
 
@@ -33,7 +33,7 @@ def read_connection(settings: Settings) -> Connection | None:
     That server may not be running any more; the next one writes the file again.
     """
     try:
-        known = json.loads(connection_file(settings).read_bytes())
+        known = json.loads(read_regular(connection_file(settings)))
         return Connection(str(known["host"]), str(known["token"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
