@@ -5,14 +5,23 @@ A rule that is NULL for a record does not hold: the expectation drops the record
 
 from __future__ import annotations
 
-__all__ = ["HEART_RATE", "PAYLOAD", "RECORD", "REGISTRATION", "REGISTRATION_LINE", "TOPICS", "WORKOUT"]
+__all__ = [
+    "GYM_VISIT",
+    "HEART_RATE",
+    "LINE",
+    "PAYLOAD",
+    "RECORD",
+    "REGISTRATION",
+    "TOPIC_NAMES",
+    "USER_INFO",
+    "WORKOUT",
+]
 
-# `user_info` stays in bronze for now, as it was delivered.
-TOPICS = ("bpm", "workout", "user_info")
+TOPIC_NAMES = ("bpm", "workout", "user_info")
 
 RECORD = {
     "record_readable": "unreadable IS NULL",
-    "topic_known": f"topic IN {TOPICS}",
+    "topic_known": f"topic IN {TOPIC_NAMES}",
 }
 
 PAYLOAD = {"payload_readable": "readable"}
@@ -33,9 +42,24 @@ WORKOUT = {
     "time_present": "time IS NOT NULL",
 }
 
-REGISTRATION_LINE = {"record_readable": "unreadable IS NULL"}
+USER_INFO = {
+    "user_id_present": "user_id IS NOT NULL",
+    "update_type_known": "update_type IN ('new', 'update', 'delete')",
+    # A change from the future would win over every later change of its user.
+    "updated_plausible": (
+        "updated >= TIMESTAMP '2010-01-01 00:00:00Z' AND updated <= received + INTERVAL 1 DAY"
+    ),
+}
+
+LINE = {"record_readable": "unreadable IS NULL"}
 
 REGISTRATION = {
     "device_id_present": "device_id IS NOT NULL",
     "user_id_present": "user_id IS NOT NULL",
+}
+
+GYM_VISIT = {
+    "mac_present": "mac IS NOT NULL",
+    "gym_present": "gym IS NOT NULL",
+    "times_in_order": "first_timestamp <= last_timestamp",
 }

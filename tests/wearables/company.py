@@ -14,17 +14,23 @@ from lakeward.jobs import JobRun
 from lakeward.session import Settings, session
 from tests.wearables.frames import rows
 from tests.wearables.oracle import Lakehouse
+from wearables.jobs.maintain import tables_of
 
 __all__ = ["ROOT", "Company"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def _all_succeeded(run: JobRun, *keys: str) -> None:
+    found = {task.task_key: (task.state, task.error) for task in run.tasks}
+    assert found == dict.fromkeys(keys, ("SUCCESS", None)), found
+
+
 class Company:
     """One lakehouse of the bundle's target dev, in a folder of its own."""
 
-    def __init__(self, folder: Path) -> None:
-        self.bundle = load(ROOT, "dev", user="ann", environ={})
+    def __init__(self, folder: Path, **variables: str) -> None:
+        self.bundle = load(ROOT, "dev", variables, user="ann", environ={})
         self.settings = Settings.here(folder, environ={}, target="dev")
         self.schema = "dev.dev_ann_wearables"
 
@@ -34,11 +40,14 @@ class Company:
         run = jobs.run(
             self.bundle, "daily", settings=self.settings, options=jobs.RunOptions(parameters=given)
         )
-        assert [(task.task_key, task.state, task.error) for task in run.tasks] == [
-            ("land", "SUCCESS", None),
-            ("refresh", "SUCCESS", None),
-            ("check", "SUCCESS", None),
-        ]
+        _all_succeeded(run, "land", "keys", "refresh", "protect", "check", "publish")
+        return run
+
+    def backfill(self) -> JobRun:
+        """One run of the job that computes all tables again, which must succeed."""
+        options = jobs.RunOptions(parameters={"confirmed": "yes"})
+        run = jobs.run(self.bundle, "backfill", settings=self.settings, options=options)
+        _all_succeeded(run, "is_confirmed", "refresh", "check")
         return run
 
     def differences(self, expected: Lakehouse) -> Mapping[str, Any]:
@@ -51,12 +60,13 @@ class Company:
         return differing
 
     def rows(self, name: str) -> Counter[tuple[Any, ...]]:
-        return rows(session(self.settings).table(f"{self.schema}.{name}"), name)
+        spark = session(self.settings)
+        return rows(spark.table(f"{self.schema}.{name}"), name, spark.table(f"{self.schema}.user_keys"))
 
     def versions(self) -> dict[str, int]:
         """The newest version of each table."""
         spark = session(self.settings)
-        names = [row["tableName"] for row in spark.sql(f"SHOW TABLES IN {self.schema}").collect()]
+        names = tables_of(spark, self.schema)
         return {
             name: spark.sql(f"DESCRIBE HISTORY {self.schema}.{name} LIMIT 1").collect()[0]["version"]
             for name in names

@@ -10,9 +10,9 @@ from tests.wearables.oracle import Lakehouse, lakehouse
 
 @pytest.fixture(scope="session")
 def deliveries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Generated data of five users on seven days."""
+    """Generated data of twenty users on seven days."""
     folder = tmp_path_factory.mktemp("deliveries")
-    generate(folder, users=5, days=7, seed=7, longest=120)
+    generate(folder, users=20, days=7, seed=7, longest=60)
     return folder
 
 

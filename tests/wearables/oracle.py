@@ -27,20 +27,25 @@ _YEAR_2010 = 1_262_304_000_000_000
 
 @dataclass(frozen=True)
 class Lakehouse:
-    """Every dataset as a multiset of rows; the columns are named next to each."""
+    """Every dataset as a multiset of rows; `frames.COLUMNS` has their columns.
 
-    bronze: Counter[
-        Row
-    ]  # key, value, topic, partition, offset, timestamp, date, week_part, source_file, unreadable
-    heart_rate: Counter[Row]  # device_id, time, heartrate, repeats
-    workouts: Counter[Row]  # user_id, workout_id, time, action, session_id, repeats
-    registered_users: Counter[Row]  # device_id, mac_address, registration_timestamp, user_id, repeats
-    completed_workouts: Counter[Row]  # user_id, workout_id, session_id, start_time, end_time, in_progress
-    workout_bpm: Counter[Row]  # user_id, workout_id, session_id, device_id, time, heartrate
-    workout_bpm_summary: Counter[
-        Row
-    ]  # user_id, workout_id, session_id, min_bpm, avg_bpm, max_bpm, num_recordings
-    quarantine: Counter[Row]  # feed, source_file, topic, partition, offset, timestamp, record, failed_rules
+    `user_id` is in the place of the pseudonym.
+    """
+
+    bronze: Counter[Row]
+    heart_rate: Counter[Row]
+    workouts: Counter[Row]
+    registered_users: Counter[Row]
+    gym_visits: Counter[Row]
+    completed_workouts: Counter[Row]
+    workout_bpm: Counter[Row]
+    workout_bpm_summary: Counter[Row]
+    quarantine: Counter[Row]
+    users: Counter[Row]
+    users_history: Counter[Row]
+    user_bins: Counter[Row]
+    training_load: Counter[Row]
+    fitness_by_group: Counter[Row]
 
 
 def lines(files: Iterable[Path]) -> Iterator[tuple[str, str]]:
@@ -59,18 +64,31 @@ def lakehouse(source: Path) -> Lakehouse:
     rates = _once(_heart_rates(bronze, refused), key=lambda fields: fields[:2])
     events = _once(_workouts(bronze, refused), key=lambda fields: fields)
     _foreign(bronze, refused)
+    changes = list(user_changes(bronze, refused))
     registered = _registered(source, refused)
+    visits = _visits(source, refused)
     sessions = _sessions(events)
     joined = list(_joined(rates, sessions, registered))
+    history = versions(changes)
+    users = [row[:-2] for row in history if row[-1] is None]
+    today = max((row[6] for row in bronze if row[6] is not None), default=None)
+    bins = [(user[0], _band(today, user[1]), user[3], user[8]) for user in users]
+    load = _training_load(joined)
     return Lakehouse(
         bronze=Counter(bronze),
         heart_rate=Counter(rates),
         workouts=Counter(events),
         registered_users=Counter(registered),
+        gym_visits=Counter(visits),
         completed_workouts=Counter(sessions),
         workout_bpm=Counter(joined),
         workout_bpm_summary=Counter(_summary(joined)),
         quarantine=Counter(refused),
+        users=Counter(users),
+        users_history=Counter(history),
+        user_bins=Counter(bins),
+        training_load=Counter(load),
+        fitness_by_group=Counter(_groups(load, bins)),
     )
 
 
@@ -201,24 +219,147 @@ def _once(found: Iterable[tuple[Row, Row]], key: Callable[[Row], Row]) -> list[R
     return [(*min(group)[1], len(group) - 1) for group in groups.values()]
 
 
+def user_changes(bronze: list[Row], refused: list[Row]) -> Iterator[Row]:
+    """(user_id, updated, received, text, update_type, row) of the valid changes; row is as in `users`."""
+    for _, value, topic, partition, offset, sent, _, _, name, unreadable in bronze:
+        types = {"user_id": _whole, "timestamp": _number}
+        if topic != "user_info" or unreadable is not None:
+            continue
+        payload = _payload(value, types)
+        failed = ["payload_readable"]
+        text = None if value is None else value.decode()
+        if payload is not None:
+            user, kind, updated = payload["user_id"], payload["update_type"], _micros(payload["timestamp"])
+            failed = [
+                rule
+                for rule, holds in {
+                    "user_id_present": user is not None,
+                    "update_type_known": kind in ("new", "update", "delete"),
+                    "updated_plausible": updated is not None
+                    and _YEAR_2010 <= updated <= sent * 1000 + 86_400_000_000,
+                }.items()
+                if not holds
+            ]
+            address = payload["address"]
+            born = datetime.strptime(payload["dob"], "%m/%d/%Y").date()  # noqa: DTZ007  # a day has no zone
+            names = tuple(payload[field] for field in ("sex", "gender", "first_name", "last_name"))
+            place = tuple(address[field] for field in ("street_address", "city", "state", "zip"))
+            if not failed:
+                yield user, updated, sent, text, kind, (user, born, *names, *place, updated)
+        if failed:
+            refused.append(("daily", name, topic, partition, offset, sent, text, tuple(failed)))
+
+
+def versions(changes: Iterable[Row]) -> list[Row]:
+    """Fold changes: each user's rows with the times at which they begin and end."""
+    of_user: dict[int, set[Row]] = defaultdict(set)
+    for user, *change in changes:
+        of_user[user].add(tuple(change))
+    rows = []
+    for found in of_user.values():
+        ordered = sorted(found, key=lambda change: change[:3])
+        for (updated, _, _, kind, row), after in zip(ordered, [*ordered[1:], None], strict=True):
+            if kind != "delete":
+                rows.append((*row, updated, None if after is None else after[0]))
+    return rows
+
+
+def _band(today: Any, born: Any) -> str:
+    age = today.year - born.year - ((today.month, today.day) < (born.month, born.day))
+    if age < 0 or age >= 120:
+        return "unknown"
+    starts = ((18, "under 18"), (25, "18-24"), (35, "25-34"), (45, "35-44"), (55, "45-54"), (65, "55-64"))
+    return next((name for limit, name in starts if age < limit), "65+")
+
+
+def _training_load(joined: list[Row]) -> list[Row]:
+    groups: dict[Row, list[float]] = defaultdict(list)
+    for user, _, time, rate in {(row[0], *row[3:]) for row in joined}:
+        year, week, _ = (_EPOCH + timedelta(microseconds=time)).isocalendar()
+        groups[user, f"{year:04d}-{week:02d}"].append(rate)
+    return [
+        (
+            *key,
+            len(rates),
+            sum(1 + sum(rate >= zone for zone in (100, 120, 140, 160)) for rate in rates),
+            max(rates),
+        )
+        for key, rates in groups.items()
+    ]
+
+
+def _groups(load: list[Row], bins: list[Row]) -> list[Row]:
+    band = {user: name for user, name, _, _ in bins}
+    groups: dict[Row, list[Row]] = defaultdict(list)
+    for user, week, seconds, points, _ in load:
+        if user in band:
+            groups[week, band[user]].append((seconds, points))
+    return [
+        (*key, len(rows), sum(row[0] for row in rows), sum(row[1] for row in rows))
+        for key, rows in groups.items()
+        if len(rows) >= 5
+    ]
+
+
 def _registered(source: Path, refused: list[Row]) -> list[Row]:
+    def broken(given: Row) -> list[str]:
+        return [
+            f"{field}_present"
+            for field, value in (("device_id", given[0]), ("user_id", given[3]))
+            if value is None
+        ]
+
     fields = ("device_id", "mac_address", "registration_timestamp", "user_id")
+    return _feed("registrations", source.glob("registrations*.json*"), fields, broken, refused)
+
+
+def _visits(source: Path, refused: list[Row]) -> list[Row]:
+    def broken(given: Row) -> list[str]:
+        mac, gym, first, last = given
+        rules = {
+            "mac_present": mac is not None,
+            "gym_present": gym is not None,
+            "times_in_order": first is not None and last is not None and first <= last,
+        }
+        return [rule for rule, holds in rules.items() if not holds]
+
+    fields = ("mac", "gym", "first_timestamp", "last_timestamp")
+    return _feed("gym_logs", (source / "gym").glob("*.json*"), fields, broken, refused)
+
+
+def _feed(
+    feed: str,
+    files: Iterable[Path],
+    fields: tuple[str, ...],
+    broken: Callable[[Row], list[str]],
+    refused: list[Row],
+) -> list[Row]:
     found: list[tuple[Row, Row]] = []
-    for name, line in lines(source.glob("registrations*.json*")):
-        nowhere = ("registrations", name, None, None, None, None)
+    for name, line in lines(files):
+        nowhere = (feed, name, None, None, None, None)
         try:
             given = json.loads(line)
         except json.JSONDecodeError:
             refused.append((*nowhere, line, ("record_readable",)))
             continue
         row = tuple(given.get(field) for field in fields)
-        failed = tuple(f"{field}_present" for field in ("device_id", "user_id") if given.get(field) is None)
+        failed = tuple(broken(row))
         if failed:
-            known = {field: value for field, value in zip(fields, row, strict=True) if value is not None}
-            refused.append((*nowhere, json.dumps(known, separators=(",", ":")), failed))
+            known = [
+                f'"{field}":{_scientific(value) if isinstance(value, float) else json.dumps(value)}'
+                for field, value in zip(fields, row, strict=True)
+                if value is not None
+            ]
+            refused.append((*nowhere, "{" + ",".join(known) + "}", failed))
         else:
             found.append(((name,), row))
     return _once(found, key=lambda fields: fields)
+
+
+def _scientific(value: float) -> str:
+    """A number from ten million on as Java writes it."""
+    digits, exponent = f"{Decimal(repr(value)).normalize():E}".split("E+")
+    return f"{digits}{'' if '.' in digits else '.0'}E{exponent}"
 
 
 def _sessions(events: list[Row]) -> list[Row]:

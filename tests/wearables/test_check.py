@@ -32,13 +32,23 @@ def test_consistent_tables_pass_and_each_contradiction_is_named(
         "INSERT INTO main.checked.completed_workouts SELECT * FROM main.checked.completed_workouts LIMIT 1"
     )
     spark.sql("UPDATE main.checked.workout_bpm_summary SET max_bpm = max_bpm + 1 WHERE user_id = 10000")
-    bronze, registrations, keys, gold = failures(spark, schema)
+    spark.sql("DELETE FROM main.checked.user_keys WHERE user_id = 10001")
+    spark.sql("UPDATE main.checked.users SET city = 'Rome' WHERE user_id = 10002")
+    spark.sql("UPDATE main.checked.fitness_by_group SET people = 4")
+    bronze, registrations, keys, *references, users, groups, gold = failures(spark, schema)
+    assert references == [
+        "registered_users has 1 rows whose user_id are not in user_keys",
+        "users has 1 rows whose user_id are not in user_keys",
+        "training_load has 1 rows whose pseudonym are not in user_keys",
+    ]
+    assert users == "users differs in 2 rows from the open rows of users_history"
+    assert groups.endswith("groups of fewer than 5 people")
     assert bronze.startswith("bronze has ")
     assert bronze.endswith("are unaccounted for")
     assert registrations.startswith("registrations has ")
     assert keys == "completed_workouts has 1 keys (user_id, session_id) with more than one row"
     assert gold.startswith("workout_bpm_summary differs in ")
     with pytest.raises(
-        CheckError, match=r"4 checks failed in `main`\.`checked`: bronze has .*; registrations has"
+        CheckError, match=r"9 checks failed in `main`\.`checked`: bronze has .*; registrations has"
     ):
         main(["--catalog", "main", "--schema", "checked"])

@@ -47,6 +47,19 @@ def test_everything_lands_unchanged(source: Path, landing: Path) -> None:
         assert (landing / "daily" / name).read_bytes() == (source / "daily" / name).read_bytes()
 
 
+def test_gym_logs_land_in_a_folder_of_their_own_whatever_the_number_of_days(
+    source: Path, landing: Path
+) -> None:
+    (source / "gym").mkdir()
+    for name in ("20191216_north.json", "20191217_north.json", "notes.txt"):
+        (source / "gym" / name).write_text("{}\n")
+    land(str(source), str(landing), days=1)
+    assert [name for name in landed(landing) if name.startswith("gym")] == [
+        "gym_logs/20191216_north.json",
+        "gym_logs/20191217_north.json",
+    ]
+
+
 def test_a_second_call_touches_nothing(source: Path, landing: Path) -> None:
     land(str(source), str(landing))
     before = {path: path.stat().st_mtime_ns for path in landing.rglob("*")}

@@ -12,6 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from wearables import rules, transforms
+from wearables.feeds import REGISTRATIONS
+from wearables.topics import BPM, WORKOUT
 from wearables.transforms.validity import failed_rules, holds
 
 
@@ -54,12 +56,12 @@ def event(
 
 
 def unique(records: DataFrame) -> DataFrame:
-    return transforms.heart_rates_once(transforms.heart_rates(records)).filter(holds(rules.HEART_RATE))
+    return transforms.events_once(records, BPM).filter(holds(rules.HEART_RATE))
 
 
 def sessions(spark: SparkSession, *events: dict[str, Any]) -> DataFrame:
-    records = transforms.workout_events(bronze(spark, *events))
-    return transforms.sessions(transforms.workout_events_once(records).filter(holds(rules.WORKOUT)))
+    events_once = transforms.events_once(bronze(spark, *events), WORKOUT)
+    return transforms.sessions(events_once.filter(holds(rules.WORKOUT)))
 
 
 def cells(frame: DataFrame, *columns: str) -> set[Any]:
@@ -118,7 +120,7 @@ def test_among_repeats_the_earliest_file_then_the_lowest_partition_and_offset_st
 
 def test_a_stop_and_a_start_in_the_same_second_are_two_events(spark: SparkSession) -> None:
     records = bronze(spark, event(1.5e9, "stop"), event(1.5e9, "start"), event(1.5e9, "start"))
-    found = transforms.workout_events_once(transforms.workout_events(records))
+    found = transforms.events_once(records, WORKOUT)
     assert cells(found, "action", "repeats") == {("stop", 0), ("start", 1)}
 
 
@@ -148,7 +150,7 @@ def test_what_fails_is_in_quarantine_with_the_names_of_its_rules_and_not_in_silv
 ) -> None:
     records = bronze(spark, record)
     assert [tuple(row.failed_rules) for row in transforms.quarantined_records(records).collect()] == [failed]
-    events = transforms.workout_events_once(transforms.workout_events(records))
+    events = transforms.events_once(records, WORKOUT)
     assert unique(records).isEmpty()
     assert events.filter(holds(rules.WORKOUT)).isEmpty()
 
@@ -156,12 +158,6 @@ def test_what_fails_is_in_quarantine_with_the_names_of_its_rules_and_not_in_silv
 def test_the_first_moment_of_2010_is_valid(spark: SparkSession) -> None:
     records = bronze(spark, rate(1262304000.0))
     assert unique(records).count() == 1
-    assert transforms.quarantined_records(records).isEmpty()
-
-
-def test_user_info_stays_in_bronze(spark: SparkSession) -> None:
-    records = bronze(spark, {"topic": "user_info", "payload": {"first_name": "Zoë"}})
-    assert records.count() == 1
     assert transforms.quarantined_records(records).isEmpty()
 
 
@@ -230,11 +226,9 @@ def test_a_registration_counts_once_and_needs_device_and_user(spark: SparkSessio
         (None, "m", 5.0, 9, None, "a", None),
         (None, None, None, None, "{", "a", None),
     ]
-    lines = spark.createDataFrame(
-        given, f"{transforms.REGISTRATION_SCHEMA}, file_name STRING, _rescued_data STRING"
-    )
-    found = transforms.registration_lines(lines)
-    once = transforms.registrations_once(found).filter(holds(rules.REGISTRATION))
+    lines = spark.createDataFrame(given, f"{REGISTRATIONS.schema}, file_name STRING, _rescued_data STRING")
+    found = transforms.delivered_lines(lines, REGISTRATIONS)
+    once = transforms.lines_once(found, REGISTRATIONS).filter(holds(rules.REGISTRATION))
     assert cells(once, "device_id", "user_id", "repeats") == {(1, 9, 1)}
-    refused = transforms.quarantined_registrations(found).collect()
+    refused = transforms.quarantined_lines(found, REGISTRATIONS).collect()
     assert {tuple(row.failed_rules) for row in refused} == {("device_id_present",), ("record_readable",)}

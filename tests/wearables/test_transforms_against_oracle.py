@@ -14,9 +14,9 @@ from tests.wearables.oracle import Lakehouse, lakehouse
 def differences(expected: Lakehouse, source: Path, spark: SparkSession, scratch: Path) -> dict[str, object]:
     """The datasets that differ, each with a few of the rows that only one side has."""
     tables = batch(spark, source, scratch)
-    differing = {}
+    differing: dict[str, object] = {}
     for field in fields(expected):
-        wanted, got = getattr(expected, field.name), rows(tables[field.name], field.name)
+        wanted, got = getattr(expected, field.name), rows(tables[field.name], field.name, tables["user_keys"])
         if wanted != got:
             differing[field.name] = {"missing": list(wanted - got)[:3], "extra": list(got - wanted)[:3]}
     return differing

@@ -8,18 +8,36 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from wearables.transforms import summary
+from wearables.feeds import FEEDS
+from wearables.topics import EVENTS, USER_INFO
+from wearables.transforms import SMALLEST_GROUP, summary, user_changes
+from wearables.transforms.validity import holds
 
 __all__ = ["CheckError", "check", "failures", "main"]
 
 _KEYS = {
-    "heart_rate": ("device_id", "time"),
-    "workouts": ("user_id", "workout_id", "time", "action", "session_id"),
-    "registered_users": ("device_id", "mac_address", "registration_timestamp", "user_id"),
+    **{topic.target: topic.key for topic in EVENTS},
+    **{feed.target: tuple(feed.fields) for feed in FEEDS},
+    "users": ("user_id",),
+    "user_keys": ("user_id",),
+    "user_bins": ("pseudonym",),
+    "training_load": ("pseudonym", "week_part"),
     "completed_workouts": ("user_id", "session_id"),
     "workout_bpm": ("user_id", "session_id", "device_id", "time"),
     "workout_bpm_summary": ("user_id", "session_id"),
 }
+
+
+# Rows of the first table whose columns are in no row of the second.
+_REFERENCES = (
+    ("workout_bpm", "registered_users", ("user_id", "device_id")),
+    ("workout_bpm", "completed_workouts", ("user_id", "session_id")),
+    ("workout_bpm_summary", "workout_bpm", ("user_id", "session_id")),
+    ("registered_users", "user_keys", ("user_id",)),
+    ("users", "user_keys", ("user_id",)),
+    ("training_load", "user_keys", ("pseudonym",)),
+    ("training_load", "date_lookup", ("week_part",)),
+)
 
 
 class CheckError(Exception):
@@ -52,27 +70,46 @@ def failures(spark: SparkSession, schema: str) -> Iterator[str]:
     def table(name: str) -> DataFrame:
         return spark.table(f"{schema}.`{name}`")
 
+    # Changes of users are folded: a valid one may leave no row.
+    changes = user_changes(table("bronze")).filter(holds(USER_INFO.rules)).select(F.lit(0).alias("repeats"))
     yield from _unaccounted(
         "bronze",
-        delivered=table("bronze").filter("topic IS NULL OR topic <> 'user_info' OR unreadable IS NOT NULL"),
-        silver=(table("heart_rate"), table("workouts")),
+        delivered=table("bronze"),
+        silver=(*(table(topic.target) for topic in EVENTS), changes),
         quarantine=table("quarantine").filter("feed = 'daily'"),
     )
-    yield from _unaccounted(
-        "registrations",
-        delivered=table("registrations"),
-        silver=(table("registered_users"),),
-        quarantine=table("quarantine").filter("feed = 'registrations'"),
-    )
+    for feed in FEEDS:
+        yield from _unaccounted(
+            feed.name,
+            delivered=table(feed.name),
+            silver=(table(feed.target),),
+            quarantine=table("quarantine").filter(F.col("feed") == feed.name),
+        )
     for name, key in _KEYS.items():
         repeated = table(name).groupBy(*key).count().filter("count > 1").count()
         if repeated:
             yield f"{name} has {repeated} keys ({', '.join(key)}) with more than one row"
+    for name, other, columns in _REFERENCES:
+        lost = table(name).join(table(other), list(columns), "left_anti").count()
+        if lost:
+            yield f"{name} has {lost} rows whose {', '.join(columns)} are not in {other}"
+    yield from _differing("users", table("users"), table("users_history").filter("__END_AT IS NULL"))
+    groups = table("fitness_by_group").filter(F.col("people") < SMALLEST_GROUP).count()
+    if groups:
+        yield f"fitness_by_group has {groups} groups of fewer than {SMALLEST_GROUP} people"
     gold, expected = table("workout_bpm_summary"), summary(table("workout_bpm"))
     same = gold.select(*expected.columns)
     differing = same.exceptAll(expected).count() + expected.exceptAll(same).count()
     if differing:
         yield f"workout_bpm_summary differs in {differing} rows from the aggregates of workout_bpm"
+
+
+def _differing(name: str, table: DataFrame, expected: DataFrame) -> Iterator[str]:
+    """Compare what is equal by construction, in both directions."""
+    other = expected.select(*table.columns)
+    differing = table.exceptAll(other).count() + other.exceptAll(table).count()
+    if differing:
+        yield f"{name} differs in {differing} rows from the open rows of {name}_history"
 
 
 def _unaccounted(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 __all__ = ["Landed", "LandingError", "land", "main"]
 
-_DAILY = ("*.json", "*.json.gz")
+_JSON = ("*.json", "*.json.gz")
 _REGISTRATIONS = ("registrations*.json", "registrations*.json.gz")
 
 
@@ -39,7 +39,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     Raises LandingError; wrong arguments end the process with status 2.
     """
     parser = argparse.ArgumentParser(prog="land", description=__doc__)
-    parser.add_argument("--source", default="", help="folder with daily/*.json[.gz] and registrations*.json")
+    parser.add_argument(
+        "--source", default="", help="folder with daily/, gym/ (*.json[.gz]) and registrations*.json"
+    )
     parser.add_argument("--landing", required=True, help="folder of the landing volume")
     parser.add_argument("--days", default="", help="how many new daily files to take, by name; empty: all")
     # A task with named parameters is given every parameter of its job, also those meant for other tasks.
@@ -51,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def land(source: str, landing: str, *, days: int | None = None) -> Landed:
-    """Copy new registrations and, in the order of their names, at most `days` new daily files.
+    """Copy new registrations, gym logs and, in the order of their names, at most `days` new daily files.
 
     Calling it again takes up where it ended, also after a crash. Raises LandingError when `source` is missing
     or holds nothing to land, when something is no file, or is a broken archive, or cannot be copied.
@@ -62,14 +64,16 @@ def land(source: str, landing: str, *, days: int | None = None) -> Landed:
     if not origin.is_dir():
         what = "is a file, not a folder" if origin.exists() else "does not exist"
         raise LandingError(f"The source folder {source} {what}.")
-    daily, registrations = _files(origin / "daily", _DAILY), _files(origin, _REGISTRATIONS)
-    if not daily and not registrations:
+    daily, gym = (_files(origin / name, _JSON) for name in ("daily", "gym"))
+    registrations = _files(origin, _REGISTRATIONS)
+    if not daily and not registrations and not gym:
         raise LandingError(
             f"The source folder {source} holds nothing to land. "
-            "It should hold daily/*.json, daily/*.json.gz and registrations*.json."
+            "It should hold daily/*.json[.gz], gym/*.json[.gz] and registrations*.json[.gz]."
         )
     done = [
         _land(registrations, Path(landing) / "registrations", limit=None),
+        _land(gym, Path(landing) / "gym_logs", limit=None),
         _land(daily, Path(landing) / "daily", limit=days),
     ]
     return Landed(

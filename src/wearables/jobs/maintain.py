@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-__all__ = ["STATEMENTS", "MaintenanceError", "main", "maintain"]
+__all__ = ["STATEMENTS", "MaintenanceError", "main", "maintain", "tables_of"]
 
 STATEMENTS = (
     "OPTIMIZE {table}",
@@ -36,15 +36,20 @@ def maintain(spark: SparkSession, schema: str) -> list[str]:
 
     Views and temporary tables are left out. Raises MaintenanceError after the last table when any failed.
     """
-    rows = spark.sql(f"SHOW TABLES IN {schema}").collect()
-    views = {row["viewName"] for row in spark.sql(f"SHOW VIEWS IN {schema}").collect()}
-    names = sorted(
-        row["tableName"] for row in rows if not row["isTemporary"] and row["tableName"] not in views
-    )
+    names = tables_of(spark, schema)
     failed = [reason for name in names for reason in _maintained(spark, f"{schema}.`{name}`")]
     if failed:
         raise MaintenanceError(f"{len(failed)} statements failed: " + "; ".join(failed))
     return names
+
+
+def tables_of(spark: SparkSession, schema: str) -> list[str]:
+    """Return the names of the tables of `schema`, without views and temporary tables, sorted."""
+    rows = spark.sql(f"SHOW TABLES IN {schema}").collect()
+    views = {row["viewName"] for row in spark.sql(f"SHOW VIEWS IN {schema}").collect()}
+    return sorted(
+        row["tableName"] for row in rows if not row["isTemporary"] and row["tableName"] not in views
+    )
 
 
 def _maintained(spark: SparkSession, table: str) -> list[str]:

@@ -3,6 +3,7 @@
 from pyspark import pipelines as dp
 from pyspark.sql import DataFrame, SparkSession
 
+from wearables import privacy
 from wearables.landing import landed
 from wearables.transforms import RECORD_SCHEMA, kafka_records
 
@@ -13,7 +14,7 @@ spark = SparkSession.active()
     comment="Kafka records of all topics, repeats included, with day of sending and source file",
     partition_cols=["topic", "week_part"],
     # The files may be gone one day: this is the only history.
-    table_properties={"pipelines.reset.allowed": "false"},
+    table_properties={"pipelines.reset.allowed": "false", **privacy.properties(spark, "bronze")},
 )
 def bronze() -> DataFrame:
     """Append what has landed since the last update."""

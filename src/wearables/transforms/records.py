@@ -5,6 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from wearables.transforms.lookups import week_part
+
 __all__ = ["RECORD_SCHEMA", "kafka_records"]
 
 # Key and value are read as text: a value that is no base64 must not cost the rest of its record.
@@ -28,8 +30,6 @@ def kafka_records(lines: DataFrame) -> DataFrame:
     undecodable = (F.col("key").isNotNull() & key.isNull()) | (F.col("value").isNotNull() & value.isNull())
     as_delivered = F.to_json(F.struct("key", "value"))
     days = F.expr("try_cast(floor(timestamp / 86400000D) AS INT)")
-    # ISO weeks belong to the year of their Thursday: the calendar year would be wrong around New Year.
-    week = F.format_string("%04d-%02d", F.expr("extract(YEAROFWEEK FROM date)"), F.weekofyear("date"))
     return lines.select(
         F.when(intact, key).alias("key"),
         F.when(intact, value).alias("value"),
@@ -41,7 +41,7 @@ def kafka_records(lines: DataFrame) -> DataFrame:
         F.col("_rescued_data"),
     ).select(
         *("key", "value", *_FIELDS, "date"),
-        F.when(F.col("date").isNotNull(), week).alias("week_part"),
+        week_part("date").alias("week_part"),
         *("source_file", "unreadable", "_rescued_data"),
     )
 

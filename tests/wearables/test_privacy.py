@@ -1,0 +1,90 @@
+"""Every column is classified, personal ones are tagged and protected downstream, groups see what they may."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lakeward.session import Settings, session
+from tests.wearables.company import ROOT
+from tests.wearables.frames import batch
+from wearables import privacy
+from wearables.jobs.protect import READERS, TAG, protect
+
+SCHEMA = "main.protected"
+
+
+@pytest.fixture(scope="module")
+def tables(
+    suite_settings: Settings, deliveries: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, list[str]]:
+    """The tables in main.protected, with their columns."""
+    spark = session(suite_settings)
+    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+    frames = batch(spark, deliveries, tmp_path_factory.mktemp("scratch"))
+    for name, frame in frames.items():
+        frame.write.mode("overwrite").option("overwriteSchema", "true").saveAsTable(f"{SCHEMA}.{name}")
+    return {name: frame.columns for name, frame in frames.items()}
+
+
+def test_every_column_of_every_table_is_classified(tables: dict[str, list[str]]) -> None:
+    declared = {*privacy.PLAIN, *privacy.PERSONAL}
+    assert declared - {"quality_rules"} == set(tables)
+    for name, columns in tables.items():
+        assert sorted([*privacy.PERSONAL.get(name, {}), *privacy.PLAIN[name]]) == sorted(columns), name
+
+
+def test_tables_for_analysts_have_no_personal_column() -> None:
+    assert [name for name in privacy.ANALYSTS if privacy.PERSONAL.get(name)] == []
+
+
+def test_every_dataset_has_the_properties_that_keep_personal_values_out_of_logs() -> None:
+    for file in (ROOT / "src/wearables/pipelines").glob("*.py"):
+        text = file.read_text()
+        if file.name not in ("__init__.py", "lookups.py"):
+            datasets = len(re.findall(r"@dp\.(?:table|materialized_view)|create_streaming_table\(", text))
+            assert text.count("privacy.properties(") == datasets, file.name
+
+
+def test_no_personal_column_has_statistics(spark: SparkSession) -> None:
+    for name in privacy.PERSONAL:
+        (column,) = privacy.properties(spark, name)["delta.dataSkippingStatsColumns"].split(",")
+        assert column not in privacy.PERSONAL[name], name
+
+
+def test_columns_are_tagged_once_and_the_view_shows_what_a_group_may_see(
+    spark: SparkSession, tables: dict[str, list[str]]
+) -> None:
+    wanted = {
+        (table, column, tag) for table, columns in privacy.PERSONAL.items() for column, tag in columns.items()
+    }
+    assert protect(spark, "main", "protected") == len(wanted)
+    assert protect(spark, "main", "protected") == 0
+    found = spark.sql(
+        "SELECT table_name, column_name, tag_value FROM main.information_schema.column_tags "
+        f"WHERE schema_name = 'protected' AND tag_name = '{TAG}'"
+    )
+    assert {tuple(row) for row in found.collect()} == wanted
+
+    def seen(*groups: str) -> list[dict[str, object]]:
+        spark.conf.set("spark.lakeward.groups", ",".join(groups))
+        try:
+            return [row.asDict() for row in spark.table(f"{SCHEMA}.users_redacted").collect()]
+        finally:
+            spark.conf.unset("spark.lakeward.groups")
+
+    users = spark.table(f"{SCHEMA}.users").collect()
+    clear = seen(READERS)
+    assert {(row["first_name"], row["street_address"]) for row in clear} == {
+        (row["first_name"], row["street_address"]) for row in users
+    }
+    regional = seen("region-MA")
+    assert {row["state"] for row in regional} == {"MA"}
+    assert len(regional) == sum(row["state"] == "MA" for row in users)
+    for row in regional:
+        assert [row[name] for name in ("first_name", "last_name", "street_address", "city")] == [None] * 4
+        assert re.fullmatch(r"\d\d\*\*\*", str(row["zip"]))
+    assert seen("region-XX") == []
