@@ -62,6 +62,10 @@ sequence. `columns_to_update` and `apply_as_truncates` are refused.
 documents it as an optimization that every row must satisfy: there, an update with another row fails. Here
 that row is skipped, with a warning.
 
+New targets have deletion vectors, as on Databricks: a batch marks the rows that it replaces, and writes the
+new ones, instead of rewriting their files. `'delta.enableDeletionVectors' = 'false'` among the table's
+properties turns them off. A MERGE that leaves many small files compacts them.
+
 ## AUTO CDC from snapshots
 
 A source is a table's name (one snapshot per update, its version the current time), a pair of a DataFrame and
