@@ -50,7 +50,7 @@ PERSONAL: Mapping[str, Mapping[str, str]] = {
     "user_bins": {"pseudonym": "pseudonym", "gender": "sensitive", "state": "region"},
     "training_load": {"pseudonym": "pseudonym", "max_bpm": "health"},
 }
-"""Personal columns of each table with their tags; the values of all of them are gone after an erasure."""
+"""Personal columns of each table with their tags."""
 
 PLAIN: Mapping[str, tuple[str, ...]] = {
     "bronze": ("timestamp", "date", "source_file", "topic", "partition", "offset", "week_part"),
@@ -80,7 +80,7 @@ ANALYSTS = ("fitness_by_group", "date_lookup", "quality_rules")
 
 
 def properties(spark: SparkSession, table: str) -> dict[str, str]:
-    """Return the table properties that an erasure of people in `table` relies on.
+    """Return the table properties that keep personal values out of the log of `table`.
 
     Delta's log holds the lowest and highest value of a column for each file, and keeps them after the file is
     gone: there are none of personal columns. Replaced files are kept for the retention of the pipeline's

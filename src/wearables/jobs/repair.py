@@ -2,7 +2,7 @@
 
 Corrections are rows of `repairs`: the place of a quarantined record and its corrected payload. They are
 landed as a file of Kafka records, and the pipeline reads it as any other. The record as it was stays in
-bronze and in quarantine. `repairs` forgets what has landed, so that an erasure need not search it.
+bronze and in quarantine. `repairs` keeps no payload of what has landed.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ spark = SparkSession.active()
 def changes() -> DataFrame:
     """Valid changes; what is dropped here is in `quarantine`.
 
-    An erasure deletes rows of bronze: the stream skips such commits and continues.
+    Rows may be deleted from bronze: the stream skips such commits and continues.
     """
     return user_changes(spark.readStream.option("skipChangeCommits", "true").table("bronze"))
 
