@@ -50,6 +50,7 @@ def only(source: Path, tmp_path: Path) -> Callable[[Callable[[str], bool]], Path
     return make
 
 
+@pytest.mark.slow
 def test_all_files_at_once_give_the_tables_of_the_oracle_and_a_further_run_writes_nothing(
     company: Company, source: Path, wanted: Lakehouse
 ) -> None:
@@ -64,6 +65,7 @@ def test_all_files_at_once_give_the_tables_of_the_oracle_and_a_further_run_write
     assert {dataset.rows_written for dataset in again.datasets if dataset.kind != "view"} == {0}
 
 
+@pytest.mark.slow
 def test_later_days_first_a_few_a_run_give_the_same_tables_and_new_files_add_exactly_their_rows(
     company: Company, source: Path, wanted: Lakehouse, only: Callable[[Callable[[str], bool]], Path]
 ) -> None:
