@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -340,6 +341,13 @@ def test_catalogs_schemas_tables_and_grants(client: Any, server: Server) -> None
     assert [each.name for each in client.schemas.list("lake")] == ["default", "gold"]
     log = server.state / "warehouse" / "lake" / "gold" / "daily" / "_delta_log"
     log.mkdir(parents=True)
+    schema = {"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}}]}
+    table = {"id": "1", "format": {"provider": "parquet", "options": {}}, "schemaString": json.dumps(schema)}
+    actions = [
+        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+        {"metaData": {**table, "partitionColumns": [], "configuration": {}}},
+    ]
+    (log / f"{0:020d}.json").write_text("".join(json.dumps(action) + "\n" for action in actions))
     assert [each.full_name for each in client.tables.list("lake", "gold")] == ["lake.gold.daily"]
     assert client.tables.get("lake.gold.daily").data_source_format.value == "DELTA"
     assert client.tables.exists("lake.gold.daily").table_exists
