@@ -20,6 +20,7 @@ def schema(spark: SparkSession, deliveries: Path, tmp_path: Path) -> str:
     return "main.checked"
 
 
+@pytest.mark.slow
 def test_consistent_tables_pass_and_each_contradiction_is_named(
     spark: SparkSession, schema: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
