@@ -62,7 +62,23 @@ def test_user_functions_are_those_of_the_schema(spark: SparkSession, schema: str
     assert shown == [f"{schema}.gain", f"{schema}.loss"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "pattern", "expected"),
+    [
+        ("ALL", "getd*", {"getdate"}),
+        ("SYSTEM", "getd*|try_secret", {"getdate", "try_secret"}),
+        ("", "READ_FILES|abs", {"read_files", "abs"}),
+        ("USER", "getd*|read_files", set()),
+    ],
+)
+def test_functions_of_databricks_are_builtin(
+    spark: SparkSession, schema: str, kind: str, pattern: str, expected: set[str]
+) -> None:
+    names = [row[0] for row in spark.sql(f"SHOW {kind} FUNCTIONS IN {schema} LIKE '{pattern}'").collect()]
+    assert names == sorted(expected)
+
+
 def test_builtin_functions_are_listed_and_a_missing_schema_is_an_error(spark: SparkSession) -> None:
-    assert "abs" in {each.name for each in spark.catalog.listFunctions()}
+    assert {"abs", "getdate", "read_files"} <= {each.name for each in spark.catalog.listFunctions()}
     with pytest.raises(AnalysisException, match="`no_such`"):
         spark.catalog.listFunctions("no_such")

@@ -34,6 +34,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new InputFileName());
         all.injectResolutionRule(new InputFileName.OfAutoLoader());
         SqlFunctions.register(all);
+        all.injectPlannerStrategy(new SystemFunctions());
         return BoxedUnit.UNIT;
     }
 

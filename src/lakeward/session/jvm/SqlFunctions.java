@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.SparkSessionExtensions;
@@ -38,6 +39,7 @@ public class SqlFunctions {
     private static final String COPIED = "lakeward_copied";
     private static final String[] RELATIONS = new String[] {"read_files", "cloud_files", "cloud_files_state", "event_log"};
     private static final String[] MEMBERS = new String[] {"is_member", "is_account_group_member"};
+    private static final String VERSION = "current_version";
     private static final String[] SECRETS = new String[] {"secret", "try_secret"};
 
     /** Aliases of Spark's functions. */
@@ -47,12 +49,23 @@ public class SqlFunctions {
         for (int i = 0; i < SAME.length; i++) all.injectFunction(described(SAME[i][0], new Same(SAME[i][1])));
         for (int i = 0; i < MEMBERS.length; i++) all.injectFunction(described(MEMBERS[i], new Member()));
         for (int i = 0; i < SECRETS.length; i++) all.injectFunction(described(SECRETS[i], new Value(SECRETS[i])));
-        all.injectFunction(described("current_version", new Version()));
+        all.injectFunction(described(VERSION, new Version()));
         all.injectTableFunction(described(COPIED, new Relation("copied")));
         for (int i = 0; i < RELATIONS.length; i++) {
             all.injectTableFunction(described(RELATIONS[i], new Relation(RELATIONS[i])));
             all.injectTableFunction(described(STREAM + RELATIONS[i], new Relation("stream_" + RELATIONS[i])));
         }
+    }
+
+    /** The names under which users call them. */
+    static List names() {
+        List out = new ArrayList();
+        for (int i = 0; i < SAME.length; i++) out.add(SAME[i][0]);
+        out.addAll(Arrays.asList((Object[]) MEMBERS));
+        out.addAll(Arrays.asList((Object[]) SECRETS));
+        out.add(VERSION);
+        out.addAll(Arrays.asList((Object[]) RELATIONS));
+        return out;
     }
 
     static boolean isRelation(String name) {

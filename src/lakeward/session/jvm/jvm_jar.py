@@ -48,6 +48,7 @@ SOURCES = (
     "JsonPath",
     "SqlRules",
     "SqlFunctions",
+    "SystemFunctions",
     "SqlNames",
     "SqlRefusals",
     "InputFileName",

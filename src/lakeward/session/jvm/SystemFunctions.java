@@ -1,0 +1,62 @@
+package lakeward;
+
+import java.util.Arrays;
+import java.util.TreeSet;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.analysis.ResolvedNamespace;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.ShowFunctions;
+import org.apache.spark.sql.catalyst.util.StringUtils;
+import org.apache.spark.sql.connector.catalog.FunctionCatalog;
+import org.apache.spark.sql.execution.SparkStrategy;
+import org.apache.spark.sql.execution.datasources.v2.ShowFunctionsExec;
+import scala.Option;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+
+/**
+ * SHOW FUNCTIONS lists the functions of {@link SqlFunctions} as built-in functions. For a catalog that is not
+ * Spark's own, Spark lists the functions that are compiled into it, and none that a session adds.
+ */
+public class SystemFunctions extends AbstractFunction1 {
+
+    public Object apply(Object session) {
+        return new Strategy();
+    }
+
+    public static class Strategy extends SparkStrategy {
+        public Seq apply(LogicalPlan plan) {
+            return PythonUtils.toSeq(Arrays.asList(shown(plan)));
+        }
+
+        private Object[] shown(LogicalPlan plan) {
+            if (!(plan instanceof ShowFunctions)) return new Object[0];
+            ShowFunctions show = (ShowFunctions) plan;
+            if (!show.systemScope() || !(show.child() instanceof ResolvedNamespace)) return new Object[0];
+            ResolvedNamespace schema = (ResolvedNamespace) show.child();
+            if (!(schema.catalog() instanceof FunctionCatalog)) return new Object[0];
+            FunctionCatalog catalog = (FunctionCatalog) schema.catalog();
+            return new Object[] {new Listing(show.output(), catalog, schema.namespace(), show.userScope(), true, show.pattern())};
+        }
+    }
+
+    public static class Listing extends ShowFunctionsExec {
+        /** Spark copies plans by the constructor with these arguments. */
+        public Listing(Seq output, FunctionCatalog catalog, Seq namespace, boolean user, boolean system, Option pattern) {
+            super(output, catalog, namespace, user, system, pattern);
+        }
+
+        public Seq run() {
+            Seq listed = super.run();
+            TreeSet names = new TreeSet();
+            for (int i = 0; i < listed.length(); i++) names.add(((InternalRow) listed.apply(i)).getUTF8String(0).toString());
+            Option pattern = pattern();
+            Seq added = StringUtils.filterPattern(PythonUtils.toSeq(SqlFunctions.names()), pattern.isEmpty() ? "*" : (String) pattern.get());
+            for (int i = 0; i < added.length(); i++) names.add(added.apply(i));
+            Object[] rows = names.toArray();
+            for (int i = 0; i < rows.length; i++) rows[i] = toCatalystRow(PythonUtils.toSeq(Arrays.asList(new Object[] {rows[i]})));
+            return PythonUtils.toSeq(Arrays.asList(rows));
+        }
+    }
+}
