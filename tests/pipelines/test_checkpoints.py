@@ -62,6 +62,35 @@ def test_a_reset_numbers_the_checkpoints_of_flows_that_are_gone_too(tmp_path: Pa
     assert checkpoints.current(TABLE, "New").parts[-3:] == ("main.default.t", "new", "1")
 
 
+def test_a_reset_deletes_what_former_checkpoints_hold_also_after_a_kill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    auxiliary = checkpoints.auxiliary_table(TABLE)
+    for folder in (auxiliary, checkpoints.current(TABLE, "t") / "state" / "0"):
+        folder.mkdir(parents=True)
+        (folder / "rows").write_text("Zoë Canary")
+    auxiliary.with_name("0.carried").write_text("sequence")
+    checkpoints.begin_reset(TABLE, ["t"])
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", killed)
+        with pytest.raises(KeyboardInterrupt):
+            checkpoints.finish_reset(TABLE)
+    assert checkpoints.is_resetting(TABLE)
+    checkpoints.finish_reset(TABLE)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert checkpoints.auxiliary_table(TABLE) == auxiliary.with_name("1")
+
+    state = checkpoints.current(TABLE, "t") / "state"
+    state.mkdir()
+    checkpoints.restart(TABLE, "t")
+    assert not state.exists() and checkpoints.current(TABLE, "t").name == "2"
+
+
+def killed(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
 def test_names_become_single_folders(tmp_path: Path) -> None:
     place = Checkpoints(tmp_path).current(("main", "odd/schema", "täble"), "../flow")
     assert (

@@ -211,7 +211,7 @@ class PipelineExecution:
                     schema_location=locations.for_execution,
                     owner=self.name,
                     update_id=self.update_id,
-                    code=code_hash([*context.sources, *user_files(folders)]),
+                    code=code_hash([*context.sources, *user_files(folders, context.sources)]),
                     conf=context.conf,
                     folders=folders,
                     production=not self.options.development,

@@ -15,6 +15,7 @@ from lakeward.dbutils import NotebookExit
 from lakeward.errors import PipelineError
 from lakeward.notebooks import Notebook, has_separators, parse, parse_export
 from lakeward.pipelines.api.modules import API
+from lakeward.pipelines.sources.imports import reached_modules
 from lakeward.pipelines.sources.notebook_source import declare_cells
 from lakeward.pipelines.sql.declarations import SqlFile
 from lakeward.user_code import is_user_file
@@ -163,10 +164,21 @@ def pickle_by_value(folders: Sequence[Path]) -> None:
             cloudpickle.register_pickle_by_value(module)
 
 
-def user_files(folders: Sequence[Path]) -> list[Path]:
-    """Return the files of all modules imported from below `folders`, and the included notebooks."""
-    files = [_file_of(module) for module in list(sys.modules.values())]
-    return [*_included_notebooks, *(file for file in files if file and _is_below(file, folders))]
+def user_files(folders: Sequence[Path], sources: Sequence[Path]) -> list[Path]:
+    """Return the files below `folders` that may define what `sources` declare, without the sources.
+
+    These are the included notebooks, the modules that were imported since `user_modules()`, and of those that
+    the process had imported before, the ones that the sources reach: other tasks of a job may run in the same
+    process, and their modules are no part of the pipeline.
+    """
+    found = {name: _file_of(module) for name, module in list(sys.modules.items())}
+    files = {name: file for name, file in found.items() if file and _is_below(file, folders)}
+    before = files.keys() & _imported_before
+    reached = reached_modules([*sources, *_included_notebooks], files) if before else set()
+    return [
+        *_included_notebooks,
+        *(file for name, file in files.items() if name not in before or name in reached),
+    ]
 
 
 def _is_below(file: Path, folders: Sequence[Path]) -> bool:

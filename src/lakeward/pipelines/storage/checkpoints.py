@@ -5,9 +5,10 @@
     <storage>/resets/<dataset>.json                 a full refresh that has begun
 
 A full refresh first writes its intent: the numbers of the new checkpoints. It then truncates the table,
-creates the new checkpoints and removes the intent. An update that finds an intent repeats all of these
-steps; no flow writes in between, so the repetition is idempotent. Without the intent, a kill between
-truncating and numbering would lose the rows already read; in the other order they would be read twice."""
+creates the new checkpoints, deletes the former ones and removes the intent. An update that finds an intent
+repeats all of these steps; no flow writes in between, so the repetition is idempotent. Without the intent, a
+kill between truncating and numbering would lose the rows already read; in the other order they would be read
+twice."""
 
 from __future__ import annotations
 
@@ -69,16 +70,23 @@ class Checkpoints:
         atomic_write(intent, json.dumps(numbers), synced=True)
 
     def finish_reset(self, dataset: tuple[str, ...]) -> None:
-        """Create the new checkpoints once the table is empty, and remove the intent."""
+        """Create the new checkpoints once the table is empty, delete the former ones, remove the intent.
+
+        Former checkpoints hold rows: of auxiliary tables, stored snapshots and state stores.
+        """
         intent = self._intent(dataset)
-        for folder, number in _read_intent(intent).items():
-            (self._checkpoints / folder / str(number)).mkdir(parents=True, exist_ok=True)
+        for name, number in _read_intent(intent).items():
+            folder = self._checkpoints / name
+            (folder / str(number)).mkdir(parents=True, exist_ok=True)
+            _delete_former(folder, number)
         intent.unlink()
 
     def restart(self, dataset: tuple[str, ...], flow: str) -> None:
-        """Start a new checkpoint for the flow; the table keeps its rows."""
+        """Start a new checkpoint for the flow and delete the former ones; the table keeps its rows."""
         folder = self._folder(dataset, flow)
-        (folder / str(_next_number(folder))).mkdir(parents=True)
+        number = _next_number(folder)
+        (folder / str(number)).mkdir(parents=True)
+        _delete_former(folder, number)
 
     def _number(self, dataset: tuple[str, ...], flow: str) -> int:
         return max(_highest_number(self._folder(dataset, flow)), 0)
@@ -124,6 +132,17 @@ def _highest_number(folder: Path) -> int:
     if not folder.is_dir():
         return -1
     return max((int(entry.name) for entry in folder.iterdir() if entry.name.isdigit()), default=-1)
+
+
+def _delete_former(folder: Path, number: int) -> None:
+    """Delete the entries of `folder` that belong to a lower number, such as `0` and `0.carried`."""
+    for entry in list(folder.iterdir()):
+        former = entry.name.partition(".")[0]
+        if former.isdigit() and int(former) < number:
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
 
 
 _NOTHING = RefreshSelection(frozenset(), frozenset())

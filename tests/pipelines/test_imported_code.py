@@ -1,0 +1,72 @@
+"""Which files are the code of a pipeline: what its sources import, and no module of other tasks of a job."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lakeward.pipelines.sources.python_source import user_files, user_modules
+
+FILES = {
+    "company_of_test/__init__.py": "",
+    "company_of_test/jobs/__init__.py": "",
+    "company_of_test/jobs/land.py": "from company_of_test import shared\n",
+    "company_of_test/rules.py": "import company_of_test.units as units\n",
+    "company_of_test/units.py": "def later():\n    from . import shared\n",
+    "company_of_test/shared.py": "",
+    "company_of_test/unused.py": "",
+    "gold.py": "from company_of_test import rules\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    for name in [name for name in sys.modules if name.startswith("company_of_test")]:
+        del sys.modules[name]
+
+
+def code(folder: Path) -> set[str]:
+    with user_modules([folder]):
+        importlib.import_module("company_of_test.rules")
+        return {
+            file.relative_to(folder).as_posix() for file in user_files([folder], [folder / "gold.py"])
+        } - {"company_of_test/__init__.py"}
+
+
+def test_modules_of_other_tasks_are_no_code_of_the_pipeline(folder: Path) -> None:
+    alone = code(folder)
+    assert alone == {"company_of_test/rules.py", "company_of_test/units.py"}
+    importlib.import_module("company_of_test.jobs.land")
+    # `units` imports it in a function, which a dataset may call.
+    assert code(folder) == alone | {"company_of_test/shared.py"}
+    importlib.import_module("company_of_test.unused")
+    assert code(folder) == alone | {"company_of_test/shared.py"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import importlib\nimportlib.import_module('company_of_test.unused')\n",
+        "from importlib import import_module as load\nload('company_of_test.unused')\n",
+        "__import__('company_of_test.unused')\n",
+        "%pip install x\n",
+    ],
+)
+def test_all_modules_are_code_if_a_source_may_import_dynamically(folder: Path, text: str) -> None:
+    importlib.import_module("company_of_test.unused")
+    (folder / "gold.py").write_text(text)
+    assert "company_of_test/unused.py" in code(folder)
+
+
+def test_modules_that_the_update_imports_are_code_however_they_were_found(folder: Path) -> None:
+    (folder / "gold.py").write_text("")
+    assert "company_of_test/rules.py" in code(folder)
