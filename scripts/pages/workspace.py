@@ -38,6 +38,24 @@ State survives restarts and kills. It is stored below `.lakeward/<target>/`:
 | `server/requests.jsonl` | one JSON line for each request, without body, query and token |
 | `secrets/` | encrypted secrets and the access control lists of their scopes |
 
+## Pages
+
+The address behind `page` shows the workspace in a browser. It needs no network and works on phones, with a
+keyboard alone, and in light and dark.
+
+| page | shows |
+|---|---|
+| Jobs, Runs | schedules, newest runs, durations; run, cancel, repair |
+| a run | graph and times of its tasks, attempts, errors with traceback, logs, output of notebooks |
+| Pipelines | graph, quality over updates, streaming queries, events; start, full refresh, stop |
+| Tables | columns, comments, properties, the newest 50 versions; 100 rows by the SQL warehouse |
+| SQL editor | statements in a catalog and schema, at most 1,000 rows of a result, earlier queries |
+| Secrets | names of scopes and keys |
+
+Pipelines that only `lakeward run` has updated are listed, too. The files of the pages hold no data: their
+scripts send the token, which the tab keeps until it is closed, with every request. HTML that a notebook
+displays is shown in a frame without scripts; download the page to run them.
+
 ## Tokens and permissions
 
 - The user who starts the server is its administrator. Tokens have a comment and a lifetime of up to 730

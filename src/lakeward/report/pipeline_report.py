@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.report.event_files import Event, read_events
+from lakeward.report.stream_batches import stream_batches
 
 MAX_UPDATES = 30
 _MAX_EVENTS = 2_000
@@ -40,6 +41,7 @@ def build_report(name: str, storage: Path, *, now: datetime | None = None) -> di
         "generated": (now or datetime.now(timezone.utc)).isoformat(timespec="seconds"),
         "updates": updates,
         "datasets": _datasets(found.updates.values()),
+        "streams": stream_batches(newest),
         "events": [_shown(event) for event in newest[:_MAX_EVENTS]],
         "omitted_events": max(0, len(newest) - _MAX_EVENTS),
         "notes": [f"A file of the event log cannot be read: {text}" for text in found.unreadable[:5]],

@@ -60,6 +60,25 @@ def paginate(
 
     A page token is the place where the page begins. Raises ApiError for one that is not.
     """
+    begin, size = _bounds(call, default, most)
+    return _page(name, items[begin : begin + size], begin, size, more=begin + size < len(items))
+
+
+def paginate_query(
+    call: ApiRequest,
+    query: Callable[[int, int], list[Any]],
+    name: str,
+    *,
+    default: int = 20,
+    most: int = 100,
+) -> dict[str, Any]:
+    """Return the same as `paginate`, and read no more than the page: `query` takes a limit and an offset."""
+    begin, size = _bounds(call, default, most)
+    found = query(size + 1, begin)
+    return _page(name, found[:size], begin, size, more=len(found) > size)
+
+
+def _bounds(call: ApiRequest, default: int, most: int) -> tuple[int, int]:
     size_parameter = (
         "max_results"
         if "max_results" in call.query
@@ -73,9 +92,12 @@ def paginate(
         raise ApiError(
             400, "INVALID_PARAMETER_VALUE", f"The page token {token!r:.100} is not one of this server's."
         )
-    begin = int(token)
-    answer: dict[str, Any] = {name: list(items[begin : begin + size])}
-    if begin + size < len(items):
+    return int(token), size
+
+
+def _page(name: str, items: Sequence[Any], begin: int, size: int, *, more: bool) -> dict[str, Any]:
+    answer: dict[str, Any] = {name: list(items)}
+    if more:
         answer["next_page_token"] = str(begin + size)
     if begin:
         answer["prev_page_token"] = str(max(0, begin - size))

@@ -10,7 +10,7 @@ from lakeward.databricks_shims.local_workspace import ApiError, exclusively, mis
 from lakeward.workspace.api.job_validation import check_environments
 from lakeward.workspace.api.permissions import forget, may, require
 from lakeward.workspace.api.request_types import parse_object
-from lakeward.workspace.context import ServerRequest, paginate
+from lakeward.workspace.context import ServerRequest, paginate, paginate_query
 from lakeward.workspace.runs.pipeline_events import selected
 from lakeward.workspace.runs.run_process import ProcessResult
 from lakeward.workspace.runs.run_spec import build_pipeline_update_spec
@@ -148,10 +148,16 @@ def list_updates(call: ServerRequest) -> Any:
 def list_events(call: ServerRequest) -> Any:
     """The events of a pipeline, the newest first; Raises ApiError for a filter that is not understood."""
     pipeline = _pipeline(call, "CAN_VIEW")
-    events = call.store.find("event", parent=pipeline["pipeline_id"], newest_first=True)
-    if "timestamp asc" in call.query.get("order_by", ""):
-        events.reverse()
-    return paginate(call, selected(events, call.query.get("filter", "")), "events", default=25, most=250)
+    newest_first = "timestamp asc" not in call.query.get("order_by", "")
+
+    def stored(limit: int = -1, offset: int = 0) -> list[Document]:
+        key = pipeline["pipeline_id"]
+        return call.store.find("event", parent=key, newest_first=newest_first, limit=limit, offset=offset)
+
+    wanted = call.query.get("filter", "")
+    if not wanted.strip():
+        return paginate_query(call, stored, "events", default=25, most=250)
+    return paginate(call, selected(stored(), wanted), "events", default=25, most=250)
 
 
 def graph(call: ServerRequest) -> Any:

@@ -22,20 +22,20 @@ import orjson
 from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import request_response
 from starlette.types import Receive, Scope, Send
 
 from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, Route, handle_request, printable
 from lakeward.dbutils import Environment
 from lakeward.workspace.context import ServerContext, ServerRequest
+from lakeward.workspace.http.page_files import PAGES, page_response
 from lakeward.workspace.http.request_log import RequestLog
 from lakeward.workspace.http.route_table import PUBLIC_PATHS, TABLE
 from lakeward.workspace.state.connection import WORKSPACE_ID
 from lakeward.workspace.state.store import now
 from lakeward.workspace.warehouse.result_links import RESULTS_PATH
 
-PAGE = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
 MAX_JSON_BYTES = 32 * 2**20
 MAX_UPLOAD_BYTES = 5 * 2**30
 _HOST = re.compile(r"(127\.0\.0\.1|localhost)(:\d{1,5})?", re.IGNORECASE | re.ASCII)
@@ -60,8 +60,8 @@ class RequestHandler:
         try:
             refuse_foreign_host(request)
             refuse_two_lengths(request)
-            if path == "/" and request.method in ("GET", "HEAD"):
-                return HTMLResponse(PAGE, headers=SAFE)
+            if path in PAGES and request.method in ("GET", "HEAD"):
+                return page_response(path)
             user = "" if path in PUBLIC_PATHS or is_result_link(request) else self.user_of(request)
             found = TABLE.find(request.method, path) or TABLE.find(request.method, path.rstrip("/"))
             if found is None:
@@ -167,14 +167,6 @@ async def handle_request_async(
 def reraise(error: Exception) -> None:
     """For `answered`, which knows what to say of it."""
     raise error
-
-
-SAFE = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
 
 
 def to_response(status: int, answer: Any, *, head: bool) -> Response:
