@@ -23,6 +23,7 @@ CDC, snapshots and flows that run once start again. Columns, their types and par
 query; Auto Loader infers its schemas again. Tables with `pipelines.reset.allowed=false` are kept; output of \
 sinks is kept |
 | `--reset-checkpoint f,g` | let these flows reprocess all input into tables that keep their rows |
+| `--watch` | show the micro-batches of streaming queries as they end: rates, backlog, state, watermark |
 | `--continuous` | repeat, with `pipelines.trigger.interval` (5 seconds) between the passes. SIGTERM ends \
 the update after the current pass, Ctrl-C immediately |
 | `--dry-run` | report errors, write nothing |

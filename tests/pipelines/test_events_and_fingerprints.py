@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from lakeward.pipelines.events import event_log
+from lakeward.pipelines.events import event_log, stream_monitor
 from lakeward.report import build_report
 from tests.pipelines.conftest import Lab, result
 
@@ -62,6 +62,26 @@ def test_the_event_log_describes_the_update(lab: Lab) -> None:
             ],
         },
     }
+
+
+def test_each_micro_batch_is_reported_once_while_others_are_seen_running(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_monitor, "_POLL_SECONDS", 0)
+    for _ in range(3):
+        lab.seed("raw", "SELECT id FROM range(0, 4, 1, 1)")
+    lab.file("a.py", """
+        import dlt
+        @dlt.table
+        def bronze(): return spark.readStream.option("maxFilesPerTrigger", 1).table("SRC.raw")
+    """)  # fmt: skip
+    lab.done()
+    report = build_report("p", lab.storage)
+    assert report is not None
+    (stream,) = report["streams"]
+    assert stream["flow"] == f"main.{lab.schema}.bronze"
+    assert [(each["batch"], each["rows"]) for each in stream["batches"]] == [(0, 4), (1, 4), (2, 4)]
+    assert all(each["seconds"] > 0 for each in stream["batches"])
 
 
 @pytest.fixture(params=[0, float("inf")], ids=["warm", "cold"])

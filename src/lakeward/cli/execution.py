@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.cli.output_streams import Streams, redirect_output
 from lakeward.cli.progress_display import Watcher, watching
 from lakeward.cli.run_progress import Board
+from lakeward.cli.stream_watch import watching_streams
 
 if TYPE_CHECKING:
     from lakeward.jobs import JobRun
@@ -31,6 +32,7 @@ def execute(
     settings: Settings,
     stage: str = Board.stage,
     report_of: str | None = None,
+    watched: Sequence[str] = (),
 ) -> int:
     """Run `work(on_event)`, show progress on stderr and the result on stdout; return the exit code.
 
@@ -42,10 +44,13 @@ def execute(
         settings: Settings of the session.
         stage: The text that is shown until the first event.
         report_of: Pipeline whose report is written and named at the end, whatever the run's outcome.
+        watched: Pipelines whose micro-batches are shown.
     """
     verbose = bool(os.environ.get("LAKEWARD_VERBOSE"))
     with redirect_output(verbose=verbose) as streams:
-        with watching(Board(title, time.monotonic, stage), streams) as watcher:
+        storages = [settings.pipelines / name for name in watched]
+        board = Board(title, time.monotonic, stage)
+        with watching(board, streams) as watcher, watching_streams(storages, watcher.batch):
             result = work(watcher)
         if as_json:
             json.dump(result.as_json(), streams.out, ensure_ascii=False)

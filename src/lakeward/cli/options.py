@@ -26,6 +26,7 @@ __all__ = [
     "refresh_options",
     "runtime_option",
     "verbose_option",
+    "watch_option",
 ]
 
 Decorator = Callable[[Any], Any]
@@ -106,6 +107,13 @@ def be_verbose(_ctx: click.Context, _param: click.Parameter, value: bool) -> Non
 
 verbose_option: Decorator = click.option(
     "--verbose", is_flag=True, expose_value=False, callback=be_verbose, help="Show Spark's own log too."
+)
+
+
+watch_option: Decorator = click.option(
+    "--watch",
+    is_flag=True,
+    help="Show the micro-batches of streaming queries: rates, backlog, state, watermark.",
 )
 
 

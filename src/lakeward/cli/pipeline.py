@@ -17,6 +17,7 @@ from lakeward.cli.options import (
     mount_option,
     refresh_options,
     runtime_option,
+    watch_option,
 )
 from lakeward.errors import UsageError
 
@@ -35,6 +36,7 @@ __all__ = ["pipeline", "state_name"]
 @runtime_option
 @entered_environment_options
 @click.option("--root", type=click.Path(path_type=Path), help="Folder that the files import from.")
+@watch_option
 @refresh_options
 def pipeline(
     paths: tuple[Path, ...],
@@ -42,6 +44,7 @@ def pipeline(
     schema: str,
     configuration: dict[str, str],
     root: Path | None,
+    watch: bool,
     as_json: bool,
     continuous: bool,
     **flags: Unpack[RefreshOptions],
@@ -84,6 +87,7 @@ def pipeline(
         next_commands=next_commands,
         settings=settings,
         report_of=None if flags["dry_run"] else name,
+        watched=[name] if watch else (),
     )
 
 

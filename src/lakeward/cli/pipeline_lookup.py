@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from lakeward.bundle import Bundle
     from lakeward.session import Settings
 
-__all__ = ["first_pipeline", "pipeline_key", "prefix"]
+__all__ = ["first_pipeline", "pipeline_key", "pipeline_keys", "prefix"]
 
 
 def first_pipeline(bundle: Bundle) -> str | None:
@@ -20,11 +20,18 @@ def first_pipeline(bundle: Bundle) -> str | None:
 
 def pipeline_key(bundle: Bundle, key: str) -> str | None:
     """The pipeline `key`, or the last one that the job `key` refreshes; None when it refreshes none."""
+    keys = pipeline_keys(bundle, key)
+    return keys[-1] if keys else None
+
+
+def pipeline_keys(bundle: Bundle, key: str) -> list[str]:
+    """Return the pipeline `key`, or those that the job `key` refreshes, in the order of its tasks."""
     if key in bundle.pipelines:
-        return key
+        return [key]
     tasks = bundle.job(key).get("tasks") or []
     ids = [task["pipeline_task"].get("pipeline_id") for task in tasks if task.get("pipeline_task")]
-    return bundle.key_of("pipelines", ids[-1]) if ids else None
+    found = (bundle.key_of("pipelines", identifier) for identifier in ids)
+    return [each for each in found if each is not None]
 
 
 def prefix(bundle: Bundle, key: str | None, settings: Settings) -> str:

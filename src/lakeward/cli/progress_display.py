@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.cli.formatting import STYLES, count, duration, kind
 from lakeward.cli.output_streams import Streams
 from lakeward.cli.run_progress import TERMINAL, Board, Line
+from lakeward.cli.stream_watch import batch_text
 from lakeward.dbutils import redacted
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ class Watcher:
         """Say what the run as a whole does now."""
         raise NotImplementedError
 
+    def batch(self, flow: str, batch: dict[str, Any]) -> None:
+        """Show a micro-batch of a streaming query."""
+        raise NotImplementedError
+
 
 class Plain(Watcher):
     """One line for every change of a state."""
@@ -49,6 +54,9 @@ class Plain(Watcher):
     def stage(self, text: str) -> None:
         self.board.stage = text
         self.say(text)
+
+    def batch(self, flow: str, batch: dict[str, Any]) -> None:
+        self.say(batch_text(flow, batch))
 
     def say(self, text: str) -> None:
         self.streams.to_stderr(f"{self.board.elapsed:7.1f} s  {text}\n")
@@ -80,6 +88,9 @@ class Living(Watcher):
     def stage(self, text: str) -> None:
         self.board.stage = text
 
+    def batch(self, flow: str, batch: dict[str, Any]) -> None:
+        self.board.batches[flow] = batch
+
     def __rich_console__(self, console: Console, options: Any) -> Iterator[RenderableType]:
         from rich.text import Text
 
@@ -90,7 +101,10 @@ class Living(Watcher):
         head.truncate(options.max_width, overflow="ellipsis")
         yield head
         if board.lines:
-            yield living_table(board, options.max_width, most=max(3, console.size.height - 4))
+            height = console.size.height - 4 - len(board.batches)
+            yield living_table(board, options.max_width, most=max(3, height))
+        for flow, batch in list(board.batches.items()):
+            yield Text(f"  {batch_text(flow, batch)}", style="dim", no_wrap=True, overflow="ellipsis")
 
 
 def living_table(board: Board, width: int, most: int) -> RenderableType:

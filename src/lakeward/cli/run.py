@@ -15,6 +15,7 @@ from lakeward.cli.options import (
     names_option,
     refresh_options,
     runtime_option,
+    watch_option,
 )
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ __all__ = ["run"]
     default=False,
     help="Run each task in its own process, or all in this process, for a debugger.",
 )
+@watch_option
 @refresh_options
 def run(
     key: str,
@@ -49,6 +51,7 @@ def run(
     only: tuple[str, ...],
     repair: str | None,
     isolated: bool,
+    watch: bool,
     as_json: bool,
     continuous: bool,
     **flags: Unpack[RefreshOptions],
@@ -123,6 +126,7 @@ def run(
         settings=place.settings,
         stage=stage,
         report_of=None if flags["dry_run"] else pipeline_lookup.pipeline_key(bundle, key),
+        watched=pipeline_lookup.pipeline_keys(bundle, key) if watch else (),
     )
 
 

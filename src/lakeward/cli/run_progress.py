@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lakeward.jobs import TaskProgress
@@ -33,13 +33,15 @@ class Board:
     """The tasks and datasets of a run in the order of their first event, and the stage that it is in.
 
     A dataset belongs to the task that was running when it was first heard of; the key of `lines` is
-    (task, dataset), with an empty dataset for the task itself.
+    (task, dataset), with an empty dataset for the task itself. `batches` holds the last micro-batch of each
+    flow that is watched.
     """
 
     title: str
     clock: Callable[[], float]
     stage: str = "starting Spark …"
     lines: dict[tuple[str, str], Line] = field(default_factory=dict)
+    batches: dict[str, dict[str, Any]] = field(default_factory=dict)
     task: str = ""
     began: float = field(init=False)
 

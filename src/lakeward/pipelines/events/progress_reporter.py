@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -183,19 +182,18 @@ class ProgressReporter:
                 ],
             }
         name, full = _flow_name(dataset, flow_result.flow), ".".join(dataset.key)
-        for batch in flow_result.progress:
-            published = f"Flow '{name}' ended a micro-batch."
-            self.events.add(
-                "stream_progress",
-                published,
-                {"progress": json.loads(batch)},
-                dataset=full,
-                flow=name,
-                level="METRICS",
-            )
         text = f"Flow '{name}' wrote {flow_result.rows_written} rows."
         self.events.add("flow_progress", text, details, dataset=full, flow=name, level="METRICS")
         self.flow_state(dataset, flow_result.flow, "COMPLETED")
+
+    def stream_batch(self, dataset: Dataset, flow: str, progress: dict[str, Any]) -> None:
+        """Report a micro-batch, as Spark describes it."""
+        if self.quiet and not progress.get("numInputRows"):
+            return
+        name, full = _flow_name(dataset, flow), ".".join(dataset.key)
+        text = f"Flow '{name}' ended a micro-batch."
+        details = {"progress": progress}
+        self.events.add("stream_progress", text, details, dataset=full, flow=name, level="METRICS")
 
     def flow_planned(self, dataset: Dataset, flow: str, plan: RefreshPlan) -> None:
         """Report how a materialized view is refreshed in this update, and why (SDP-5.2)."""

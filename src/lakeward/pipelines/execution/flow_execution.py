@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -134,19 +135,20 @@ class ExecutionContext:
 class FlowExecution:
     """Executes flows with the writer of their type.
 
-    `on_query` is called with every started query, `on_plan` with the planned refresh of every view.
+    `on_query` is called with the dataset, the flow and each query that it starts, `on_plan` with the planned
+    refresh of every view.
     """
 
     context: ExecutionContext
     evaluator: FlowEvaluator
-    on_query: Callable[[Any], None]
+    on_query: Callable[[Dataset, str, Any], None]
     on_plan: Callable[[Dataset, str, RefreshPlan], None]
 
     def run(self, resolved: ResolvedDataset, flow: Flow, *, full_refresh: bool) -> QueryTask[FlowResult]:
         """Process new input, or recompute (always in a full refresh). Errors of the flow propagate."""
         context, dataset = self.context, resolved.dataset
         spark, checkpoints, metrics = context.spark, context.checkpoints, context.metrics
-        update_id, on_query = context.update_id, self.on_query
+        update_id, on_query = context.update_id, partial(self.on_query, dataset, flow.name)
         if flow.snapshot_source is not None:
             return run_snapshot_flow(spark, resolved, flow, checkpoints, self.evaluator.evaluate)
         evaluated: EvaluatedFlow = self.evaluator.evaluate(flow)

@@ -9,6 +9,7 @@ from typing import Any
 from lakeward.errors import PipelineError
 from lakeward.pipelines.analysis.flow_evaluation import FlowEvaluator, InputNotReady, intercept_reads
 from lakeward.pipelines.events.progress_reporter import ProgressReporter
+from lakeward.pipelines.events.stream_monitor import StreamMonitor
 from lakeward.pipelines.execution.flow_execution import (
     ExecutionContext,
     FlowExecution,
@@ -80,8 +81,9 @@ class GraphExecution:
         self._is_first_pass = True
         self._evaluator = FlowEvaluator(context.spark, graph, self._require_ready, context.schema_location)
         self._queries: list[Any] = []
+        self._streams = StreamMonitor(reporter.stream_batch, context.clock)
         self._flow_execution = FlowExecution(
-            context, self._evaluator, self._queries.append, reporter.flow_planned
+            context, self._evaluator, self._query_started, reporter.flow_planned
         )
         self._thread = threading.get_ident()
         self._interrupts = count_interrupts()
@@ -98,6 +100,7 @@ class GraphExecution:
                     start=self._start,
                     is_ready=self._is_ready,
                     advance=self._advance,
+                    poll=self._streams.poll,
                     max_parallelism=self.context.max_parallelism,
                 )
             except KeyboardInterrupt:
@@ -126,6 +129,10 @@ class GraphExecution:
         """The errors of the failed datasets, in the order in which they failed."""
         failed = [result for result in self.results.values() if result.state == "FAILED"]
         return [result.error for result in failed if result.error]
+
+    def _query_started(self, dataset: Dataset, flow: str, query: Any) -> None:
+        self._queries.append(query)
+        self._streams.watch(dataset, flow, query)
 
     def _stop_queries(self) -> None:
         for query in self._queries:
@@ -211,6 +218,7 @@ class GraphExecution:
                 self.reporter.flow_state(dataset, flow.name, "FAILED", error=errors[-1])
                 continue
             flow_results.append(flow_result)
+            self._streams.complete(dataset, flow.name, flow_result.progress)
             self.reporter.flow_completed(dataset, flow_result)
         self.flow_results += flow_results
         seconds = self.context.clock() - started
@@ -250,7 +258,9 @@ class GraphExecution:
             task = self._run_with_retries(resolved, flow)
             try:
                 # Settings of a flow hold for the whole session: nothing else runs meanwhile.
-                return run_to_completion(task) if flow.spark_conf else (yield from task)
+                if flow.spark_conf:
+                    return run_to_completion(task, poll=self._streams.poll)
+                return (yield from task)
             except InputPending as pending:
                 yield from self._await_input(resolved.dataset.key, pending.dataset.key)
 

@@ -58,6 +58,7 @@ def run_concurrently(
     is_ready: Callable[[T], bool],
     advance: Callable[[DatasetTask], None],
     max_parallelism: int,
+    poll: Callable[[], None] = lambda: None,
 ) -> None:
     """Run all of `work`: in its order, each item as soon as it is ready.
 
@@ -70,6 +71,7 @@ def run_concurrently(
         is_ready: Whether an item can be started.
         advance: Resumes a task.
         max_parallelism: Maximum of tasks that await a query at the same time.
+        poll: Called again and again while tasks await their queries.
     """
     waiting, running = list(work), list[DatasetTask]()
     try:
@@ -86,6 +88,7 @@ def run_concurrently(
                 waiting.remove(item)
                 running.append(start(item))
             else:
+                poll()
                 for task in running:
                     if task.can_resume():
                         advance(task)

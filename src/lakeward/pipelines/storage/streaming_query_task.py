@@ -57,11 +57,12 @@ def is_terminated(query: Any, seconds: float = _POLL_SECONDS) -> bool:
         return True
 
 
-def run_to_completion(work: QueryTask[T]) -> T:
-    """Drive one task and return its result. Its errors propagate."""
+def run_to_completion(work: QueryTask[T], *, poll: Callable[[], None] = lambda: None) -> T:
+    """Drive one task and return its result; `poll` is called while it waits. Its errors propagate."""
     try:
         while True:
             is_terminated(next(work))
+            poll()
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]  # the generator's own type says what it is
     finally:

@@ -1,0 +1,113 @@
+"""`--watch`: the micro-batches of a run's streaming queries, from the event files of its pipelines."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from lakeward.cli.formatting import count, duration
+
+__all__ = ["BatchReader", "batch_text", "watching_streams"]
+
+Batch = dict[str, Any]
+_POLL_SECONDS = 0.5
+# Enough for the id of the first event: the file of another update begins with another one.
+_HEAD = 60
+
+
+class BatchReader:
+    """Reads what the event files of pipelines have got since the last call; earlier updates are left out."""
+
+    def __init__(self, storages: Sequence[Path], since: datetime) -> None:
+        self._since = since.isoformat()
+        self._positions = {storage / "events.jsonl": (b"", 0) for storage in storages}
+
+    def read(self) -> Iterator[tuple[str, Batch]]:
+        """Yield the flows and figures of new micro-batches."""
+        from lakeward.report import batch_of
+
+        for file in self._positions:
+            for event in self._new_events(file):
+                try:
+                    if event["event_type"] == "stream_progress" and event["timestamp"] >= self._since:
+                        progress = event["details"]["stream_progress"]["progress"]
+                        yield str(event["origin"]["flow_name"]), batch_of(progress)
+                except (KeyError, TypeError, AttributeError):
+                    continue
+
+    def _new_events(self, file: Path) -> Iterator[Any]:
+        """Yield the events of complete lines; each update starts a new file."""
+        known, position = self._positions[file]
+        try:
+            with file.open("rb") as opened:
+                head = opened.read(_HEAD)
+                begin = position if head == known else 0
+                opened.seek(begin)
+                complete, ended, _ = opened.read().rpartition(b"\n")
+                if ended:
+                    self._positions[file] = (head, begin + len(complete) + 1)
+        except OSError:
+            return
+        for line in complete.splitlines():
+            try:
+                yield json.loads(line)
+            except ValueError:
+                continue
+
+
+def batch_text(flow: str, batch: Batch) -> str:
+    """Return a micro-batch as one line; figures that Spark or the source does not report are left out.
+
+    >>> batch_text("main.a.orders", {"batch": 3, "rows": 1200, "seconds": 0.75, "input_rate": 120.4})
+    'orders: batch 3, 1,200 rows in 0.8 s, 120 rows/s in'
+    """
+    facts = [f"batch {batch.get('batch')}, {count(batch.get('rows'))} rows"]
+    if batch.get("seconds") is not None:
+        facts[0] += f" in {duration(batch['seconds'])}"
+    for name, text in (("input_rate", "rows/s in"), ("processing_rate", "rows/s processed")):
+        if batch.get(name) is not None:
+            facts.append(f"{count(round(batch[name]))} {text}")
+    backlog = [
+        f"{count(round(batch[name]))} {unit}"
+        for name, unit in (("backlog_files", "files"), ("backlog_bytes", "bytes"))
+        if batch.get(name)
+    ]
+    if backlog:
+        facts.append(f"backlog {', '.join(backlog)}")
+    if batch.get("state_rows") is not None:
+        facts.append(f"{count(round(batch['state_rows']))} state rows")
+    if batch.get("late_rows"):
+        facts.append(f"{count(round(batch['late_rows']))} late rows dropped")
+    if batch.get("watermark_lag") is not None:
+        facts.append(f"watermark {duration(batch['watermark_lag'])} behind")
+    return f"{flow.rpartition('.')[2]}: {', '.join(facts)}"
+
+
+@contextmanager
+def watching_streams(storages: Sequence[Path], show: Callable[[str, Batch], None]) -> Iterator[None]:
+    """Call `show` with the micro-batches that the pipelines with these storage folders report meanwhile."""
+    if not storages:
+        yield
+        return
+    reader, ended = BatchReader(storages, datetime.now(timezone.utc)), threading.Event()
+
+    def watch() -> None:
+        last = False
+        while not last:
+            # Once more after the end: the last batches are reported with the end of their flows.
+            last = ended.wait(_POLL_SECONDS)
+            for flow, batch in reader.read():
+                show(flow, batch)
+
+    thread = threading.Thread(target=watch, name="lakeward-watch", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
