@@ -46,6 +46,7 @@ Kind = Literal[
     "statement",
     "task",
     "uses_schema",
+    "view",
 ]
 
 WITHOUT_TRIGGER = "without a trigger"

@@ -6,8 +6,10 @@ import ast
 
 from lakeward.check.code.chains import Link, unroll
 from lakeward.check.code.environment import Environment
+from lakeward.check.code.views import Dataset, Functions, is_view, obstacles_of
 from lakeward.check.collector import Sink
 from lakeward.check.values import HOLE, text_of
+from lakeward.check.view_obstacles import encoded
 from lakeward.pipelines import MODULES, Function, function
 
 __all__ = ["call", "decorated"]
@@ -38,8 +40,8 @@ def call(root: ast.expr, links: list[Link], environment: Environment, sink: Sink
         sink.emit("reads", named.value, at.line, at.column, "dataset")
 
 
-def decorated(node: ast.FunctionDef | ast.AsyncFunctionDef, environment: Environment, sink: Sink) -> None:
-    """The dataset that takes its name from the function that is decorated."""
+def decorated(node: Dataset, environment: Environment, sink: Sink, functions: Functions) -> None:
+    """The dataset that a function declares, with its own name if the decorator names none."""
     for decorator in node.decorator_list:
         root, links, _ = unroll(decorator)
         found = _function(root, links, environment)
@@ -47,9 +49,23 @@ def decorated(node: ast.FunctionDef | ast.AsyncFunctionDef, environment: Environ
             continue
         name, link = found
         row: Function | None = function(name)
-        has_name = link is not None and link.call is not None and link.argument(1, "name") is not None
-        if row is not None and row.role == "query" and not has_name:
-            sink.emit("creates", node.name, node.lineno, node.col_offset + 1, "dataset")
+        named = link.argument(1, "name") if link is not None else None
+        if row is None or row.role != "query":
+            continue
+        place = node.lineno, node.col_offset + 1
+        if named is None:
+            sink.emit("creates", node.name, *place, "dataset")
+        if is_view(node, name, _module(root, environment)):
+            text = text_of(named, environment.constants) if named is not None else None
+            shown = node.name if text is None else text.value
+            sink.emit("view", shown, *place, encoded(obstacles_of(node, environment, functions)) or None)
+
+
+def _module(root: ast.expr, environment: Environment) -> str:
+    """The module of the API that a decorator's name comes from."""
+    name = root.id if isinstance(root, ast.Name) else ""
+    full = environment.origins.get(name, "")
+    return next((each for each in MODULES if full in (each, f"{each}.{full.rpartition('.')[2]}")), full)
 
 
 def _function(root: ast.expr, links: list[Link], environment: Environment) -> tuple[str, Link | None] | None:

@@ -34,6 +34,7 @@ class Scanner:
         self.inclusions: list[tuple[str, int, int, int]] = []
         self._guards = 0
         self._inside: set[int] = set()
+        self._functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
 
     def emit(
         self, kind: Kind, name: str, line: int, column: int, detail: str | None = None, guarded: bool = False
@@ -51,6 +52,8 @@ class Scanner:
     def scan(self, tree: ast.Module) -> None:
         """Read one module, or one cell, after those before it."""
         for statement in tree.body:
+            if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+                self._functions[statement.name] = statement
             if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
                 # Functions above a constant use it, too.
                 self.environment.assigned(statement.targets[0], statement.value)
@@ -94,7 +97,7 @@ class Scanner:
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Any]:
         self.environment.defined(node)
-        pipelines.decorated(node, self.environment, self)
+        pipelines.decorated(node, self.environment, self, self._functions)
         defaults = [each for each in (*node.args.defaults, *node.args.kw_defaults) if each]
 
         def enter() -> None:

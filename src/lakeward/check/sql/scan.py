@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from lakeward.check.collector import Sink
 from lakeward.check.model import Kind
 from lakeward.check.sql.constructs import constructs_in
-from lakeward.check.sql.tokens import name_at, statements, words
+from lakeward.check.sql.tokens import Statement, name_at, statements, words
+from lakeward.check.sql.views import obstacles_in, view_at
 from lakeward.check.values import HOLE, Text
+from lakeward.check.view_obstacles import encoded
 
 if TYPE_CHECKING:
     from lakeward.sql import Token
@@ -92,6 +94,7 @@ def scan_sql(text: Text, sink: Sink) -> None:
         use("statement", each.text, 0)
         for at, name in constructs_in(each, names):
             use("sql", name, at)
+        _view(each, text, sink)
         if names[0] == "SHOW":
             continue
         for kind, at, parts in _schemas(statement, names):
@@ -106,6 +109,20 @@ def scan_sql(text: Text, sink: Sink) -> None:
                 use("path", parts[1], at)
             else:
                 use("reads", ".".join(parts), at)
+
+
+def _view(statement: Statement, text: Text, sink: Sink) -> None:
+    """Hand over a materialized view with what keeps it from an incremental refresh."""
+    names = words(statement.tokens)
+    at = view_at(names)
+    if at is None:
+        return
+    parts, _ = name_at(statement.tokens, at)
+    if parts:
+        # From the query on: the columns and clauses before it have parentheses and words of their own.
+        begin = next((i for i, word in enumerate(names) if word == "AS" and i > at), len(names))
+        found = encoded(obstacles_in(names[begin + 1 :]))
+        sink.emit("view", ".".join(parts), *text.place(statement.tokens[at].start), found or None)
 
 
 def _schemas(statement: list[Token], names: list[str]) -> Iterator[tuple[Kind, int, tuple[str, ...]]]:

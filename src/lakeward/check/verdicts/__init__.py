@@ -20,6 +20,7 @@ from lakeward.check.verdicts import (
     pipelines,
     session,
     sql,
+    views,
 )
 
 __all__ = ["KNOWLEDGE", "Judge", "judged", "knowledge_with"]
@@ -42,6 +43,7 @@ KNOWLEDGE: Mapping[Kind, Judge] = {
     "sql": sql.construct,
     "statement": session.statement,
     "task": jobs.task,
+    "view": views.view,
 }
 
 
