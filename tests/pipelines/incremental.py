@@ -30,6 +30,19 @@ def sql_views(queries: Mapping[str, str], *, policy: str = "AUTO") -> str:
     return "\n".join(views)
 
 
+def python_views(queries: Mapping[str, str]) -> str:
+    """Return Python that declares a view per expression of a DataFrame; {a} and {b} are tables."""
+    declared = ["from pyspark import pipelines as dp", "from pyspark.sql import functions as F", ""]
+    for name, query in queries.items():
+        text = query.format(a='spark.table("SRC.a")', b='spark.table("SRC.b")')
+        declared += [
+            '@dp.materialized_view(refresh_policy="incremental")',
+            f"def {name}(): return {text}",
+            "",
+        ]
+    return "\n".join(declared)
+
+
 @dataclass(frozen=True)
 class Planned:
     """The technique of one view in one update, with the reasons against others."""

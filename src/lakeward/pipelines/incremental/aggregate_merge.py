@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakeward.pipelines.incremental.eligibility import LINEAR
+from lakeward.pipelines.incremental.row_groups import LINEAR
 from lakeward.pipelines.incremental.view_plan import CalledFunction, PlanNode, is_exact_key
 from lakeward.quoting import quote_name
 
@@ -24,7 +24,7 @@ def merge_expressions(root: PlanNode, top: PlanNode, key_columns: tuple[int, ...
     columns: list[int | None] = [column.id for column in root.output]
     node = root
     while node is not top:
-        if node.name not in LINEAR - {"Filter", "Generate"}:
+        if node.name not in LINEAR - {"Filter", "Generate", "Expand"}:
             return None
         if node.name == "Project":
             passed = {item.id: item.of for item in node.items}

@@ -6,8 +6,9 @@ rules are exact for bags:
 - projections, filters, UNION ALL: the operator applied to both bags;
 - inner joins: `ΔL ⋈ R_old + L_new ⋈ ΔR`;
 - left joins, semi and anti joins with an unchanged right side: the operator applied to the left delta;
-- everything that computes groups of keys by themselves (GROUP BY, DISTINCT, windows, the other joins): the
-  operator on the new rows of the affected keys, and on the old rows of them.
+- everything that computes groups of keys by themselves (GROUP BY, DISTINCT, dropDuplicates, windows, the
+  other joins): the operator on the new rows of the affected keys, and on the old rows of them;
+- an aggregate without GROUP BY: its one row now, and the one before, unless they are equal.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.incremental.change_set import ChangeSet
-from lakeward.pipelines.incremental.eligibility import KEYED, LINEAR
+from lakeward.pipelines.incremental.reproducibility import least_row_columns
+from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, repeat_rows
+from lakeward.pipelines.incremental.row_groups import KEYED, LINEAR, RowGroups
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
 from lakeward.spark_internals import analyzed_plan, jvm_view
 
@@ -48,9 +51,10 @@ class DeltaRules:
 
     def __init__(self, spark: SparkSession, root: PlanNode, changes: list[ChangeSet]) -> None:
         self.spark = spark
-        self._plans = jvm_view(spark).lakeward.ViewPlan
+        self._plans, self._rewrites = jvm_view(spark).lakeward.ViewPlan, jvm_view(spark).lakeward.PlanRewrites
         sources = [leaf for leaf in root.leaves if leaf.is_delta]
         self._changes = {id(leaf): change for leaf, change in zip(sources, changes, strict=True)}
+        self._deltas: dict[int, Delta] = {}
         self._found_bounds: dict[int, tuple[int, list[tuple[int, str, str, bool]]]] = {}
 
     def is_changed(self, node: PlanNode) -> bool:
@@ -71,6 +75,12 @@ class DeltaRules:
         """Return what changed in the operator's result."""
         if not self.is_changed(node):
             return Delta()
+        found = self._deltas.get(id(node))
+        if found is None:
+            found = self._deltas[id(node)] = self._delta(node)
+        return found
+
+    def _delta(self, node: PlanNode) -> Delta:
         change = self._changes.get(id(node))
         if change is not None:
             return Delta(change.inserted, change.deleted)
@@ -80,21 +90,41 @@ class DeltaRules:
         if node.name == "Union":
             return self._union_delta(node)
         if node.name in KEYED:
+            if not node.keys:
+                return self._single_row_delta(node)
             keys = _java_keys(node)
-            affected = self.affected_keys(node)
+            affected = self._keys_with_changes(node, keys)
             return self._recomputed(node, affected, [(node.children[0], keys)])
         return self._join_delta(node)
 
-    def affected_keys(self, node: PlanNode) -> DataFrame | None:
-        """Return the keys of a keyed operator that have changed rows, each once; None without any."""
-        below = self.delta(node.children[0])
-        rows = [rows for rows in (below.plus, below.minus) if rows is not None]
-        return self._distinct_keys([(plan, _java_keys(node)) for plan in rows])
+    def affected_groups(self, groups: RowGroups) -> DataFrame | None:
+        """Return the keys of the groups that have changed rows, each once; None without any."""
+        return self._keys_with_changes(groups.base, self._keys_of(groups))
 
-    def restricted(self, node: PlanNode, keys: DataFrame, *, old: bool = False) -> Any:
-        """Return a keyed operator's plan on the rows of these keys alone."""
-        child = self._limited(self.state(node.children[0], old=old), _java_keys(node), keys)
-        return self.above(node, child)
+    def restricted(self, groups: RowGroups, keys: DataFrame) -> Any:
+        """Return the current rows of these groups as the lowest operator of `groups` computes them."""
+        child = self._limited(self.state(groups.base.children[0]), self._keys_of(groups), keys)
+        return self.above(groups.base, child)
+
+    def _keys_of(self, groups: RowGroups) -> Any:
+        keys = _java_keys(groups.base)
+        return self._plans.seq([keys.apply(number) for number in groups.keys])
+
+    def _keys_with_changes(self, node: PlanNode, keys: Any) -> DataFrame | None:
+        return self._distinct_keys([(plan, keys) for plan in self._both(self.delta(node.children[0]))])
+
+    def _single_row_delta(self, node: PlanNode) -> Delta:
+        now, before = (self.state(node, old=old) for old in (False, True))
+        if not all(column.is_float or column.is_exact_key for column in node.output):
+            return Delta(now, before)
+        names = [f"c{i}" for i in range(len(node.output))]
+        rows = [frame_of(self.spark, plan).toDF(*names) for plan in (now, before)]
+        net = net_rows(*rows).localCheckpoint(eager=True)
+        if net.isEmpty():
+            return Delta()
+        sides = [net, net.withColumn(COUNT, -net[COUNT])]
+        plans = [analyzed_plan(repeat_rows(side, names)) for side in sides]
+        return Delta(*[self._plans.under(plan, node.java.output()) for plan in plans])
 
     def union(self, plans: list[Any], node: PlanNode) -> Any:
         """Return the rows of all plans with the columns of the operator."""
@@ -205,6 +235,10 @@ class DeltaRules:
 
     def above(self, node: PlanNode, *children: Any) -> Any:
         """Return the operator on other children with the same columns."""
+        if node.name == "Deduplicate":
+            compared = least_row_columns(node)
+            if compared is not None:
+                return self._rewrites.leastRows(node.java, children[0], compared)
         return self._plans.above(node.java, list(children))
 
     @staticmethod
@@ -213,4 +247,6 @@ class DeltaRules:
 
 
 def _java_keys(node: PlanNode) -> Any:
+    if node.name == "Deduplicate":
+        return node.java.keys()
     return node.java.groupingExpressions() if node.name == "Aggregate" else node.java.partitionSpec()

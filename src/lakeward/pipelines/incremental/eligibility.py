@@ -2,24 +2,28 @@
 
 A view is eligible if every operator is one of `delta_rules`, every expression is deterministic, and every
 operator whose former result has to be computed again gives the same rows each time: at most the uppermost
-grouping or window may choose among equal rows (`row_number()` with ties, sums of floats).
+groupings and windows, whose affected groups are replaced as a whole, may choose among equal rows
+(`row_number()` with ties, sums of floats).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lakeward.pipelines.graph.elements import Dataset
 from lakeward.pipelines.incremental.issues import Issue, nondeterministic, unsupported
-from lakeward.pipelines.incremental.view_plan import CalledFunction, PlanNode, ViewPlan, is_exact_key
-
-# Operators whose result for some rows depends on these rows alone.
-LINEAR = frozenset(
-    ("Project", "Filter", "Generate", "Sort", "Repartition", "RepartitionByExpression", "ResolvedHint")
+from lakeward.pipelines.incremental.reproducibility import can_break_ties, is_reproducible, least_row_columns
+from lakeward.pipelines.incremental.row_groups import (
+    KEYED,
+    LINEAR,
+    RowGroups,
+    is_usable_key,
+    possible_groups,
+    uppermost_keyed,
 )
-# Operators that compute every group of their keys by itself.
-KEYED = frozenset(("Aggregate", "Window"))
+from lakeward.pipelines.incremental.view_plan import PlanNode, ViewPlan
+
 CONSTANT = frozenset(("OneRowRelation", "LocalRelation", "Range"))
 _JOINS = ("INNER", "CROSS", "LEFT OUTER", "RIGHT OUTER", "FULL OUTER", "LEFT SEMI", "LEFT ANTI")
 _SYMMETRIC_JOINS = ("INNER", "CROSS")
@@ -31,16 +35,7 @@ _UNSUPPORTED = {
     "Sample": "the sample is drawn in every run",
     "CollectMetrics": "the view reads a view with expectations, which are counted over all rows",
     "Pivot": "PIVOT",
-    "Except": "EXCEPT",
-    "Intersect": "INTERSECT",
-    "Deduplicate": "dropDuplicates with a subset of columns keeps any row of each key",
 }
-_REPRODUCIBLE = frozenset(
-    (*("Count", "Min", "Max", "BitAndAgg", "BitOrAgg", "BitXorAgg", "BoolAnd", "BoolOr", "CountIf"),)
-)
-# Equal rows get the same value, although Spark computes it row by row.
-_RANKS = frozenset(("Rank", "DenseRank", "PercentRank", "CumeDist"))
-_EXACT_NUMBERS = ("byte", "short", "integer", "long")
 
 
 @dataclass(frozen=True)
@@ -49,13 +44,15 @@ class Eligibility:
 
     Attributes:
         issues: Reasons that prevent it.
-        top: The grouping or window whose affected groups are replaced in the view, None for other views.
-        key_columns: For each key of `top` the position of the view's column that contains it.
+        top: The grouping, window or deduplication below the projections and filters of the query.
+        groups: The groups whose rows are replaced; None for views that add and remove single rows.
+        ordered: Windows whose ties have to be broken.
     """
 
     issues: tuple[Issue, ...]
     top: PlanNode | None = None
-    key_columns: tuple[int, ...] = ()
+    groups: RowGroups | None = None
+    ordered: tuple[PlanNode, ...] = ()
 
     @property
     def is_eligible(self) -> bool:
@@ -64,43 +61,46 @@ class Eligibility:
 
 def check_eligibility(plan: ViewPlan, dataset: Dataset | None = None) -> Eligibility:
     """Check a view's query; `dataset` adds the reasons that lie in its declaration."""
-    top, columns = find_top(plan.root)
+    groups, ordered, issues = _choose_groups(plan.root)
     issues = [
         *_expression_issues(plan.root),
-        *_operator_issues(plan.root, top),
+        *issues,
         *(_dataset_issues(dataset) if dataset is not None else ()),
     ]
-    return Eligibility(tuple(dict.fromkeys(issues)), top, columns)
+    return Eligibility(tuple(dict.fromkeys(issues)), uppermost_keyed(plan.root), groups, ordered)
 
 
-def find_top(root: PlanNode) -> tuple[PlanNode | None, tuple[int, ...]]:
-    """Return the keyed operator below projections and filters, with the columns of its keys in the view.
+def _choose_groups(root: PlanNode) -> tuple[RowGroups | None, tuple[PlanNode, ...], list[Issue]]:
+    """Return the groups to replace, the windows whose ties to break, and what is left of the issues.
 
-    It is None if a key is not a column of the view.
+    Best are the groups of the uppermost operator, then single rows, then larger groups, then all of these
+    with an order of rows that the query leaves open.
     """
-    node, origin = root, {column.id: index for index, column in reversed(list(enumerate(root.output)))}
-    while node.name in LINEAR - {"Generate"}:
-        if node.name == "Project":
-            kept = [(item.of, item.id) for item in node.items if item.of is not None]
-            origin = {source: origin[column] for source, column in kept if column in origin}
-        node = node.children[0]
-    if node.name not in KEYED or not node.keys:
-        return None, ()
-    found = []
-    for number, (attribute, key_type) in enumerate(node.keys):
-        if not _is_usable_key(key_type):
-            return None, ()
-        columns = [item.id for item in node.items if item.key == number]
-        at = [origin[each] for each in (*columns, attribute) if each in origin]
-        if not at:
-            return None, ()
-        found.append(at[0])
-    return node, tuple(found)
+    possible = possible_groups(root)
+    whole = [groups for groups in possible if groups.is_whole]
+    choices: list[RowGroups | None] = [*whole, None, *[each for each in possible if not each.is_whole]]
+    first = None
+    for breaks_ties in (False, True):
+        for groups in choices:
+            exempt = groups.operators if groups is not None else ()
+            ordered = _ordered(root, exempt) if breaks_ties else ()
+            issues = list(_operator_issues(root, exempt, ordered))
+            if not issues:
+                return groups, ordered, issues
+            first = first or (groups, (), issues)
+    assert first is not None
+    return first
 
 
-def _is_usable_key(key_type: object) -> bool:
-    # Spark groups and joins floats by the same rule: -0.0 is 0.0, and every NaN is one value.
-    return key_type in ("float", "double") or is_exact_key(key_type)
+def _ordered(root: PlanNode, exempt: Sequence[PlanNode]) -> tuple[PlanNode, ...]:
+    return tuple(
+        node
+        for node in root.walk()
+        if node.name == "Window"
+        and not any(node is each for each in exempt)
+        and not all(is_reproducible(each) for each in node.functions)
+        and can_break_ties(node)
+    )
 
 
 def _expression_issues(root: PlanNode) -> Iterator[Issue]:
@@ -122,9 +122,12 @@ def _expression_issues(root: PlanNode) -> Iterator[Issue]:
                 yield nondeterministic(node.name, each.name, sub_type, line=line)
 
 
-def _operator_issues(node: PlanNode, top: PlanNode | None) -> Iterator[Issue]:
+def _operator_issues(
+    node: PlanNode, exempt: Sequence[PlanNode], ordered: Sequence[PlanNode]
+) -> Iterator[Issue]:
+    """Yield what prevents the operators; groups of `exempt` are replaced, `ordered` have no ties."""
     for child in node.children:
-        yield from _operator_issues(child, top)
+        yield from _operator_issues(child, exempt, ordered)
     if node.name in LINEAR or node.name in ("Union", *CONSTANT):
         return
     if node.name == "LogicalRelation":
@@ -138,54 +141,34 @@ def _operator_issues(node: PlanNode, top: PlanNode | None) -> Iterator[Issue]:
             yield unsupported("Join", f"a {node.join} join without an equality", line=node.line)
         return
     if node.name in KEYED:
-        yield from _keyed_issues(node, top)
+        yield from _keyed_issues(node, exempt, ordered)
         return
     text = _UNSUPPORTED.get(node.name, "the operator is not supported")
     yield unsupported(node.name, text, line=node.line)
 
 
-def _keyed_issues(node: PlanNode, top: PlanNode | None) -> Iterator[Issue]:
-    if not node.keys:
-        if node.name == "Window":
-            text, sub_type = "a window without PARTITION BY", "WINDOW_FUNCTION_WITHOUT_PARTITION_BY"
-        else:
-            text, sub_type = "an aggregate without GROUP BY", "OPERATOR_NOT_SUPPORTED"
-        yield unsupported(node.name, text, line=node.line, sub_type=sub_type)
+def _keyed_issues(node: PlanNode, exempt: Sequence[PlanNode], ordered: Sequence[PlanNode]) -> Iterator[Issue]:
+    if not node.keys and node.name == "Window":
+        sub_type = "WINDOW_FUNCTION_WITHOUT_PARTITION_BY"
+        yield unsupported(node.name, "a window without PARTITION BY", line=node.line, sub_type=sub_type)
         return
-    if any(not _is_usable_key(key_type) for _, key_type in node.keys):
+    if any(not is_usable_key(key_type) for _, key_type in node.keys):
         yield unsupported(node.name, "a key cannot be compared exactly", line=node.line)
-    if node is top:
+    if any(node is each for each in exempt):
         return
     kind = "WINDOW_FUNCTION_NOT_TOP_LEVEL" if node.name == "Window" else "AGGREGATE_NOT_TOP_NODE"
-    for function in node.functions:
-        if not is_reproducible(function):
-            yield unsupported(
-                node.name,
-                f"{function.name} may give another result for the same rows, and the view does not contain "
-                "the keys of this operator, or reads it below another operator; make it a view of its own",
-                line=node.line,
-                sub_type=kind,
-            )
-
-
-def is_reproducible(function: CalledFunction) -> bool:
-    """Whether the function gives the same value for the same rows in any order."""
-    if function.class_name in _RANKS:
-        return True
-    frame = function.frame.upper()
-    if frame.startswith("ROWS") and not ("UNBOUNDED PRECEDING" in frame and "UNBOUNDED FOLLOWING" in frame):
-        return False
-    if not all(is_exact_key(each) for each in function.types):
-        return False
-    if function.class_name == "Sum":
-        return all(_is_exact_number(each) for each in function.types)
-    if function.class_name == "Average":
-        return all(isinstance(each, str) and each.startswith("decimal") for each in function.types)
-    return function.class_name in _REPRODUCIBLE
-
-
-def _is_exact_number(data_type: object) -> bool:
-    return data_type in _EXACT_NUMBERS or (isinstance(data_type, str) and data_type.startswith("decimal"))
+    is_ordered = any(node is each for each in ordered)
+    names = [each.name for each in node.functions if not is_reproducible(each, ordered=is_ordered)]
+    if node.name == "Deduplicate" and least_row_columns(node) is None:
+        names.append("dropDuplicates")
+    for name in names:
+        yield unsupported(
+            node.name,
+            f"{name} may give another result for the same rows, and the view contains none of the keys "
+            "of this operator, or reads it below another operator; make it a view of its own",
+            line=node.line,
+            sub_type=kind,
+        )
 
 
 def _dataset_issues(dataset: Dataset) -> Iterator[Issue]:

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 _ATTRIBUTE = re.compile(r"#(\d+)")
 _PER_PLAN = re.compile(r"lakeward_\d+|(?<=\]), \d+$|\[plan_id=\d+\]", re.MULTILINE)
 _MAX_FIELDS = 2_147_483_647
+# Rules that turn EXCEPT and INTERSECT into joins and groupings.
+_SET_OPERATORS = (
+    "ReplaceIntersectWithSemiJoin",
+    "ReplaceExceptWithAntiJoin",
+    "RewriteExceptAll",
+    "RewriteIntersectAll",
+)
 _NESTED = ("struct", "array", "map")
 
 
@@ -170,7 +177,10 @@ def _normalized(spark: SparkSession, plan: Any) -> Any:
     plan = analysis.EliminateView.apply(analysis.EliminateSubqueryAliases.apply(plan))
     plan = rules.PullupCorrelatedPredicates.apply(plan)
     plan = analysis.EliminateSubqueryAliases.apply(rules.RewritePredicateSubquery.apply(plan))
-    return rules.ReplaceDistinctWithAggregate.apply(plan)
+    for rule in _SET_OPERATORS:
+        plan = getattr(rules, rule).apply(plan)
+    plan = rules.ReplaceDistinctWithAggregate.apply(plan)
+    return jvm_view(spark).lakeward.PlanRewrites.distinctAsAggregates(plan)
 
 
 def _plan_text(plan: Any, root: PlanNode) -> str:
@@ -240,7 +250,10 @@ def _function(about: dict[str, Any]) -> CalledFunction:
 
 # Operators that use only the columns that their expressions refer to, and pass on or drop the others.
 _BY_REFERENCE = frozenset(
-    ("Project", "Aggregate", "Filter", "Join", "Window", "Sort", "Generate", "RepartitionByExpression")
+    (
+        *("Project", "Aggregate", "Filter", "Join", "Window", "Sort", "Generate", "Expand", "Deduplicate"),
+        "RepartitionByExpression",
+    )
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
@@ -17,6 +17,8 @@ from lakeward.pipelines.incremental.eligibility import Eligibility, check_eligib
 from lakeward.pipelines.incremental.issues import Issue
 from lakeward.pipelines.incremental.refresh_plan import MaintenanceType, RefreshPlan, Technique, recompute
 from lakeward.pipelines.incremental.refresh_policy import require_incremental
+from lakeward.pipelines.incremental.reproducibility import break_ties
+from lakeward.pipelines.incremental.row_groups import KEYED, uppermost_keyed
 from lakeward.pipelines.incremental.seen_versions import (
     SeenVersions,
     describe_view,
@@ -68,10 +70,12 @@ class ViewRefresh:
     ) -> None:
         spark, top = self.query.sparkSession, self.eligibility.top
         chosen, names = self.plan.chosen, self.query.columns
-        key_names = [names[index] for index in self.eligibility.key_columns]
+        groups = self.eligibility.groups
+        columns = groups.columns if groups is not None else ()
+        key_names = [names[index] for index in columns]
         if chosen == "GROUP_AGGREGATE" and top is not None:
             plus = rules.delta(top.children[0]).plus
-            merged = merge_expressions(root, top, self.eligibility.key_columns)
+            merged = merge_expressions(root, top, columns)
             assert merged is not None
             if plus is None:
                 append_rows(key, self.query.limit(0), metadata)
@@ -79,13 +83,14 @@ class ViewRefresh:
             rows = frame_of(spark, _replaced(rules, root, top, rules.above(top, plus)))
             merge_groups(key, key_names, rows, merged, metadata)
             return
-        if top is not None:
-            keys = rules.affected_keys(top)
+        if groups is not None:
+            keys = rules.affected_groups(groups)
             if keys is None or rules.key_count(keys) == 0:
                 self.added = self.query.limit(0)
                 append_rows(key, self.added, metadata)
                 return
-            self.added = frame_of(spark, _replaced(rules, root, top, rules.restricted(top, keys)))
+            rows = _replaced(rules, root, groups.base, rules.restricted(groups, keys))
+            self.added = frame_of(spark, rows)
             replace_groups(key, keys, key_names, enforce(self.added, False), metadata)
             return
         delta = rules.delta(root)
@@ -155,6 +160,9 @@ def _plan(  # as above
     if not eligibility.is_eligible:
         require_incremental(dataset, eligibility.issues, is_eligible=False)
         return ViewRefresh(recompute(*eligibility.issues), None, query, view, eligibility, [])
+    if eligibility.ordered:
+        break_ties(query.sparkSession, eligibility.ordered)
+        view = replace(view, identity=f"{view.identity} ordered {len(eligibility.ordered)}")
     described = describe_view(query, view, dataset, code=code, conf=conf)
     sources = [Source(query.sparkSession, node) for node in view.sources]
     seen = with_sources(described, [source.version() for source in sources])
@@ -218,7 +226,8 @@ def _choose(
     )
     if not possible:
         return recompute(*issues, cost=whole.cost)
-    techniques = [Technique(each, True, estimate(each, changes, size)) for each in possible]
+    rescanned = _rescanned_bytes(view, changes)
+    techniques = [Technique(each, True, estimate(each, changes, size, rescanned)) for each in possible]
     best = min(techniques, key=lambda each: each.cost or 0.0)
     if (best.cost or 0.0) <= (whole.cost or 0.0) or dataset.options.refresh_policy != "auto":
         return RefreshPlan(best.type, [*techniques, whole])
@@ -228,6 +237,20 @@ def _choose(
     )
     whole = Technique("COMPLETE_RECOMPUTE", True, whole.cost, (rejected,))
     return RefreshPlan("COMPLETE_RECOMPUTE", [*techniques, whole])
+
+
+def _rescanned_bytes(view: ViewPlan, changes: list[ChangeSet]) -> float:
+    """Return what has to be read again for aggregates without GROUP BY.
+
+    One that the view consists of costs more than a recomputation, which reads its input once.
+    """
+    sizes = {id(leaf): change.total for leaf, change in zip(view.sources, changes, strict=True)}
+    uppermost = uppermost_keyed(view.root)
+    return sum(
+        (3.0 if node is uppermost else 2.0) * sum(sizes.get(id(leaf), 0) for leaf in node.leaves)
+        for node in view.root.walk()
+        if node.name == "Aggregate" and not node.keys
+    )
 
 
 def possible_techniques(
@@ -241,16 +264,13 @@ def possible_techniques(
         appends: Whether rows were only added to the sources.
         has_expectations: Whether the view has expectations.
     """
-    top = eligibility.top
-    if top is not None:
-        found: list[MaintenanceType] = []
-        if top.name == "Window":
-            found.append("WINDOW_FUNCTION")
-        else:
-            found.append("GENERIC_AGGREGATE")
-            adds_rows = appends and not has_expectations and _only_adds(top.children[0])
-            if adds_rows and merge_expressions(view.root, top, eligibility.key_columns) is not None:
-                found.insert(0, "GROUP_AGGREGATE")
+    found: list[MaintenanceType] = []
+    if appends and not has_expectations and _can_merge(view.root, eligibility):
+        found.append("GROUP_AGGREGATE")
+    if eligibility.groups is not None:
+        is_window = eligibility.groups.top.name == "Window"
+        found.append("WINDOW_FUNCTION" if is_window else "GENERIC_AGGREGATE")
+    if found:
         return found, []
     if appends and _only_adds(view.root):
         return ["APPEND_ONLY"], []
@@ -261,12 +281,21 @@ def possible_techniques(
     return ["ROW_BASED"], []
 
 
+def _can_merge(root: PlanNode, eligibility: Eligibility) -> bool:
+    """Whether the aggregates of added rows can be merged into those that the view stores."""
+    top, groups = eligibility.top, eligibility.groups
+    if top is None or top.name != "Aggregate" or not _only_adds(top.children[0]):
+        return False
+    if top.keys and (groups is None or not groups.is_whole):
+        return False
+    return merge_expressions(root, top, groups.columns if groups is not None else ()) is not None
+
+
 def _only_adds(node: PlanNode) -> bool:
     """Whether rows that are added to the sources only add rows to the operator's result."""
     nodes = list(node.walk())
     return all(
-        each.name not in ("Aggregate", "Window") and (each.name != "Join" or each.join in ("INNER", "CROSS"))
-        for each in nodes
+        each.name not in KEYED and (each.name != "Join" or each.join in ("INNER", "CROSS")) for each in nodes
     )
 
 

@@ -73,7 +73,8 @@ def merge_groups(
     values = ", ".join(f"t.{quote_name([column])} = {value}" for column, value in merged.items())
     update = f"WHEN MATCHED THEN UPDATE SET {values} " if merged else ""
     clauses = update + _insert(rows.columns, names, "true")
-    _merge(key, rows.toDF(*names), " AND ".join(matches), clauses, metadata)
+    # Without keys the view has one row.
+    _merge(key, rows.toDF(*names), " AND ".join(matches) or "true", clauses, metadata)
 
 
 def apply_row_changes(

@@ -61,6 +61,7 @@ SOURCES = (
     "ResultColumns",
     "ArrowFiles",
     "ViewPlan",
+    "PlanRewrites",
     "SourceChanges",
     "ObservedWrites",
     "OrphanedJobs",
