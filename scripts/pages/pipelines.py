@@ -141,10 +141,10 @@ starting Spark. In SQL: `event_log('<pipeline>')` and `event_log(TABLE(<table>))
 ## Report
 
 `lakeward report KEY` writes one HTML file: the graph with state, rows, seconds and refresh technique of each
-dataset, its columns and flows, expectations over time, the last 30 updates and the events of the latest one.
-Without KEY it writes one for each pipeline that has run. The file is in `reports/` of the state folder, needs
-no network and starts no Spark. It shows no rows of tables. An update that still runs, or was killed, is shown
-as far as it came.
+dataset, its columns and flows, streaming queries, expectations over time, the last 30 updates and the events
+of the latest one. Without KEY it writes one for each pipeline and [job](jobs.md) that has run. The file is in
+`reports/` of the state folder, needs no network and starts no Spark. It shows no rows of tables. An update
+that still runs, or was killed, is shown as far as it came.
 
 ## Functions and parameters
 

@@ -14,6 +14,8 @@ from lakeward.cli.run_progress import Board
 from lakeward.cli.stream_watch import watching_streams
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lakeward.jobs import JobRun
     from lakeward.pipelines import Update
     from lakeward.session import Settings
@@ -32,6 +34,7 @@ def execute(
     settings: Settings,
     stage: str = Board.stage,
     report_of: str | None = None,
+    job: str | None = None,
     watched: Sequence[str] = (),
 ) -> int:
     """Run `work(on_event)`, show progress on stderr and the result on stdout; return the exit code.
@@ -44,8 +47,11 @@ def execute(
         settings: Settings of the session.
         stage: The text that is shown until the first event.
         report_of: Pipeline whose report is written and named at the end, whatever the run's outcome.
+        job: Job whose run is reported, too.
         watched: Pipelines whose micro-batches are shown.
     """
+    from lakeward.cli.pipeline_reports import write_report, write_run_report
+
     verbose = bool(os.environ.get("LAKEWARD_VERBOSE"))
     with redirect_output(verbose=verbose) as streams:
         storages = [settings.pipelines / name for name in watched]
@@ -59,17 +65,20 @@ def execute(
             commands = next_commands(result) if result.state == "COMPLETED" else []
             show(title, result, commands, streams)
             if report_of is not None:
-                show_report(report_of, settings, streams)
+                show_report(lambda: write_report(report_of, settings), streams)
+            if job is not None:
+                folder = settings.jobs / job / "runs" / str(getattr(result, "run_id", ""))
+                show_report(lambda: write_run_report(job, folder, settings), streams)
         show_hint(errors_of(result), settings, streams)
     return exit_code(result.state)
 
 
-def show_report(pipeline: str, settings: Settings, streams: Streams) -> None:
-    """Write the report of a pipeline and print its path; a failure is a warning, not the run's."""
-    from lakeward.cli.pipeline_reports import report_warning, write_report
+def show_report(write: Callable[[], Path | None], streams: Streams) -> None:
+    """Write a report and print its path; a failure is a warning, not the run's."""
+    from lakeward.cli.pipeline_reports import report_warning
 
     try:
-        path = write_report(pipeline, settings)
+        path = write()
     except Exception as error:  # noqa: BLE001  the run has its outcome already
         streams.to_stderr(report_warning(error))
     else:

@@ -1,4 +1,4 @@
-"""The report of a pipeline after a run: written for each update, named at the end of the output."""
+"""Reports after a run: of its pipeline and of the job's tasks, named at the end of the output."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lakeward.session import Settings
 
-__all__ = ["report_path", "report_warning", "write_report"]
+__all__ = ["report_path", "report_warning", "write_report", "write_run_report"]
 
 
 def report_path(name: str, settings: Settings) -> Path:
@@ -29,6 +29,23 @@ def write_report(name: str, settings: Settings, path: Path | None = None) -> Pat
     if path is None:
         path = report_path(name, settings)
     write_page(document, path)
+    return path
+
+
+def write_run_report(job: str, folder: Path, settings: Settings, path: Path | None = None) -> Path | None:
+    """Write the report of a job run and return its path; None if the record of the run cannot be read.
+
+    It links the reports of pipelines that exist. Raises OSError when the file cannot be written.
+    """
+    from lakeward.report import build_run_report, write_page
+
+    names = [each.stem for each in report_path("x", settings).parent.glob("*.html")]
+    document = build_run_report(job, folder, links={name: f"../{name}.html" for name in names})
+    if document is None:
+        return None
+    if path is None:
+        path = report_path("x", settings).parent / "runs" / f"{job}.{folder.name}.html"
+    write_page(document, path, "run")
     return path
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +54,22 @@ def run_folder(jobs: Path, key: str, run_id: str) -> Path:
     return jobs / key / "runs" / run_id
 
 
-def save_run(jobs: Path, key: str, run: JobRun, past: PreviousRun) -> None:
-    """Store `run` and what a repair of it needs, atomically."""
+def save_run(
+    jobs: Path,
+    key: str,
+    run: JobRun,
+    past: PreviousRun,
+    *,
+    started: datetime | None = None,
+    records: Sequence[Any] = (),
+) -> None:
+    """Store `run`, what a repair of it needs, and the `records` of its tasks for its report, atomically."""
     folder = run_folder(jobs, key, run.run_id)
     folder.mkdir(parents=True, exist_ok=True)
     content = {
         **{name: value for name, value in run.as_json().items() if name != "datasets"},
+        "started": started and started.isoformat(timespec="milliseconds"),
+        "records": list(records),
         "parameters": dict(past.parameters),
         "repairs": past.repairs,
         "values": [[*name, encrypt_value(text)] for name, text in past.values.items()],

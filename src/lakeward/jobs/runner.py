@@ -23,6 +23,7 @@ from lakeward.jobs.model import JobRun, PipelineSelection
 from lakeward.jobs.provisioning import ensure_schemas_and_volumes
 from lakeward.jobs.run_history import PreviousRun, delete_old_runs, load_previous_run, run_folder, save_run
 from lakeward.jobs.run_loop import RunLoop
+from lakeward.jobs.run_record import task_records
 from lakeward.jobs.wheels import unpack_wheels
 from lakeward.jobs.worker_pool import PrestartedWorker
 from lakeward.private_folders import private_folder
@@ -157,7 +158,8 @@ def run(
         ended = {task: each.end for task, each in loop.state.tasks_by_key.items() if each.end is not None}
         repairs = previous.repairs + 1 if previous else 0
         kept = PreviousRun(run_id, planned.parameters, planned.values, ended, repairs)
-        save_run(settings.jobs, key, result, kept)
+        records = task_records(loop.state, bundle)
+        save_run(settings.jobs, key, result, kept, started=launcher.started, records=records)
         delete_old_runs(settings.jobs, key)
     return result
 

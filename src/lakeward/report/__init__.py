@@ -1,6 +1,6 @@
-"""Reports of pipelines: one self-contained HTML file, written from the files of the event log without Spark.
+"""Reports of pipelines and of job runs: self-contained HTML files, written from stored files without Spark.
 
-Start reading at `pipeline_report`: it builds the document that `page.html` shows.
+Start reading at `pipeline_report` and `run_report`: they build the documents that the `templates` show.
 """
 
 from __future__ import annotations
@@ -8,6 +8,15 @@ from __future__ import annotations
 from lakeward.report.event_files import StoredEvents, read_events
 from lakeward.report.page import write_page
 from lakeward.report.pipeline_report import build_report
+from lakeward.report.run_report import build_run_report, stored_runs
 from lakeward.report.stream_batches import batch_of
 
-__all__ = ["StoredEvents", "batch_of", "build_report", "read_events", "write_page"]
+__all__ = [
+    "StoredEvents",
+    "batch_of",
+    "build_report",
+    "build_run_report",
+    "read_events",
+    "stored_runs",
+    "write_page",
+]

@@ -1,0 +1,140 @@
+"""The report of one job run as a document: its tasks, their logs, and the runs of the job before it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from lakeward.atomic_files import read_regular
+
+MAX_RUNS = 30
+_MAX_LOG = 16_000
+_MAX_LOGS = 600_000
+_MAX_TEXT = 4_000
+_RUN_FILE = "run.json"
+
+Document = dict[str, Any]
+
+
+def stored_runs(job_folder: Path) -> list[Path]:
+    """Return the folders of the runs of a job that have ended, the newest first."""
+    files = [file for file in job_folder.glob(f"runs/*/{_RUN_FILE}") if file.is_file()]
+    return [file.parent for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)]
+
+
+def build_run_report(
+    job: str, folder: Path, *, links: Mapping[str, str] = {}, now: datetime | None = None
+) -> Document | None:
+    """Return the report of a run as JSON values; None if its record cannot be read.
+
+    Args:
+        job: Key of the job.
+        folder: Folder of the run, next to those of the other runs of the job.
+        links: Addresses of the reports of pipelines, by their keys.
+        now: Time of the report; default: the current time.
+
+    Returns:
+        `job`, `run`, `state`, `started`, `seconds`, `parameters`, `tasks`, `runs` (new to old, at most
+        `MAX_RUNS`), `before` (the newest completed run before this one), `generated` and `notes`.
+    """
+    content = _load(folder)
+    if content is None:
+        return None
+    others = [
+        (each, found)
+        for each in stored_runs(folder.parent.parent)[:MAX_RUNS]
+        if (found := _load(each)) is not None
+    ]
+    older = [found for each, found in others if _is_before(found, content) and each != folder]
+    before = next((each for each in older if each.get("state") == "COMPLETED"), None)
+    tasks = _tasks(content, links)
+    _add_logs(tasks, folder / "logs")
+    return {
+        "job": job,
+        "run": folder.name,
+        "state": str(content.get("state")),
+        "started": content.get("started"),
+        "seconds": content.get("seconds"),
+        "parameters": content.get("parameters") or {},
+        "tasks": tasks,
+        "runs": [_summary(each.name, found) for each, found in others],
+        "before": {"tasks": _tasks(before, {})} if before else None,
+        "generated": (now or datetime.now(timezone.utc)).isoformat(timespec="seconds"),
+        "notes": []
+        if content.get("records")
+        else ["The run was stored by an older version: no graph, no times."],
+    }
+
+
+def _load(folder: Path) -> Document | None:
+    try:
+        content = json.loads(read_regular(folder / _RUN_FILE))
+    except (OSError, ValueError):
+        return None
+    usable = isinstance(content, dict) and isinstance(content.get("tasks"), list)
+    return content if usable and all(isinstance(each, dict) for each in content["tasks"]) else None
+
+
+def _is_before(run: Document, other: Document) -> bool:
+    return str(run.get("started") or "") < str(other.get("started") or "")
+
+
+def _tasks(content: Document, links: Mapping[str, str]) -> list[Document]:
+    records = {
+        str(each.get("task_key")): each for each in content.get("records") or () if isinstance(each, dict)
+    }
+    found = []
+    for task in content["tasks"]:
+        key = str(task.get("task_key"))
+        record = records.get(key, {})
+        pipeline = record.get("pipeline")
+        found.append(
+            {
+                "task_key": key,
+                "state": str(task.get("state")),
+                "seconds": task.get("seconds"),
+                "error": str(task.get("error") or "")[:_MAX_TEXT],
+                "kind": record.get("kind"),
+                "depends_on": list(record.get("depends_on") or ()),
+                "attempts": record.get("attempts") or 0,
+                "began": record.get("began"),
+                "outcome": record.get("outcome"),
+                "pipeline": pipeline,
+                "link": links.get(pipeline) if pipeline else None,
+            }
+        )
+    return found
+
+
+def _add_logs(tasks: Sequence[Document], logs: Path) -> None:
+    """Add the end of the newest log of each task; failed tasks first, until the page is large enough."""
+    left = _MAX_LOGS
+    for task in sorted(tasks, key=lambda task: task["state"] != "FAILED"):
+        attempt = task["attempts"]
+        name = f"{task['task_key']}{'' if attempt <= 1 else f'.{attempt}'}.log".replace("/", "_")
+        text, omitted = _end_of(logs / name, _MAX_LOG)
+        # As the page embeds it: `<` takes six bytes.
+        left -= len(json.dumps(text)) + 5 * sum(map(text.count, "<>&"))
+        if text and left >= 0:
+            task.update(log=text, log_omitted=omitted)
+
+
+def _end_of(file: Path, most: int) -> tuple[str, int]:
+    if not file.is_file():
+        return "", 0
+    try:
+        with file.open("rb") as opened:
+            size = opened.seek(0, 2)
+            opened.seek(max(0, size - most))
+            return opened.read().decode("utf-8", "replace"), max(0, size - most)
+    except OSError:
+        return "", 0
+
+
+def _summary(run: str, content: Document) -> Document:
+    failed = sum(each.get("state") == "FAILED" for each in content["tasks"])
+    facts = {name: content.get(name) for name in ("started", "seconds")}
+    return {"run": run, "state": str(content.get("state")), "failed": failed, **facts}
