@@ -151,6 +151,7 @@ def test_modules_and_names_that_are_served_run() -> None:
         ("s3://bucket/in", "needs_seed"),
         ("abfss://raw@account.dfs.core.windows.net/x", "needs_seed"),
         ("s3://", None),
+        ("dbfs://host/x", "refused"),
     ],
 )
 def test_a_path_is_mapped_or_needs_a_folder(path: str, expected: Verdict | None) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from lakeward.check.model import Fact, Use
 from lakeward.check.verdicts.words import SERVED
+from lakeward.errors import InvalidPathError
 from lakeward.session.paths import PathMap
 
 __all__ = ["map_with", "path"]
@@ -55,6 +56,12 @@ def is_test(file: str) -> bool:
 def path(use: Use, path_map: PathMap = _MAP) -> Fact | None:
     """Judge a path: mapped to a folder, or in need of one; None for a bare scheme or a URL in tests."""
     scheme, separator, rest = use.name.partition("://")
+    try:
+        path_map.local(use.name)
+    except InvalidPathError as error:
+        if is_test(use.place.file):  # mostly the example of an invalid path
+            return None
+        return Fact(f"path {use.name}", "refused", f"The path is invalid: {error}.")
     found = _DATASET.match(use.name)
     if found is not None and path_map.local(use.name) == _MAP.local(use.name) and not is_test(use.place.file):
         cure = (
