@@ -147,3 +147,9 @@ CREATE OR REPLACE TABLE sc SHALLOW CLONE r VERSION AS OF 0
 --> ok
 SELECT count(*) AS n FROM sc
 --> [4]
+CREATE TABLE managed (id INT) TBLPROPERTIES ('delta.feature.catalogManaged' = 'supported', 'delta.feature.catalogOwned-preview' = 'supported')
+--> ok
+INSERT INTO managed VALUES (1)
+--> ok
+SELECT * FROM managed
+--> [1]

@@ -131,13 +131,13 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     public Table createTable(Identifier i, StructType schema, Transform[] partitions, Map properties) {
         requireName(i);
-        return super.createTable(in(i), schema, ClusteringColumns.forDelta(partitions), properties);
+        return super.createTable(in(i), schema, ClusteringColumns.forDelta(partitions), PlatformFeatures.without(properties));
     }
 
     public Table createTable(Identifier i, Column[] columns, Transform[] partitions, Map properties) {
         requireName(i);
         sweep(i, properties);
-        return super.createTable(in(i), columns, ClusteringColumns.forDelta(partitions), properties);
+        return super.createTable(in(i), columns, ClusteringColumns.forDelta(partitions), PlatformFeatures.without(properties));
     }
 
     /** A managed table starts in its own folder; leftovers of an interrupted CREATE are removed first. */
@@ -175,8 +175,9 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         return staged("create or replace", i, s, t, m);
     }
 
-    private StagedTable staged(final String how, final Identifier i, final StructType s, final Transform[] t, final Map m) {
+    private StagedTable staged(final String how, final Identifier i, final StructType s, final Transform[] t, Map properties) {
         requireName(i);
+        final Map m = PlatformFeatures.without(properties);
         if (isPath(i) || !NonDeltaTable.is(m)) return byDelta(how, i, s, ClusteringColumns.forDelta(t), m);
         return new NonDeltaTable(i, s, m) {
             StagedTable made() {
@@ -195,7 +196,8 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     public Table alterTable(Identifier i, TableChange[] changes) {
         Policies.requireUnused(catalog, i, about(i), changes);
-        return super.alterTable(in(i), changes);
+        TableChange[] known = PlatformFeatures.without(changes);
+        return known.length == 0 && changes.length > 0 ? loadTable(i) : super.alterTable(in(i), known);
     }
 
     public boolean dropTable(Identifier i) {

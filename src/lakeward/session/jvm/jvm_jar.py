@@ -38,6 +38,7 @@ SOURCES = (
     "SparkCatalog",
     "NonDeltaTable",
     "ClusteringColumns",
+    "PlatformFeatures",
     "Catalog",
     "MappedFileSystem",
     "LinkLogStore",

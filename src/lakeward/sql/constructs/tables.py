@@ -174,6 +174,11 @@ CONSTRUCTS = (
     supported(
         "Table properties of Databricks", _AREA, "CREATE TABLE t TBLPROPERTIES ('delta.targetFileSize'='1mb')"
     ),
+    supported(
+        "Table features of Databricks",
+        _AREA,
+        "CREATE TABLE t (id INT) TBLPROPERTIES ('delta.feature.catalogManaged'='supported')",
+    ),
     supported("CHECK constraints", _AREA, "ALTER TABLE t ADD CONSTRAINT positive CHECK (id > 0)"),
     supported(
         "MERGE WITH SCHEMA EVOLUTION",
