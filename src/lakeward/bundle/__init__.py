@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lakeward.bundle.loader import load, targets_to_read
     from lakeward.bundle.python_project import Distribution, read_wheel
     from lakeward.bundle.resolved_bundle import Bundle
-    from lakeward.bundle.rules import LOCAL_RULES, RULES, findings, workspace_paths
+    from lakeward.bundle.rules import LOCAL_RULES, RULES, findings, missing_files, workspace_paths
     from lakeward.bundle.runtimes import runtime_here, runtime_of
     from lakeward.bundle.schedules import CronError, Timer, next_times, parse_cron, time_zone, timers_of
     from lakeward.bundle.summary import as_text as summary_text
@@ -58,6 +58,7 @@ __all__ = [
     "is_job_file",
     "load",
     "load_jobs",
+    "missing_files",
     "next_times",
     "only_job",
     "parse_cron",

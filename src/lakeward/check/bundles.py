@@ -36,9 +36,20 @@ def uses_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Use]:
                 yield Use("task", f"task {task.get('task_key')}", where, error.message)
                 continue
             yield Use("task", kinds[0], where)
+    yield from _missing_files(bundle, prefix)
     yield from _paths_in_workspace(bundle, prefix)
     for key, pipeline in bundle.pipelines.items():
         yield from _sources(bundle, prefix, key, pipeline)
+
+
+def _missing_files(bundle: Bundle, prefix: str) -> Iterator[Use]:
+    """Yield tasks whose notebook or file the bundle does not have."""
+    from lakeward.bundle import missing_files
+
+    for where, message in missing_files(bundle):
+        yield Use(
+            "task", f"{where[-1]}", _place(bundle, prefix, *where), f"{message[:1].upper()}{message[1:]}"
+        )
 
 
 def _paths_in_workspace(bundle: Bundle, prefix: str) -> Iterator[Use]:

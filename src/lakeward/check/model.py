@@ -40,6 +40,7 @@ Kind = Literal[
     "path",
     "pipeline",
     "reads",
+    "reads_files",
     "requirement",
     "spark",
     "sql",
@@ -47,6 +48,7 @@ Kind = Literal[
     "task",
     "uses_schema",
     "view",
+    "writes_files",
 ]
 
 WITHOUT_TRIGGER = "without a trigger"

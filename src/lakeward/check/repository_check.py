@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 from lakeward.check.bundles import UNASSIGNED, unread_in_bundle, uses_in_bundle
 from lakeward.check.files import SourceFile, files_below
 from lakeward.check.imports import DECLARING_FILES, missing_packages, unmapped_libraries
+from lakeward.check.input_files import files_needed
 from lakeward.check.inputs import schemas_needed, settings_needed
 from lakeward.check.model import Place, Report, Unread, Use
 from lakeward.check.python_versions import newer_grammar
 from lakeward.check.requirements import requirements_in
 from lakeward.check.source_reader import Unreadable, content_of, uses_in
 from lakeward.check.tables import seeds_needed
-from lakeward.check.verdicts import judged, knowledge_with
+from lakeward.check.verdicts import judged, knowledge_with, map_with
 from lakeward.errors import ConfigurationError, LakewardError
 
 if TYPE_CHECKING:
@@ -60,9 +61,11 @@ def check(
         uses += found
         read[file.kind] += not failures and (file.kind != "job" or bool(found))
         unread += failures
-    knowledge = knowledge_with(_mounts(path, unread, environ))
+    mounts = _mounts(path, unread, environ)
+    knowledge = knowledge_with(mounts)
     findings = [finding for use in uses if (finding := judged(use, knowledge)) is not None]
     findings += seeds_needed(uses, _seeds(path, unread))
+    findings += files_needed(uses, map_with(mounts), _homes(path))
     texts = _declaring_texts(files)
     findings += settings_needed(uses, texts)
     findings += schemas_needed(uses, texts)
@@ -149,6 +152,17 @@ def _seeds(path: Path, unread: list[Unread]) -> list[str]:
         return []
     tables = settings.home.glob("*/warehouse/*/*/*/_delta_log")
     return declared + [".".join(table.parts[-4:-1]) for table in tables]
+
+
+def _homes(path: Path) -> list[Path]:
+    """Return the folders of the project's lakehouses, one for each target."""
+    from lakeward.session import Settings
+
+    try:
+        home = Settings.here(path if path.is_dir() else path.parent, environ={}).home
+        return [folder for folder in home.glob("*") if folder.is_dir()]
+    except (LakewardError, OSError):
+        return []
 
 
 def _of_project(path: Path) -> str:

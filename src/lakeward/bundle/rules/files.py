@@ -11,7 +11,7 @@ from lakeward.bundle.rules.rule import Breach, tasks
 from lakeward.errors import ConfigurationError
 from lakeward.session import find_platform_file, find_platform_sources, is_platform_path
 
-__all__ = ["files", "notebook_markers", "notebooks", "pipeline_sources", "workspace_paths"]
+__all__ = ["files", "missing_files", "notebook_markers", "notebooks", "pipeline_sources", "workspace_paths"]
 
 _NOTEBOOKS = (".py", ".ipynb", ".sql", ".scala", ".r", ".R")
 _MARKERS = {
@@ -65,6 +65,12 @@ def files(bundle: Bundle) -> Iterator[Breach]:
             name = str(spec.get(keys[-1]) or "")
             if not name or (_is_local(name) and not (bundle.root / name).is_file()):
                 yield (*task.path, *keys), f"{task.name} runs the file `{name}`, which does not exist."
+
+
+def missing_files(bundle: Bundle) -> Iterator[Breach]:
+    """Yield notebooks and files of tasks that are not in the bundle."""
+    yield from notebooks(bundle)
+    yield from files(bundle)
 
 
 def pipeline_sources(bundle: Bundle) -> Iterator[Breach]:

@@ -7,6 +7,7 @@ import re
 
 from lakeward.check.code.chains import Link, entries
 from lakeward.check.code.environment import Environment
+from lakeward.check.code.file_access import files_of
 from lakeward.check.collector import Sink
 from lakeward.check.model import WITHOUT_TRIGGER, Kind
 from lakeward.check.sql.constructs import missing_functions_in
@@ -74,6 +75,7 @@ def text(node: ast.expr, value: Text | None, sink: Sink) -> None:
 def chain(root: ast.expr, links: list[Link], environment: Environment, sink: Sink) -> None:
     """Everything that is reached through a session, a DataFrame, a reader, a writer or `dbutils`."""
     kinds = environment.kinds_along(root, links)
+    files_of(root, links, kinds, environment, sink)
     if isinstance(root, ast.Name) and root.id in _BUILTINS and root.id not in environment.kinds:
         detail = environment.origins.get(root.id)
         sink.emit("builtin", root.id, root.lineno, root.col_offset + 1, detail)

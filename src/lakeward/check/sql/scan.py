@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lakeward.check.collector import Sink
@@ -12,6 +13,7 @@ from lakeward.check.sql.tokens import Statement, name_at, statements, words
 from lakeward.check.sql.views import obstacles_in, view_at
 from lakeward.check.values import HOLE, Text
 from lakeward.check.view_obstacles import encoded
+from lakeward.sql import unquoted
 
 if TYPE_CHECKING:
     from lakeward.sql import Token
@@ -26,7 +28,10 @@ _MODIFIERS = frozenset(
         *("EXTERNAL", "PRIVATE", "MANAGED"),
     )
 )
-_NO_TABLE = frozenset(("LATERAL", "VALUES", "UNNEST", "SELECT", "SET", "ONLY", "IDENTIFIER"))
+_FILE_FORMATS = frozenset(("CSV", "JSON", "PARQUET", "ORC", "AVRO", "TEXT", "XML"))
+_NO_TABLE = frozenset(
+    ("DIRECTORY", "LOCAL", "LATERAL", "VALUES", "UNNEST", "SELECT", "SET", "ONLY", "IDENTIFIER")
+)
 _NOT_AN_ALIAS = frozenset(
     (
         *(
@@ -100,6 +105,8 @@ def scan_sql(text: Text, sink: Sink) -> None:
         for kind, at, parts in _schemas(statement, names):
             use(kind, ".".join(parts), at)
         known = set(_common_tables(statement, names))
+        for kind, at in _files(statement, names):
+            use(kind, unquoted(statement[at].text), at)
         for at, parts in _made(statement, names):
             use("creates", ".".join(parts), at)
         for at, parts in _read(statement, names):
@@ -107,6 +114,7 @@ def scan_sql(text: Text, sink: Sink) -> None:
                 continue
             if len(parts) == 2 and "/" in parts[1]:
                 use("path", parts[1], at)
+                use("reads_files", parts[1], at)
             else:
                 use("reads", ".".join(parts), at)
 
@@ -123,6 +131,24 @@ def _view(statement: Statement, text: Text, sink: Sink) -> None:
         begin = next((i for i, word in enumerate(names) if word == "AS" and i > at), len(names))
         found = encoded(obstacles_in(names[begin + 1 :]))
         sink.emit("view", ".".join(parts), *text.place(statement.tokens[at].start), found or None)
+
+
+def _files(statement: list[Token], names: list[str]) -> Iterator[tuple[Kind, int]]:
+    """Yield the positions of strings that are paths of files that a statement reads or writes."""
+    of_files = names[0] == "CREATE" and any(
+        pair[0] == "USING" and pair[1] in _FILE_FORMATS for pair in pairwise(names)
+    )
+    for at, token in enumerate(statement):
+        if token.text[:1] not in ("'", '"') or not at:
+            continue
+        before = names[at - 1]
+        call = names[at - 2] if before == "(" and at > 1 else ""
+        if call in ("READ_FILES", "CLOUD_FILES") or (names[0] == "COPY" and before == "FROM"):
+            yield "reads_files", at
+        elif before == "LOCATION" or (of_files and before == "PATH"):
+            yield "reads_files" if of_files else "writes_files", at
+        elif before == "DIRECTORY":
+            yield "writes_files", at
 
 
 def _schemas(statement: list[Token], names: list[str]) -> Iterator[tuple[Kind, int, tuple[str, ...]]]:

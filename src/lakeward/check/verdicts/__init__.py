@@ -23,7 +23,9 @@ from lakeward.check.verdicts import (
     views,
 )
 
-__all__ = ["KNOWLEDGE", "Judge", "judged", "knowledge_with"]
+__all__ = ["KNOWLEDGE", "Judge", "judged", "knowledge_with", "map_with"]
+
+map_with = paths.map_with
 
 Judge = Callable[[Use], "Fact | None"]
 
