@@ -46,13 +46,17 @@ class Kind:
     keyed: str | None = None
 
     def made(self, api: Api, body: Mapping[str, Any]) -> str:
-        """Make a resource and return its id; a schema or volume that `lakeward run` has made is taken over.
+        """Make a resource and return its id.
+
+        A schema, volume or secret scope that a local run has made before is taken over.
 
         Raises BundleError(RESOURCE_EXISTS) for anything that this bundle did not create.
         """
         try:
             answer = api.ask(*self.create, body) or {}
         except FileExistsError as error:
+            if self.name == "secret_scopes":
+                return str(body["scope"])
             if self.id_field != "full_name":
                 cure = "Give it another name, or delete the other one."
                 raise BundleError("RESOURCE_EXISTS", str(error), next_step=cure) from None
