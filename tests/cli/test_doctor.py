@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.doctor import FINDINGS
+from lakeward.doctor import FINDINGS, pipeline_rules
 from tests.cli.inside import Inside
 from tests.doctor.delta_tables import SEEDS, DeltaTable
 from tests.doctor.spark_applications import SEEDS as APPLICATIONS
@@ -80,6 +80,55 @@ def test_a_pipeline_is_examined_with_the_tables_that_it_writes(
     (storage / "events.jsonl").write_text(json.dumps(event))
     ran = without_spark("doctor", "nightly", "--json")
     assert ran.document["subjects"] == ["main.sales.orders", "pipeline nightly"]
+
+
+def test_a_run_is_examined_as_the_pipelines_that_it_updated(warehouse: Path, without_spark: Inside) -> None:
+    state = without_spark.folder / ".lakeward" / "local"
+    event = {
+        "id": "1", "timestamp": "2026-01-01T00:00:00+00:00", "event_type": "dataset_definition",
+        "origin": {"update_id": "u", "dataset_name": "main.sales.Orders"}, "details": {},
+    }  # fmt: skip
+    for name in ("nightly", "other"):
+        (state / "pipelines" / name).mkdir(parents=True)
+        (state / "pipelines" / name / "events.jsonl").write_text(json.dumps(event))
+    run = state / "jobs" / "daily" / "runs" / "4711"
+    run.mkdir(parents=True)
+    records = [{"task_key": "refresh", "pipeline": "nightly"}, {"task_key": "check"}]
+    (run / "run.json").write_text(json.dumps({"tasks": [], "records": records}))
+    ran = without_spark("doctor", "4711", "--json")
+    assert ran.document["subjects"] == ["main.sales.orders", "pipeline nightly"]
+
+
+def test_the_event_log_of_a_pipeline_is_read_once(
+    warehouse: Path, without_spark: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = without_spark.folder / ".lakeward" / "local" / "pipelines" / "nightly"
+    storage.mkdir(parents=True)
+    (storage / "events.jsonl").touch()
+    read = pipeline_rules.read_events
+    calls: list[Path] = []
+    monkeypatch.setattr(
+        pipeline_rules, "read_events", lambda *given: (calls.append(given[0]), read(*given))[1]
+    )
+    without_spark("doctor", "nightly")
+    assert [each.name for each in calls] == ["nightly"]
+
+
+def test_a_table_with_a_location_is_examined_by_its_name(warehouse: Path, without_spark: Inside) -> None:
+    folder = without_spark.folder / "else where" / "t"
+    SEEDS["small-files"](folder, sick=True)
+    objects = warehouse / "sales" / ".objects"
+    objects.mkdir()
+    location = f"file:{folder}".replace(" ", "%20")
+    (objects / "outside.table.json").write_text(json.dumps({"type": "EXTERNAL", "location": location}))
+    (objects / "remote.table.json").write_text(json.dumps({"type": "EXTERNAL", "location": "s3://bucket/t"}))
+    (objects / "damaged.table.json").write_text("{")
+    ran = without_spark("doctor", "outside", "--json")
+    assert ran.document["subjects"] == ["main.sales.outside"]
+    assert ran.document["findings"][0]["fix"] == ["OPTIMIZE `main`.`sales`.`outside`"]
+    assert without_spark("doctor", "--json").document["subjects"] == [
+        "main.sales.customers", "main.sales.orders", "main.sales.outside",
+    ]  # fmt: skip
 
 
 def test_a_damaged_table_is_named_and_fails_the_command(warehouse: Path, without_spark: Inside) -> None:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import ast
 import importlib
+from pathlib import Path
 from typing import Any
 
+import pytest
+from click.testing import CliRunner
+
+from lakeward.cli.init import init
 from lakeward.cli.type_stubs import editor_files
 from lakeward.databricks_shims import NAMES
 from lakeward.pipelines import FUNCTIONS
@@ -35,11 +40,44 @@ def test_what_the_declarations_import_is_there() -> None:
             assert all(hasattr(module, alias.name) for alias in statement.names)
 
 
-def test_functions_of_pipelines_are_declared_as_they_bind() -> None:
-    functions: Any = declared(editor_files()["typings/dlt.pyi"])
+@pytest.mark.parametrize("file", ["typings/dlt.pyi", "typings/pyspark-stubs/pipelines/__init__.pyi"])
+def test_functions_of_pipelines_are_declared_as_they_bind(file: str) -> None:
+    functions: Any = declared(editor_files()[file])
     assert functions.keys() == {name for function in FUNCTIONS for name in function.names}
     for function in FUNCTIONS:
         given = functions[function.name].args
         names = [each.arg for each in (*given.args, *given.kwonlyargs)]
         assert names == list(function.signature().parameters)
         assert len(given.args) == min(function.positional, len(function.parameters))
+
+
+def written(folder: Path) -> dict[str, str]:
+    return {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*") if file.is_file()}
+
+
+def editor(folder: Path) -> Any:
+    return CliRunner().invoke(init, [str(folder), "--editor"], standalone_mode=False)
+
+
+def test_an_existing_project_gets_the_declarations_and_keeps_its_files(tmp_path: Path) -> None:
+    (tmp_path / "databricks.yml").write_text("mine")
+    assert editor(tmp_path).exception is None
+    assert written(tmp_path) == {"databricks.yml": "mine", **editor_files()}
+    # A newer version replaces what an older one wrote.
+    builtins = tmp_path / "__builtins__.pyi"
+    builtins.write_text(builtins.read_text() + "old: int\n")
+    assert editor(tmp_path).exception is None
+    assert written(tmp_path) == {"databricks.yml": "mine", **editor_files()}
+
+
+def test_declarations_of_somebody_else_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "__builtins__.pyi").write_text("spark: object\n")
+    assert "FILE_EXISTS" in str(editor(tmp_path).exception)
+    assert written(tmp_path) == {"__builtins__.pyi": "spark: object\n"}
+
+
+def test_types_of_the_rest_of_pyspark_are_its_own() -> None:
+    """A package that is not marked as partial would hide all other modules of PySpark."""
+    inside = {path: text for path, text in editor_files().items() if path.startswith("typings/pyspark")}
+    assert inside.pop("typings/pyspark-stubs/py.typed") == "partial\n"
+    assert list(inside) == ["typings/pyspark-stubs/pipelines/__init__.pyi"]

@@ -1,8 +1,9 @@
-"""Code in pages can be read: Python, YAML and TOML by their parsers, SQL by the splitter, shells by bash."""
+"""Code in pages can be read: Python, YAML, TOML and JSON by parsers, SQL by the splitter, shells by bash."""
 
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shutil
 import subprocess
@@ -50,6 +51,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "python": ast.parse,
     "yaml": lambda text: list(YAML(typ="safe").load_all(text)),
     "toml": tomllib.loads,
+    "json": json.loads,
     "sql": sql,
     "sh": shell,
     "console": str,

@@ -121,8 +121,10 @@ def shuffle_partitions(app: Application, *, sick: bool) -> None:
 
 
 def row_udf(app: Application, *, sick: bool) -> None:
-    name = "BatchEvalPython" if sick else "ArrowEvalPython"
-    app.query(app.node("Project", app.node(name, number_of_output_rows=100_000)))
+    operator = app.node("ArrowEvalPython", number_of_output_rows=100_000)
+    # The last figure is the type of the function: called for each row, or with a batch.
+    operator["simpleString"] = f"ArrowEvalPython [f(id#0L)#2L], [pythonUDF0#4L], {101 if sick else 200}"
+    app.query(app.node("Project", operator))
 
 
 def cartesian_join(app: Application, *, sick: bool) -> None:

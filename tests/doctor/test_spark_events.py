@@ -9,7 +9,7 @@ import pytest
 
 from lakeward.doctor import FINDINGS, Examination, examine_spark_events
 from lakeward.doctor.query_rules import RULES
-from lakeward.doctor.spark_events import read_events
+from lakeward.doctor.spark_events import read_application
 from tests.doctor.spark_applications import MB, SEEDS, Application
 
 
@@ -62,6 +62,14 @@ def test_evidence_fix_and_gain_are_in_figures(tmp_path: Path) -> None:
     assert diagnosis.fix[1] == "spark.sql.shuffle.partitions = 1"
 
 
+def test_a_row_udf_without_arrow_is_found_too(tmp_path: Path) -> None:
+    application = Application()
+    application.query(
+        application.node("Project", application.node("BatchEvalPython", number_of_output_rows=100_000))
+    )
+    assert found(application.write(tmp_path / "app-1")) == ["row-udf"]
+
+
 def test_failed_tasks_and_plans_of_the_start_do_not_count(tmp_path: Path) -> None:
     app = Application()
     data_skew = SEEDS["data-skew"]
@@ -88,7 +96,7 @@ def test_the_lines_of_a_killed_application_are_read_up_to_its_end(tmp_path: Path
     file = seeded("missed-broadcast", tmp_path / "local-1", sick=True)
     file.write_bytes(file.read_bytes() + b'{"Event":"SparkListenerTaskEnd","Stage')
     assert found(file) == ["missed-broadcast"]
-    assert read_events(file).damaged_lines == 1
+    assert read_application(file).damaged_lines == 1
 
 
 def test_a_few_late_rows_are_no_finding_whatever_their_share(tmp_path: Path) -> None:

@@ -95,6 +95,26 @@ def test_statistics_that_a_property_switches_off_are_switched_on_first(tmp_path:
     )
 
 
+@pytest.mark.parametrize("overlap", [True, False])
+def test_columns_of_a_table_with_column_mapping_have_their_logical_names(
+    overlap: bool, tmp_path: Path
+) -> None:
+    table = DeltaTable(tmp_path / "t", clustering=("col-1",))
+    column = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}
+    fields = [{"name": "order id", "type": "long", "nullable": True, "metadata": column}]
+    metadata = {"id": "1", "schemaString": json.dumps({"type": "struct", "fields": fields})}
+    metadata |= {"partitionColumns": [], "configuration": {"delta.columnMapping.mode": "name"}}
+    ranges = [(0, 1000) if overlap else (number * 10, number * 10 + 9) for number in range(50)]
+    files = [
+        table.add(stats={"minValues": {"col-1": low}, "maxValues": {"col-1": high}}) for low, high in ranges
+    ]
+    table.commit({"metaData": metadata}, *files)
+    diagnoses = examined(tmp_path / "t", "a", "b", "c").diagnoses
+    assert [each.finding for each in diagnoses] == (["clustering-debt"] if overlap else [])
+    if overlap:
+        assert diagnoses[0].evidence["column"] == "order id"
+
+
 def test_a_table_without_columns_that_can_be_skipped_needs_no_statistics(tmp_path: Path) -> None:
     table = DeltaTable(tmp_path / "t", columns=[("flag", "boolean"), ("data", "binary")])
     table.commit(*(table.add(stats=None) for _ in range(30)))

@@ -16,13 +16,14 @@ from lakeward.errors import UsageError
 
 if TYPE_CHECKING:
     from lakeward.doctor import Diagnosis, Examination
+    from lakeward.report import StoredEvents
     from lakeward.session import Settings
 
 __all__ = ["doctor"]
 
 
 @click.command()
-@click.argument("subject", required=False, metavar="[TABLE|KEY|FOLDER]")
+@click.argument("subject", required=False, metavar="[TABLE|KEY|RUN|FOLDER]")
 @bundle_options
 @click.option(
     "--spark-events",
@@ -46,9 +47,9 @@ def doctor(
 ) -> int:
     """Find what makes a table or a pipeline slow: small files, missing statistics, full recomputation …
 
-    SUBJECT is a table, a pipeline's key, or a folder with a Delta table; without it all tables and
-    pipelines of the target. Logs are read without Spark; only --apply starts it. Exit code 1: something was
-    found.
+    SUBJECT is a table, a pipeline's key, the run of a job, or a folder with a Delta table; without it all
+    tables and pipelines of the target. Logs are read without Spark; only --apply starts it. Exit code 1:
+    something was found.
     """
     from lakeward.cli.command_context import here
     from lakeward.doctor import Examination, examine_spark_events
@@ -85,47 +86,61 @@ def show(examination: Examination, applied: list[dict[str, Any]], *, as_json: bo
 
 
 def examine(examination: Examination, settings: Settings, subject: str | None) -> None:
-    """Examine what the argument means. Raises UsageError for what neither is a table nor a pipeline."""
-    from lakeward.doctor import examine_pipeline, examine_table, find_tables
+    """Examine what the argument means. Raises UsageError for what is no table, pipeline, run or folder."""
+    from lakeward.doctor import (
+        examine_pipeline,
+        examine_table,
+        find_external_tables,
+        find_tables,
+        stored_updates,
+        written_datasets,
+    )
     from lakeward.suggestions import did_you_mean
 
     if subject is not None and (Path(subject) / "_delta_log").is_dir():
         examine_table(examination, Path(subject))
         return
-    tables = [each for each in find_tables(settings.warehouse) if not each[-1].startswith("__private_")]
+    stored: dict[Path, StoredEvents] = {}
+    places: dict[tuple[str, str, str], Path] = {
+        name: settings.warehouse.joinpath(*name)
+        for name in find_tables(settings.warehouse)
+        if not name[-1].startswith("__private_")
+    }
+    places.update(find_external_tables(settings.warehouse))
+    tables = list(places)
     storages = sorted(settings.pipelines.glob("*/")) if settings.pipelines.is_dir() else []
     if subject is not None:
         parts = tuple(part.strip("`").lower() for part in subject.split("."))
-        pipelines = [each for each in storages if each.name == subject]
+        pipelines = [
+            each for each in storages if each.name in (subject, *_pipelines_of_run(settings, subject))
+        ]
         named = [each for each in tables if tuple(map(str.lower, each[-len(parts) :])) == parts]
-        if pipelines:
-            written = set(datasets(pipelines[0]))
+        for storage in pipelines:
+            stored[storage] = stored_updates(storage)
+            written = written_datasets(stored[storage])
             named += [each for each in tables if ".".join(each).lower() in written and each not in named]
         if not pipelines and not named:
             known = [*(".".join(each) for each in tables), *(each[-1] for each in tables)]
             raise UsageError(
                 "SUBJECT_NOT_FOUND",
-                f"`{subject}` is no table of the target {settings.target}, no pipeline that has run in it, "
-                "and no folder with a Delta table.",
+                f"`{subject}` is no table of the target {settings.target}, no pipeline or run in it, and no "
+                "folder with a Delta table.",
                 next_step=did_you_mean(subject, [*known, *(each.name for each in storages)])
                 or "Leave it out to examine all tables and pipelines of the target.",
             )
         tables, storages = named, pipelines
     for name in tables:
-        examine_table(examination, settings.warehouse.joinpath(*name), name)
+        examine_table(examination, places[name], name)
     for storage in storages:
-        examine_pipeline(examination, storage)
+        examine_pipeline(examination, storage, stored.get(storage))
 
 
-def datasets(storage: Path) -> Iterator[str]:
-    """Yield the names of the tables that a pipeline's newest updates wrote, in lower case."""
-    from lakeward.report import read_events
+def _pipelines_of_run(settings: Settings, subject: str) -> list[str]:
+    """Return the pipelines that a run of a job has updated; empty for what is no run."""
+    from lakeward.report import run_pipelines
 
-    for events in read_events(storage, 1).updates.values():
-        for event in events:
-            name = (event.get("origin") or {}).get("dataset_name")
-            if name:
-                yield str(name).lower()
+    folders = settings.jobs.glob("*/runs/*") if settings.jobs.is_dir() else ()
+    return [name for folder in folders if folder.name == subject for name in run_pipelines(folder)]
 
 
 def apply_safe(examination: Examination, settings: Settings) -> list[dict[str, Any]]:

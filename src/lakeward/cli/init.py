@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -14,33 +16,61 @@ __all__ = ["init"]
 @click.command()
 @click.argument("folder", default=".", type=click.Path(path_type=Path))
 @click.option("--name", help="Name of the bundle; that of its folder when left out.")
-def init(folder: Path, name: str | None) -> int:
+@click.option("--editor", is_flag=True, help="Write what editors read alone, into a project that exists.")
+def init(folder: Path, name: str | None, editor: bool) -> int:
     """Write a bundle to begin with into FOLDER (default: this one).
 
     It has a pipeline, a job, a test, a workflow for GitHub, and what editors need to know. Nothing that is
     there already is touched.
+
+    With --editor it writes or renews the declarations of `spark`, `dbutils`, `display`, `dlt` and the like,
+    and touches no file of yours.
     """
+    if editor:
+        return write_editor_files(folder)
     from lakeward.cli.project_template import name_from, starter
 
     files = starter(name_from(name or folder.absolute().name))
+    _refuse_existing(folder, [path for path in files if (folder / path).exists()], "Name an empty folder")
+    _write(folder, files, mode="x")
+    change = "" if folder == Path() else f"cd {folder} && "
+    print(f"Next: {change}lakeward bundle validate; lakeward run daily; pytest")
+    return 0
+
+
+def write_editor_files(folder: Path) -> int:
+    """Write what editors read, over earlier versions of it. Raises UsageError for other files there."""
+    from lakeward.cli.type_stubs import editor_files, is_generated
+
+    files = editor_files()
     there = [path for path in files if (folder / path).exists()]
+    foreign = [path for path in there if not is_generated((folder / path).read_text("utf-8", "replace"))]
+    _refuse_existing(
+        folder, foreign, "Move them away, or add the declarations by hand; an empty folder gets all"
+    )
+    _write(folder, files, mode="w")
+    return 0
+
+
+def _refuse_existing(folder: Path, there: list[str], cure: str) -> None:
     if there:
         raise UsageError(
             "FILE_EXISTS",
             f"{folder.absolute()} has {', '.join(sorted(there)[:5])} already; nothing was written.",
-            next_step="Name an empty folder: lakeward init FOLDER.",
+            next_step=f"{cure}: lakeward init FOLDER.",
         )
+
+
+def _write(folder: Path, files: Mapping[str, str], *, mode: Literal["x", "w"]) -> None:
+    """Write files and print their names. Raises UsageError(FOLDER_NOT_WRITABLE)."""
     try:
         for path, text in files.items():
             file = folder / path
             file.parent.mkdir(parents=True, exist_ok=True)
-            with file.open("x", encoding="utf-8") as fresh:
+            with file.open(mode, encoding="utf-8") as fresh:
                 fresh.write(text)
     except OSError as error:
         reason = error.strerror or str(error)
         raise UsageError("FOLDER_NOT_WRITABLE", f"{folder} cannot be written to: {reason}.") from None
     for path in sorted(files):
         print(f"  {path}")
-    change = "" if folder == Path() else f"cd {folder} && "
-    print(f"Next: {change}lakeward bundle validate; lakeward run daily; pytest")
-    return 0

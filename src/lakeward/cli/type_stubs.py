@@ -1,16 +1,20 @@
-"""What an editor must read to complete the names that Databricks files have without an import, and `dlt`.
+"""What an editor must read to complete the names that Databricks files have without an import, and pipelines.
 
 Pylance and Pyright take names from `__builtins__.pyi` in a project's root, and modules that are not
-installed from its folder `typings`. The texts are made from the tables that the runtime serves by.
+installed from its folder `typings`. There the partial package `pyspark-stubs` adds what `pyspark.pipelines`
+has on Databricks alone; the rest of PySpark keeps its own types. The texts are made from the tables that the
+runtime serves by.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = ["editor_files"]
+__all__ = ["editor_files", "is_generated"]
 
 _HEAD = "# For the editor: what Databricks has and no package declares. Nothing reads this at run time.\n"
+# https://peps.python.org/pep-0561/#partial-stub-packages
+_PARTIAL = "partial\n"
 _IMPORTS = """\
 from typing import Any
 
@@ -36,7 +40,17 @@ _DECLARED = {
 
 def editor_files() -> dict[str, str]:
     """The files that an editor wants, by their path in the project."""
-    return {"__builtins__.pyi": builtins_text(), "typings/dlt.pyi": dlt_text()}
+    return {
+        "__builtins__.pyi": builtins_text(),
+        "typings/dlt.pyi": pipelines_text(),
+        "typings/pyspark-stubs/py.typed": _PARTIAL,
+        "typings/pyspark-stubs/pipelines/__init__.pyi": pipelines_text(),
+    }
+
+
+def is_generated(text: str) -> bool:
+    """Return whether a file's text is one of lakeward's, of this version or another."""
+    return text.startswith(_HEAD) or text == _PARTIAL
 
 
 def builtins_text() -> str:
@@ -47,8 +61,8 @@ def builtins_text() -> str:
     return f"{_HEAD}{_IMPORTS}\n" + "".join(f"{line}\n" for line in lines if line)
 
 
-def dlt_text() -> str:
-    """The declarations of the pipelines' API, under every name that a function has."""
+def pipelines_text() -> str:
+    """Return the declarations of the pipelines' API, under every name that a function has."""
     return f"{_HEAD}from typing import Any\n\n" + "".join(f"{line}\n" for line in _functions())
 
 

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
         examine_pipeline,
         examine_spark_events,
         examine_table,
+        find_external_tables,
         find_tables,
     )
     from lakeward.doctor.finding_table import FINDINGS, Finding
+    from lakeward.doctor.pipeline_rules import stored_updates, written_datasets
 
 __getattr__ = lazy_exports(__name__, __file__)
 
@@ -30,5 +32,8 @@ __all__ = [
     "examine_pipeline",
     "examine_spark_events",
     "examine_table",
+    "find_external_tables",
     "find_tables",
+    "stored_updates",
+    "written_datasets",
 ]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
+from lakeward.atomic_files import read_regular
 from lakeward.doctor.delta_log import read_table
 from lakeward.doctor.diagnosis import Examination
 from lakeward.doctor.pipeline_rules import grown_checkpoints, recomputed_views, stored_updates
 from lakeward.doctor.query_rules import query_diagnoses
-from lakeward.doctor.spark_events import read_events
+from lakeward.doctor.spark_events import read_application
 from lakeward.doctor.table_rules import table_diagnoses
 from lakeward.errors import LakewardError
 from lakeward.quoting import quote_identifier, quote_name
+from lakeward.report import StoredEvents
 
 
 def find_tables(warehouse: Path) -> Iterator[tuple[str, str, str]]:
@@ -23,6 +27,19 @@ def find_tables(warehouse: Path) -> Iterator[tuple[str, str, str]]:
         # Folders with a dot are Spark's own or lakeward's.
         if not any(each.startswith(".") for each in (catalog, schema, name)):
             yield catalog, schema, name
+
+
+def find_external_tables(warehouse: Path) -> Iterator[tuple[tuple[str, str, str], Path]]:
+    """Yield name and folder of the Delta tables with a LOCATION on this disk, in order."""
+    for file in sorted(warehouse.glob("*/*/.objects/*.table.json")):
+        try:
+            location = json.loads(read_regular(file)).get("location")
+        except (OSError, ValueError, AttributeError):
+            continue
+        folder = Path(unquote(str(location).removeprefix("file://").removeprefix("file:")))
+        if folder.is_absolute() and (folder / "_delta_log").is_dir():
+            catalog, schema = file.parts[-4:-2]
+            yield (catalog, schema, file.name.removesuffix(".table.json")), folder
 
 
 def examine_table(
@@ -60,7 +77,7 @@ def examine_spark_events(examination: Examination, path: Path) -> None:
     subject = f"Spark events {path.name}"
     examination.subjects.append(subject)
     try:
-        events = read_events(path)
+        events = read_application(path)
         found = list(query_diagnoses(events))
     except LakewardError as error:
         examination.unreadable[subject] = str(error)
@@ -77,17 +94,18 @@ def examine_spark_events(examination: Examination, path: Path) -> None:
             )
 
 
-def examine_pipeline(examination: Examination, storage: Path) -> None:
+def examine_pipeline(examination: Examination, storage: Path, stored: StoredEvents | None = None) -> None:
     """Add the findings on a pipeline's views and checkpoints.
 
     Args:
         examination: Receives the subject, the findings, or why the pipeline cannot be read.
         storage: The pipeline's folder, with `event_log` and `checkpoints`.
+        stored: Its newest updates, where the caller has read them.
     """
     subject = f"pipeline {storage.name}"
     examination.subjects.append(subject)
     try:
-        stored = stored_updates(storage)
+        stored = stored_updates(storage) if stored is None else stored
         found = [*recomputed_views(stored), *grown_checkpoints(storage)]
     except OSError as error:
         examination.unreadable[subject] = f"[EVENT_LOG_UNREADABLE] {error.strerror or type(error).__name__}"

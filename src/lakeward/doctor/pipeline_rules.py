@@ -39,6 +39,13 @@ def stored_updates(storage: Path) -> StoredEvents:
     return read_events(storage, _UPDATES)
 
 
+def written_datasets(stored: StoredEvents) -> set[str]:
+    """Return the names of the datasets of the newest update, in lower case."""
+    newest = next(reversed(stored.updates.values()), [])
+    names = ((event.get("origin") or {}).get("dataset_name") for event in newest)
+    return {str(name).lower() for name in names if name}
+
+
 def recomputed_views(stored: StoredEvents) -> Iterator[Diagnosis]:
     """Yield the views of a pipeline that updates recompute for a lasting reason."""
     views: dict[str, _View] = {}

@@ -13,6 +13,8 @@ from lakeward.doctor.diagnosis import Diagnosis, diagnose
 from lakeward.doctor.spark_events import Query, SparkEvents, Stage
 
 _ROWS = "number of output rows"
+# With Arrow, Spark's default, a row-at-a-time UDF has this type (`PythonEvalType.SQL_ARROW_BATCHED_UDF`).
+_ARROW_ROWS = ", 101"
 
 
 def query_diagnoses(events: SparkEvents) -> Iterator[Diagnosis]:
@@ -66,9 +68,16 @@ def row_udf(events: SparkEvents) -> Iterator[Diagnosis]:
     for query in events.queries.values():
         for node in query.nodes():
             rows = events.metric(node, _ROWS)
-            if node.get("nodeName") == "BatchEvalPython" and rows >= limits.UDF_ROWS:
+            if _is_row_udf(node) and rows >= limits.UDF_ROWS:
                 evidence: dict[str, float | str] = {"rows": rows, "operator": _short(node)}
                 yield diagnose("row-udf", _subject(query), evidence)
+
+
+def _is_row_udf(node: Mapping[str, Any]) -> bool:
+    """Return whether an operator calls a Python function for each row, with or without Arrow in between."""
+    if node.get("nodeName") == "BatchEvalPython":
+        return True
+    return node.get("nodeName") == "ArrowEvalPython" and str(node.get("simpleString")).endswith(_ARROW_ROWS)
 
 
 def cartesian_join(events: SparkEvents) -> Iterator[Diagnosis]:

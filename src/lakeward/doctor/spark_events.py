@@ -70,7 +70,7 @@ class SparkEvents:
         return sum(self.accumulators.get(each.get("accumulatorId"), 0) for each in found)
 
 
-def read_events(path: Path) -> SparkEvents:
+def read_application(path: Path) -> SparkEvents:
     """Return the events of a file, or of all event files in a folder.
 
     Raises:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from lakeward.report.event_files import StoredEvents, read_events
 from lakeward.report.page import write_page
 from lakeward.report.pipeline_report import build_report
-from lakeward.report.run_report import build_run_report, stored_runs
+from lakeward.report.run_report import build_run_report, run_pipelines, stored_runs
 from lakeward.report.stream_batches import batch_of
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "build_report",
     "build_run_report",
     "read_events",
+    "run_pipelines",
     "stored_runs",
     "write_page",
 ]

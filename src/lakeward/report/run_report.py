@@ -69,6 +69,13 @@ def build_run_report(
     }
 
 
+def run_pipelines(folder: Path) -> list[str]:
+    """Return the keys of the pipelines that the run of a folder has updated, in the order of its tasks."""
+    records = (_load(folder) or {}).get("records") or ()
+    found = (each.get("pipeline") for each in records if isinstance(each, dict))
+    return [str(each) for each in found if each]
+
+
 def _load(folder: Path) -> Document | None:
     try:
         content = json.loads(read_regular(folder / _RUN_FILE))
