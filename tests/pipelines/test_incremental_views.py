@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lakeward.pipelines.incremental import view_refresh, view_writes
+from lakeward.pipelines.storage.delta_tables import load_table
 from lakeward.session.jvm import interrupts
 from lakeward.spark_internals import jvm_view
 from tests.pipelines.conftest import Lab, result
@@ -81,6 +83,29 @@ def rename(lab: Lab, table: str) -> None:
     lab.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({mapping})")
 
 
+def replace_commit(lab: Lab, table: str) -> None:
+    """Lose the newest commit that the view has seen, as a restored backup does, and write another one."""
+    lab.spark.sql(f"INSERT INTO {table} VALUES (20, 1, 1)")
+    lab.done()
+    log = folder_of(lab, table) / "_delta_log"
+    lost = max(log.glob("*.json")).name
+    for file in (
+        *log.glob(lost.replace(".json", ".*")),
+        *log.glob(f".{lost}*"),
+        *log.glob(f".{lost[:20]}.crc*"),
+    ):
+        file.unlink()
+    jvm_view(lab.spark).org.apache.spark.sql.delta.DeltaLog.clearCache()
+    lab.spark.catalog.refreshTable(table)
+    lab.spark.sql(f"INSERT INTO {table} VALUES (21, 2, 5)")
+    lab.spark.sql(f"INSERT INTO {table} VALUES (22, 2, 5)")
+
+
+def move_away(lab: Lab, table: str) -> None:
+    lab.spark.sql(f"ALTER TABLE {table} RENAME TO {table}_old")
+    lab.spark.sql(f"CREATE TABLE {table} AS SELECT id, 2L AS g, v FROM {table}_old")
+
+
 def add_column(lab: Lab, table: str) -> None:
     lab.spark.sql(f"ALTER TABLE {table} ADD COLUMN extra STRING")
     lab.spark.sql(f"INSERT INTO {table} VALUES (30, 1, 1, 'new')")
@@ -105,6 +130,8 @@ CHANGES: dict[str, tuple[Callable[[Lab, str], None], str, str]] = {
     "vacuumed": (vacuum, "COMPLETE_RECOMPUTE", "DATA_FILE_MISSING"),
     "merged": (statement(MERGED), "GENERIC_AGGREGATE", ""),
     "an expired log": (expire_log, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
+    "another commit of the same version": (replace_commit, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
+    "renamed, with another table in its place": (move_away, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
     "column mapping": (rename, "COMPLETE_RECOMPUTE", "DATA_SCHEMA_CHANGED"),
 }
 
@@ -143,6 +170,125 @@ def test_a_wider_type_matters_where_the_view_uses_the_column(
         [issue] if issue else [],
     )
     assert_exact(lab)
+
+
+@pytest.mark.parametrize(
+    ("column", "technique", "issue"),
+    [("unused", "GROUP_AGGREGATE", ""), ("v", "COMPLETE_RECOMPUTE", "DATA_SCHEMA_CHANGED")],
+)
+def test_a_renamed_column_matters_where_the_view_uses_it(
+    lab: Lab, column: str, technique: str, issue: str
+) -> None:
+    source = f"main.{lab.source}.a"
+    lab.spark.sql(
+        f"CREATE TABLE {source} TBLPROPERTIES ('delta.columnMapping.mode' = 'name') AS "
+        "SELECT id, id % 3 AS g, id * 2 AS v, 1 AS unused FROM range(9)"
+    )
+    declare(lab, QUERY)
+    lab.done()
+    lab.spark.sql(f"ALTER TABLE {source} RENAME COLUMN {column} TO other")
+    if column == "v":
+        lab.spark.sql(f"ALTER TABLE {source} ADD COLUMN v BIGINT")
+    values = "(g, v)" if column == "unused" else "(g, other, v)"
+    row = "(1, 5)" if column == "unused" else "(1, 7, 5)"
+    lab.spark.sql(f"INSERT INTO {source} {values} VALUES {row}")
+    plan = planned(lab, lab.done())["v0"]
+    assert (plan.chosen, [each["issue_type"] for each in plan.issues]) == (
+        technique,
+        [issue] if issue else [],
+    )
+    assert_exact(lab)
+
+
+def test_a_dropped_source_fails_the_view_and_keeps_its_rows(lab: Lab, table: str) -> None:
+    declare(lab, QUERY)
+    lab.done()
+    before = lab.rows("v0")
+    lab.spark.sql(f"DROP TABLE {table}")
+    update = lab.run()
+    assert update.state == "FAILED" and "TABLE_OR_VIEW_NOT_FOUND" in str(update.error)
+    assert lab.rows("v0") == before
+
+
+def test_a_view_of_a_table_and_of_an_older_version_of_it_takes_the_changes_of_each(
+    lab: Lab, table: str
+) -> None:
+    queries = [
+        "SELECT x.id, y.v FROM {a} VERSION AS OF 0 AS x JOIN {a} AS y ON x.id = y.id",
+        "SELECT x.id, y.v FROM {a} AS y JOIN {a} VERSION AS OF 0 AS x ON x.id = y.id",
+        "SELECT id, v FROM {a} VERSION AS OF 0",
+    ]
+    declare(lab, *queries)
+    lab.done()
+    for value in (100, 101):
+        lab.spark.sql(f"INSERT INTO {table} VALUES (1, 1, {value}), (50, 1, 1)")
+        plans = planned(lab, lab.done())
+        assert [plans[f"v{i}"].chosen for i in range(3)] == ["APPEND_ONLY", "APPEND_ONLY", "NO_OP"]
+        for i, query in enumerate(queries):
+            assert_exact(lab, query, f"v{i}")
+
+
+def test_a_function_that_is_not_deterministic_is_recomputed_with_its_name(lab: Lab, table: str) -> None:
+    declare(lab, "SELECT id, rand() AS r FROM {a}", "SELECT id, current_date() AS d FROM {a}", policy="AUTO")
+    lab.done()
+    lab.spark.sql(f"INSERT INTO {table} VALUES (20, 1, 1)")
+    plans = planned(lab, lab.done())
+    for name, expression in (("v0", "rand"), ("v1", "current_date")):
+        (issue,) = plans[name].issues
+        assert plans[name].chosen == "COMPLETE_RECOMPUTE"
+        assert (issue["issue_type"], issue["expression_name"]) == ("PLAN_NOT_DETERMINISTIC", expression)
+        assert lab.table(name).count() == 10
+
+
+def test_the_size_of_a_version_without_a_checksum_is_that_of_its_files(lab: Lab, table: str) -> None:
+    sizes = []
+    for _ in range(2):
+        stored = load_table(lab.spark, ("main", lab.source, "a"))
+        assert stored is not None
+        sizes.append(stored.size)
+        for file in (folder_of(lab, table) / "_delta_log").glob("*.crc"):
+            file.unlink()
+        jvm_view(lab.spark).org.apache.spark.sql.delta.DeltaLog.clearCache()
+    files = {Path(name.removeprefix("file:")) for name in lab.spark.table(table).inputFiles()}
+    assert sizes == [sum(file.stat().st_size for file in files)] * 2
+
+
+def test_a_change_that_leaves_the_rows_as_they_are_is_seen_once(lab: Lab, table: str) -> None:
+    declare(
+        lab,
+        "SELECT id, v >= 0 AS positive FROM {a}",
+        "SELECT id, hi FROM {a}, (SELECT max(v) AS hi FROM {a})",
+    )
+    lab.done()
+    lab.spark.sql(f"UPDATE {table} SET v = v + 1 WHERE id = 3")
+    update = lab.done()
+    assert {plan.chosen for plan in planned(lab, update).values()} == {"ROW_BASED"}
+    assert result(update, "v0").rows_written == 0
+    assert {plan.chosen for plan in planned(lab, lab.done()).values()} == {"NO_OP"}
+
+
+def noon(day: int) -> Callable[[], float]:
+    return datetime(2024, 1, day, 12, tzinfo=timezone.utc).timestamp
+
+
+def test_filters_by_date_follow_the_clock_though_no_source_changes(lab: Lab, table: str) -> None:
+    query = f"SELECT id FROM {table} WHERE date_add(DATE'2024-01-01', CAST(id AS INT)) > "
+    times = ("current_date()", "CAST(current_timestamp() AS DATE)", "CAST(now() AS DATE)")
+    views = {f"v{i}": query + each for i, each in enumerate(times)}
+    lab.file("views.sql", sql_views(views, policy="INCREMENTAL"))
+
+    def refresh(day: int, technique: str, ids: list[int]) -> None:
+        plans = planned(lab, lab.done(now=noon(day)))
+        assert {name: plan.chosen for name, plan in plans.items()} == dict.fromkeys(views, technique)
+        assert all(sorted(row.id for row in lab.table(name).collect()) == ids for name in views)
+
+    refresh(2, "COMPLETE_RECOMPUTE", [2, 3, 4, 5, 6, 7, 8])
+    refresh(2, "NO_OP", [2, 3, 4, 5, 6, 7, 8])
+    lab.spark.sql(f"INSERT INTO {table} VALUES (50, 1, 1), (0, 1, 1)")
+    refresh(2, "APPEND_ONLY", [2, 3, 4, 5, 6, 7, 8, 50])
+    refresh(5, "ROW_BASED", [5, 6, 7, 8, 50])
+    # A clock that is set back.
+    refresh(4, "ROW_BASED", [4, 5, 6, 7, 8, 50])
 
 
 PYTHON = """

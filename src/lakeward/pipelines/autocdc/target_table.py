@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 
 from lakeward.pipelines.autocdc.cdc_schema import END_AT, START_AT, SYSTEM_END_AT, SYSTEM_START_AT, CdcSchema
 from lakeward.pipelines.graph.session_scope import temporary_conf
-from lakeward.pipelines.storage.delta_tables import idempotent_append, read_stored_rows
+from lakeward.pipelines.storage.delta_tables import (
+    UNMATERIALIZED_SOURCE,
+    idempotent_append,
+    read_stored_rows,
+)
 from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 _CHANGES_VIEW = "lakeward_changes"
 _MERGE_CONF = {
-    # A computed source need not be materialized before it is read twice.
-    "spark.databricks.delta.merge.materializeSource": "none",
+    **UNMATERIALIZED_SOURCE,
     # With deletion vectors every batch adds small files; as on Databricks, a MERGE compacts many of them.
     "spark.databricks.delta.autoCompact.enabled": "true",
 }

@@ -113,6 +113,7 @@ class ExecutionContext:
         production: Whether transient failures are retried.
         max_parallelism: Maximum of datasets that are refreshed concurrently.
         clock: Monotonic clock.
+        now: Returns the time in seconds since 1970.
         pause: Sleeps between retries.
     """
 
@@ -128,6 +129,7 @@ class ExecutionContext:
     production: bool = False
     max_parallelism: int = max(2, os.cpu_count() or 1)
     clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
     pause: Callable[[float], None] = time.sleep
 
 
@@ -171,6 +173,7 @@ class FlowExecution:
                 conf={**context.conf, **flow.spark_conf},
                 full_refresh=full_refresh,
                 on_plan=lambda plan: self.on_plan(dataset, flow.name, plan),
+                now=context.now,
             )
             return refresh_materialized_view(spark, dataset, evaluated, metrics, update)
         if flow.replaces is not None:

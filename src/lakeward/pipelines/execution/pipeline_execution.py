@@ -215,6 +215,7 @@ class PipelineExecution:
                     conf=context.conf,
                     folders=folders,
                     production=not self.options.development,
+                    now=self.options.now,
                 ),
                 self.reporter,
                 self.results,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -46,6 +47,7 @@ class UpdateOptions:
         continuous: Repeat until SIGTERM or Ctrl-C.
         development: Do not retry flows; in production mode transient failures are retried.
         on_event: Called with every step of progress.
+        now: Returns the time in seconds since 1970, for filters of views by `current_date()` and the like.
     """
 
     name: str = "pipeline"
@@ -62,6 +64,7 @@ class UpdateOptions:
     continuous: bool = False
     development: bool = True
     on_event: Callable[[Progress], None] | None = None
+    now: Callable[[], float] = time.time
 
 
 @dataclass(frozen=True)

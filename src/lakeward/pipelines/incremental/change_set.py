@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from lakeward.pipelines.incremental.issues import Issue
-from lakeward.pipelines.incremental.row_bags import net_rows, repeat_rows
+from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, repeat_rows
 from lakeward.pipelines.incremental.view_plan import PlanNode, delta_index, frame_of, is_exact_key
 from lakeward.pipelines.storage.delta_tables import snapshot_bytes
 from lakeward.spark_internals import analyzed_plan, jvm_view, scala_list
@@ -62,7 +62,6 @@ class Source:
         index = delta_index(node)
         self._log = index.deltaLog()
         self.snapshot = index.getSnapshot()
-        self.is_fixed = bool(index.isTimeTravelQuery())
 
     @property
     def name(self) -> str:
@@ -151,25 +150,30 @@ class Source:
         inserted = self._rows(added) if len(added) else None
         deleted = self._rows(removed) if len(removed) else None
         if inserted is not None and deleted is not None:
-            inserted, deleted = self._without(inserted, deleted), self._without(deleted, inserted)
+            inserted, deleted = self._net_changes(inserted, deleted)
         return ChangeSet("CHANGED", new, old, inserted, deleted, read, self.size)
 
-    def _without(self, rows: Any, others: Any) -> Any:
-        """Return the rows of one plan that are not in the other, with multiplicities.
+    def _net_changes(self, inserted: Any, deleted: Any) -> tuple[Any, Any]:
+        """Return the rows of each plan that are not in the other, with multiplicities.
 
-        Only the columns that the view uses are compared; the others are NULL in the result.
+        Only the columns that the view uses are compared; the others are NULL in the result. The difference
+        is computed once, when the first of its rows is needed.
         """
         from pyspark.sql import functions as F
 
-        left, right = frame_of(self.spark, rows), frame_of(self.spark, others)
+        left, right = frame_of(self.spark, inserted), frame_of(self.spark, deleted)
         names = [f"c{i}" for i in range(len(left.columns))]
         used = [(name, column) for name, column in zip(names, self.node.output, strict=True)]
         used = [(name, column) for name, column in used if column.id in self.node.required]
         compared = [name for name, _ in used]
         net = net_rows(left.toDF(*names).select(*compared), right.toDF(*names).select(*compared))
-        repeated = repeat_rows(net, compared)
-        named = repeated.select(*[F.col(name).alias(column.name) for name, column in used])
-        return self._java.lakeward.ViewPlan.named(analyzed_plan(named), self.node.java.output())
+        net = net.localCheckpoint(eager=False)
+        plans = []
+        for signed in (net, net.withColumn(COUNT, -net[COUNT])):
+            repeated = repeat_rows(signed, compared)
+            named = repeated.select(*[F.col(name).alias(column.name) for name, column in used])
+            plans.append(self._java.lakeward.ViewPlan.named(analyzed_plan(named), self.node.java.output()))
+        return plans[0], plans[1]
 
     def _rows(self, files: Any) -> Any:
         return self._changes.rows(self.node.java, self._log, self.snapshot, files)

@@ -8,6 +8,8 @@ rules are exact for bags:
 - left joins, semi and anti joins with an unchanged right side: the operator applied to the left delta;
 - everything that computes groups of keys by themselves (GROUP BY, DISTINCT, dropDuplicates, windows, the
   other joins): the operator on the new rows of the affected keys, and on the old rows of them;
+- a filter with `current_date()`: the filter at the current time on both bags, and of the old rows those that
+  pass at one of the two times only;
 - an aggregate without GROUP BY: its one row now, and the one before, unless they are equal.
 """
 
@@ -46,11 +48,14 @@ class Delta:
 class DeltaRules:
     """Derives deltas and states of operators from the change sets of the sources.
 
-    `changes` has one change set per source of the plan, in their order. Affected keys are computed once.
+    `changes` has one change set per source of the plan, in their order; `times` are those of the update and
+    of the last one, in microseconds since 1970. Affected keys are computed once.
     """
 
-    def __init__(self, spark: SparkSession, root: PlanNode, changes: list[ChangeSet]) -> None:
-        self.spark = spark
+    def __init__(
+        self, spark: SparkSession, root: PlanNode, changes: list[ChangeSet], times: tuple[int, int]
+    ) -> None:
+        self.spark, self._now, self._before = spark, *times
         self._plans, self._rewrites = jvm_view(spark).lakeward.ViewPlan, jvm_view(spark).lakeward.PlanRewrites
         sources = [leaf for leaf in root.leaves if leaf.is_delta]
         self._changes = {id(leaf): change for leaf, change in zip(sources, changes, strict=True)}
@@ -60,7 +65,13 @@ class DeltaRules:
     def is_changed(self, node: PlanNode) -> bool:
         """Whether a source below the operator changed."""
         changes = [self._changes.get(id(leaf)) for leaf in node.leaves]
-        return any(change is not None and change.kind != "NO_CHANGE" for change in changes)
+        if any(change is not None and change.kind != "NO_CHANGE" for change in changes):
+            return True
+        return self.has_moved_filter(node)
+
+    def has_moved_filter(self, node: PlanNode) -> bool:
+        """Whether a filter in the plan has another condition than at the last update."""
+        return any(each.is_temporal and self._is_moved(each) for each in node.walk())
 
     def state(self, node: PlanNode, *, old: bool = False) -> Any:
         """Return the operator's plan on the current, or on the old versions of the sources."""
@@ -69,7 +80,7 @@ class DeltaRules:
             return change.old if old and change.kind != "NO_CHANGE" else change.new
         if not node.children:
             return node.java
-        return self.above(node, *[self.state(child, old=old) for child in node.children])
+        return self.above(node, *[self.state(child, old=old) for child in node.children], old=old)
 
     def delta(self, node: PlanNode) -> Delta:
         """Return what changed in the operator's result."""
@@ -86,7 +97,8 @@ class DeltaRules:
             return Delta(change.inserted, change.deleted)
         if node.name in LINEAR:
             below = self.delta(node.children[0])
-            return Delta(*[rows and self.above(node, rows) for rows in (below.plus, below.minus)])
+            sides = [rows and self.above(node, rows) for rows in (below.plus, below.minus)]
+            return self._with_moved_rows(node, sides) if node.is_temporal else Delta(*sides)
         if node.name == "Union":
             return self._union_delta(node)
         if node.name in KEYED:
@@ -129,6 +141,23 @@ class DeltaRules:
     def union(self, plans: list[Any], node: PlanNode) -> Any:
         """Return the rows of all plans with the columns of the operator."""
         return self._plans.union(plans, node.java.output())
+
+    def _is_moved(self, node: PlanNode) -> bool:
+        return not self._rewrites.isSame(node.java, self._now, self._before)
+
+    def _with_moved_rows(self, node: PlanNode, sides: list[Any]) -> Delta:
+        """Return the rows of both sides, and those of the old rows that time alone moves."""
+        if not self._is_moved(node):
+            return Delta(*sides)
+        old = self.state(node.children[0], old=True)
+        times = (self._now, self._before), (self._before, self._now)
+        moved = [self._rewrites.passingOnly(node.java, old, *pair) for pair in times]
+        return Delta(
+            *[
+                self.union([rows, more] if rows is not None else [more], node)
+                for rows, more in zip(sides, moved, strict=True)
+            ]
+        )
 
     def _union_delta(self, node: PlanNode) -> Delta:
         below = [self.delta(child) for child in node.children]
@@ -233,8 +262,10 @@ class DeltaRules:
     def _join_keys(self, node: PlanNode, *, left: bool) -> Any:
         return self._plans.seq(self._plans.pairs(node.java, left))
 
-    def above(self, node: PlanNode, *children: Any) -> Any:
-        """Return the operator on other children with the same columns."""
+    def above(self, node: PlanNode, *children: Any, old: bool = False) -> Any:
+        """Return the operator on other children with the same columns, at the time of the update."""
+        if node.is_temporal:
+            return self._rewrites.passing(node.java, children[0], self._before if old else self._now)
         if node.name == "Deduplicate":
             compared = least_row_columns(node)
             if compared is not None:

@@ -22,7 +22,7 @@ from lakeward.pipelines.incremental.row_groups import (
     possible_groups,
     uppermost_keyed,
 )
-from lakeward.pipelines.incremental.view_plan import PlanNode, ViewPlan
+from lakeward.pipelines.incremental.view_plan import TIME_EXPRESSIONS, PlanNode, ViewPlan
 
 CONSTANT = frozenset(("OneRowRelation", "LocalRelation", "Range"))
 _JOINS = ("INNER", "CROSS", "LEFT OUTER", "RIGHT OUTER", "FULL OUTER", "LEFT SEMI", "LEFT ANTI")
@@ -114,6 +114,8 @@ def _expression_issues(root: PlanNode) -> Iterator[Issue]:
                     line=line,
                     sub_type="SUBQUERY_EXPRESSION",
                 )
+            elif node.is_temporal and each.class_name in TIME_EXPRESSIONS:
+                continue
             elif each.per_run:
                 yield nondeterministic(node.name, each.name, "TIME_FUNCTION", line=line)
             elif not each.deterministic:

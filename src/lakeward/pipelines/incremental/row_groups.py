@@ -54,7 +54,7 @@ def is_usable_key(key_type: object) -> bool:
 def uppermost_keyed(root: PlanNode) -> PlanNode | None:
     """Return the keyed operator below projections and filters."""
     node = root
-    while node.name in LINEAR:
+    while node.name in LINEAR and not node.is_temporal:
         node = node.children[0]
     return node if node.name in KEYED else None
 
@@ -80,7 +80,8 @@ def possible_groups(root: PlanNode) -> list[RowGroups]:
             columns = {index: node.keys[number][0] for number, index in keys.items()}
             at = tuple(keys.values())
             found[tuple(sorted(at))] = RowGroups(operators[0], node, at, tuple(keys), tuple(operators))
-        elif node.name not in LINEAR:
+        elif node.name not in LINEAR or node.is_temporal:
+            # Time changes the rows of all groups above its filter.
             break
         node = node.children[0]
     return list(found.values())

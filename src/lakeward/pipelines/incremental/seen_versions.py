@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.graph.elements import Dataset
@@ -26,16 +26,25 @@ class SeenVersions:
     """What the rows of a view were computed from.
 
     `query`, `settings` and `declaration` are hashes; if one of them differs, the view is computed again.
+    `sources` has one version per occurrence of a table, in the order of the query. `time` is that of the
+    update in microseconds since 1970, for queries that depend on it.
     """
 
     query: str
     settings: str
     declaration: str
     sources: tuple[SourceVersion, ...] = ()
+    time: int | None = None
 
-    def source(self, path: str) -> SourceVersion | None:
-        """Return the version of a table that the view has seen, None if it has not read the table."""
-        return next((source for source in self.sources if source.path == path), None)
+    def at(self, paths: Sequence[str]) -> list[SourceVersion | None]:
+        """Return the version that the view has seen of each table of its query, None for another table.
+
+        A query may read several versions of one table, so a table is found by its place in the query.
+        """
+        if len(paths) != len(self.sources):
+            return [None] * len(paths)
+        pairs = zip(paths, self.sources, strict=True)
+        return [source if source.path == path else None for path, source in pairs]
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -43,6 +52,7 @@ class SeenVersions:
             "settings": self.settings,
             "declaration": self.declaration,
             "sources": [source.as_json() for source in self.sources],
+            **({"time": self.time} if self.time is not None else {}),
         }
 
 
@@ -61,9 +71,11 @@ def describe_view(
     return SeenVersions(_hash(text), _hash(settings), _hash(declaration))
 
 
-def with_sources(view: SeenVersions, sources: Sequence[SourceVersion]) -> SeenVersions:
-    """Return the view with the versions that an update reads."""
-    return SeenVersions(view.query, view.settings, view.declaration, tuple(dict.fromkeys(sources)))
+def with_sources(
+    view: SeenVersions, sources: Sequence[SourceVersion], *, time: int | None = None
+) -> SeenVersions:
+    """Return the view with the versions that an update reads, and the time at which it reads them."""
+    return replace(view, sources=tuple(sources), time=time)
 
 
 def add_seen_versions(metadata: str, seen: SeenVersions | None) -> str:
@@ -76,7 +88,8 @@ def seen_versions_in(metadata: str | None) -> SeenVersions | None:
     try:
         found = json.loads(metadata or "{}").get(_KEY)
         sources = tuple(SourceVersion(*source) for source in found["sources"])
-        return SeenVersions(found["query"], found["settings"], found["declaration"], sources)
+        hashes = found["query"], found["settings"], found["declaration"]
+        return SeenVersions(*hashes, sources, found.get("time"))
     except (ValueError, AttributeError, TypeError, KeyError):
         return None
 

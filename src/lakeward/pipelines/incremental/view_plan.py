@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 _ATTRIBUTE = re.compile(r"#(\d+)")
 _PER_PLAN = re.compile(r"lakeward_\d+|(?<=\]), \d+$|\[plan_id=\d+\]", re.MULTILINE)
+TIME_EXPRESSIONS = frozenset(("CurrentDate", "CurrentTimestamp", "Now", "LocalTimestamp"))
+"""Expressions that have one value per update."""
 _MAX_FIELDS = 2_147_483_647
 # Rules that turn EXCEPT and INTERSECT into joins and groupings.
 _SET_OPERATORS = (
@@ -130,6 +132,11 @@ class PlanNode:
             yield from child.walk()
 
     @property
+    def is_temporal(self) -> bool:
+        """Whether it is a filter whose condition depends on the time of the update."""
+        return self.name == "Filter" and any(each.class_name in TIME_EXPRESSIONS for each in self.notable)
+
+    @property
     def leaves(self) -> list[PlanNode]:
         return [node for node in self.walk() if not node.children]
 
@@ -150,6 +157,11 @@ class ViewPlan:
     def sources(self) -> list[PlanNode]:
         """The Delta tables that it reads, once per occurrence."""
         return [leaf for leaf in self.root.leaves if leaf.is_delta]
+
+    @property
+    def is_temporal(self) -> bool:
+        """Whether its rows depend on the time of the update."""
+        return any(node.is_temporal for node in self.root.walk())
 
     @property
     def has_opaque_code(self) -> bool:

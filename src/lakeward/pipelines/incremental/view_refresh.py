@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -48,6 +49,7 @@ class ViewRefresh:
         plan: The chosen technique, and why.
         seen: What the view will have seen; None if that is not recorded.
         query: The query on the source versions of `seen`.
+        times: Time of the update and of the last one, in microseconds since 1970.
         added: After `apply`, the rows that were added before expectations; None if they were merged.
     """
 
@@ -57,12 +59,13 @@ class ViewRefresh:
     view: ViewPlan | None = None
     eligibility: Eligibility = field(default_factory=lambda: Eligibility(()))
     changes: list[ChangeSet] = field(default_factory=list)
+    times: tuple[int, int] = (0, 0)
     added: DataFrame | None = None
 
     def apply(self, dataset: Dataset, metadata: str, enforce: Enforce) -> None:
         """Change the view's table in one commit. Errors of Spark, and InconsistentViewError, propagate."""
         assert self.view is not None, "a view without a plan is recomputed"
-        rules = DeltaRules(self.query.sparkSession, self.view.root, self.changes)
+        rules = DeltaRules(self.query.sparkSession, self.view.root, self.changes, self.times)
         self._apply(rules, self.view.root, dataset.key, metadata, enforce)
 
     def _apply(
@@ -113,6 +116,7 @@ def plan_refresh(
     conf: Mapping[str, str],
     full_refresh: bool,
     has_observed_views: bool = False,
+    now: Callable[[], float] = time.time,
 ) -> ViewRefresh:
     """Choose the technique for a view.
 
@@ -124,6 +128,7 @@ def plan_refresh(
         conf: Settings of the pipeline and the flow.
         full_refresh: Whether the view has to be computed again.
         has_observed_views: Whether the query reads views with expectations.
+        now: Returns the time in seconds since 1970, for `current_date()` and the like.
 
     Returns:
         The planned refresh; a complete recomputation with the reason if planning fails.
@@ -133,7 +138,8 @@ def plan_refresh(
     """
     try:
         view = read_view_plan(query)
-        return _plan(query, view, dataset, stored, code, conf, full_refresh, has_observed_views)
+        at = round(now() * 1_000_000)
+        return _plan(query, view, dataset, stored, code, conf, full_refresh, has_observed_views, at)
     except PipelineError:
         raise
     except Exception as error:  # noqa: BLE001  # a view that cannot be planned can be recomputed
@@ -151,6 +157,7 @@ def _plan(  # as above
     conf: Mapping[str, str],
     full_refresh: bool,
     has_observed_views: bool,
+    now: int,
 ) -> ViewRefresh:
     eligibility = check_eligibility(view, dataset)
     if has_observed_views:
@@ -165,18 +172,21 @@ def _plan(  # as above
         view = replace(view, identity=f"{view.identity} ordered {len(eligibility.ordered)}")
     described = describe_view(query, view, dataset, code=code, conf=conf)
     sources = [Source(query.sparkSession, node) for node in view.sources]
-    seen = with_sources(described, [source.version() for source in sources])
+    versions = [source.version() for source in sources]
+    seen = with_sources(described, versions, time=now if view.is_temporal else None)
     before = seen_versions_in(stored.commit().user_metadata) if stored is not None else None
+    if before is not None and (before.time is None) == view.is_temporal:
+        before = None
+    times = now, now if before is None or before.time is None else before.time
     issue = _initial_issue(described, before, stored, full_refresh=full_refresh)
-    changes = [
-        ChangeSet("UNKNOWN", source.pinned(), total=source.size)
-        if issue or before is None
-        else source.changes_since(before.source(source.path))
-        for source in sources
-    ]
-    rules = DeltaRules(query.sparkSession, view.root, changes)
+    if issue or before is None:
+        changes = [ChangeSet("UNKNOWN", source.pinned(), total=source.size) for source in sources]
+    else:
+        known = before.at([source.path for source in sources])
+        changes = [source.changes_since(each) for source, each in zip(sources, known, strict=True)]
+    rules = DeltaRules(query.sparkSession, view.root, changes, times)
     pinned = frame_of(query.sparkSession, rules.state(view.root))
-    refresh = ViewRefresh(RefreshPlan("NO_OP"), seen, pinned, view, eligibility, changes)
+    refresh = ViewRefresh(RefreshPlan("NO_OP"), seen, pinned, view, eligibility, changes, times)
     issues = [issue] if issue else [change.issue for change in changes if change.issue]
     size = int(stored.size) if stored is not None else 0
     details = [_source_details(source, change) for source, change in zip(sources, changes, strict=True)]
@@ -187,7 +197,8 @@ def _plan(  # as above
         cost = estimate("COMPLETE_RECOMPUTE", changes, size)
         refresh.plan = recompute(*issues, cost=cost, sources=details)
     else:
-        refresh.plan = _choose(view, eligibility, changes, size, dataset)
+        moves = rules.has_moved_filter(view.root)
+        refresh.plan = _choose(view, eligibility, changes, size, dataset, moves=moves)
         refresh.plan.sources = details
         require_incremental(dataset, refresh.plan.issues, is_eligible=True)
     return refresh
@@ -214,13 +225,19 @@ def _initial_issue(
 
 
 def _choose(
-    view: ViewPlan, eligibility: Eligibility, changes: list[ChangeSet], size: int, dataset: Dataset
+    view: ViewPlan,
+    eligibility: Eligibility,
+    changes: list[ChangeSet],
+    size: int,
+    dataset: Dataset,
+    *,
+    moves: bool,
 ) -> RefreshPlan:
-    """Choose among the applicable techniques the one with the least cost."""
+    """Choose among the applicable techniques the one with the least cost; `moves` if time changes rows."""
     whole = Technique("COMPLETE_RECOMPUTE", True, estimate("COMPLETE_RECOMPUTE", changes, size))
-    if all(change.kind == "NO_CHANGE" for change in changes):
+    if not moves and all(change.kind == "NO_CHANGE" for change in changes):
         return RefreshPlan("NO_OP", [Technique("NO_OP", True, 0.0), whole])
-    appends = all(change.kind in ("NO_CHANGE", "APPENDED") for change in changes)
+    appends = not moves and all(change.kind in ("NO_CHANGE", "APPENDED") for change in changes)
     possible, issues = possible_techniques(
         view, eligibility, appends=appends, has_expectations=bool(dataset.expectations)
     )

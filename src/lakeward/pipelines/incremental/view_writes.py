@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.incremental.row_bags import identity_columns, net_rows, repeat_rows, with_texts
+from lakeward.pipelines.storage.delta_tables import UNMATERIALIZED_SOURCE
 from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-# The source of a MERGE is deterministic in the rows that decide which files are rewritten.
-_UNMATERIALIZED_SOURCE = {"spark.databricks.delta.merge.materializeSource": "none"}
+# A commit that changes no row records the source versions that the view has seen.
+_EMPTY_COMMITS = {"spark.databricks.delta.skipRecordingEmptyCommits": "false"}
 _SOURCE_VIEW = "lakeward_view_changes"
 
 
@@ -23,7 +24,7 @@ class InconsistentViewError(Exception):
 
 def append_rows(key: tuple[str, ...], rows: DataFrame, metadata: str) -> None:
     """Add rows to the view."""
-    with temporary_conf(rows.sparkSession, {_USER_METADATA: metadata}):
+    with temporary_conf(rows.sparkSession, {_USER_METADATA: metadata, **_EMPTY_COMMITS}):
         rows.write.format("delta").mode("append").saveAsTable(quote_name(key))
 
 
@@ -145,7 +146,7 @@ def _merge(key: tuple[str, ...], source: DataFrame, condition: str, clauses: str
     spark: SparkSession = source.sparkSession
     source.createOrReplaceTempView(_SOURCE_VIEW)
     try:
-        with temporary_conf(spark, {_USER_METADATA: metadata, **_UNMATERIALIZED_SOURCE}):
+        with temporary_conf(spark, {_USER_METADATA: metadata, **_EMPTY_COMMITS, **UNMATERIALIZED_SOURCE}):
             spark.sql(
                 f"MERGE INTO {quote_name(key)} t USING {_SOURCE_VIEW} s ON {condition} {clauses}"
             ).collect()

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
+UNMATERIALIZED_SOURCE = {"spark.databricks.delta.merge.materializeSource": "none"}
+"""Settings of a MERGE whose source gives the same rows each time that it is read: it is not copied first."""
+
+
 @dataclass(frozen=True)
 class DeltaCommit:
     """The `commitInfo` of a Delta commit."""

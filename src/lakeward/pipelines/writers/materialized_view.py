@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -60,6 +61,7 @@ class ViewUpdate:
         conf: Settings of the pipeline and the flow.
         full_refresh: Whether the view is written even if nothing changed.
         on_plan: Called once, with the technique that refreshes the view.
+        now: Returns the time in seconds since 1970.
     """
 
     owner: str
@@ -68,6 +70,7 @@ class ViewUpdate:
     conf: Mapping[str, str]
     full_refresh: bool
     on_plan: Callable[[RefreshPlan], None] = lambda _: None
+    now: Callable[[], float] = time.time
 
 
 def refresh_materialized_view(
@@ -90,6 +93,7 @@ def refresh_materialized_view(
             conf=update.conf,
             full_refresh=update.full_refresh,
             has_observed_views=bool(evaluated.observed),
+            now=update.now,
         )
         if refresh.plan.chosen == "NO_OP":
             return _unchanged_result(dataset, evaluated, update, refresh.plan)

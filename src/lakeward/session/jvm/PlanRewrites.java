@@ -1,18 +1,29 @@
 package lakeward;
 
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
+import org.apache.spark.sql.catalyst.expressions.Coalesce;
 import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
+import org.apache.spark.sql.catalyst.expressions.CurrentDate;
+import org.apache.spark.sql.catalyst.expressions.CurrentTimestamp;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.LocalTimestamp;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.expressions.Now;
 import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
@@ -20,11 +31,15 @@ import org.apache.spark.sql.catalyst.expressions.WindowSpecDefinition;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
+import org.apache.spark.sql.types.DateType$;
 import org.apache.spark.sql.types.DoubleType$;
 import org.apache.spark.sql.types.FloatType$;
 import org.apache.spark.sql.types.StringType$;
+import org.apache.spark.sql.types.TimestampNTZType$;
+import org.apache.spark.sql.types.TimestampType$;
 import scala.Option;
 import scala.Some;
 import scala.collection.Iterator;
@@ -131,6 +146,48 @@ public class PlanRewrites {
 
     private static SortOrder ascending(Expression value) {
         return new SortOrder(value, Ascending$.MODULE$, NullsFirst$.MODULE$, ViewPlan.seq(new ArrayList()));
+    }
+
+    /** The rows of `child` that pass a filter at a time, in microseconds since 1970. */
+    public static LogicalPlan passing(Filter operator, LogicalPlan child, long micros) {
+        return new Filter(at(operator.condition(), micros), child);
+    }
+
+    /** The rows of `child` that pass a filter at one time and do not pass it at another one. */
+    public static LogicalPlan passingOnly(Filter operator, LogicalPlan child, long micros, long other) {
+        List passed = new ArrayList();
+        passed.add(at(operator.condition(), other));
+        passed.add(Literal$.MODULE$.apply(Boolean.FALSE));
+        return new Filter(new And(at(operator.condition(), micros), new Not(new Coalesce(ViewPlan.seq(passed)))), child);
+    }
+
+    /** Whether a filter has the same condition at both times. */
+    public static boolean isSame(Filter operator, long micros, long other) {
+        return at(operator.condition(), micros).semanticEquals(at(operator.condition(), other));
+    }
+
+    private static Expression at(Expression expression, long micros) {
+        if (expression instanceof CurrentDate) {
+            LocalDateTime local = local(((CurrentDate) expression).timeZoneId(), micros);
+            return new Literal(Integer.valueOf((int) local.toLocalDate().toEpochDay()), DateType$.MODULE$);
+        }
+        if (expression instanceof LocalTimestamp) {
+            Instant shown = local(((LocalTimestamp) expression).timeZoneId(), micros).toInstant(ZoneOffset.UTC);
+            long value = shown.getEpochSecond() * 1000000L + shown.getNano() / 1000L;
+            return new Literal(Long.valueOf(value), TimestampNTZType$.MODULE$);
+        }
+        if (expression instanceof CurrentTimestamp || expression instanceof Now) {
+            return new Literal(Long.valueOf(micros), TimestampType$.MODULE$);
+        }
+        List children = new ArrayList();
+        Iterator each = expression.children().iterator();
+        while (each.hasNext()) children.add(at((Expression) each.next(), micros));
+        return (Expression) expression.withNewChildren(ViewPlan.seq(children).toIndexedSeq());
+    }
+
+    private static LocalDateTime local(Option zone, long micros) {
+        Instant instant = Instant.ofEpochSecond(Math.floorDiv(micros, 1000000L), Math.floorMod(micros, 1000000L) * 1000L);
+        return LocalDateTime.ofInstant(instant, ZoneId.of((String) zone.get()));
     }
 
     private static Expression ordered(Expression expression, Seq order) {
