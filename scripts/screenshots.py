@@ -36,22 +36,27 @@ def main() -> int:
         return 2
     PICTURES.mkdir(parents=True, exist_ok=True)
     state = options.project.resolve() / ".lakeward" / options.target
-    for name, address, height in pictures_of_reports(state):
-        take(browser, name, address, height)
+    for name, file, height in pictures_of_reports(state):
+        with tempfile.TemporaryDirectory() as folder:
+            # The place of the project on this machine is not for others.
+            copy = Path(folder, "report.html")
+            text = file.read_text(encoding="utf-8").replace(str(options.project.resolve()), "…")
+            copy.write_text(text, encoding="utf-8")
+            take(browser, name, copy.as_uri(), height)
     with workspace(options.project, options.target) as (host, token):
         for name, page, height in pictures_of_workspace(host, token):
             take(browser, name, f"{host}/#token={token}&then={quote(page, safe='')}", height)
     return 0
 
 
-def pictures_of_reports(state: Path) -> Iterator[tuple[str, str, int]]:
-    """Yield name, address and height of the pictures of reports."""
+def pictures_of_reports(state: Path) -> Iterator[tuple[str, Path, int]]:
+    """Yield name, file and height of the pictures of reports."""
     pipelines = sorted((state / "reports").glob("*.html"), key=lambda file: file.stat().st_mtime)
     runs = sorted((state / "reports" / "runs").glob("*.html"), key=lambda file: file.stat().st_mtime)
     if pipelines:
-        yield "report-pipeline", pipelines[-1].as_uri(), 900
+        yield "report-pipeline", pipelines[-1], 900
     if runs:
-        yield "report-run", runs[-1].as_uri(), 620
+        yield "report-run", runs[-1], 620
 
 
 def pictures_of_workspace(host: str, token: str) -> Iterator[tuple[str, str, int]]:
@@ -62,7 +67,6 @@ def pictures_of_workspace(host: str, token: str) -> Iterator[tuple[str, str, int
     pipelines = ask(host, token, "/api/2.0/pipelines?max_results=1")["statuses"]
     if pipelines:
         yield "workspace-pipeline", f"pipeline/{pipelines[0]['pipeline_id']}", 900
-    yield "workspace-jobs", "jobs", 420
 
 
 def take(browser: str, name: str, address: str, height: int) -> None:

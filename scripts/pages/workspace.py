@@ -43,6 +43,8 @@ State survives restarts and kills. It is stored below `.lakeward/<target>/`:
 The address behind `page` shows the workspace in a browser. It needs no network and works on phones, with a
 keyboard alone, and in light and dark.
 
+![A run in the browser: its tasks as a graph, when each ran, and the log of one](pictures/workspace-run.png)
+
 | page | shows |
 |---|---|
 | Jobs, Runs | schedules, newest runs, durations; run, cancel, repair |
@@ -51,6 +53,9 @@ keyboard alone, and in light and dark.
 | Tables | columns, comments, properties, the newest 50 versions; 100 rows by the SQL warehouse |
 | SQL editor | statements in a catalog and schema, at most 1,000 rows of a result, earlier queries |
 | Secrets | names of scopes and keys |
+
+![A pipeline in the browser: its graph, the datasets of the newest update and their quality
+](pictures/workspace-pipeline.png)
 
 Pipelines that only `lakeward run` has updated are listed, too. The files of the pages hold no data: their
 scripts send the token, which the tab keeps until it is closed, with every request. HTML that a notebook

@@ -76,6 +76,17 @@ def test_batches_of_earlier_updates_are_left_out(tmp_path: Path) -> None:
     assert numbers(BatchReader([tmp_path], START + timedelta(days=1))) == []
 
 
+def test_an_empty_batch_is_shown_for_its_state_alone(tmp_path: Path) -> None:
+    events = Events("one")
+    state = [{"numRowsTotal": 0}]
+    for number, progress in enumerate(
+        ({"numInputRows": 0}, {"numInputRows": 0, "stateOperators": state}, {"numInputRows": 1})
+    ):
+        events.add("stream_progress", {"progress": {**progress, "batchId": number}}, "a")
+    (tmp_path / "events.jsonl").write_text(events.lines())
+    assert numbers(BatchReader([tmp_path], START)) == [1, 2]
+
+
 def test_damaged_lines_are_skipped(tmp_path: Path) -> None:
     damaged = (
         'no json\n[1]\n{"event_type": "stream_progress"}\n{"event_type": "stream_progress", "details": 1}\n'

@@ -31,7 +31,8 @@ def test_the_event_log_describes_the_update(lab: Lab) -> None:
     found = {name.rpartition(".")[2]: each for name, each in reported["datasets"].items()}
     assert (found["silver"]["rows"], found["silver"]["dropped"], found["gold"]["rows"]) == (3, 1, 3)
     assert found["silver"]["expectations"] == [{"name": "small", "passed": 3, "failed": 1}]
-    assert [len(each["flows"][0]["inputs"]) for each in report["datasets"]] == [0, 1]
+    inputs = [each["flows"][0]["inputs"] for each in report["datasets"]]
+    assert inputs == [[], [f"main.{lab.schema}.silver"]]
     events = lab.log()
     assert events[0]["event_type"] == "create_update"
     assert {event["origin"]["update_id"] for event in events} == {update.update_id}

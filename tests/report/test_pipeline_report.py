@@ -53,6 +53,28 @@ def test_datasets_have_their_inputs(storage: Path) -> None:
     assert (a["flows"][0]["inputs"], b["flows"][0]["inputs"]) == ([], ["c.s.a"])
 
 
+def test_inputs_that_code_names_by_one_part_are_edges_of_the_graph(tmp_path: Path) -> None:
+    events = Events("u").define("c.s.raw").define("c.s.silver", "raw").define("c.s.gold", "S.Silver", "x.raw")
+    events.refresh("c.s.raw", 1).end().store(tmp_path)
+    inputs = [each["flows"][0]["inputs"] for each in built(tmp_path)["datasets"]]
+    assert inputs == [[], ["c.s.raw"], ["c.s.silver", "x.raw"]]
+
+
+def test_a_view_of_an_update_that_has_ended_is_not_queued(tmp_path: Path) -> None:
+    events = (
+        Events("u").define("c.s.v").define("c.s.t", "v").add("flow_progress", {"status": "QUEUED"}, "c.s.v")
+    )
+    (tmp_path / "events.jsonl").write_text(events.refresh("c.s.t", 1).lines())
+    assert built(tmp_path)["updates"][0]["datasets"]["c.s.v"]["state"] == "QUEUED"
+    (tmp_path / "events.jsonl").write_text(events.end().lines())
+    assert list(built(tmp_path)["updates"][0]["datasets"]) == ["c.s.t"]
+
+
+def test_an_input_with_two_meanings_stays_as_it_is_written(tmp_path: Path) -> None:
+    Events("u").define("c.a.t").define("c.b.t").define("c.b.u", "t").end().store(tmp_path)
+    assert built(tmp_path)["datasets"][2]["flows"][0]["inputs"] == ["t"]
+
+
 def test_flows_of_one_dataset_are_added_up_and_a_failed_one_fails_it(tmp_path: Path) -> None:
     events = Events("u").refresh("t", 3).refresh("t", 4).refresh("t", 0, "FAILED").refresh("t", 5)
     events.end("FAILED").store(tmp_path)

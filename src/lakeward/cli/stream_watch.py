@@ -28,7 +28,7 @@ class BatchReader:
         self._positions = {storage / "events.jsonl": (b"", 0) for storage in storages}
 
     def read(self) -> Iterator[tuple[str, Batch]]:
-        """Yield the flows and figures of new micro-batches."""
+        """Yield the flows and figures of new micro-batches; those without rows and state are left out."""
         from lakeward.report import batch_of
 
         for file in self._positions:
@@ -36,7 +36,9 @@ class BatchReader:
                 try:
                     if event["event_type"] == "stream_progress" and event["timestamp"] >= self._since:
                         progress = event["details"]["stream_progress"]["progress"]
-                        yield str(event["origin"]["flow_name"]), batch_of(progress)
+                        batch = batch_of(progress)
+                        if batch["rows"] or batch["state_rows"] is not None:
+                            yield str(event["origin"]["flow_name"]), batch
                 except (KeyError, TypeError, AttributeError):
                     continue
 

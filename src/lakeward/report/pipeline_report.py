@@ -52,6 +52,10 @@ def _update(identifier: str, events: Sequence[Event]) -> dict[str, Any]:
     states = [event for event in events if event["event_type"] == "update_progress"]
     last = _details(states[-1]).get("state") if states else None
     state = last if last in _FINAL else "UNFINISHED"
+    results = _results(events)
+    if state in _FINAL:
+        # Views have no state of their own, and the datasets behind a failure were not reached.
+        results = {name: result for name, result in results.items() if result["state"] != "QUEUED"}
     created = next((_details(event) for event in events if event["event_type"] == "create_update"), {})
     return {
         "id": identifier,
@@ -60,7 +64,7 @@ def _update(identifier: str, events: Sequence[Event]) -> dict[str, Any]:
         "seconds": _seconds(events[0], events[-1]),
         "state": state,
         "error": _error(states[-1]) if states else "",
-        "datasets": _results(events),
+        "datasets": results,
     }
 
 
@@ -139,8 +143,25 @@ def _datasets(updates: Iterable[Sequence[Event]]) -> list[dict[str, Any]]:
                     }
                 )
         if found:
+            for dataset in found.values():
+                for flow in dataset["flows"]:
+                    flow["inputs"] = [_full_name(str(name), found) for name in flow["inputs"]]
             return list(found.values())
     return []
+
+
+def _full_name(name: str, datasets: Iterable[str]) -> str:
+    """Return the full name of an input; flows name datasets as the code does, with one part or two.
+
+    >>> _full_name("Silver", ["main.shop.silver"]), _full_name("other.silver", ["main.shop.silver"])
+    ('main.shop.silver', 'other.silver')
+    """
+    known = list(datasets)
+    if name in known:
+        return name
+    wanted = name.replace("`", "").lower()
+    found = [each for each in known if f".{each.lower()}".endswith(f".{wanted}")]
+    return found[0] if len(found) == 1 else name
 
 
 def _column(field: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ function datasetGraph() {
     const result = latest.datasets[d.name] || {};
     const facts = [result.rows === null || result.rows === undefined ? null : number(result.rows) + " rows", seconds(result.seconds) || null].filter(Boolean).join(", ");
     return {id: d.name, label: d.name.split(".").pop(), inputs: d.flows.flatMap(f => f.inputs), state: result.state,
-      lines: [d.kind.replace("_", " ") + (result.state ? ", " + result.state.toLowerCase() : ", not run"), facts, result.technique]};
+      lines: [d.kind.replace("_", " ") + (result.state ? ", " + result.state.toLowerCase() : d.kind === "view" ? "" : ", not run"), facts, result.technique]};
   }), "Graph of datasets", select);
 }
 
