@@ -106,3 +106,55 @@ def test_a_change_marks_rows_in_deletion_vectors_unless_the_table_declares_other
         assert lab.table(name).count() == 999
     assert marked["by_default"] > 0
     assert marked["declared"] == 0
+
+
+KINDS = """
+from pyspark import pipelines as dp
+for end, properties in (("", {}), ("_plain", {"delta.enableDeletionVectors": "false"})):
+    for name in ("two", "both_times", "snapshots"):
+        dp.create_streaming_table(name + end, table_properties=properties)
+    shared = dict(source="SRC.feed", keys=["id"], sequence_by="seq", except_column_list=["gone", "known"])
+    dp.create_auto_cdc_flow(
+        target="two" + end, apply_as_deletes="gone", stored_as_scd_type=2, **shared
+    )
+    dp.create_auto_cdc_flow(
+        target="both_times" + end, system_sequence_by="known", stored_as_scd_type="bitemporal", **shared
+    )
+    dp.create_auto_cdc_from_snapshot_flow(
+        target="snapshots" + end, source="SRC.people", keys=["id"], stored_as_scd_type=1
+    )
+"""
+KINDS_SQL = """
+CREATE STREAMING TABLE in_sql;
+CREATE FLOW f AS AUTO CDC INTO in_sql FROM STREAM(SRC.feed) KEYS (id) APPLY AS DELETE WHEN gone
+SEQUENCE BY seq COLUMNS * EXCEPT (gone, known);
+CREATE STREAMING TABLE in_sql_plain TBLPROPERTIES ('delta.enableDeletionVectors' = 'false');
+CREATE FLOW g AS AUTO CDC INTO in_sql_plain FROM STREAM(SRC.feed) KEYS (id) APPLY AS DELETE WHEN gone
+SEQUENCE BY seq COLUMNS * EXCEPT (gone, known);
+"""
+
+
+@pytest.mark.slow
+def test_targets_of_every_kind_have_the_same_rows_with_deletion_vectors(lab: Lab) -> None:
+    """Also a target that got its deletion vectors turned off after it was created."""
+    lab.seed("feed", "SELECT id, 1L AS seq, 1L AS known, false AS gone FROM range(300)")
+    lab.seed("people", "SELECT id, 'a' AS name FROM range(300)")
+    lab.file("cdc.py", KINDS)
+    lab.file("cdc.sql", KINDS_SQL)
+    lab.done()
+    for number in (2, 3):
+        lab.seed("feed", f"SELECT id, {number}L AS seq, {number}L AS known, id = 7 AS gone FROM range(5, 9)")
+        people = lab.spark.sql(f"SELECT id, if(id < 9, '{number}', 'a') AS name FROM range({number}, 300)")
+        people.write.mode("overwrite").saveAsTable(f"main.{lab.source}.people")
+        lab.done()
+        for name in ("two", "both_times", "snapshots", "in_sql"):
+            assert lab.rows(name) == lab.rows(f"{name}_plain"), (name, number)
+            off = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')"
+            lab.spark.sql(f"ALTER TABLE main.{lab.schema}.{name} SET {off}")
+    assert {(row.id, row.seq) for row in lab.table("in_sql").where("id BETWEEN 5 AND 9").collect()} == {
+        *((id_, 3) for id_ in (5, 6, 8)),
+        (9, 1),
+    }
+    history = lab.table("two").where("id = 5 AND __END_AT IS NULL").collect()
+    assert [row.seq for row in history] == [3]
+    assert lab.table("snapshots").count() == 297

@@ -286,6 +286,8 @@ EXPLAINED = [
     ("SELECT id FROM t WHERE k = 1", ["yes", "APPEND_ONLY", "ROW_BASED"]),
     ("SELECT id, current_date() AS d FROM t", ["no", "PLAN_NOT_DETERMINISTIC"]),
     ("SELECT id FROM t LIMIT 3", ["no", "LIMIT"]),
+    ("SELECT count(*) AS n FROM t", ["yes", "GROUP_AGGREGATE", "ROW_BASED"]),
+    ("SELECT id FROM t WHERE date_add(DATE'2024-01-01', 1) > current_date()", ["yes", "APPEND_ONLY"]),
 ]
 
 
