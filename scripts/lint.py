@@ -1,4 +1,4 @@
-"""Check style, types, layers and workflows; each tool prints one line, and its output when it fails.
+"""Check style, types, layers, wording, links, workflows: one line for each tool, its output when it fails.
 
 Exit code 0 when all agree, else 1.
 """
@@ -28,6 +28,7 @@ def main() -> int:
         partial(_passes, "ruff", "check", "--quiet", *code),
         partial(_passes, "ruff", "format", "--quiet", "--check", *code),
         partial(_passes, "python", "scripts/prose.py"),
+        partial(_passes, "python", "scripts/links.py"),
         _workflows_pass,
     ]
     # mypy takes as long as all others together, so two at a time are enough.

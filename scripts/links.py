@@ -1,0 +1,70 @@
+"""Check the links of README, CONTRIBUTING, CHANGELOG and docs/: files, pictures and headings that exist.
+
+Addresses of the web are not requested: a run without a network gives the same result.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md")
+_CODE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(\s*<?([^)\s>]+)")
+_HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.MULTILINE)
+_ANCHOR = re.compile(r'<a (?:id|name)="([^"]+)"')
+_WEB = ("http://", "https://", "mailto:")
+
+
+def broken_links(root: Path) -> Iterator[str]:
+    """Yield the links that lead nowhere, as `page: link`."""
+    for pattern in PAGES:
+        for page in sorted(root.glob(pattern)):
+            text = _CODE.sub("", page.read_text(encoding="utf-8"))
+            for target in _LINK.findall(text):
+                if not target.startswith(_WEB) and not _leads_somewhere(page, target):
+                    yield f"{page.relative_to(root)}: {target}"
+
+
+def _leads_somewhere(page: Path, target: str) -> bool:
+    name, _, anchor = unquote(target).partition("#")
+    file = page.parent / name if name else page
+    if not file.exists():
+        return False
+    return not anchor or file.suffix != ".md" or anchor in headings(file)
+
+
+@cache
+def headings(page: Path) -> frozenset[str]:
+    """Return the anchors of a page, as GitHub makes them of its headings, and those that it declares.
+
+    Letters are made lower case, blanks become hyphens, and punctuation is left out.
+    """
+    text = page.read_text(encoding="utf-8")
+    found = set(_ANCHOR.findall(text))
+    counts: dict[str, int] = {}
+    without_code = re.sub(r"^( *)```.*?^\1```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    for heading in _HEADING.findall(without_code):
+        plain = re.sub(r"\]\([^)]*\)", "]", heading)
+        slug = re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
+        count = counts.get(slug, 0)
+        counts[slug] = count + 1
+        found.add(f"{slug}-{count}" if count else slug)
+    return frozenset(found)
+
+
+def main() -> int:
+    """Print broken links; return 1 if there are any."""
+    broken = list(broken_links(ROOT))
+    for each in broken:
+        print(f"{each}: leads nowhere")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
