@@ -1,10 +1,13 @@
-"""The landing volume as streams."""
+"""The landing volume as streams, without the records of erased people."""
 
 from __future__ import annotations
 
+from databricks.sdk.runtime import dbutils
 from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["landed"]
+from wearables import suppression
+
+__all__ = ["landed", "without_erased"]
 
 
 def landed(spark: SparkSession, folder: str, schema: str) -> DataFrame:
@@ -23,3 +26,9 @@ def landed(spark: SparkSession, folder: str, schema: str) -> DataFrame:
         .load(folder)
         .select("*", "_metadata.file_name")
     )
+
+
+def without_erased(spark: SparkSession, records: DataFrame) -> DataFrame:
+    """Leave out records of erased people: a file that is delivered again brings no person back."""
+    key = dbutils.secrets.get(scope=str(spark.conf.get("wearables.scope")), key=suppression.KEY)
+    return suppression.unsuppressed(records, spark.read.table("suppressed"), key)

@@ -25,6 +25,8 @@ _USER = {
     "zip": "address",
 }
 _EVENT = {"user_id": "identifier", "session_id": "activity"}
+_RATE = {"device_id": "identifier", "heartrate": "health"}
+_WINDOW = {"device_id": "identifier", "total": "health", "lowest": "health", "highest": "health"}
 
 PERSONAL: Mapping[str, Mapping[str, str]] = {
     "bronze": {"key": "identifier", "value": "payload", "unreadable": "payload", "_rescued_data": "payload"},
@@ -39,7 +41,7 @@ PERSONAL: Mapping[str, Mapping[str, str]] = {
     "registered_users": {"device_id": "identifier", "mac_address": "identifier", "user_id": "identifier"},
     "gym_logs": {"mac": "identifier", "unreadable": "payload", "_rescued_data": "payload"},
     "gym_visits": {"mac": "identifier"},
-    "heart_rate": {"device_id": "identifier", "heartrate": "health"},
+    "heart_rate": _RATE,
     "workouts": _EVENT,
     "completed_workouts": _EVENT,
     "workout_bpm": {**_EVENT, "device_id": "identifier", "heartrate": "health"},
@@ -49,8 +51,31 @@ PERSONAL: Mapping[str, Mapping[str, str]] = {
     "user_keys": {"user_id": "identifier", "pseudonym": "pseudonym"},
     "user_bins": {"pseudonym": "pseudonym", "gender": "sensitive", "state": "region"},
     "training_load": {"pseudonym": "pseudonym", "max_bpm": "health"},
+    "erasure_requests": {"user_id": "identifier", "subject": "pseudonym"},
+    "suppressed": {"token": "pseudonym", "subject": "pseudonym"},
+    "erasure_audit": {"subject": "pseudonym"},
+    "user_tokens": {"user_id": "identifier", "token": "pseudonym"},
+    "user_directory": {
+        "token": "pseudonym",
+        "first_name": "name",
+        "last_name": "name",
+        "street_address": "address",
+        "city": "address",
+        "state": "region",
+    },
+    "heart_rate_stream": _RATE,
+    "heart_rate_stream_late": _RATE,
+    "workouts_stream": _EVENT,
+    "workouts_stream_late": _EVENT,
+    "heart_rate_minutes": _WINDOW,
+    "heart_rate_sliding": _WINDOW,
+    "heart_rate_sittings": _WINDOW,
+    "heart_rate_zones": {"device_id": "identifier", "zone": "health"},
+    "workout_rates": {**_EVENT, **_RATE},
+    "wearers": {"device_id": "identifier", "user_id": "identifier"},
+    "heart_rate_wearers": {**_RATE, "user_id": "identifier"},
 }
-"""Personal columns of each table with their tags."""
+"""Personal columns of each table with their tags; those of other jobs exist after their first run."""
 
 PLAIN: Mapping[str, tuple[str, ...]] = {
     "bronze": ("timestamp", "date", "source_file", "topic", "partition", "offset", "week_part"),
@@ -71,6 +96,28 @@ PLAIN: Mapping[str, tuple[str, ...]] = {
     "training_load": ("week_part", "seconds", "points"),
     "fitness_by_group": ("week_part", "age_band", "people", "seconds", "points"),
     "date_lookup": ("date", "week_part", "week_start", "weekday"),
+    "erasure_requests": ("request_id", "source", "requested", "deadline", "status", "found", "rewritten"),
+    "suppressed": ("until", "key_name"),
+    "erasure_audit": (
+        *("request_id", "source", "requested", "deadline", "status", "found", "remaining", "returned"),
+        *("vacuumed", "rewritten", "finished", "in_time"),
+    ),
+    "user_tokens": ("timestamp",),
+    "user_directory": (),
+    "heart_rate_stream": ("time",),
+    "heart_rate_stream_late": ("time", "found"),
+    "workouts_stream": ("time", "action", "workout_id"),
+    "workouts_stream_late": ("time", "action", "workout_id", "found"),
+    "heart_rate_minutes": ("start", "end", "rates"),
+    "heart_rate_sliding": ("start", "end", "rates"),
+    "heart_rate_sittings": ("start", "end", "rates"),
+    "heart_rate_zones": ("count",),
+    "workout_rates": ("start_time", "time"),
+    "wearers": (),
+    "heart_rate_wearers": ("time", "lookup_version"),
+    "stream_progress": (
+        *("query", "batch", "finished", "input_rows", "state_rows", "state_bytes", "late_rows", "watermark"),
+    ),
     "quality_rules": ("feed", "topic", "name", "condition", "tag"),
 }
 """The other columns of each table; the first one is what files are skipped by."""

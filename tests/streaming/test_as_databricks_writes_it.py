@@ -79,3 +79,15 @@ def test_a_foreach_batch_may_leave_stateful_rows_unread_before_runtime_18(
         conf.set(name, str(before))
     text = full_text(query.exception())
     assert condition in text if condition else not text
+
+
+def test_state_is_kept_in_rocksdb_by_the_name_of_databricks(streams: Streams) -> None:
+    spark, key = streams.spark, "spark.sql.streaming.stateStore.providerClass"
+    spark.conf.set(key, "com.databricks.sql.streaming.state.RocksDBStateStoreProvider")
+    try:
+        counted = spark.readStream.table(streams.table).dropDuplicates(["id"])
+        name = streams.run(counted, "append", NOW, table=True)
+    finally:
+        spark.conf.unset(key)
+    assert spark.table(name).count() == spark.table(streams.table).distinct().count()
+    assert list(streams.folder.rglob("state/0/*/*.zip"))

@@ -12,7 +12,10 @@ from lakeward.session import Settings, session
 from tests.wearables.company import ROOT
 from tests.wearables.frames import batch
 from wearables import privacy
+from wearables.erasure import create_tables
+from wearables.jobs.directory import provide_directory, tokenize
 from wearables.jobs.protect import READERS, TAG, protect
+from wearables.streams import TABLES
 
 SCHEMA = "main.protected"
 
@@ -27,7 +30,16 @@ def tables(
     frames = batch(spark, deliveries, tmp_path_factory.mktemp("scratch"))
     for name, frame in frames.items():
         frame.write.mode("overwrite").option("overwriteSchema", "true").saveAsTable(f"{SCHEMA}.{name}")
-    return {name: frame.columns for name, frame in frames.items()}
+    create_tables(spark, SCHEMA)
+    for name, columns in TABLES.items():
+        spark.sql(f"CREATE OR REPLACE TABLE {SCHEMA}.{name} ({columns})")
+    spark.sql(f"DROP TABLE IF EXISTS {SCHEMA}.user_tokens")
+    assert tokenize(spark, SCHEMA) == provide_directory(spark, SCHEMA) == frames["users"].count()
+    others = ("erasure_requests", "suppressed", "erasure_audit", "user_tokens", "user_directory", *TABLES)
+    return {
+        **{name: frame.columns for name, frame in frames.items()},
+        **{name: spark.table(f"{SCHEMA}.{name}").columns for name in others},
+    }
 
 
 def test_every_column_of_every_table_is_classified(tables: dict[str, list[str]]) -> None:
@@ -50,7 +62,7 @@ def test_every_dataset_has_the_properties_that_keep_personal_values_out_of_logs(
 
 
 def test_no_personal_column_has_statistics(spark: SparkSession) -> None:
-    for name in privacy.PERSONAL:
+    for name in {*privacy.PERSONAL} - {*TABLES, "user_directory"}:
         (column,) = privacy.properties(spark, name)["delta.dataSkippingStatsColumns"].split(",")
         assert column not in privacy.PERSONAL[name], name
 
@@ -70,11 +82,7 @@ def test_columns_are_tagged_once_and_the_view_shows_what_a_group_may_see(
     assert {tuple(row) for row in found.collect()} == wanted
 
     def seen(*groups: str) -> list[dict[str, object]]:
-        spark.conf.set("spark.lakeward.groups", ",".join(groups))
-        try:
-            return [row.asDict() for row in spark.table(f"{SCHEMA}.users_redacted").collect()]
-        finally:
-            spark.conf.unset("spark.lakeward.groups")
+        return seen_by(spark, "users_redacted", *groups)
 
     users = spark.table(f"{SCHEMA}.users").collect()
     clear = seen(READERS)
@@ -88,3 +96,34 @@ def test_columns_are_tagged_once_and_the_view_shows_what_a_group_may_see(
         assert [row[name] for name in ("first_name", "last_name", "street_address", "city")] == [None] * 4
         assert re.fullmatch(r"\d\d\*\*\*", str(row["zip"]))
     assert seen("region-XX") == []
+
+
+def seen_by(spark: SparkSession, table: str, *groups: str) -> list[dict[str, object]]:
+    """The rows of a table for a member of `groups`."""
+    spark.conf.set("spark.lakeward.groups", ",".join(groups))
+    try:
+        return [row.asDict() for row in spark.table(f"{SCHEMA}.{table}").collect()]
+    finally:
+        spark.conf.unset("spark.lakeward.groups")
+
+
+def test_the_directory_filters_rows_and_masks_columns_and_tokens_are_random_and_kept(
+    spark: SparkSession, tables: dict[str, list[str]]
+) -> None:
+    users = spark.table(f"{SCHEMA}.users").collect()
+    everything = seen_by(spark, "user_directory", READERS)
+    assert {row["street_address"] for row in everything} == {row["street_address"] for row in users}
+    regional = seen_by(spark, "user_directory", "region-MA")
+    assert len(regional) == sum(row["state"] == "MA" for row in users) > 0
+    assert {row[name] for row in regional for name in ("first_name", "last_name", "city")} == {None}
+    assert seen_by(spark, "user_directory") == []
+
+    tokens = dict(tuple(row)[:2] for row in spark.table(f"{SCHEMA}.user_tokens").collect())
+    assert len(set(tokens.values())) == len(users)
+    spark.sql(f"DELETE FROM {SCHEMA}.user_tokens WHERE user_id = {users[0]['user_id']}")
+    assert tokenize(spark, SCHEMA) == 1
+    assert provide_directory(spark, SCHEMA) == len(users)
+    again = dict(tuple(row)[:2] for row in spark.table(f"{SCHEMA}.user_tokens").collect())
+    changed = {user for user, token in again.items() if tokens[user] != token}
+    assert changed == {users[0]["user_id"]}
+    assert len(seen_by(spark, "user_directory", READERS)) == len(users)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
+from wearables.jobs.maintain import tables_of
 from wearables.privacy import PERSONAL
 
 __all__ = ["READERS", "TAG", "main", "protect"]
@@ -56,7 +57,13 @@ def protect(spark: SparkSession, catalog: str, schema: str) -> int:
         f"`{catalog}`.information_schema.column_tags WHERE schema_name = '{schema}' AND tag_name = '{TAG}'"
     ).collect()
     found = {(row["table_name"], row["column_name"]): row["tag_value"] for row in rows}
-    wanted = {(table, column): tag for table, columns in PERSONAL.items() for column, tag in columns.items()}
+    existing = set(tables_of(spark, place))
+    wanted = {
+        (table, column): tag
+        for table, columns in PERSONAL.items()
+        for column, tag in columns.items()
+        if table in existing
+    }
     changed = {key: tag for key, tag in wanted.items() if found.get(key) != tag}
     for (table, column), tag in changed.items():
         spark.sql(f"SET TAG ON COLUMN {place}.`{table}`.`{column}` `{TAG}` = `{tag}`")

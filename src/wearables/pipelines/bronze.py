@@ -4,7 +4,7 @@ from pyspark import pipelines as dp
 from pyspark.sql import DataFrame, SparkSession
 
 from wearables import privacy
-from wearables.landing import landed
+from wearables.landing import landed, without_erased
 from wearables.transforms import RECORD_SCHEMA, kafka_records
 
 spark = SparkSession.active()
@@ -19,4 +19,4 @@ spark = SparkSession.active()
 def bronze() -> DataFrame:
     """Append what has landed since the last update."""
     folder = f"{spark.conf.get('wearables.landing')}/daily"
-    return kafka_records(landed(spark, folder, RECORD_SCHEMA))
+    return without_erased(spark, kafka_records(landed(spark, folder, RECORD_SCHEMA)))

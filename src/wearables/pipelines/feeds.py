@@ -5,7 +5,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from wearables import privacy
 from wearables.feeds import FEEDS, Feed
-from wearables.landing import landed
+from wearables.landing import landed, without_erased
 from wearables.transforms import delivered_lines, lines_once
 
 spark = SparkSession.active()
@@ -22,7 +22,7 @@ def declare(feed: Feed) -> None:
     def delivered() -> DataFrame:
         """Append what has landed since the last update."""
         folder = f"{spark.conf.get('wearables.landing')}/{feed.name}"
-        return delivered_lines(landed(spark, folder, feed.schema), feed)
+        return without_erased(spark, delivered_lines(landed(spark, folder, feed.schema), feed))
 
     @dp.materialized_view(
         name=feed.target,

@@ -67,6 +67,7 @@ SOURCES = (
     "ObservedWrites",
     "OrphanedJobs",
     "Daemon",
+    "RocksDBStateStoreProvider",
 )
 _FOLDER = Path(__file__).parent
 

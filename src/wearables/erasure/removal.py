@@ -1,0 +1,58 @@
+"""Rows of erased people in the tables that are filled from outside; all others are computed from these."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from wearables.suppression import marked
+
+__all__ = ["RAW", "erased_by", "matches", "raw_tables", "remove"]
+
+RAW = ("bronze", "bronze_archive", "registrations", "gym_logs", "repairs", "user_tokens")
+"""Tables that are filled from outside. `bronze_archive`, with the columns of bronze, may hold old weeks."""
+
+
+def raw_tables(spark: SparkSession, schema: str) -> list[str]:
+    """Return those of `RAW` that exist."""
+    return [name for name in RAW if spark.catalog.tableExists(f"{schema}.{name}")]
+
+
+def _as_text(table: DataFrame) -> Column:
+    return F.to_json(F.struct(*(F.col(f"`{name}`") for name in table.columns)))
+
+
+def erased_by(records: DataFrame, suppressed: DataFrame) -> DataFrame:
+    """Join marked records to the tokens that erase them: a row per token; `record` numbers the records."""
+    listed = suppressed.select("token", "subject", "until")
+    numbered = records.withColumn("record", F.monotonically_increasing_id())
+    named = numbered.withColumn("_token", F.explode("_tokens"))
+    erased = F.expr("_token = token AND (_moment IS NULL OR _moment <= until)")
+    return named.join(F.broadcast(listed), erased).drop("_token", "_tokens", "_moment", "token", "until")
+
+
+def matches(spark: SparkSession, schema: str, table: str, key: str) -> DataFrame:
+    """Return `digest`, `subject` and number of `rows` of the rows in `table` that belong to erased people."""
+    rows = spark.table(f"{schema}.{table}")
+    text = rows.select(_as_text(rows).alias("text"))
+    found = erased_by(marked(text, F.col("text"), key), spark.table(f"{schema}.suppressed"))
+    digest = F.sha2("text", 256).alias("digest")
+    # A record may have several tokens of one person.
+    return found.groupBy(digest, "subject").agg(F.countDistinct("record").alias("rows"))
+
+
+def remove(spark: SparkSession, schema: str, table: str, digests: DataFrame) -> int:
+    """Delete the rows with these `digests` from `table` in one commit, and return how many.
+
+    Streams that read the table skip such a commit (`skipChangeCommits`). The condition has no value of a row:
+    Delta's log keeps its text.
+    """
+    rows = spark.table(f"{schema}.{table}")
+    names = ", ".join(f"'{name}', t.`{name}`" for name in rows.columns)
+    digests.select("digest").distinct().createOrReplaceTempView("erased_rows")
+    done = spark.sql(
+        f"MERGE INTO {schema}.{table} t USING erased_rows e "
+        f"ON sha2(to_json(named_struct({names})), 256) = e.digest WHEN MATCHED THEN DELETE"
+    ).collect()
+    spark.catalog.dropTempView("erased_rows")
+    return int(done[0]["num_deleted_rows"])

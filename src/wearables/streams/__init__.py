@@ -1,0 +1,18 @@
+"""Structured Streaming on bronze: deduplication, windows in every output mode, joins."""
+
+from wearables.streams.queries import HORIZON, PERIOD, events, minutes, sittings, sliding, with_rates, zones
+from wearables.streams.runner import TABLES, Streams, reset
+
+__all__ = [
+    "HORIZON",
+    "PERIOD",
+    "TABLES",
+    "Streams",
+    "events",
+    "minutes",
+    "reset",
+    "sittings",
+    "sliding",
+    "with_rates",
+    "zones",
+]
