@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fixtures.generate import generate
 from pyspark.sql import DataFrame, SparkSession
 
 from lakeward.pipelines.incremental.eligibility import check_eligibility
 from lakeward.pipelines.incremental.view_plan import read_view_plan
+from tests.wearables.company import Company
+from tests.wearables.oracle import lakehouse
 from wearables import transforms
 from wearables.feeds import FEEDS
 from wearables.topics import EVENTS, USER_INFO
@@ -62,3 +66,40 @@ def test_every_view_can_be_refreshed_incrementally(spark: SparkSession, tmp_path
     assert groups["heart_rate"] == ["device_id", "time"]
     assert groups["workout_bpm_summary"] == ["user_id", "workout_id", "session_id"]
     assert groups["user_bins"] is None
+
+
+def techniques(company: Company) -> dict[str, str]:
+    """Return the technique of each view in the newest update."""
+    from lakeward.session import session
+
+    (log,) = company.settings.home.rglob("event_log")
+    events = session(company.settings).read.format("delta").load(str(log))
+    planned = [
+        (row["origin"]["update_id"], row["origin"]["dataset_name"].split(".")[-1], json.loads(row["details"]))
+        for row in events.where("event_type = 'planning_information'")
+        .orderBy("sequence.data_plane_id.seq_no")
+        .collect()
+    ]
+    return {
+        name: each["maintenance_type"].removeprefix("MAINTENANCE_TYPE_")
+        for update, name, details in planned
+        for each in details["planning_information"]["technique_information"]
+        if update == planned[-1][0] and each["is_chosen"]
+    }
+
+
+def run_by_day(company: Company, source: Path, days: int) -> None:
+    """From the second day on no view is recomputed, and all days give what one run gives."""
+    for day in range(days):
+        company.run(source, days="1")
+        used = techniques(company)
+        assert len(used) == 14
+        if day:
+            assert [name for name in used if used[name] == "COMPLETE_RECOMPUTE"] == [], (day, used)
+    assert company.differences(lakehouse(source)) == {}
+
+
+@pytest.mark.slow
+def test_generated_days_one_at_a_time_refresh_every_view_incrementally(tmp_path: Path) -> None:
+    generate(tmp_path / "source", users=4, days=3, seed=11, longest=90)
+    run_by_day(Company(tmp_path / "lakehouse"), tmp_path / "source", 3)
