@@ -8,7 +8,8 @@ _HEAD = """# The doctor
 
 ```
 lakeward doctor                     # all tables and pipelines of the target
-lakeward doctor sales.orders        # one table; also a pipeline's key, or a folder with a Delta table
+lakeward doctor sales.orders        # one table, also one with a LOCATION; or a folder with a Delta table
+lakeward doctor nightly             # a pipeline by its key, or a run of a job, with the tables that it writes
 lakeward doctor sales.orders --apply
 lakeward doctor --spark-events logs # the queries of an event log of Spark
 ```

@@ -316,7 +316,7 @@ _QUERIES = (
         "query",
         "a Python function is called row by row",
         "Each row is serialized to a Python process and back; built-in functions run where the data is.",
-        "At least 100,000 rows went through `BatchEvalPython`.",
+        "At least 100,000 rows went through `BatchEvalPython`, or `ArrowEvalPython` of type 101.",
         (("rows", "rows of the operator"), ("operator", "the operator with the function")),
         (
             "Replace the function by built-in ones of pyspark.sql.functions",

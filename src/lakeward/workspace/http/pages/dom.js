@@ -83,7 +83,9 @@ export function paging(at, answer, size) {
 export class RequestError extends Error { constructor(status, message) { super(message); this.status = status; } }
 
 export async function ask(path, body) {
-  const headers = { Authorization: "Bearer " + sessionStorage.getItem("token") };
+  const token = sessionStorage.getItem("token");
+  if (!token) throw new RequestError(401, "This tab has no token.");
+  const headers = { Authorization: "Bearer " + token };
   const options = body === undefined ? { headers } : { headers: { ...headers, "Content-Type": "application/json" }, method: "POST", body: JSON.stringify(body) };
   let response;
   try { response = await fetch(path, options); } catch { throw new RequestError(0, "The server does not answer. Is `lakeward workspace` still running?"); }
