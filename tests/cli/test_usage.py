@@ -71,7 +71,8 @@ class Case:
 CASES = {
     "unknown command": Case(("rnu", "nightly"), ("`rnu`", "Did you mean `run`")),
     "unknown option": Case(("run", "nightly", "--jsn"), ("--jsn", "--json")),
-    "no key": Case(("run",), ("KEY",)),
+    "no key": Case(("run",), ("KEY", "jobs: nightly", "pipelines: orders")),
+    "no key of a deployed job": Case(("bundle", "run"), ("KEY", "jobs: nightly", "pipelines: orders")),
     "unknown key": Case(("run", "nightli"), ("nightli", "Did you mean `nightly`")),
     "unknown target": Case(("run", "nightly", "-t", "prd"), ("prd", "Did you mean `prod`")),
     "unknown target of sql": Case(("sql", "-t", "prd", "-e", "select 1"), ("prd", "Did you mean `prod`")),
@@ -139,7 +140,7 @@ def test_a_mistake_leaves_nothing_behind(shop: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("run", "daily"), ("events", "daily", "-t", "dev"), ("run", "a", "-t", "x")]
+    "arguments", [("run", "daily"), ("run",), ("events", "daily", "-t", "dev"), ("run", "a", "-t", "x")]
 )
 def test_outside_a_bundle_the_folder_is_named(arguments: tuple[str, ...], tmp_path: Path) -> None:
     ran = lakeward(*arguments, cwd=tmp_path)

@@ -87,7 +87,20 @@ class Bundle:
         return self._one("pipelines", "pipeline", key)
 
     def kind_of(self, key: str) -> str:
-        """Return `job` or `pipeline`, whichever `key` is; raises BundleError(KEY_UNKNOWN)."""
+        """Return `job` or `pipeline`, whichever `key` is; raises BundleError(KEY_UNKNOWN, KEY_MISSING)."""
+        if not key:
+            known = [
+                f"{what}: {', '.join(keys)}"
+                for what, keys in (("jobs", self.jobs), ("pipelines", self.pipelines))
+                if keys
+            ]
+            raise BundleError(
+                "KEY_MISSING",
+                f"The KEY of a job or pipeline of the bundle {self.name} is missing.",
+                next_step=f"Known {'; '.join(known)}."
+                if known
+                else "The bundle has no jobs and no pipelines.",
+            )
         if key in self.jobs:
             return "job"
         if key in self.pipelines:

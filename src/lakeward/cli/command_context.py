@@ -29,7 +29,7 @@ class Place:
         """Return the bundle; raise `UsageError` if no bundle exists to find `name` in."""
         if self.bundle is None:
             raise no_bundle(
-                f"`{name}` was requested",
+                f"`{name}` was requested" if name else "a job or pipeline was requested",
                 "run files with `lakeward pipeline PATH` or `lakeward notebook PATH`",
             )
         return self.bundle

@@ -99,7 +99,7 @@ def destroy(
 
 
 @click.command()
-@click.argument("key")
+@click.argument("key", default="")
 @bundle_options
 @local_option
 @output_option

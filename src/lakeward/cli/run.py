@@ -25,7 +25,7 @@ __all__ = ["run"]
 
 
 @click.command()
-@click.argument("key")
+@click.argument("key", default="")
 @bundle_options
 @mapping_option("--param", "parameters", help="Value of a job parameter.")
 @mount_option

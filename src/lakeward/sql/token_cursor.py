@@ -118,6 +118,10 @@ class TokenCursor:
         """Read all remaining tokens."""
         self.at = len(self._tokens)
 
+    def read(self, begin: int) -> Sequence[Token]:
+        """Return the tokens from `begin` to before the next one."""
+        return self._tokens[begin : self.at]
+
     def text(self, begin: int, end: int | None = None) -> str:
         """Return the user's text from token `begin` to before token `end`, by default the next one."""
         tokens = self._tokens[begin : self.at if end is None else end]

@@ -136,3 +136,5 @@ SELECT '{"a": "${corpus.k}"}':a AS a
 --> ["7"]
 RESET corpus.k
 --> ok
+BEGIN TRANSACTION
+--! UNSUPPORTED_SQL

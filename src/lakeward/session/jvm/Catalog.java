@@ -38,6 +38,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     public void initialize(String name, CaseInsensitiveStringMap options) {
         session = (SparkSession) org.apache.spark.sql.SparkSession.active();
+        WarehouseCatalog.admitNames(session.sessionState().catalog());
         setDelegateCatalog(SparkCatalog.own(session.sessionState().catalogManager()));
         super.initialize(name, options);
         catalog = name;

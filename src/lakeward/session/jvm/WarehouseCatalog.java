@@ -3,6 +3,7 @@ package lakeward;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.reflect.Field;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,6 +20,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogFunction;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
 import org.apache.spark.sql.catalyst.catalog.InMemoryCatalog;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.util.StringUtils;
 import org.apache.spark.sql.errors.QueryCompilationErrors;
 import org.apache.spark.sql.types.StructType;
@@ -44,11 +46,22 @@ public class WarehouseCatalog extends InMemoryCatalog {
     /** Unity Catalog's rule for all objects: 255 characters without periods, spaces, slashes and control characters. */
     static void requireName(String name) {
         boolean isGood = !name.isEmpty() && name.length() <= 255;
-        for (int k = 0; k < name.length(); k++) isGood &= name.charAt(k) > ' ' && "./\u007f".indexOf(name.charAt(k)) < 0;
+        for (int k = 0; k < name.length(); k++) isGood &= name.charAt(k) > ' ' && "./:\u007f".indexOf(name.charAt(k)) < 0;
         if (isGood) return;
         ObjectNode parameters = WarehouseLayout.JSON.createObjectNode();
         parameters.put("name", "`" + name.replace("`", "``") + "`");
         throw sneak(new org.apache.spark.sql.AnalysisException("INVALID_SCHEMA_OR_RELATION_NAME", ObjectDefinitions.scalaMap(parameters)));
+    }
+
+    /** Spark's session catalog refuses names with anything but letters, digits and `_`, which Unity Catalog allows. */
+    static void admitNames(SessionCatalog catalog) {
+        try {
+            Field field = SessionCatalog.class.getDeclaredField("validNameFormat");
+            field.setAccessible(true);
+            field.set(catalog, new scala.util.matching.Regex("[^\\x00-\\x20./:\\x7f]{1,255}", PythonUtils.toSeq(new ArrayList())));
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("This Spark keeps the rule for names elsewhere than 4.2 does", e);
+        }
     }
 
     // ---- databases

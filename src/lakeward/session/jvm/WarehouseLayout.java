@@ -47,9 +47,9 @@ public class WarehouseLayout {
         return files.makeQualified(new Path(LakehouseSettings.warehouse(declared)));
     }
 
-    /** Encode a name as that of one folder or file: no path separators, not hidden. */
+    /** Encode a name as that of one folder or file: no path separators, no scheme, not hidden. */
     private static String own(String name) {
-        String single = name.replace("/", "%2F");
+        String single = name.replace("/", "%2F").replace(":", "%3A");
         return single.startsWith(".") ? "%2E" + single.substring(1) : single;
     }
 

@@ -20,6 +20,7 @@ from lakeward.sql.constructs import (
     table_descriptions,
     tables,
     temporary_tables,
+    transactions,
     volumes,
 )
 
@@ -29,6 +30,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *volumes.CONSTRUCTS,
     *expressions.CONSTRUCTS,
     *queries.CONSTRUCTS,
+    *transactions.CONSTRUCTS,
     *tables.CONSTRUCTS,
     *clone.CONSTRUCTS,
     *table_descriptions.CONSTRUCTS,

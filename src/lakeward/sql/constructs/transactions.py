@@ -1,0 +1,158 @@
+"""Transactions over several statements and tables."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from lakeward.errors import SqlError
+from lakeward.quoting import quote_name
+from lakeward.sql.commands import Command
+from lakeward.sql.construct import Construct, unsupported
+from lakeward.sql.rewrite_result import Refusal, RewriteResult
+from lakeward.sql.token_cursor import TokenCursor, Unmatched
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+_AREA = "Transactions"
+_BEFORE_A_STATEMENT = (";", "ATOMIC", "BEGIN", "THEN", "ELSE", "DO")
+_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+
+
+@dataclass(frozen=True)
+class AtomicBlock(Command):
+    """Runs a SQL script; if it fails, restores the tables that it writes to the versions before it.
+
+    Other sessions see each statement's changes at once, and a process that is killed leaves what it wrote.
+
+    Attributes:
+        script: The block as a script that Spark runs: without ATOMIC.
+        tables: The tables that its statements write.
+    """
+
+    script: str
+    tables: list[list[str]]
+
+    def run(self, spark: SparkSession) -> DataFrame:
+        """Return the result of the script's last query.
+
+        Raises:
+            SqlError: ATOMIC_ROLLBACK_CONFLICT: another writer changed a table during a block that failed.
+        """
+        before = {
+            name: commits[0]["version"]
+            for name in dict.fromkeys(map(quote_name, self.tables))
+            if (commits := _history(spark, name))
+        }
+        previous = spark.conf.get(_USER_METADATA, None)
+        mark = f"transaction {uuid.uuid4()}"
+        spark.conf.set(_USER_METADATA, f"{previous} {mark}" if previous else mark)
+        try:
+            return spark.sql(self.script)
+        except Exception:
+            spark.conf.set(_USER_METADATA, f"rollback of {mark}")
+            _roll_back(spark, before, mark)
+            raise
+        finally:
+            if previous is None:
+                spark.conf.unset(_USER_METADATA)
+            else:
+                spark.conf.set(_USER_METADATA, previous)
+
+
+def _history(spark: SparkSession, table: str) -> list[Row]:
+    """Return the commits of a Delta table, the newest first; none for anything else."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return spark.sql(f"DESCRIBE HISTORY {table}").collect()
+    except PySparkException:
+        return []
+
+
+def _roll_back(spark: SparkSession, before: dict[str, int], mark: str) -> None:
+    """Restore the tables; a table that another writer changed, too, is left as it is and named."""
+    shared = []
+    for table, version in before.items():
+        commits = [commit for commit in _history(spark, table) if commit["version"] > version]
+        if not commits:
+            continue
+        if all(str(commit["userMetadata"] or "").endswith(mark) for commit in commits):
+            spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF {version}")
+        else:
+            shared.append(f"{table} (version {version})")
+    if shared:
+        raise SqlError(
+            "ATOMIC_ROLLBACK_CONFLICT",
+            f"The block failed, and another writer changed tables that it had written: {', '.join(shared)}. "
+            "They keep the changes of both.",
+            sql_state="40000",
+            next_step="DESCRIBE HISTORY shows the commits; RESTORE TABLE … TO VERSION AS OF undoes them.",
+        )
+
+
+def _atomic_block(cursor: TokenCursor) -> RewriteResult:
+    """Parse BEGIN ATOMIC … END. Nested blocks are a part of the outer transaction."""
+    begin = cursor.at
+    cursor.need("BEGIN", "ATOMIC")
+    cursor.finish()
+    text = cursor.text(begin)
+    tokens = cursor.read(begin)
+    offset = tokens[0].start
+    for one, other in pairwise(tokens):
+        if (one.word, other.word) == ("BEGIN", "ATOMIC"):
+            # Blanks keep the positions of errors.
+            at = other.start - offset
+            text = f"{text[:at]}{' ' * len(other.text)}{text[at + len(other.text) :]}"
+    tables = []
+    for at in _written([token.word for token in tokens]):
+        name = TokenCursor(tokens[at:])
+        if name.words("IDENTIFIER", "("):
+            reason = (
+                "BEGIN ATOMIC needs the names of the tables that it writes: IDENTIFIER is not supported here."
+            )
+            return Refusal("UNSUPPORTED_SQL", reason, "0A000")
+        try:
+            tables.append(name.name())
+        except Unmatched:
+            continue
+    return AtomicBlock(text, tables)
+
+
+def _written(words: list[str]) -> Iterator[int]:
+    """Yield the positions at which the name of a table that a statement writes begins."""
+    for at, word in enumerate(words):
+        before = words[at - 1] if at else ""
+        if word in ("INTO", "OVERWRITE") and before in ("INSERT", "MERGE", "EVOLUTION"):
+            yield at + 1 + (words[at + 1 : at + 2] == ["TABLE"])
+        elif (word == "FROM" and before == "DELETE") or (word == "TABLE" and before == "TRUNCATE"):
+            yield at + 1
+        elif word == "UPDATE" and before in _BEFORE_A_STATEMENT and words[at + 1 : at + 2] != ["SET"]:
+            # MERGE has `WHEN MATCHED THEN UPDATE SET`, without a name.
+            yield at + 1
+
+
+CONSTRUCTS = (
+    Construct(
+        name="BEGIN ATOMIC … END",
+        area=_AREA,
+        verdict="emulated",
+        example="BEGIN ATOMIC INSERT INTO t VALUES (1); DELETE FROM t WHERE id = 2; END",
+        note="if a statement fails, RESTORE undoes those before it; other sessions see each statement at "
+        "once, and a process that is killed leaves what it wrote",
+        starts=("BEGIN",),
+        statement=_atomic_block,
+        test="tests/sql/test_transactions.py",
+    ),
+    unsupported(
+        "BEGIN TRANSACTION",
+        _AREA,
+        example="BEGIN TRANSACTION",
+        starts="BEGIN TRANSACTION",
+        reason="use BEGIN ATOMIC … END.",
+    ),
+)

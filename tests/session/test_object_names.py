@@ -1,0 +1,81 @@
+"""Names that Unity Catalog allows: all characters but a period, a slash, blanks and control characters."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+from delta.tables import DeltaTable
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import SparkSession
+
+from lakeward.session import ensure_catalog
+
+_NAMES = ("c-d", "2024", "ä日", "a%20b", "a#b?c&d=e;f", "it's\"", "a``b", "(x)[y]{z}$@v1")
+
+
+def _create(spark: SparkSession, table: str) -> None:
+    spark.sql(f"CREATE TABLE {table} (id BIGINT)")
+    spark.sql(f"INSERT INTO {table} VALUES (7)")
+
+
+def _as_select(spark: SparkSession, table: str) -> None:
+    spark.sql(f"CREATE OR REPLACE TABLE {table} AS SELECT 7L AS id")
+
+
+def _save(spark: SparkSession, table: str) -> None:
+    spark.range(7, 8).write.saveAsTable(table)
+    spark.range(7, 8).write.mode("overwrite").saveAsTable(table)
+
+
+def _builder(spark: SparkSession, table: str) -> None:
+    DeltaTable.createIfNotExists(spark).tableName(table).addColumn("id", "BIGINT").execute()
+    spark.range(7, 8).writeTo(table).append()
+
+
+def _view(spark: SparkSession, table: str) -> None:
+    spark.sql(f"CREATE VIEW {table} AS SELECT 7L AS id")
+
+
+def _rename(spark: SparkSession, table: str) -> None:
+    schema = table.partition(".`")[0]
+    spark.sql(f"CREATE OR REPLACE TABLE {schema}.before AS SELECT 7L AS id")
+    spark.sql(f"ALTER TABLE {schema}.before RENAME TO {table}")
+
+
+@pytest.fixture
+def schema(spark: SparkSession) -> Iterator[str]:
+    ensure_catalog(spark, "main")
+    name = f"main.n_{uuid.uuid4().hex[:8]}"
+    spark.sql(f"CREATE SCHEMA {name}")
+    yield name
+    spark.sql(f"DROP SCHEMA {name} CASCADE")
+
+
+@pytest.mark.parametrize("make", [_create, _as_select, _save, _builder, _view, _rename])
+def test_tables_and_views_have_such_names(
+    spark: SparkSession, schema: str, make: Callable[[SparkSession, str], None]
+) -> None:
+    wrong = {}
+    for name in _NAMES if make is _as_select else _NAMES[-3:]:
+        table = f"{schema}.`{name}`"
+        try:
+            make(spark, table)
+            rows = [row[0] for row in spark.table(table).collect()]
+            listed = {row["tableName"] for row in spark.sql(f"SHOW TABLES IN {schema}").collect()}
+            kind = "VIEW" if make is _view else "TABLE"
+            found = (rows, name.replace("``", "`") in listed, spark.catalog.tableExists(table))
+            spark.sql(f"DROP {kind} {table}")
+            if (*found, spark.catalog.tableExists(table)) != ([7], True, True, False):
+                wrong[name] = str(found)
+        except (PySparkException, Py4JJavaError) as error:
+            wrong[name] = str(error)[:200]
+    assert wrong == {}
+
+
+def test_a_colon_is_refused(spark: SparkSession, schema: str) -> None:
+    """Hadoop's file systems have no such file; Unity Catalog takes the name."""
+    with pytest.raises(AnalysisException, match="INVALID_SCHEMA_OR_RELATION_NAME"):
+        spark.sql(f"CREATE TABLE {schema}.`a:b` (id INT)")

@@ -1,0 +1,132 @@
+"""BEGIN ATOMIC: all statements take effect, or none of them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import SparkSession
+
+from lakeward.session import condition_of
+
+_KEY = "spark.databricks.delta.commitInfo.userMetadata"
+
+
+@pytest.fixture
+def schema(spark: SparkSession) -> Iterator[str]:
+    name = f"main.t_{uuid.uuid4().hex[:8]}"
+    spark.sql(f"CREATE SCHEMA {name}")
+    spark.sql(f"USE {name}")
+    for table in ("a", "b"):
+        spark.sql(f"CREATE TABLE {table} AS SELECT * FROM VALUES (1, 10), (2, 20) t(id, v)")
+    yield name
+    spark.sql("USE main.default")
+    spark.sql(f"DROP SCHEMA {name} CASCADE")
+
+
+def _rows(spark: SparkSession, table: str) -> list[tuple[int, int]]:
+    return sorted(tuple(row) for row in spark.table(table).collect())
+
+
+_UNTOUCHED = [(1, 10), (2, 20)]
+_STATEMENTS = {
+    "insert": "INSERT INTO {} VALUES (3, 30)",
+    "insert table": "INSERT INTO TABLE {} VALUES (3, 30)",
+    "overwrite": "INSERT OVERWRITE {} SELECT 9, 9",
+    "overwrite table": "INSERT OVERWRITE TABLE {} SELECT 9, 9",
+    "update": "UPDATE {} SET v = 0 WHERE id = 1",
+    "delete": "DELETE FROM {} WHERE id = 1",
+    "truncate": "TRUNCATE TABLE {}",
+    "merge": "MERGE INTO {} t USING b s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v + 1",
+    "evolution": "MERGE WITH SCHEMA EVOLUTION INTO {} t USING b s ON t.id = s.id WHEN MATCHED THEN DELETE",
+}
+
+
+def test_a_failure_undoes_the_statements_before_it(spark: SparkSession, schema: str) -> None:
+    for number, (statement, text) in enumerate(_STATEMENTS.items()):
+        table = ("a", f"{schema}.a", "`a`")[number % 3]
+        with pytest.raises(PySparkException, match="stop"):
+            spark.sql(f"BEGIN ATOMIC {text.format(table)}; SELECT raise_error('stop'); END")
+        kinds = [row["operation"] for row in spark.sql("DESCRIBE HISTORY a LIMIT 2").collect()]
+        assert kinds[0] == "RESTORE", statement
+        assert kinds[1] != "RESTORE", statement
+        assert _rows(spark, "a") == _UNTOUCHED, statement
+
+
+def test_a_block_that_succeeds_keeps_all_changes_and_gives_the_last_result(
+    spark: SparkSession, schema: str
+) -> None:
+    result = spark.sql(
+        """-- a comment
+        begin atomic
+          DECLARE n INT DEFAULT 5;
+          UPDATE a SET v = v - n WHERE id = 1;
+          IF n > 1 THEN
+            INSERT INTO b VALUES (3, n);
+          END IF;
+          SELECT count(*) AS n FROM b;
+        end;"""
+    )
+    assert result.collect()[0][0] == 3
+    assert _rows(spark, "a") == [(1, 5), (2, 20)]
+    assert _rows(spark, "b") == [*_UNTOUCHED, (3, 5)]
+
+
+def test_all_tables_are_restored_and_nested_blocks_belong_to_the_outer_one(
+    spark: SparkSession, schema: str
+) -> None:
+    with pytest.raises(PySparkException, match="no more"):
+        spark.sql(
+            "BEGIN ATOMIC INSERT INTO a VALUES (3, 3); BEGIN ATOMIC DELETE FROM b; END; "
+            "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no more'; END"
+        )
+    assert [_rows(spark, table) for table in ("a", "b")] == [_UNTOUCHED] * 2
+
+
+@pytest.mark.parametrize("own", [None, "mine"])
+def test_the_setting_of_the_session_is_kept(spark: SparkSession, schema: str, own: str | None) -> None:
+    if own is not None:
+        spark.conf.set(_KEY, own)
+    try:
+        with pytest.raises(PySparkException):
+            spark.sql("BEGIN ATOMIC INSERT INTO a VALUES (4, 4); SELECT raise_error('x'); END")
+        assert spark.conf.get(_KEY, None) == own
+    finally:
+        spark.conf.unset(_KEY)
+    assert _rows(spark, "a") == _UNTOUCHED
+
+
+def test_changes_of_another_writer_are_kept_and_named(spark: SparkSession, schema: str) -> None:
+    other = spark.newSession()
+    block = f"BEGIN ATOMIC INSERT INTO {schema}.a VALUES (3, 3); SELECT raise_error('x'); END"
+    from lakeward.sql.constructs import transactions
+
+    history = transactions._history
+    calls = []
+
+    def first_then_write(session: SparkSession, table: str) -> list:  # type: ignore[type-arg]
+        calls.append(table)
+        if len(calls) == 2:  # after the block failed, before it is rolled back
+            other.sql(f"INSERT INTO {schema}.a VALUES (4, 4)")
+        return history(session, table)
+
+    transactions._history = first_then_write
+    try:
+        with pytest.raises(AnalysisException) as caught:
+            spark.sql(block)
+    finally:
+        transactions._history = history
+    assert condition_of(caught.value) == "ATOMIC_ROLLBACK_CONFLICT"
+    assert _rows(spark, "a") == [*_UNTOUCHED, (3, 3), (4, 4)]
+
+
+def test_a_missing_table_and_a_computed_name_are_errors(spark: SparkSession, schema: str) -> None:
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        spark.sql("BEGIN ATOMIC INSERT INTO a VALUES (3, 3); INSERT INTO missing VALUES (1); END")
+    assert _rows(spark, "a") == _UNTOUCHED
+    with pytest.raises(PySparkException, match=r"UNSUPPORTED_SQL.*IDENTIFIER"):
+        spark.sql("BEGIN ATOMIC INSERT INTO IDENTIFIER('a') VALUES (3, 3); END")
+    with pytest.raises(PySparkException, match=r"UNSUPPORTED_SQL.*BEGIN ATOMIC"):
+        spark.sql("BEGIN TRANSACTION")
