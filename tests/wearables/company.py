@@ -14,14 +14,10 @@ from lakeward.jobs import JobRun
 from lakeward.session import Settings, session
 from tests.wearables.frames import rows
 from tests.wearables.oracle import Lakehouse
-from wearables.jobs import check, keys, land, protect, publish
 from wearables.jobs.maintain import tables_of
 
 __all__ = ["ROOT", "Company"]
 
-# An update takes every module that its process has imported for code of the views. The tasks of the job run
-# in this process, so their modules have to be the same before the first update and the second.
-TASKS = (land, keys, protect, publish, check)
 ROOT = Path(__file__).resolve().parents[2]
 
 
