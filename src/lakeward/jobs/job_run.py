@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -41,6 +43,7 @@ from lakeward.jobs.task_protocol import TaskRequest
 from lakeward.jobs.task_state import AttemptResult, TaskGraphState, TaskState
 from lakeward.jobs.tasks import COMPOSITES, Context, prepare
 from lakeward.jobs.worker_pool import PrestartedWorker
+from lakeward.session import dbfs_paths
 from lakeward.suggestions import unknown_name_hint
 
 if TYPE_CHECKING:
@@ -83,6 +86,9 @@ class TaskLauncher:
     workers: list[PrestartedWorker] = field(default_factory=list)
     logs: Path | None = None
     _expected: int = 0
+    _scopes: ExitStack = field(default_factory=ExitStack)
+    _lending: threading.Lock = field(default_factory=threading.Lock)
+    _is_lent: bool = False
 
     def job(
         self,
@@ -136,9 +142,16 @@ class TaskLauncher:
         return waiting
 
     def lend(self) -> GatewayServer | None:
-        """Open this process's JVM for a task; None if no JVM can be started."""
+        """Open this process's JVM for a task; None if no JVM can be started.
+
+        Paths without a scheme are DBFS paths in the JVM from then on, as they are for all tasks.
+        """
         from lakeward.session import open_gateway, session
 
+        with self._lending:
+            if not self._is_lent:
+                self._scopes.enter_context(dbfs_paths())
+                self._is_lent = True
         try:
             return open_gateway(session(self.settings), f"lakeward-{uuid.uuid4().hex}")
         except LakewardError:
@@ -146,6 +159,7 @@ class TaskLauncher:
 
     def close(self) -> None:
         """End unused workers."""
+        self._scopes.close()
         while self.workers:
             self.workers.pop().dismiss()
         if self.semaphore is not None:

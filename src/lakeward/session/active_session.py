@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SessionError
 from lakeward.private_folders import private_folder
+from lakeward.session.jvm.shared_jvm import is_borrowed
 from lakeward.session.patches.connect_finder import connect_is_installed
 from lakeward.session.path_rules import call_on_change
 from lakeward.session.paths import PathMap
@@ -164,9 +165,12 @@ def mapped_paths(settings: Settings) -> Iterator[None]:
 
 
 def apply_path_rule() -> None:
-    """Apply the current rule for paths without a scheme to the running session, if there is one."""
+    """Apply the current rule for paths without a scheme to the running session, if there is one.
+
+    A borrowed JVM keeps the rule of the process that lends it: other processes work in it at the same time.
+    """
     running = _running()
-    if running is None or _settings is None:
+    if running is None or _settings is None or is_borrowed():
         return
     from lakeward.session import spark_context as launching
 
@@ -194,7 +198,8 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     _settings = settings
     # Before the first catalog access: Spark loads catalogs with the active session's settings.
     set_active_session(spark)
-    launching.apply_path_rule(spark)
+    if not is_borrowed():
+        launching.apply_path_rule(spark)
     use_catalog_and_schema(spark, settings)
     install_extensions(spark)
     serverless_enforcement.set_enabled(settings.profile == "serverless")

@@ -75,6 +75,11 @@ def shared_gateway() -> GatewayAddress | None:
     return _borrowed
 
 
+def is_borrowed() -> bool:
+    """Return whether the session of this process is in the JVM of another process."""
+    return _borrowed is not None
+
+
 def shared_context_parts(shared: GatewayAddress) -> dict[str, Any]:
     """Return the arguments of a SparkContext on top of the owner's."""
 
