@@ -78,7 +78,8 @@ def test_a_neighbour_that_is_written_does_not_count(look: Look) -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "spark.read.json('{}')\ndf.write.json(target)",
+        "spark.read.json('{}/a')\nBASE = '{}'\ndf.write.json(BASE + name)",
+        "spark.read.json('{}/a')\nPLACES = {{'x': '{}'}}\ndf.write.json(PLACES[key])",
         "spark.read.json(path)\n",
         "open(path).read()",
         "spark.read.json('/tmp/orders')",
@@ -87,7 +88,12 @@ def test_a_neighbour_that_is_written_does_not_count(look: Look) -> None:
     ],
 )
 def test_what_only_a_run_knows_is_not_reported(look: Look, code: str) -> None:
-    assert look(code.format(_FILE)).of("needs_seed") == []
+    assert look(code.format(_FILE, _FILE)).of("needs_seed") == []
+
+
+def test_a_write_that_only_a_run_knows_writes_no_path_that_the_code_names_nowhere_else(look: Look) -> None:
+    found = look(f"RAW = '{_FILE}'\nspark.read.json(RAW)\nfor name in names:\n    df.write.json(name)")
+    assert found.of("needs_seed") == ["files in /Volumes/main/raw/files"]
 
 
 @pytest.mark.parametrize(

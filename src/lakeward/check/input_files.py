@@ -18,8 +18,8 @@ _ROOTS = {"Volumes": 4, "mnt": 2, "FileStore": 2}
 def files_needed(uses: Iterable[Use], path_map: PathMap, homes: Collection[Path] = ()) -> Iterator[Finding]:
     """Yield a finding for each read of files that no use writes and that are not there.
 
-    A write meets a read of the same path, of one above and of one below it; a hole meets everything. A write
-    to a path that only a run knows meets every read.
+    A write meets a read of the same path, of one above and of one below it; a hole meets everything. With a
+    write to a path that only a run knows, all paths that the code names elsewhere count as written.
 
     Args:
         uses: what the repository does.
@@ -29,7 +29,10 @@ def files_needed(uses: Iterable[Use], path_map: PathMap, homes: Collection[Path]
     uses = list(uses)
     written = [_parts(use.name) for use in uses if use.kind == "writes_files"]
     if any(parts is None for parts in written):
-        return
+        # A path that only a run knows is made of paths that the code spells out.
+        read = {(use.place.file, use.name) for use in uses if use.kind == "reads_files"}
+        others = (use for use in uses if use.kind == "path" and (use.place.file, use.name) not in read)
+        written += [_parts(use.name) for use in others]
     made = [parts for parts in written if parts]
     for use in uses:
         parts = _parts(use.name) if use.kind == "reads_files" else None
