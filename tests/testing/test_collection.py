@@ -38,7 +38,7 @@ def test_who_makes_the_session():
 """
 
 
-def pytest_in(folder: Path, *arguments: str, **environ: str) -> str:
+def pytest_in(folder: Path, *arguments: str, code: int = 0, **environ: str) -> str:
     clean = environ_without("LAKEWARD_", "PYTEST")
     ran = outcome(
         [sys.executable, "-m", "pytest", "-s", "-q", *arguments],
@@ -46,7 +46,7 @@ def pytest_in(folder: Path, *arguments: str, **environ: str) -> str:
         env={**clean, **environ},
         timeout=120,
     )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.returncode == code, ran.stdout + ran.stderr
     return ran.stdout
 
 
@@ -112,3 +112,32 @@ def test_a_conftest_that_raises_leaves_no_folder_behind(tmp_path: Path) -> None:
     assert ran.returncode == 4
     assert "no bread" in ran.stderr
     assert list((tmp_path / "temporary").glob("lakeward-*")) == []
+
+
+_ANSI_FAILURES = """
+import unittest
+
+import pyspark
+from lakeward.session import Settings, active_session
+
+active_session._settings = Settings.here()  # as after the first use of Spark
+
+
+def fail():
+    raise ValueError("[CAST_INVALID_INPUT] The value 'x' cannot be cast")
+
+
+def test_function():
+    fail()
+
+
+class Case(unittest.TestCase):
+    def test_method(self):
+        fail()
+"""
+
+
+def test_failures_of_functions_and_test_cases_name_the_runtime(tmp_path: Path) -> None:
+    printed = pytest_in(project(tmp_path, _ANSI_FAILURES), code=1)
+    assert "2 failed" in printed
+    assert printed.count("ANSI mode can cause this error") == 2

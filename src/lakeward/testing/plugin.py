@@ -210,15 +210,17 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pluggy.Result[pytest.TestReport], None]:
     """Let a failure show the user's line, not lakeward's, and the runtime where that explains it."""
-    failed = call.excinfo is not None and not disabled()
-    if failed and call.excinfo is not None:
-        hide_ours(call.excinfo, item.config.rootpath)
+    # A method of unittest.TestCase catches its errors; pytest's own hook takes them from the item.
+    of_test_case = getattr(item, "_excinfo", None) if call.when == "call" else None
+    error = None if disabled() else call.excinfo or (of_test_case[0] if of_test_case else None)
+    if error is not None:
+        hide_ours(error, item.config.rootpath)
     outcome = yield
-    if failed and "pyspark" in sys.modules:
+    if error is not None and "pyspark" in sys.modules:
         from lakeward.session import ansi_hint, current_settings
 
         settings = current_settings()
-        hint = ansi_hint(str(call.excinfo.value), settings) if settings and call.excinfo else None
+        hint = ansi_hint(str(error.value), settings) if settings else None
         report = outcome.get_result()
         if hint is not None and report.failed:
             report.sections.append(("runtime", hint))
