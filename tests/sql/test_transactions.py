@@ -10,6 +10,8 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 from lakeward.session import condition_of
+from lakeward.sql.constructs.transactions import AtomicBlock
+from lakeward.sql.rewriter import rewrite
 
 _KEY = "spark.databricks.delta.commitInfo.userMetadata"
 
@@ -44,15 +46,33 @@ _STATEMENTS = {
 }
 
 
-def test_a_failure_undoes_the_statements_before_it(spark: SparkSession, schema: str) -> None:
-    for number, (statement, text) in enumerate(_STATEMENTS.items()):
-        table = ("a", f"{schema}.a", "`a`")[number % 3]
-        with pytest.raises(PySparkException, match="stop"):
-            spark.sql(f"BEGIN ATOMIC {text.format(table)}; SELECT raise_error('stop'); END")
-        kinds = [row["operation"] for row in spark.sql("DESCRIBE HISTORY a LIMIT 2").collect()]
-        assert kinds[0] == "RESTORE", statement
-        assert kinds[1] != "RESTORE", statement
-        assert _rows(spark, "a") == _UNTOUCHED, statement
+@pytest.mark.parametrize("table", ["a", "c.s.a", "`a`"])
+@pytest.mark.parametrize("statement", _STATEMENTS)
+def test_the_tables_that_a_block_writes_are_known(statement: str, table: str) -> None:
+    block = rewrite(f"BEGIN ATOMIC {_STATEMENTS[statement].format(table)}; SELECT * FROM a; END")
+    assert isinstance(block, AtomicBlock)
+    assert block.tables == [table.strip("`").split(".")]
+    assert "ATOMIC" not in block.script
+
+
+def test_a_failure_undoes_all_statements_of_all_blocks(spark: SparkSession, schema: str) -> None:
+    statements = "; ".join(text.format(f"{schema}.a") for text in _STATEMENTS.values())
+    spark.conf.set(_KEY, "mine")
+    try:
+        with pytest.raises(PySparkException, match="no more"):
+            spark.sql(
+                f"BEGIN ATOMIC {statements}; BEGIN ATOMIC DELETE FROM b; END; "
+                "SELECT raise_error('no more'); END"
+            )
+        assert spark.conf.get(_KEY) == "mine"
+    finally:
+        spark.conf.unset(_KEY)
+    assert [_rows(spark, table) for table in ("a", "b")] == [_UNTOUCHED] * 2
+    commits = spark.sql("DESCRIBE HISTORY a").collect()
+    # After an overwrite some statements find no row, and make no commit.
+    assert commits[0]["operation"] == "RESTORE"
+    assert len(commits) > 5
+    assert commits[0]["userMetadata"].startswith("rollback of transaction")
 
 
 def test_a_block_that_succeeds_keeps_all_changes_and_gives_the_last_result(
@@ -72,30 +92,6 @@ def test_a_block_that_succeeds_keeps_all_changes_and_gives_the_last_result(
     assert result.collect()[0][0] == 3
     assert _rows(spark, "a") == [(1, 5), (2, 20)]
     assert _rows(spark, "b") == [*_UNTOUCHED, (3, 5)]
-
-
-def test_all_tables_are_restored_and_nested_blocks_belong_to_the_outer_one(
-    spark: SparkSession, schema: str
-) -> None:
-    with pytest.raises(PySparkException, match="no more"):
-        spark.sql(
-            "BEGIN ATOMIC INSERT INTO a VALUES (3, 3); BEGIN ATOMIC DELETE FROM b; END; "
-            "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no more'; END"
-        )
-    assert [_rows(spark, table) for table in ("a", "b")] == [_UNTOUCHED] * 2
-
-
-@pytest.mark.parametrize("own", [None, "mine"])
-def test_the_setting_of_the_session_is_kept(spark: SparkSession, schema: str, own: str | None) -> None:
-    if own is not None:
-        spark.conf.set(_KEY, own)
-    try:
-        with pytest.raises(PySparkException):
-            spark.sql("BEGIN ATOMIC INSERT INTO a VALUES (4, 4); SELECT raise_error('x'); END")
-        assert spark.conf.get(_KEY, None) == own
-    finally:
-        spark.conf.unset(_KEY)
-    assert _rows(spark, "a") == _UNTOUCHED
 
 
 def test_changes_of_another_writer_are_kept_and_named(spark: SparkSession, schema: str) -> None:
@@ -124,7 +120,8 @@ def test_changes_of_another_writer_are_kept_and_named(spark: SparkSession, schem
 
 def test_a_missing_table_and_a_computed_name_are_errors(spark: SparkSession, schema: str) -> None:
     with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
-        spark.sql("BEGIN ATOMIC INSERT INTO a VALUES (3, 3); INSERT INTO missing VALUES (1); END")
+        spark.sql("BEGIN ATOMIC INSERT INTO missing VALUES (1); INSERT INTO a VALUES (3, 3); END")
+    assert spark.conf.get(_KEY, None) is None
     assert _rows(spark, "a") == _UNTOUCHED
     with pytest.raises(PySparkException, match=r"UNSUPPORTED_SQL.*IDENTIFIER"):
         spark.sql("BEGIN ATOMIC INSERT INTO IDENTIFIER('a') VALUES (3, 3); END")
