@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
-
-from lakeward.session import ensure_catalog
 
 _NAMES = ("c-d", "2024", "ä日", "a%20b", "a#b?c&d=e;f", "it's\"", "a``b", "(x)[y]{z}$@v1")
 
@@ -43,15 +40,6 @@ def _rename(spark: SparkSession, table: str) -> None:
     schema = table.partition(".`")[0]
     spark.sql(f"CREATE OR REPLACE TABLE {schema}.before AS SELECT 7L AS id")
     spark.sql(f"ALTER TABLE {schema}.before RENAME TO {table}")
-
-
-@pytest.fixture
-def schema(spark: SparkSession) -> Iterator[str]:
-    ensure_catalog(spark, "main")
-    name = f"main.n_{uuid.uuid4().hex[:8]}"
-    spark.sql(f"CREATE SCHEMA {name}")
-    yield name
-    spark.sql(f"DROP SCHEMA {name} CASCADE")
 
 
 @pytest.mark.parametrize("make", [_create, _as_select, _save, _builder, _view, _rename])

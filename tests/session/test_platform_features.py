@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
-
-from lakeward.session import ensure_catalog
 
 _SOURCE = Path(__file__).parents[2] / "src/lakeward/session/jvm/PlatformFeatures.java"
 _FEATURES = re.findall(r'"([a-z0-9-]+)"', _SOURCE.read_text().partition("NAMES")[2].partition(";")[0])
@@ -68,15 +65,6 @@ _STATEMENTS: list[Callable[[SparkSession, str, str], None]] = [
     *(_sql, _as_select, _replace, _alter, _alter_alone),
     *(_writer, _new_by_writer, _writer_v2, _builder),
 ]
-
-
-@pytest.fixture
-def schema(spark: SparkSession) -> Iterator[str]:
-    ensure_catalog(spark, "main")
-    name = f"main.f_{uuid.uuid4().hex[:8]}"
-    spark.sql(f"CREATE SCHEMA {name}")
-    yield name
-    spark.sql(f"DROP SCHEMA {name} CASCADE")
 
 
 @pytest.mark.parametrize("statement", _STATEMENTS)

@@ -102,11 +102,11 @@ def test_changes_of_another_writer_are_kept_and_named(spark: SparkSession, schem
     history = transactions._history
     calls = []
 
-    def first_then_write(session: SparkSession, table: str) -> list:  # type: ignore[type-arg]
+    def first_then_write(session: SparkSession, table: str, limit: str = "") -> list:  # type: ignore[type-arg]
         calls.append(table)
         if len(calls) == 2:  # after the block failed, before it is rolled back
             other.sql(f"INSERT INTO {schema}.a VALUES (4, 4)")
-        return history(session, table)
+        return history(session, table, limit)
 
     transactions._history = first_then_write
     try:

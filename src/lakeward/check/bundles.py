@@ -36,27 +36,19 @@ def uses_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Use]:
                 yield Use("task", f"task {task.get('task_key')}", where, error.message)
                 continue
             yield Use("task", kinds[0], where)
-    yield from _missing_files(bundle, prefix)
-    yield from _paths_in_workspace(bundle, prefix)
+    yield from _absent_files(bundle, prefix)
     for key, pipeline in bundle.pipelines.items():
         yield from _sources(bundle, prefix, key, pipeline)
 
 
-def _missing_files(bundle: Bundle, prefix: str) -> Iterator[Use]:
-    """Yield tasks whose notebook or file the bundle does not have."""
-    from lakeward.bundle import missing_files
-
-    for where, message in missing_files(bundle):
-        yield Use(
-            "task", f"{where[-1]}", _place(bundle, prefix, *where), f"{message[:1].upper()}{message[1:]}"
-        )
-
-
-def _paths_in_workspace(bundle: Bundle, prefix: str) -> Iterator[Use]:
+def _absent_files(bundle: Bundle, prefix: str) -> Iterator[Use]:
     """Yield tasks whose notebook or file is neither in the repository nor mapped."""
-    from lakeward.bundle import workspace_paths
+    from lakeward.bundle import missing_files, workspace_paths
     from lakeward.session import MOUNT_ADVICE
 
+    for where, message in missing_files(bundle):
+        cure = f"{message[:1].upper()}{message[1:]}"
+        yield Use("task", f"{where[-1]}", _place(bundle, prefix, *where), cure)
     try:
         breaches = list(workspace_paths(bundle))
     except LakewardError:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from lakeward.check.model import Finding, Use
+from lakeward.check.verdicts.paths import is_mounted
 from lakeward.session.paths import PathMap
 
 __all__ = ["files_needed"]
@@ -38,10 +39,10 @@ def files_needed(uses: Iterable[Use], path_map: PathMap, homes: Collection[Path]
         parts = _parts(use.name) if use.kind == "reads_files" else None
         if not parts or parts[0] not in _ROOTS or any(_overlap(parts, each) for each in made):
             continue
-        if _is_mounted(parts, path_map) or any(_is_in(home, parts) for home in homes):
+        name = "/" + "/".join(parts)
+        if is_mounted(name, path_map) or any(_is_in(home, parts) for home in homes):
             continue
         root = "/" + "/".join(parts[: _ROOTS[parts[0]]])
-        name = "/" + "/".join(parts)
         cure = (
             f"Nothing in the repository writes {name}: map a folder with the files, "
             f"`--mount {root}=FOLDER`, or [tool.lakeward.mounts] in pyproject.toml."
@@ -64,12 +65,6 @@ def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
         a == b or _HOLE in a or _HOLE in b or any(sign in a + b for sign in "*?[{")
         for a, b in zip(one, other, strict=False)
     )
-
-
-def _is_mounted(parts: tuple[str, ...], path_map: PathMap) -> bool:
-    path = "/" + "/".join(parts)
-    local = path_map.local(path)
-    return not local.startswith("/nowhere") and local != path
 
 
 def _is_in(home: Path, parts: tuple[str, ...]) -> bool:

@@ -13,7 +13,7 @@ from lakeward.check.verdicts.words import SERVED
 from lakeward.errors import InvalidPathError
 from lakeward.session.paths import PathMap
 
-__all__ = ["map_with", "path"]
+__all__ = ["is_mounted", "map_with", "path"]
 
 _FOLDER = Path("/nowhere")
 
@@ -53,6 +53,11 @@ def is_test(file: str) -> bool:
     )
 
 
+def is_mounted(path: str, path_map: PathMap) -> bool:
+    """Return whether a mount of the project leads `path` elsewhere than in every project."""
+    return path_map.local(path) != _MAP.local(path)
+
+
 def path(use: Use, path_map: PathMap = _MAP) -> Fact | None:
     """Judge a path: mapped to a folder, or in need of one; None for a bare scheme or a URL in tests."""
     scheme, separator, rest = use.name.partition("://")
@@ -63,7 +68,7 @@ def path(use: Use, path_map: PathMap = _MAP) -> Fact | None:
             return None
         return Fact(f"path {use.name}", "refused", f"The path is invalid: {error}.")
     found = _DATASET.match(use.name)
-    if found is not None and path_map.local(use.name) == _MAP.local(use.name) and not is_test(use.place.file):
+    if found is not None and not is_mounted(use.name, path_map) and not is_test(use.place.file):
         cure = (
             "A dataset of the platform, which is not here: map a folder with its files, "
             "`--mount /databricks-datasets=FOLDER`, or [tool.lakeward.mounts] in pyproject.toml."

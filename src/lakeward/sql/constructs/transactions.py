@@ -46,7 +46,7 @@ class AtomicBlock(Command):
         before = {
             name: commits[0]["version"]
             for name in dict.fromkeys(map(quote_name, self.tables))
-            if (commits := _history(spark, name))
+            if (commits := _history(spark, name, "LIMIT 1"))
         }
         previous = spark.conf.get(_USER_METADATA, None)
         mark = f"transaction {uuid.uuid4()}"
@@ -64,12 +64,12 @@ class AtomicBlock(Command):
                 spark.conf.set(_USER_METADATA, previous)
 
 
-def _history(spark: SparkSession, table: str) -> list[Row]:
+def _history(spark: SparkSession, table: str, limit: str = "") -> list[Row]:
     """Return the commits of a Delta table, the newest first; none for anything else."""
     from pyspark.errors import PySparkException
 
     try:
-        return spark.sql(f"DESCRIBE HISTORY {table}").collect()
+        return spark.sql(f"DESCRIBE HISTORY {table} {limit}").collect()
     except PySparkException:
         return []
 

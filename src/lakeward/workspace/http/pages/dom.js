@@ -32,7 +32,7 @@ export function morphChildren(parent, nodes) {
   while (parent.childNodes.length > nodes.length) parent.lastChild.remove();
 }
 
-// Cut what nobody reads to its end; the whole text is in the title.
+// Shorten a long text; the title has all of it.
 export function cut(text, most = 120) {
   const letters = [...String(text ?? "")];
   if (letters.length <= most) return letters.join("");
