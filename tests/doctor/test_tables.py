@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from lakeward.delta_log import read_table
 from lakeward.doctor import FINDINGS, Examination, examine_table
-from lakeward.doctor.delta_log import read_table
 from lakeward.doctor.table_rules import RULES
 from tests.doctor.delta_tables import DAY, MB, NOW, SEEDS, DeltaTable
 

@@ -17,6 +17,7 @@ from lakeward.bundle import Bundle
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs import REFUSED, JobRun, TaskProgress
 from lakeward.jobs.concurrency import run_lock
+from lakeward.report import build_run_report, stored_runs
 from lakeward.session import Settings
 from lakeward.session.jvm import interrupts
 
@@ -334,3 +335,30 @@ def test_an_unknown_job_names_near_misses(job_of: Callable[..., Bundle], setting
     bundle = job_of("tasks:\n" + script("a", "main.py"), {"main.py": "pass"})
     with pytest.raises(ConfigurationError, match="Known jobs: j"):
         jobs.run(bundle, "k", settings=settings)
+
+
+def test_a_run_has_a_report_before_it_ends(
+    run_job: Run, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, copy = settings.jobs / "j" / "runs", tmp_path / "killed"
+    monkeypatch.setenv("RUNS", str(runs))
+    monkeypatch.setenv("COPY", str(copy))
+    stopped = "import os, shutil\nshutil.copytree(os.environ['RUNS'], os.environ['COPY'] + '/runs')\n"
+    tasks = script("one", "a.py") + script("two", "b.py", after="one") + script("three", "a.py", after="two")
+    run = run_job("parameters: [{name: day, default: '1'}]\ntasks:\n" + tasks, {"a.py": "", "b.py": stopped})
+    [folder] = stored_runs(copy)
+    document = build_run_report("j", folder)
+    assert document is not None
+    assert (folder.name, document["state"], document["parameters"]) == (
+        run.run_id,
+        "UNFINISHED",
+        {"day": "1"},
+    )
+    assert {each["task_key"]: each["state"] for each in document["tasks"]} == {
+        "one": "SUCCESS", "two": "RUNNING", "three": "QUEUED"
+    }  # fmt: skip
+    assert document["tasks"][2]["depends_on"] == ["two"]
+    assert "has not ended" in document["notes"][0]
+    ended = build_run_report("j", runs / run.run_id)
+    assert ended is not None
+    assert (ended["state"], ended["notes"]) == ("COMPLETED", [])

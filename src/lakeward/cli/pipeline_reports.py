@@ -16,14 +16,22 @@ def report_path(name: str, settings: Settings) -> Path:
     return settings.pipelines.parent / "reports" / f"{name}.html"
 
 
-def write_report(name: str, settings: Settings, path: Path | None = None) -> Path | None:
+def write_report(
+    name: str, settings: Settings, path: Path | None = None, *, rows: bool = True
+) -> Path | None:
     """Write the report of a pipeline and return its path; None if the pipeline has no events.
+
+    Args:
+        name: Folder name of the pipeline.
+        settings: Where the pipeline and its tables are.
+        path: The file; default: below reports/ in the state folder.
+        rows: Whether the report shows sample rows of tables.
 
     Raises OSError when the file cannot be written.
     """
     from lakeward.report import build_report, write_page
 
-    document = build_report(name, settings.pipelines / name)
+    document = build_report(name, settings.pipelines / name, warehouse=settings.warehouse if rows else None)
     if document is None:
         return None
     if path is None:

@@ -25,13 +25,16 @@ __all__ = ["report"]
     type=click.Path(path_type=Path, dir_okay=False),
     help="The file; default: below reports/ in the state folder.",
 )
-def report(subject: str | None, target: str | None, variables: dict[str, str], output: Path | None) -> int:
+@click.option("--rows/--no-rows", default=True, help="Show sample rows of tables.  [default: rows]")
+def report(
+    subject: str | None, target: str | None, variables: dict[str, str], output: Path | None, rows: bool
+) -> int:
     """Write the report of a pipeline KEY, of the newest run of a job KEY, or of a RUN: one HTML file each.
 
     Without an argument: of every pipeline that has run, and of the newest run of every job. That of a
-    pipeline shows its graph, rows and seconds of datasets, streams, expectations over time, earlier updates
-    and events; that of a run its tasks with times, attempts, errors and logs. A file needs no network. Spark
-    is not started.
+    pipeline shows its graph, rows and seconds of datasets, sample rows, streams, expectations over time,
+    earlier updates and events; that of a run its tasks with times, attempts, errors and logs. Columns with a
+    mask, or with a tag such as `pii`, show no values. A file needs no network. Spark is not started.
     """
     from lakeward.cli.command_context import here
     from lakeward.cli.pipeline_reports import write_report, write_run_report
@@ -40,7 +43,9 @@ def report(subject: str | None, target: str | None, variables: dict[str, str], o
     if output is not None and subject is None:
         raise UsageError("USAGE", "--output needs the KEY of one pipeline or job, or a RUN.")
     pipelines = [subject] if subject else _names(settings.pipelines)
-    written = [path for name in pipelines if (path := write_report(name, settings, output)) is not None]
+    written = [
+        path for name in pipelines if (path := write_report(name, settings, output, rows=rows)) is not None
+    ]
     if not (written and subject):
         runs = _runs(settings, subject)
         found = [path for job, folder in runs if (path := write_run_report(job, folder, settings, output))]

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from lakeward.atomic_files import read_regular
-from lakeward.doctor.delta_log import read_table
+from lakeward.delta_log import read_table
 from lakeward.doctor.diagnosis import Examination
 from lakeward.doctor.pipeline_rules import grown_checkpoints, recomputed_views, stored_updates
 from lakeward.doctor.query_rules import query_diagnoses

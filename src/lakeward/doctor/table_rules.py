@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lakeward.delta_log import DataFile, TableState
 from lakeward.doctor import finding_table as limits
-from lakeward.doctor.delta_log import DataFile, TableState
 from lakeward.doctor.diagnosis import Diagnosis, Evidence, diagnose
 from lakeward.quoting import quote_identifier, quote_string
 

@@ -28,7 +28,7 @@ from lakeward.jobs.dynamic_values import (
     resolved_parameters,
 )
 from lakeward.jobs.in_process import CompletedAttempt, attempt
-from lakeward.jobs.model import PipelineSelection
+from lakeward.jobs.model import PipelineSelection, TaskProgress
 from lakeward.jobs.nested_runs import (
     NestedRun,
     evaluate_condition,
@@ -248,8 +248,8 @@ class PlannedJobRun:
             return prepare(self._context(), filled) is not None
         return not dry
 
-    def run_loop(self, began: float) -> RunLoop:
-        """Return the loop that executes this run."""
+    def run_loop(self, began: float, record: Callable[[RunLoop], None] | None = None) -> RunLoop:
+        """Return the loop that executes this run; `record` receives it after each change."""
         launcher = self.launcher
         state = TaskGraphState.of(
             self.tasks,
@@ -258,7 +258,13 @@ class PlannedJobRun:
             timeout=float(self.job.get("timeout_seconds") or 0) if launcher.logs else 0.0,
             began=began,
         )
-        report = (lambda _: None) if self.parents else launcher.on_event
+
+        def report(progress: TaskProgress) -> None:
+            if not self.parents:
+                launcher.on_event(progress)
+            if record is not None and self._run_loop is not None:
+                record(self._run_loop)
+
         self._run_loop = RunLoop(
             state, self.launch, clock=time.monotonic, report=report, has_capacity=launcher.has_capacity
         )

@@ -24,6 +24,8 @@ _LAST = "last"
 
 _RUN = "run.json"
 
+_PROGRESS = "progress.json"
+
 _SEALED = "encrypted"
 
 
@@ -77,14 +79,22 @@ def save_run(
     }
     atomic_write(folder / _RUN, json.dumps(content), mode=0o600)
     atomic_write(jobs / key / "runs" / _LAST, run.run_id)
+    (folder / _PROGRESS).unlink(missing_ok=True)
+
+
+def save_progress(folder: Path, content: Mapping[str, Any]) -> None:
+    """Store what the report of a run shows before the run has ended; a killed run leaves it behind."""
+    folder.mkdir(parents=True, exist_ok=True)
+    atomic_write(folder / _PROGRESS, json.dumps(content), mode=0o600)
 
 
 def delete_old_runs(jobs: Path, key: str, *, now: float | None = None) -> None:
-    """Remove the runs of the job `key` that ended more than KEPT_DAYS days before `now`, with their logs."""
+    """Remove the runs of the job `key` that ended RETENTION_DAYS days before `now`, with their logs."""
     before = (time.time() if now is None else now) - RETENTION_DAYS * 24 * 3600
-    for file in (jobs / key / "runs").glob(f"*/{_RUN}"):
+    runs = jobs / key / "runs"
+    for file in [*runs.glob(f"*/{_RUN}"), *runs.glob(f"*/{_PROGRESS}")]:
         folder = file.parent
-        if not folder.is_symlink() and file.stat().st_mtime < before:
+        if not folder.is_symlink() and file.exists() and file.stat().st_mtime < before:
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from lakeward.bundle import Bundle
 from lakeward.jobs.definition import Task
+from lakeward.jobs.model import TaskResult
 from lakeward.jobs.task_state import TaskGraphState, TaskState
 
 
 def task_records(state: TaskGraphState, bundle: Bundle) -> list[dict[str, Any]]:
     """Return kind, dependencies, attempts and begin of each task; it is in seconds since the run's begin."""
     return [_task_record(task, state.tasks_by_key[task.key], state.began, bundle) for task in state.tasks]
+
+
+def task_progress(state: TaskGraphState, results: Sequence[TaskResult]) -> list[dict[str, Any]]:
+    """Return state, seconds and error of each task of a run that has not ended."""
+    return [
+        {
+            "task_key": result.task_key,
+            "state": result.state if each.end else "RUNNING" if each.running else "QUEUED",
+            "seconds": round(each.seconds, 3),
+            "error": result.error if each.end else None,
+        }
+        for result in results
+        for each in (state.tasks_by_key[result.task_key],)
+    ]
 
 
 def _task_record(task: Task, record: TaskState, began: float, bundle: Bundle) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import partial
@@ -21,9 +21,16 @@ from lakeward.jobs.dynamic_values import MANUAL, RunTrigger
 from lakeward.jobs.job_run import TaskLauncher
 from lakeward.jobs.model import JobRun, PipelineSelection
 from lakeward.jobs.provisioning import ensure_schemas_and_volumes
-from lakeward.jobs.run_history import PreviousRun, delete_old_runs, load_previous_run, run_folder, save_run
+from lakeward.jobs.run_history import (
+    PreviousRun,
+    delete_old_runs,
+    load_previous_run,
+    run_folder,
+    save_progress,
+    save_run,
+)
 from lakeward.jobs.run_loop import RunLoop
-from lakeward.jobs.run_record import task_records
+from lakeward.jobs.run_record import task_progress, task_records
 from lakeward.jobs.wheels import unpack_wheels
 from lakeward.jobs.worker_pool import PrestartedWorker
 from lakeward.private_folders import private_folder
@@ -148,7 +155,21 @@ def run(
                     stack.callback(shutil.rmtree, wheels, ignore_errors=True)
                     launcher.wheels = unpack_wheels(bundle, wheels)
             options.provision(bundle, settings)
-        loop = planned.run_loop(time.monotonic())
+
+        def record(loop: RunLoop) -> None:
+            progress = {
+                "state": "RUNNING",
+                "started": launcher.started.isoformat(timespec="milliseconds"),
+                "seconds": round(time.monotonic() - begin, 3),
+                "parameters": dict(planned.parameters),
+                "tasks": task_progress(loop.state, loop.results()),
+                "records": task_records(loop.state, bundle),
+            }
+            # The report alone needs it.
+            with suppress(OSError):
+                save_progress(folder, progress)
+
+        loop = planned.run_loop(time.monotonic(), None if options.selection.dry_run else record)
         _execute(loop)
     exits = {
         task: str(json.loads(text)) for (task, name), text in planned.values.items() if name == NOTEBOOK_EXIT

@@ -41,7 +41,12 @@ def write_page(report: Mapping[str, Any], path: Path, kind: Kind = "pipeline") -
     atomic_write(path, _template(kind).replace(_PLACE, _embedded(report)))
 
 
-def _embedded(report: Mapping[str, Any]) -> str:
+def embedded_size(value: Any) -> int:
+    """Return the bytes that a value takes in the page."""
+    return len(_embedded(value).encode())
+
+
+def _embedded(report: Any) -> str:
     """Return JSON that no name can end the script element with.
 
     >>> _embedded({"a": "</script>"})

@@ -8,21 +8,27 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.report.event_files import Event, read_events
+from lakeward.report.page import embedded_size
+from lakeward.report.samples import read_sample
 from lakeward.report.stream_batches import stream_batches
 
 MAX_UPDATES = 30
 _MAX_EVENTS = 2_000
 _MAX_TEXT = 4_000
+_MAX_SAMPLES = 250_000
 _FINAL = ("COMPLETED", "FAILED", "CANCELED")
 _ENDED = ("COMPLETED", "FAILED", "SKIPPED", "EXCLUDED")
 
 
-def build_report(name: str, storage: Path, *, now: datetime | None = None) -> dict[str, Any] | None:
+def build_report(
+    name: str, storage: Path, *, warehouse: Path | None = None, now: datetime | None = None
+) -> dict[str, Any] | None:
     """Return the report as JSON values; None if the pipeline has no events.
 
     Args:
         name: Display name of the pipeline.
         storage: Storage folder of the pipeline.
+        warehouse: Folder of the catalogs, for sample rows of the datasets; None leaves them out.
         now: Time of the report; default: the current time.
 
     Returns:
@@ -36,11 +42,14 @@ def build_report(name: str, storage: Path, *, now: datetime | None = None) -> di
     updates = [_update(identifier, events) for identifier, events in found.updates.items()]
     updates.reverse()
     newest = list(found.updates.values())[-1]
+    datasets = _datasets(found.updates.values())
+    if warehouse is not None:
+        _add_samples(datasets, warehouse)
     return {
         "pipeline": name,
         "generated": (now or datetime.now(timezone.utc)).isoformat(timespec="seconds"),
         "updates": updates,
-        "datasets": _datasets(found.updates.values()),
+        "datasets": datasets,
         "streams": stream_batches(newest),
         "events": [_shown(event) for event in newest[:_MAX_EVENTS]],
         "omitted_events": max(0, len(newest) - _MAX_EVENTS),
@@ -148,6 +157,16 @@ def _datasets(updates: Iterable[Sequence[Event]]) -> list[dict[str, Any]]:
                     flow["inputs"] = [_full_name(str(name), found) for name in flow["inputs"]]
             return list(found.values())
     return []
+
+
+def _add_samples(datasets: Iterable[dict[str, Any]], warehouse: Path) -> None:
+    """Add sample rows to the datasets that are tables, until the page is large enough."""
+    left = _MAX_SAMPLES
+    for dataset in datasets:
+        sample = read_sample(warehouse, dataset["name"]) if left > 0 else None
+        if sample is not None:
+            dataset["sample"] = sample.as_json()
+            left -= embedded_size(dataset["sample"])
 
 
 def _full_name(name: str, datasets: Iterable[str]) -> str:

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from lakeward.atomic_files import read_regular
+from lakeward.report.page import embedded_size
 
 MAX_RUNS = 30
 _MAX_LOG = 16_000
 _MAX_LOGS = 600_000
 _MAX_TEXT = 4_000
 _RUN_FILE = "run.json"
+# The runner replaces it by the other one when the run ends.
+_PROGRESS_FILE = "progress.json"
 
 Document = dict[str, Any]
 
 
 def stored_runs(job_folder: Path) -> list[Path]:
-    """Return the folders of the runs of a job that have ended, the newest first."""
-    files = [file for file in job_folder.glob(f"runs/*/{_RUN_FILE}") if file.is_file()]
-    return [file.parent for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)]
+    """Return the folders of the runs of a job, the newest first."""
+    changed: dict[Path, float] = {}
+    for name in (_RUN_FILE, _PROGRESS_FILE):
+        for file in job_folder.glob(f"runs/*/{name}"):
+            with suppress(OSError):
+                changed[file.parent] = file.stat().st_mtime
+    return sorted(changed, key=lambda folder: changed[folder], reverse=True)
 
 
 def build_run_report(
@@ -63,9 +71,7 @@ def build_run_report(
         "runs": [_summary(each.name, found) for each, found in others],
         "before": {"tasks": _tasks(before, {})} if before else None,
         "generated": (now or datetime.now(timezone.utc)).isoformat(timespec="seconds"),
-        "notes": []
-        if content.get("records")
-        else ["The run was stored by an older version: no graph, no times."],
+        "notes": _notes(content),
     }
 
 
@@ -76,13 +82,23 @@ def run_pipelines(folder: Path) -> list[str]:
     return [str(each) for each in found if each]
 
 
+def _notes(content: Document) -> list[str]:
+    if content["state"] == "UNFINISHED":
+        return ["The run has not ended: it is running, or its process was killed."]
+    return [] if content.get("records") else ["The run was stored by an older version: no graph, no times."]
+
+
 def _load(folder: Path) -> Document | None:
-    try:
-        content = json.loads(read_regular(folder / _RUN_FILE))
-    except (OSError, ValueError):
-        return None
-    usable = isinstance(content, dict) and isinstance(content.get("tasks"), list)
-    return content if usable and all(isinstance(each, dict) for each in content["tasks"]) else None
+    """Return the stored run; with the state UNFINISHED for one that has not ended."""
+    for name in (_PROGRESS_FILE, _RUN_FILE):
+        try:
+            content = json.loads(read_regular(folder / name))
+        except (OSError, ValueError):
+            continue
+        usable = isinstance(content, dict) and isinstance(content.get("tasks"), list)
+        if usable and all(isinstance(each, dict) for each in content["tasks"]):
+            return {**content, "state": "UNFINISHED" if name == _PROGRESS_FILE else content.get("state")}
+    return None
 
 
 def _is_before(run: Document, other: Document) -> bool:
@@ -123,8 +139,7 @@ def _add_logs(tasks: Sequence[Document], logs: Path) -> None:
         attempt = task["attempts"]
         name = f"{task['task_key']}{'' if attempt <= 1 else f'.{attempt}'}.log".replace("/", "_")
         text, omitted = _end_of(logs / name, _MAX_LOG)
-        # As the page embeds it: `<` takes six bytes.
-        left -= len(json.dumps(text)) + 5 * sum(map(text.count, "<>&"))
+        left -= embedded_size(text)
         if text and left >= 0:
             task.update(log=text, log_omitted=omitted)
 

@@ -24,6 +24,7 @@ function select(name) {
   if (dataset) {
     parts.push(make("h4", {}, dataset.schema.length + " columns"));
     parts.push(make("div", {class: "scroll", tabindex: "0", role: "group", "aria-label": "Columns"}, table(["column", "type", "comment"], dataset.schema.map(c => [c.name, c.type, c.comment || ""]))));
+    if (dataset.sample) parts.push(...sample(dataset.sample));
     for (const flow of dataset.flows) {
       parts.push(make("h4", {}, "Flow " + flow.name));
       parts.push(make("p", {}, flow.type.toLowerCase() + (flow.inputs.length ? ", reads " + flow.inputs.join(", ") : "")));
@@ -31,6 +32,13 @@ function select(name) {
     }
   }
   details(name, ...parts);
+}
+
+function sample({note, columns, rows, hidden}) {
+  if (note) return [make("h4", {}, "Sample rows"), make("p", {class: "weak"}, note)];
+  const cell = (value, column) => Object.hasOwn(hidden, column) ? make("span", {class: "weak"}, hidden[column]) : value === null ? make("span", {class: "weak"}, "null") : value;
+  return [make("h4", {}, rows.length ? "Sample rows" : "The table has no rows"),
+    rows.length ? make("div", {class: "scroll", tabindex: "0", role: "group", "aria-label": "Sample rows"}, table(columns, rows.map(row => row.map((value, i) => cell(value, columns[i]))), true)) : null];
 }
 
 function difference(now, then) {

@@ -20,17 +20,17 @@ const time = text => text.slice(0, 19).replace("T", " ");
 const state = value => make("span", {class: "state " + value}, value);
 const short = (text, length) => [...text].length > length ? [...text].slice(0, length - 1).join("") + "…" : text;
 
-function table(head, rows) {
+// A heading that begins with `#` is of a column of numbers, unless the headings are a user's own names.
+function table(head, rows, own) {
   const wide = ["message", "type", "comment"];
   const cell = (tag, value, name) => {
-    const right = name.startsWith("#");
-    const kind = right ? "number" : wide.includes(name) ? "text" : "";
+    const kind = own ? "" : name.startsWith("#") ? "number" : wide.includes(name) ? "text" : "";
     const out = make(tag, kind ? {class: kind} : {}, value);
     if (tag === "th") out.scope = "col";
     return out;
   };
   return make("table", {},
-    make("thead", {}, make("tr", {}, ...head.map(name => cell("th", name.replace("#", ""), name)))),
+    make("thead", {}, make("tr", {}, ...head.map(name => cell("th", own ? name : name.replace("#", ""), name)))),
     make("tbody", {}, ...rows.map(row => make("tr", {}, ...row.map((value, i) => cell("td", value, head[i]))))));
 }
 

@@ -1,0 +1,202 @@
+"""A few rows of a table, read from its files: what tags, masks and row filters protect is left out.
+
+Rows are read when the report is written, without Spark. No query runs, then or when the page is opened.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from lakeward.atomic_files import read_regular
+from lakeward.dbutils import redacted
+from lakeward.delta_log import DataFile, TableState, read_table
+from lakeward.errors import LakewardError
+
+MAX_ROWS = 5
+MAX_COLUMNS = 40
+_MAX_TEXT = 80
+_MAX_LOG_BYTES = 8 * 2**20
+_MAX_FILE_BYTES = 2**30
+_PROTECTED = frozenset(
+    {
+        "pii", "phi", "pci", "gdpr", "hipaa", "ccpa", "personal", "sensitive", "confidential", "restricted",
+        "secret", "private",
+    }
+)  # fmt: skip
+_NEGATIONS = frozenset({"false", "no", "none", "0", "off", "public"})
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows as texts; `hidden` gives the reason by column, `note` why there are no rows at all."""
+
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[str | None]] = ()
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the values that the page shows."""
+        if self.note:
+            return {"note": self.note}
+        return {
+            "columns": list(self.columns),
+            "rows": [list(row) for row in self.rows],
+            "hidden": dict(self.hidden),
+        }
+
+
+def protecting_tag(tags: Mapping[str, Any]) -> str | None:
+    """Return the first tag that marks data as personal or confidential.
+
+    A tag protects if a word of its key or value is one of a fixed list, or if its key is one of Unity
+    Catalog's data classification (`class.email_address`); a value such as `false` lifts it.
+
+    >>> protecting_tag({"unit": "km", "PII": ""}), protecting_tag({"pii": "false"})
+    ('PII', None)
+    >>> protecting_tag({"data_class": "Highly-Confidential"}), protecting_tag({"class.name": ""})
+    ('data_class', 'class.name')
+    """
+    for key, value in tags.items():
+        words = set(re.findall(r"[a-z0-9]+", f"{key} {value}".lower()))
+        if str(value).strip().lower() in _NEGATIONS:
+            continue
+        if words & _PROTECTED or str(key).lower().startswith("class."):
+            return str(key)
+    return None
+
+
+def read_sample(warehouse: Path, name: str) -> Sample | None:
+    """Return the first rows of a table; None for what is no Delta table of the warehouse.
+
+    Args:
+        warehouse: Folder of the catalogs.
+        name: Catalog, schema and name, as the event log has them.
+    """
+    parts = name.lower().split(".")
+    folder = warehouse.joinpath(*parts)
+    if len(parts) != 3 or not all(parts) or not (folder / "_delta_log").is_dir():
+        return None
+    try:
+        facts = _Protection.of(warehouse, parts)
+        if facts.note:
+            return Sample(note=facts.note)
+        if _log_bytes(folder) > _MAX_LOG_BYTES:
+            return Sample(note="No rows are shown: the log of the table is larger than 8 MB.")
+        return _sample(read_table(folder), facts)
+    except LakewardError as error:
+        return Sample(note=f"No rows are shown: {error}")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return Sample(note=f"No rows are shown: a file of the table cannot be read ({type(error).__name__}).")
+
+
+@dataclass(frozen=True)
+class _Protection:
+    """Why columns, or all rows, are not shown."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+
+    @classmethod
+    def of(cls, warehouse: Path, parts: Sequence[str]) -> _Protection:
+        """Read tags and policies of the table, and the tags that it inherits."""
+        catalog, schema, table = parts
+        about = _metadata(warehouse / catalog / schema / ".objects" / f"{table}.table.about.json")
+        owners = {
+            "catalog": _metadata(warehouse / catalog / ".objects" / ".catalog.about.json"),
+            "schema": _metadata(warehouse / catalog / schema / ".objects" / ".schema.about.json"),
+            "table": about,
+        }
+        for kind, metadata in owners.items():
+            tag = protecting_tag(metadata.get("tags") or {})
+            if tag is not None:
+                return cls(note=f"No rows are shown: the {kind} has the tag {tag}.")
+        if about.get("row_filter"):
+            return cls(note="No rows are shown: the table has a row filter.")
+        found = {str(column).lower(): "hidden: mask" for column in about.get("masks") or {}}
+        for column, tags in (about.get("column_tags") or {}).items():
+            tag = protecting_tag(tags or {})
+            if tag is not None:
+                found[str(column).lower()] = f"hidden: tag {tag}"
+        return cls(columns=found)
+
+
+def _metadata(file: Path) -> dict[str, Any]:
+    """Return the stored tags and policies; raises for a damaged file, which may protect rows."""
+    try:
+        content: dict[str, Any] = json.loads(read_regular(file))
+    except FileNotFoundError:
+        return {}
+    return content
+
+
+def _log_bytes(folder: Path) -> int:
+    return sum(each.stat().st_size for each in (folder / "_delta_log").iterdir() if each.is_file())
+
+
+def _sample(state: TableState, protection: _Protection) -> Sample:
+    fields = state.columns[:MAX_COLUMNS]
+    hidden = {
+        name: protection.columns[name.lower()] for name, _ in fields if name.lower() in protection.columns
+    }
+    physical = {logical: name for name, logical in state.logical_names.items()}
+    for name, kind in fields:
+        if kind == "variant" or (isinstance(kind, dict) and physical[name] != name):
+            hidden.setdefault(name, "not shown: variant" if kind == "variant" else "not shown: nested")
+    shown = [name for name, _ in fields if name not in hidden]
+    rows: list[list[str | None]] = []
+    # A file with a deletion vector also holds deleted rows.
+    whole = [each for each in state.files if not each.deleted_rows and each.size <= _MAX_FILE_BYTES]
+    if state.files and not whole:
+        return Sample(note="No rows are shown: every file of the table also holds deleted rows.")
+    for file in reversed(whole):
+        for values in _rows(state, file, [physical[name] for name in shown], MAX_ROWS - len(rows)):
+            row = dict(zip(shown, values, strict=True))
+            rows.append([None if name in hidden else _text(row[name]) for name, _ in fields])
+        if len(rows) >= MAX_ROWS:
+            break
+    return Sample([name for name, _ in fields], rows, hidden)
+
+
+def _rows(state: TableState, file: DataFile, columns: Sequence[str], most: int) -> Iterator[list[Any]]:
+    import pyarrow.parquet as pq
+
+    path = (state.folder / unquote(file.path)).resolve()
+    if not path.is_relative_to(state.folder.resolve()):
+        raise ValueError("a file of the table lies outside its folder")
+    partition = dict(file.partition)
+    with pq.ParquetFile(path) as parquet:
+        present = [name for name in columns if name in parquet.schema_arrow.names]
+        if not present:
+            yield from (
+                [partition.get(name) for name in columns] for _ in range(min(most, parquet.metadata.num_rows))
+            )
+            return
+        for batch in parquet.iter_batches(batch_size=most, columns=present):
+            for row in batch.to_pylist():
+                yield [partition.get(name, row.get(name)) for name in columns]
+            return
+
+
+def _text(value: Any) -> str | None:
+    """Return a value as the page shows it: short, and without the secrets of this process.
+
+    >>> _text({"a": [1, None]}), _text("x" * 100) == "x" * 79 + "…"
+    ('{"a": [1, null]}', True)
+    """
+    if value is None:
+        return None
+    if isinstance(value, bytes):
+        text = f"{len(value)} bytes"
+    elif isinstance(value, (dict, list, tuple)):
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    else:
+        text = str(value)
+    text = redacted(text)
+    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"

@@ -1,0 +1,179 @@
+"""Sample rows of reports: what is shown, and what tags, masks, filters and damage keep out of the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from lakeward.dbutils.secret_stores import remember
+from lakeward.report import build_report, write_page
+from lakeward.report.samples import MAX_ROWS, read_sample
+from lakeward.session import Settings
+from tests.doctor.delta_tables import DeltaTable
+from tests.report.events import Events
+
+CANARY = "ada.lovelace@example.com"
+
+
+def table(warehouse: Path, name: str = "c.s.t", /, **columns: list[Any]) -> DeltaTable:
+    """Write a table with one file; the types are those of Arrow."""
+    found = {key: "long" if isinstance(values[0], int) else "string" for key, values in columns.items()}
+    made = DeltaTable(warehouse.joinpath(*name.split(".")), columns=list(found.items()))
+    add(made, **columns)
+    return made
+
+
+def add(to: DeltaTable, *, deleted: int = 0, **columns: list[Any]) -> None:
+    action = to.add(deleted=deleted)
+    pq.write_table(pa.table(columns), to.folder / action["add"]["path"])
+    to.commit(action)
+
+
+def describe(warehouse: Path, name: str, content: Mapping[str, Any]) -> None:
+    file = warehouse / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(content))
+
+
+def sample(warehouse: Path, name: str = "c.s.t") -> dict[str, Any]:
+    found = read_sample(warehouse, name)
+    assert found is not None
+    return found.as_json()
+
+
+def page_of(warehouse: Path, folder: Path) -> str:
+    Events("u").define("c.s.t").refresh("c.s.t", 1).end().store(folder / "storage")
+    document = build_report("p", folder / "storage", warehouse=warehouse)
+    assert document is not None
+    write_page(document, folder / "page.html")
+    return (folder / "page.html").read_text(encoding="utf-8")
+
+
+def test_the_newest_rows_are_shown_as_texts(tmp_path: Path) -> None:
+    made = table(tmp_path, id=[1, 2], name=["old", None])
+    add(made, id=list(range(10, 13)), name=["new"] * 3)
+    found = sample(tmp_path)
+    assert found["columns"] == ["id", "name"]
+    assert found["rows"] == [["10", "new"], ["11", "new"], ["12", "new"], ["1", "old"], ["2", None]]
+    assert len(found["rows"]) == MAX_ROWS
+
+
+def test_removed_files_and_files_with_deleted_rows_are_not_read(tmp_path: Path) -> None:
+    made = table(tmp_path, id=[1])
+    add(made, id=[2], deleted=1)
+    made.commit({"remove": {"path": "part-00001.parquet", "deletionTimestamp": 1}})
+    assert "deleted rows" in sample(tmp_path)["note"]
+    add(made, id=[3])
+    assert sample(tmp_path)["rows"] == [["3"]]
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("c/s/.objects/t.table.about.json", {"column_tags": {"email": {"pii": ""}}}),
+        ("c/s/.objects/t.table.about.json", {"column_tags": {"email": {"class.email_address": ""}}}),
+        ("c/s/.objects/t.table.about.json", {"masks": {"EMAIL": {"expression": "f(email)"}}}),
+        ("c/s/.objects/t.table.about.json", {"row_filter": {"expression": "f(id)"}}),
+        ("c/s/.objects/t.table.about.json", {"tags": {"classification": "Confidential"}}),
+        ("c/s/.objects/.schema.about.json", {"tags": {"PII": "yes"}}),
+        ("c/.objects/.catalog.about.json", {"tags": {"contains": "personal data"}}),
+        ("c/s/.objects/t.table.about.json", ["not an object"]),
+    ],
+)
+def test_protected_values_are_not_in_the_page(tmp_path: Path, file: str, content: Any) -> None:
+    table(tmp_path / "w", id=[1], Email=[CANARY])
+    assert CANARY in page_of(tmp_path / "w", tmp_path)
+    describe(tmp_path / "w", file, content)
+    assert CANARY not in page_of(tmp_path / "w", tmp_path)
+
+
+def test_other_columns_of_a_table_with_a_tagged_one_are_shown(tmp_path: Path) -> None:
+    table(tmp_path, id=[1], email=[CANARY], age=[30])
+    tags = {"email": {"PII": "high"}, "age": {"pii": "false", "unit": "years"}}
+    describe(tmp_path, "c/s/.objects/t.table.about.json", {"column_tags": tags})
+    found = sample(tmp_path)
+    assert (found["rows"], found["hidden"]) == ([["1", None, "30"]], {"email": "hidden: tag PII"})
+
+
+def test_a_secret_that_the_process_has_read_is_redacted(tmp_path: Path) -> None:
+    table(tmp_path / "w", note=["the key is s3cret-canary!"])
+    remember(b"s3cret-canary!")
+    assert "s3cret-canary!" not in page_of(tmp_path / "w", tmp_path)
+    assert sample(tmp_path / "w")["rows"] == [["the key is [REDACTED]"]]
+
+
+def test_rows_are_data_of_the_page_and_never_markup(tmp_path: Path) -> None:
+    evil = "</script><script>document.title='broken'</script><img src=x onerror=alert(1)>"
+    table(tmp_path / "w", **{evil: [evil]})
+    page = page_of(tmp_path / "w", tmp_path)
+    assert page.count("<script") == 2
+    assert "<img" not in page
+
+
+@pytest.mark.parametrize("name", ["c.s.none", "c.s", "c..t", "../x.s.t", "", "a.b.c.d"])
+def test_what_is_no_table_of_the_warehouse_has_no_sample(tmp_path: Path, name: str) -> None:
+    table(tmp_path, id=[1])
+    assert read_sample(tmp_path, name) is None
+
+
+@pytest.mark.parametrize("damaged", ["_delta_log/00000000000000000001.json", "part-00001.parquet"])
+def test_a_damaged_file_is_a_note(tmp_path: Path, damaged: str) -> None:
+    made = table(tmp_path, id=[1])
+    (made.folder / damaged).write_bytes(b"\x00{")
+    assert "cannot be read" in sample(tmp_path)["note"]
+
+
+def test_a_file_outside_the_table_is_not_read(tmp_path: Path) -> None:
+    made = table(tmp_path, id=[1])
+    pq.write_table(pa.table({"id": [7]}), tmp_path / "outside.parquet")
+    action = made.add()
+    action["add"]["path"] = "../../../outside.parquet"
+    made.commit(action)
+    assert "rows" not in sample(tmp_path)
+
+
+def test_samples_leave_the_page_small(tmp_path: Path) -> None:
+    events = Events("u")
+    for number in range(200):
+        table(tmp_path / "w", f"c.s.t{number}", **{f"column_{i}": ["<&>" * 100] * 5 for i in range(60)})
+        events.define(f"c.s.t{number}")
+    events.end().store(tmp_path / "storage")
+    document = build_report("p", tmp_path / "storage", warehouse=tmp_path / "w")
+    assert document is not None
+    write_page(document, tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size < 1_000_000
+    assert "sample" in document["datasets"][0]
+    assert "sample" not in document["datasets"][-1]
+
+
+def test_tables_of_spark_show_what_their_tags_allow(
+    spark: SparkSession, suite_settings: Settings, tmp_path: Path
+) -> None:
+    name = "main.default.report_sample"
+    spark.sql(f"DROP TABLE IF EXISTS {name}")
+    spark.sql(
+        f"CREATE TABLE {name} (id BIGINT, email STRING, at TIMESTAMP, parts ARRAY<STRUCT<a: INT>>, day DATE)"
+        " PARTITIONED BY (day)"
+    )
+    spark.sql(
+        f"INSERT INTO {name} VALUES (1, '{CANARY}', TIMESTAMP '2026-05-01 06:00:00',"
+        " array(struct(7)), DATE '2026-05-01')"
+    )
+    found = sample(suite_settings.warehouse, name)
+    expected = ["1", CANARY, "2026-05-01 06:00:00+00:00", '[{"a": 7}]', "2026-05-01"]
+    assert found["rows"] == [expected]
+    spark.sql(f"ALTER TABLE {name} ALTER COLUMN email SET TAGS ('pii')")
+    assert sample(suite_settings.warehouse, name)["rows"] == [["1", None, *expected[2:]]]
+    spark.sql(f"ALTER TABLE {name} SET TAGS ('sensitive')")
+    assert sample(suite_settings.warehouse, name) == {
+        "note": "No rows are shown: the table has the tag sensitive."
+    }
+    spark.sql(f"ALTER TABLE {name} UNSET TAGS ('sensitive')")
+    spark.sql(f"DROP TABLE {name}")
