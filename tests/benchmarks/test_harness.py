@@ -19,6 +19,7 @@ from benchmarks.report import as_json, line, number
 
 from benchmarks import __main__ as program
 from benchmarks import registry
+from lakeward.doctor import FINDINGS
 
 
 class Clock:
@@ -169,3 +170,8 @@ def test_a_case_that_fails_is_told_and_the_others_are_still_measured(
 def test_a_name_that_no_case_has_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert program.main(["nothing.*"]) == 2
     assert "There are: a.one, b.two, a.broken." in capsys.readouterr().err
+
+
+def test_every_finding_of_the_doctor_has_a_case_for_the_gain_of_its_fix() -> None:
+    measured = {name.removeprefix("doctor.") for name in load_cases() if name.startswith("doctor.")}
+    assert measured == {*(each.replace("-", "_") for each in FINDINGS), "table_10000"}
