@@ -6,7 +6,7 @@ from lakeward.doctor import FINDINGS, Finding
 
 _HEAD = """# The doctor
 
-```
+```sh
 lakeward doctor                     # all tables and pipelines of the target
 lakeward doctor sales.orders        # one table, also one with a LOCATION; or a folder with a Delta table
 lakeward doctor nightly             # a pipeline by its key, or a run of a job, with the tables that it writes
@@ -17,7 +17,7 @@ lakeward doctor --spark-events logs # the queries of an event log of Spark
 It names what makes a table or a pipeline slow or expensive: the figures, what the fix changes, and the
 statement.
 
-```
+```console
 main.sales.orders: many small files [small-files]
     files 240, small files 240, mean bytes 1.2 MB, files after 3
     A full read opens 3 files instead of 240.
@@ -37,7 +37,7 @@ Spark is not started. A log that cannot be read is named, and the other tables a
 
 ## Queries
 
-```
+```sh
 lakeward doctor --spark-events FOLDER
 ```
 
@@ -70,7 +70,7 @@ def _section(finding: Finding) -> str:
         "",
         f"**Fix**{' (safe)' if finding.safe else ''}**.** {finding.gain}",
         "",
-        "```",
+        "```console",
         *finding.fix,
         "```",
         "",

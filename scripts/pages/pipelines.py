@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lakeward.pipelines.api.parameters import FUNCTIONS, Function
+from lakeward.report import PROTECTING_WORDS
 
 _INTRODUCTION = """\
 # Declarative pipelines
@@ -141,10 +142,25 @@ starting Spark. In SQL: `event_log('<pipeline>')` and `event_log(TABLE(<table>))
 ## Report
 
 `lakeward report KEY` writes one HTML file: the graph with state, rows, seconds and refresh technique of each
-dataset, its columns and flows, streaming queries, expectations over time, the last 30 updates and the events
-of the latest one. Without KEY it writes one for each pipeline and [job](jobs.md) that has run. The file is in
-`reports/` of the state folder, needs no network and starts no Spark. It shows no rows of tables. An update
-that still runs, or was killed, is shown as far as it came.
+dataset, its columns, flows and five sample rows, streaming queries, expectations over time, the last 30
+updates and the events of the latest one. Without KEY it writes one for each pipeline and [job](jobs.md) that
+has run. The file is in `reports/` of the state folder, needs no network and starts no Spark. An update that
+still runs, or was killed, is shown as far as it came.
+
+Sample rows are read when the file is written. `--no-rows` leaves them out of a report that you share. These
+values are never shown:
+
+| protected by | hidden |
+|---|---|
+| a protecting tag of the column | the column |
+| a protecting tag of the table, its schema or its catalog | all rows |
+| a column mask | the column |
+| a row filter | all rows |
+| secrets that the process has read | `[REDACTED]` |
+
+A tag protects if its key or value has one of these words: @WORDS@. So does a key that begins with `class.`,
+as those of the platform's data classification do. A value such as `false` or `no` lifts the tag. Derived
+columns do not inherit tags, as on Databricks: tag them, too.
 
 ## Functions and parameters
 
@@ -156,7 +172,8 @@ error, and an unknown one is a `TypeError` that names it.
 def as_markdown() -> str:
     """Return the page."""
     rows = ["| function | parameters | not as on the platform |", "|---|---|---|"]
-    return _INTRODUCTION + "\n" + "\n".join([*rows, *map(_row, FUNCTIONS)]) + "\n"
+    words = ", ".join(f"`{each}`" for each in sorted(PROTECTING_WORDS))
+    return _INTRODUCTION.replace("@WORDS@", words) + "\n" + "\n".join([*rows, *map(_row, FUNCTIONS)]) + "\n"
 
 
 def _row(function: Function) -> str:

@@ -80,7 +80,7 @@ def _section(entry: Condition) -> str:
     if entry.name in MEANINGS:
         lines += [MEANINGS[entry.name], ""]
     if entry.messages:
-        lines += ["```", *(f"[{entry.name}] {message}" for message in entry.messages[:4]), "```", ""]
+        lines += ["```console", *(f"[{entry.name}] {message}" for message in entry.messages[:4]), "```", ""]
     lines += [f"- {_markdown(step)}" for step in entry.steps[:6]]
     return "\n".join([*lines, f"- More: {links}", ""])
 

@@ -19,7 +19,7 @@ def test_every_condition_has_an_entry() -> None:
 
 def test_every_entry_has_a_message_or_a_meaning_and_a_page_to_read_on() -> None:
     for name, text in ENTRIES.items():
-        assert "```\n[" in text or troubleshooting.MEANINGS.get(name, "\0") in text, name
+        assert "```console\n[" in text or troubleshooting.MEANINGS.get(name, "\0") in text, name
         assert re.search(r"^- More: \[", text, re.MULTILINE), name
 
 

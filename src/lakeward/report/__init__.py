@@ -9,9 +9,11 @@ from lakeward.report.event_files import StoredEvents, read_events
 from lakeward.report.page import write_page
 from lakeward.report.pipeline_report import build_report
 from lakeward.report.run_report import build_run_report, run_pipelines, stored_runs
+from lakeward.report.samples import PROTECTING_WORDS
 from lakeward.report.stream_batches import batch_of
 
 __all__ = [
+    "PROTECTING_WORDS",
     "StoredEvents",
     "batch_of",
     "build_report",

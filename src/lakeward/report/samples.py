@@ -23,7 +23,7 @@ MAX_COLUMNS = 40
 _MAX_TEXT = 80
 _MAX_LOG_BYTES = 8 * 2**20
 _MAX_FILE_BYTES = 2**30
-_PROTECTED = frozenset(
+PROTECTING_WORDS = frozenset(
     {
         "pii", "phi", "pci", "gdpr", "hipaa", "ccpa", "personal", "sensitive", "confidential", "restricted",
         "secret", "private",
@@ -67,7 +67,7 @@ def protecting_tag(tags: Mapping[str, Any]) -> str | None:
         words = set(re.findall(r"[a-z0-9]+", f"{key} {value}".lower()))
         if str(value).strip().lower() in _NEGATIONS:
             continue
-        if words & _PROTECTED or str(key).lower().startswith("class."):
+        if words & PROTECTING_WORDS or str(key).lower().startswith("class."):
             return str(key)
     return None
 
