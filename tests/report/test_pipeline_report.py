@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -203,3 +206,44 @@ def test_a_browser_shows_the_page_without_errors(storage: Path, tmp_path: Path) 
     # The script's last function fills the table of events.
     assert "FAILED" in ran.stdout and "update_progress</td>" in ran.stdout
     assert ran.stdout.count('role="button"') == 2
+
+
+WRONG: tuple[Any, ...] = (None, 5, "x", [], {}, [1], True, 1e308, {"a": 1}, [{}], [[]])
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the place of every value inside of `value`."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inside:
+        yield (*at, key)
+        yield from places(each, (*at, key))
+
+
+def test_no_value_of_an_event_prevents_the_report(tmp_path: Path) -> None:
+    """Every value of every event, replaced by values of other types: the updates before are still shown."""
+    Events("u0").define("c.s.a").refresh("c.s.a", 5).end().store(tmp_path)
+    events = Events("u1", day=1).define("c.s.a").define("c.s.b", "c.s.a").refresh("c.s.a", 8, **QUALITY)
+    events.add("stream_progress", {"progress": {"batchId": 1, "sources": [{}], "batchDuration": 5}}, "c.s.a")
+    text = events.end().lines()
+    lines = [json.loads(line) for line in text.splitlines()]
+    tried = 0
+    for *at, last in list(places(lines)):
+        for wrong in WRONG:
+            changed = json.loads(json.dumps(lines))
+            holder = functools.reduce(lambda value, key: value[key], at, changed)
+            holder[last] = wrong
+            (tmp_path / "events.jsonl").write_text("".join(json.dumps(each) + "\n" for each in changed))
+            assert "u0" in [each["id"] for each in built(tmp_path)["updates"]], (at, last, wrong)
+            tried += 1
+    assert tried > 500
+
+
+def test_a_named_pipe_is_no_event_file(tmp_path: Path) -> None:
+    """Reading it would never end, and would occupy a thread of the workspace for each request."""
+    Events("u").define("c.s.a").end().store(tmp_path)
+    (tmp_path / "events.jsonl").unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "events.jsonl")
+    os.mkfifo(tmp_path / "event_log" / "pipe.parquet")
+    report = built(tmp_path)
+    assert [each["id"] for each in report["updates"]] == ["u"]
+    assert len(report["notes"]) == 2

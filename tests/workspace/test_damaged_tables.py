@@ -96,3 +96,14 @@ def _tables(server: Server) -> list[dict[str, object]]:
     found = server.get(f"{UC}/tables", catalog_name="main", schema_name="damaged")["tables"]
     assert isinstance(found, list)
     return found
+
+
+@pytest.mark.parametrize("facts", ["5", "null", "[]", '"x"', '{"operationMetrics": 7, "timestamp": []}', "{"])
+def test_a_commit_of_wrong_types_is_a_row_of_the_history(server: Server, facts: str) -> None:
+    log = server.state / "warehouse/main/default/strange/_delta_log"
+    log.mkdir(parents=True, exist_ok=True)
+    (log / f"{0:020}.json").write_text(_commit("a"))
+    (log / f"{1:020}.json").write_text(f'{{"commitInfo":{facts}}}\n')
+    commits = server.get("/api/2.0/lakeward/history/main.default.strange")["commits"]
+    assert [(each["version"], each["metrics"]) for each in commits] == [(1, {}), (0, {})]
+    assert commits[1]["operation"] == "WRITE"

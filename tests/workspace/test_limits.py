@@ -17,6 +17,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 import requests
 
+from lakeward.databricks_shims.local_workspace.body import parse_body
 from lakeward.session import Settings
 from lakeward.workspace.http.route_table import ROUTES
 from tests.spellings import Trap, spellings
@@ -267,3 +268,68 @@ def test_errors_of_the_disk_name_no_folder_of_this_machine(server: Server) -> No
     answer = server.answer("POST", "/api/2.0/dbfs/move", body)
     assert refused(answer) == (400, "IO_ERROR")
     assert "dbfs:/mnt/a" in answer.text and str(server.root) not in answer.text
+
+
+def test_a_file_of_blocks_replaces_nothing_and_lands_nowhere_else(server: Server) -> None:
+    """Between create and close of a handle, a file, a folder or no volume can come to its path."""
+    server.post("/api/2.1/unity-catalog/volumes", {**_VOLUME, "name": "brief", "volume_type": "MANAGED"})
+    paths = ("/late/file", "/late/folder", "/Volumes/main/default/brief/f", "/late/over")
+    handles = {
+        path: server.post("/api/2.0/dbfs/create", {"path": path, "overwrite": path == "/late/over"})["handle"]
+        for path in paths
+    }
+    for handle in handles.values():
+        server.post("/api/2.0/dbfs/add-block", {"handle": handle, "data": "bmV3"})
+    for path in ("/late/file", "/late/over"):
+        server.post("/api/2.0/dbfs/put", {"path": path, "contents": "b2xk"})
+    server.post("/api/2.0/dbfs/mkdirs", {"path": "/late/folder"})
+    server.answer("DELETE", "/api/2.1/unity-catalog/volumes/main.default.brief")
+    codes = [
+        server.answer("POST", "/api/2.0/dbfs/close", {"handle": handle}).status_code
+        for handle in handles.values()
+    ]
+    assert codes == [400, 400, 404, 200]
+    assert server.get("/api/2.0/dbfs/read?path=/late/file")["data"] == "b2xk"
+    assert server.get("/api/2.0/dbfs/read?path=/late/over")["data"] == "bmV3"
+    assert server.get("/api/2.0/dbfs/list?path=/late/folder") == {"files": []}
+    assert not (server.state / "volumes/main/default/brief").exists()
+
+
+def test_folders_that_no_client_can_name_are_in_no_list_of_the_catalog(server: Server) -> None:
+    """Code makes folders of any name; one of them must not end the list for all others."""
+    server.post("/api/2.1/unity-catalog/volumes", {**_VOLUME, "name": "named", "volume_type": "MANAGED"})
+    for name in ("with blank", ".hidden", "a.b", "tab\t"):
+        (server.state / "volumes/main/default" / name).mkdir(parents=True)
+        (server.state / "warehouse/main" / name).mkdir(parents=True)
+        (server.state / "warehouse" / name / "default").mkdir(parents=True)
+    uc = "/api/2.1/unity-catalog"
+    volumes = server.get(f"{uc}/volumes", **_VOLUME)["volumes"]
+    assert "named" in {each["name"] for each in volumes}
+    lists = (
+        volumes,
+        server.get(f"{uc}/schemas?catalog_name=main")["schemas"],
+        server.get(f"{uc}/catalogs")["catalogs"],
+    )
+    for found in lists:
+        assert not {"with blank", ".hidden", "a.b", "tab\t"} & {each["name"] for each in found}
+
+
+@pytest.mark.parametrize("value", ["1", "[]", "{}", '""', '"a,b"'])
+def test_a_body_of_many_values_takes_little_memory(server: Server, value: str) -> None:
+    before = memory(server)
+    body = '{"a": [' + f"{value}," * (20 * MB // (len(value) + 1)) + "0]}"
+    answer = server.answer("POST", "/api/2.0/sql/statements", data=body)
+    assert refused(answer) == (400, "MALFORMED_REQUEST")
+    assert "500,000 values" in answer.json()["message"]
+    # The body itself is in memory some times; its values took twenty times its size.
+    assert memory(server) - before < 300 * MB
+
+
+@pytest.mark.parametrize("text", ["[{," * 300_000, '\\"' * 300_000, "\\" * 300_000])
+def test_signs_in_a_long_text_are_no_values(text: str) -> None:
+    assert parse_body(json.dumps({"statement": text}).encode()) == {"statement": text}
+
+
+def test_a_form_of_many_parts_is_refused(server: Server) -> None:
+    answer = server.answer("POST", "/api/2.0/dbfs/put", data=b"--\r\n" + b"--" * MB)
+    assert refused(answer) == (400, "MALFORMED_REQUEST")

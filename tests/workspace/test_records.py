@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import itertools
+import sqlite3
 from typing import Any
 
 import pytest
@@ -240,3 +241,39 @@ def test_the_name_of_a_scope_keeps_its_case(client: Any) -> None:
         client.secrets.create_scope("MYSCOPE")
     client.secrets.delete_scope("myScope")
     assert "MyScope" not in {each.name for each in client.secrets.list_scopes()}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/Repos/x/../..",
+        "/Repos/x/../../Users",
+        "/Repos/./.",
+        "/Repos//x",
+        "/Users/ada@example.com/..",
+        "/Workspace/Repos/../Repos/x",
+        "/Users/ada@example.com/existing",
+        "/Users/ada@example.com/existing/",
+    ],
+)
+def test_a_git_folder_is_no_folder_with_other_content(server: Server, path: str) -> None:
+    """Deleting a git folder removes all that is in it: another one was the whole workspace."""
+    server.post("/api/2.0/workspace/mkdirs", {"path": "/Users/ada@example.com/existing"})
+    body = {"url": "https://x.io/y", "provider": "gitHub", "path": path}
+    answer = server.answer("POST", "/api/2.0/repos", body)
+    assert answer.status_code == 400, answer.text
+    assert server.get("/api/2.0/repos") == {"repos": []}
+
+
+def test_a_git_folder_of_an_earlier_version_takes_no_other_folder_along(server: Server) -> None:
+    made = server.post(
+        "/api/2.0/repos", {"url": "https://x.io/y", "provider": "gitHub", "path": "/Repos/a/b"}
+    )
+    with sqlite3.connect(server.state / "server" / "workspace.db") as database:
+        (body,) = database.execute("SELECT body FROM documents WHERE kind = 'repo'").fetchone()
+        wrong = body.replace(b'"/Repos/a/b"', b'"/Repos/a/../.."')
+        database.execute("UPDATE documents SET body = ? WHERE kind = 'repo'", (wrong,))
+    database.close()
+    server.answer("DELETE", f"/api/2.0/repos/{made['id']}")
+    assert server.connection()["token"] == server.token
+    assert server.get("/api/2.0/repos") == {"repos": []}

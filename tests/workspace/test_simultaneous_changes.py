@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
-from lakeward.databricks_shims.local_workspace import ApiError, exclusively
+from lakeward.databricks_shims.local_workspace import ApiError, ApiRequest, exclusively
+from lakeward.dbutils import Environment
 from lakeward.workspace.http.route_table import TABLE
 from tests.workspace.server import Server
 
@@ -176,3 +179,61 @@ def test_routes_that_check_before_they_write_are_exclusive(method: str, path: st
     assert found is not None
     code = getattr(found[0].handler, "__code__", None)
     assert code is not None and code.co_name == "run"
+
+
+CREATIONS: dict[str, tuple[str, str, dict[str, Any], int]] = {
+    "import-file": ("POST", "/api/2.0/workspace-files/import-file/Shared/lock{}?overwrite=false", {}, 409),
+    "import": ("POST", "/api/2.0/workspace/import", {"path": "/Shared/i{}", "format": "AUTO"}, 400),
+    "dbfs": ("POST", "/api/2.0/dbfs/put", {"path": "/lock{}", "contents": ""}, 400),
+    "volume": ("PUT", "/api/2.0/fs/files/Volumes/main/default/locks/f{}?overwrite=false", {}, 409),
+}
+
+
+@pytest.mark.parametrize("name", CREATIONS)
+def test_one_of_many_clients_creates_a_file(server: Server, name: str) -> None:
+    """Deployments of a bundle exclude each other by a file that only one of them can create."""
+    method, path, body, refused = CREATIONS[name]
+    volume = {"catalog_name": "main", "schema_name": "default", "name": "locks", "volume_type": "MANAGED"}
+    server.answer("POST", "/api/2.1/unity-catalog/volumes", volume)
+    for turn in range(40):
+        sent = {key: value.format(turn) for key, value in body.items()}
+
+        def create(_: int, turn: int = turn, sent: dict[str, Any] = sent) -> int:
+            url, token = server.host + path.format(turn), {"Authorization": f"Bearer {server.token}"}
+            given = {"json": sent} if sent else {"data": b"x"}
+            return requests.request(method, url, headers=token, timeout=60, **given).status_code  # type: ignore[arg-type]
+
+        with ThreadPoolExecutor(CLIENTS) as clients:
+            codes = sorted(clients.map(create, range(CLIENTS)))
+        assert codes == [200] + [refused] * (CLIENTS - 1)
+
+
+@pytest.mark.parametrize("content", [b"late", None])
+def test_a_file_that_appears_while_another_is_written_is_kept(tmp_path: Path, content: bytes | None) -> None:
+    """Without chance: the file comes after the handler has looked, and before the new content is complete."""
+    place, received = tmp_path / "file", tmp_path / "received"
+    place.write_bytes(b"first")
+    received.write_bytes(b"late")
+    call = ApiRequest(Environment(), received=received)
+    with pytest.raises(ApiError, match="taken"):
+        call.keep(place, content, conflict=ApiError(409, "ALREADY_EXISTS", "taken"))
+    assert place.read_bytes() == b"first"
+    assert {each.name for each in tmp_path.iterdir()} <= {"file", "received"}
+
+
+def test_comment_and_owner_of_a_volume(server: Server) -> None:
+    """Both are in one file."""
+    volumes = "/api/2.1/unity-catalog/volumes"
+    name = {"catalog_name": "main", "schema_name": "default", "name": "shared"}
+    server.post(volumes, {**name, "volume_type": "MANAGED"})
+    path = f"{volumes}/main.default.shared"
+
+    def change(number: int) -> int:
+        body = {"comment": f"c{number}"} if number % 2 else {"owner": f"o{number}"}
+        return server.answer("PATCH", path, body).status_code
+
+    for first in range(0, 40, 2):
+        with ThreadPoolExecutor(2) as clients:
+            assert set(clients.map(change, (first, first + 1))) == {200}
+        found = server.get(path)
+        assert (found["owner"], found["comment"]) == (f"o{first}", f"c{first + 1}")

@@ -6,8 +6,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+
+from lakeward.atomic_files import read_regular
 
 Event = dict[str, Any]
 
@@ -37,7 +40,7 @@ def read_events(storage: Path, limit: int) -> StoredEvents:
     for path in reversed(files):
         try:
             rows = list(_rows(path))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, NotImplementedError, AttributeError) as error:
             found.unreadable.append(f"{path.name}: {(str(error) or type(error).__name__).splitlines()[0]}")
             continue
         new = {_update_of(event) for event in rows} - updates
@@ -56,19 +59,21 @@ def read_events(storage: Path, limit: int) -> StoredEvents:
 def _rows(path: Path) -> Iterator[Event]:
     import pyarrow.parquet as pq
 
-    for row in pq.read_table(path).to_pylist():
-        if row.get("id") and (row.get("origin") or {}).get("update_id"):
-            details = row.get("details")
-            yield {
-                **row,
-                "timestamp": _as_text(row.get("timestamp")),
-                "details": json.loads(details) if isinstance(details, str) else details or {},
-            }
+    # Not by its path: reading a named pipe would never end.
+    for row in pq.read_table(BytesIO(read_regular(path))).to_pylist():
+        details = row.get("details")
+        event = {
+            **row,
+            "timestamp": _as_text(row.get("timestamp")),
+            "details": json.loads(details) if isinstance(details, str) else details or {},
+        }
+        if _is_event(event):
+            yield event
 
 
 def _lines(path: Path, found: StoredEvents) -> Iterator[Event]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path).decode()
     except FileNotFoundError:
         return
     except (OSError, UnicodeDecodeError) as error:
@@ -77,10 +82,23 @@ def _lines(path: Path, found: StoredEvents) -> Iterator[Event]:
     for line in text.splitlines():
         try:
             event = json.loads(line)
-            _update_of(event), event["id"], event["timestamp"]  # a line that was cut off has none
-        except (ValueError, TypeError, KeyError):
-            continue
-        yield event
+        except (ValueError, RecursionError):
+            continue  # a line that was cut off
+        if _is_event(event):
+            yield event
+
+
+def _is_event(event: Any) -> bool:
+    """Return whether the fields that all events have are there, with their types."""
+    if not isinstance(event, dict) or not isinstance(event.get("origin"), dict):
+        return False
+    texts = (
+        event.get("id"),
+        event.get("timestamp"),
+        event.get("event_type"),
+        event["origin"].get("update_id"),
+    )
+    return all(isinstance(each, str) and each for each in texts)
 
 
 def _update_of(event: Event) -> str:
@@ -88,8 +106,10 @@ def _update_of(event: Event) -> str:
 
 
 def _number(event: Event) -> int:
-    sequence = (event.get("sequence") or {}).get("data_plane_id") or {}
-    return int(sequence.get("seq_no") or 0)
+    try:
+        return int(event["sequence"]["data_plane_id"]["seq_no"])
+    except (KeyError, TypeError, ValueError):
+        return 0
 
 
 def _as_text(value: Any) -> str:

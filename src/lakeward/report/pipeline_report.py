@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lakeward.report.event_files import Event, read_events
 from lakeward.report.page import embedded_size
 from lakeward.report.samples import read_sample
 from lakeward.report.stream_batches import stream_batches
 
+_T = TypeVar("_T")
 MAX_UPDATES = 30
+_MAX_NOTES = 10
 _MAX_EVENTS = 2_000
 _MAX_TEXT = 4_000
 _MAX_SAMPLES = 250_000
@@ -39,10 +42,22 @@ def build_report(
     found = read_events(storage, MAX_UPDATES)
     if not found.updates:
         return None
-    updates = [_update(identifier, events) for identifier, events in found.updates.items()]
+    notes = [f"A file of the event log cannot be read: {text}" for text in found.unreadable[:5]]
+
+    def readable(what: str, build: Callable[[], _T]) -> _T | None:
+        try:
+            return build()
+        except (TypeError, AttributeError, ValueError, LookupError) as error:
+            notes.append(f"{what} cannot be read, since an event is damaged: {error}")
+            return None
+
+    updates = []
+    for identifier, events in found.updates.items():
+        update = readable(f"The update {identifier}", partial(_update, identifier, events))
+        updates += [update] if update else []
     updates.reverse()
     newest = list(found.updates.values())[-1]
-    datasets = _datasets(found.updates.values())
+    datasets = readable("The graph", lambda: _datasets(found.updates.values())) or []
     if warehouse is not None:
         _add_samples(datasets, warehouse)
     return {
@@ -50,10 +65,10 @@ def build_report(
         "generated": (now or datetime.now(timezone.utc)).isoformat(timespec="seconds"),
         "updates": updates,
         "datasets": datasets,
-        "streams": stream_batches(newest),
+        "streams": readable("The streaming queries", lambda: stream_batches(newest)) or [],
         "events": [_shown(event) for event in newest[:_MAX_EVENTS]],
         "omitted_events": max(0, len(newest) - _MAX_EVENTS),
-        "notes": [f"A file of the event log cannot be read: {text}" for text in found.unreadable[:5]],
+        "notes": notes[:_MAX_NOTES],
     }
 
 

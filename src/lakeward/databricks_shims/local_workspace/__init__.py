@@ -16,7 +16,12 @@ from lakeward.databricks_shims.local_workspace.api_request import (
     exclusively,
     printable,
 )
-from lakeward.databricks_shims.local_workspace.contained_paths import CONNECTION, check_inside, check_name
+from lakeward.databricks_shims.local_workspace.contained_paths import (
+    CONNECTION,
+    check_inside,
+    check_name,
+    is_name,
+)
 from lakeward.databricks_shims.local_workspace.dbfs import remove_idle_uploads
 from lakeward.databricks_shims.local_workspace.field_types import request_types
 from lakeward.databricks_shims.local_workspace.routes import (
@@ -47,6 +52,7 @@ __all__ = [
     "exclusively",
     "groups_of",
     "handle_request",
+    "is_name",
     "make_home",
     "missing",
     "object_id",

@@ -6,6 +6,7 @@ import re
 import shutil
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
@@ -19,6 +20,7 @@ from lakeward.dbutils import Environment
 MAX_INTEGER = 2**63 - 1
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _EXCLUSIVE = threading.RLock()
+_REPLACING = threading.Lock()
 _Request = TypeVar("_Request", bound="ApiRequest")
 
 
@@ -121,14 +123,29 @@ class ApiRequest:
     def _wrong(name: str, wanted: str, value: Any) -> ApiError:
         return ApiError(400, "INVALID_PARAMETER_VALUE", f"{name} must be {wanted}, not {str(value)[:100]!r}.")
 
-    def keep(self, place: Path, data: bytes | None = None) -> None:
-        """Write `data`, else what was uploaded, to `place`: whole or, on a full disk, not at all."""
+    def keep(
+        self, place: Path, content: bytes | Path | None = None, *, conflict: ApiError | None = None
+    ) -> None:
+        """Write `content`, else what was uploaded, to `place`: whole or, on a full disk, not at all.
+
+        Args:
+            place: The file to write; its parent directories are created.
+            content: The bytes, or a file that is moved; default: the body of the request.
+            conflict: Raised if the file exists when its content is complete; None replaces the file. Of
+                several clients that create one file (a deployment's lock), one succeeds.
+        """
         place.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_replace(place) as aside:
-            if data is None and self.received is not None:
-                shutil.move(self.received, aside)
+        given = (self.received or self.data) if content is None else content
+        with ExitStack() as held, atomic_replace(place) as aside:
+            if isinstance(given, Path):
+                shutil.move(given, aside)
             else:
-                aside.write_bytes(self.data if data is None else data)
+                aside.write_bytes(given)
+            if conflict is not None:
+                # Released after the replacement, at the end of the block.
+                held.enter_context(_REPLACING)
+                if place.exists():
+                    raise conflict
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,10 @@ from lakeward.databricks_shims.local_workspace.field_types import field_kinds
 MAX_DEPTH = 64
 """Levels of objects and arrays; the deepest settings of a job have fewer than 15."""
 
+MAX_VALUES = 500_000
+"""Values and keys of a body. Each takes some hundred bytes, and parsing holds the interpreter's lock: 32 MB
+of empty lists would take 2 GB and delay all other requests for seconds."""
+
 _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**63 - 1
 
 OBJECT, OBJECTS, LIST, MAP, TEXT, INTEGER, BOOLEAN = (
@@ -59,6 +63,8 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
 
 def parse_body(data: bytes) -> dict[str, Any]:
     """Return the JSON object of a request. Raises ApiError(MALFORMED_REQUEST) for anything else."""
+    if len(data) > MAX_VALUES and _has_too_many_values(data):
+        raise _malformed(f"The body has more than {MAX_VALUES:,} values.")
     try:
         body = json.loads(data or b"{}")
     except RecursionError:
@@ -69,6 +75,17 @@ def parse_body(data: bytes) -> dict[str, Any]:
         raise _malformed("The body is not a JSON object.")
     _check(body, "", known=True)
     return body
+
+
+def _has_too_many_values(data: bytes) -> bool:
+    """Count separators outside of strings, in time and memory proportional to the body."""
+    if b"\0" in data:
+        raise _malformed("The body is not JSON in UTF-8.")
+    plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if plain.count(b'"') > 4 * MAX_VALUES:
+        return True
+    outside = b"".join(plain.split(b'"')[::2])
+    return sum(outside.count(sign) for sign in (b",", b"[", b"{")) > MAX_VALUES
 
 
 def _check(body: Any, at: str, *, known: bool) -> None:

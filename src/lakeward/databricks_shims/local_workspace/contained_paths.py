@@ -55,10 +55,15 @@ def check_text(name: str) -> None:
         )
 
 
+def is_name(name: str) -> bool:
+    """Return whether a text can be the name of a catalog, schema, table or volume."""
+    return 0 < len(name) <= 255 and not any(char in "/\\.\x7f" or ord(char) <= 32 for char in name)
+
+
 def check_name(name: str) -> None:
     """Raise ApiError for a text that cannot be the name of a catalog, schema, table or volume."""
     check_text(name)
-    if not name or len(name) > 255 or any(char in "/\\.\x7f" or ord(char) <= 32 for char in name):
+    if not is_name(name):
         raise _refusal(
             f"{name!r:.300} is not a valid name: use at most 255 characters, without periods, spaces, "
             "slashes and control characters."

@@ -13,7 +13,7 @@ from typing import Any
 
 from lakeward.atomic_files import read_regular
 from lakeward.databricks_shims.local_workspace.api_error import ApiError
-from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
+from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, exclusively
 from lakeward.databricks_shims.local_workspace.contained_paths import (
     entries,
     is_root,
@@ -69,21 +69,24 @@ def read(call: ApiRequest) -> Any:
 def put(call: ApiRequest) -> None:
     """Write a file from base64, or from a multipart form."""
     fields = request_fields(call)
-    place = _free(call, str(fields.get("path") or ""), fields.get("overwrite"))
+    path, overwrite = str(fields.get("path") or ""), fields.get("overwrite")
+    place = _free(call, path, overwrite)
     content = fields.get("contents", fields.get("file", b""))
-    call.keep(place, content if isinstance(content, bytes) else _decoded(content, "contents"))
+    data = content if isinstance(content, bytes) else _decoded(content, "contents")
+    call.keep(place, data, conflict=_conflict(path, overwrite))
 
 
 def create(call: ApiRequest) -> Any:
     """Start writing a file; return the handle for its blocks."""
-    place = _free(call, call.required("path"), call.body.get("overwrite"))
+    path, overwrite = call.required("path"), call.body.get("overwrite")
+    _free(call, path, overwrite)
     handle = secrets.randbelow(2**52)
     folder = _blocks(call, handle).parent
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)
     remove_idle_uploads(folder)
     _blocks(call, handle).touch()
-    upload = {"path": str(place), "user": call.user or call.owner}
+    upload = {"path": path, "overwrite": overwrite, "user": call.user or call.owner}
     _target(call, handle).write_text(json.dumps(upload), encoding="utf-8")
     return {"handle": handle}
 
@@ -97,10 +100,11 @@ def add_block(call: ApiRequest) -> None:
 
 
 def close(call: ApiRequest) -> None:
-    """Move the written file to its path."""
-    handle, place = _known(call)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    shutil.move(_blocks(call, handle), place)
+    """Move the written file to its path, which is checked again: a file or folder may be there by now."""
+    handle, upload = _known(call)
+    path, overwrite = upload["path"], upload["overwrite"]
+    place = _free(call, path, overwrite)
+    call.keep(place, _blocks(call, handle), conflict=_conflict(path, overwrite))
     _target(call, handle).unlink()
 
 
@@ -111,14 +115,14 @@ def mkdirs(call: ApiRequest) -> None:
     place.mkdir(parents=True, exist_ok=True)
 
 
+@exclusively
 def move(call: ApiRequest) -> None:
     """Move a file or directory within DBFS."""
     source = _there(call, call.required("source_path"))
     target = _local(call, call.required("destination_path"))
     _spare_roots(call, source, call.required("source_path"))
     if target.exists():
-        path = call.required("destination_path")
-        raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"A file or directory already exists at {path}.")
+        raise _exists(call.required("destination_path"))
     require_volume(call, target, call.required("destination_path"))
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(source, target)
@@ -158,19 +162,32 @@ def _decoded(text: str, name: str) -> bytes:
 def _free(call: ApiRequest, path: str, overwrite: Any) -> Path:
     place = _local(call, path)
     require_volume(call, place, path)
-    if place.is_dir() or (place.exists() and str(overwrite).lower() != "true"):
-        raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"A file or directory already exists at {path}.")
+    if place.is_dir() or (place.exists() and not _is_true(overwrite)):
+        raise _exists(path)
     return place
 
 
-def _known(call: ApiRequest) -> tuple[int, Path]:
-    """Return the handle of a request and the path of its file. Raises ApiError for another user's handle."""
+def _conflict(path: str, overwrite: Any) -> ApiError | None:
+    """Return the error for a file that exists, None where it is overwritten."""
+    return None if _is_true(overwrite) else _exists(path)
+
+
+def _exists(path: str) -> ApiError:
+    return ApiError(400, "RESOURCE_ALREADY_EXISTS", f"A file or directory already exists at {path}.")
+
+
+def _is_true(overwrite: Any) -> bool:
+    return str(overwrite).lower() == "true"
+
+
+def _known(call: ApiRequest) -> tuple[int, dict[str, Any]]:
+    """Return the handle of a request and its upload. Raises ApiError for another user's handle."""
     handle = call.number("handle", 0)
     remove_idle_uploads(_blocks(call, handle).parent)
     with suppress(OSError, ValueError):
         upload = json.loads(read_regular(_target(call, handle)))
-        if upload["user"] == (call.user or call.owner):
-            return handle, Path(upload["path"])
+        if {"path", "overwrite"} <= upload.keys() and upload["user"] == (call.user or call.owner):
+            return handle, upload
     raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"No file is being written with the handle {handle}.")
 
 

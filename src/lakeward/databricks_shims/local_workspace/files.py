@@ -34,9 +34,11 @@ def upload(call: ApiRequest) -> None:
     """Write a file and create its parent directories."""
     file = _local(call)
     require_volume(call, file, call.path_parameter)
-    if file.is_dir() or (file.exists() and call.query.get("overwrite", "true").lower() == "false"):
-        raise ApiError(409, "ALREADY_EXISTS", f"The file {call.path_parameter} already exists.")
-    call.keep(file)
+    conflict = ApiError(409, "ALREADY_EXISTS", f"The file {call.path_parameter} already exists.")
+    is_new = call.query.get("overwrite", "true").lower() == "false"
+    if file.is_dir() or (file.exists() and is_new):
+        raise conflict
+    call.keep(file, conflict=conflict if is_new else None)
 
 
 def delete(call: ApiRequest) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from lakeward.databricks_shims.local_workspace.api_error import ApiError
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
+
+_MOST_PARTS = 100
 
 
 def request_fields(call: ApiRequest) -> dict[str, Any]:
@@ -14,7 +17,10 @@ def request_fields(call: ApiRequest) -> dict[str, Any]:
         return call.body
     boundary = call.data.split(b"\r\n", 1)[0]
     fields: dict[str, Any] = {}
-    for part in call.data.split(boundary)[1:-1]:
+    parts = call.data.split(boundary, _MOST_PARTS + 1)
+    if len(parts) > _MOST_PARTS:
+        raise ApiError(400, "MALFORMED_REQUEST", f"The form has more than {_MOST_PARTS} parts.")
+    for part in parts[1:-1]:
         head, _, value = part.partition(b"\r\n\r\n")
         name = re.search(rb'name="([^"]+)"', head)
         if name:

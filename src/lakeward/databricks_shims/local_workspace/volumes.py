@@ -11,8 +11,8 @@ from typing import Any
 
 from lakeward.atomic_files import atomic_write, read_regular
 from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
-from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
-from lakeward.databricks_shims.local_workspace.contained_paths import check_name, volume_note
+from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, exclusively
+from lakeward.databricks_shims.local_workspace.contained_paths import check_name, is_name, volume_note
 
 
 def list_volumes(call: ApiRequest) -> Any:
@@ -21,10 +21,14 @@ def list_volumes(call: ApiRequest) -> Any:
     check_name(catalog)
     check_name(schema)
     folder = _root(call) / catalog / schema
-    names = sorted(entry.name for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
+    if not folder.is_dir():
+        return {"volumes": []}
+    # Code can make folders with names that no volume has.
+    names = sorted(each.name for each in folder.iterdir() if each.is_dir() and is_name(each.name))
     return {"volumes": [_about(call, catalog, schema, name) for name in names]}
 
 
+@exclusively
 def create(call: ApiRequest) -> Any:
     """A new managed volume; external ones need a storage account."""
     parts = [call.required(name) for name in ("catalog_name", "schema_name", "name")]
@@ -48,6 +52,7 @@ def read(call: ApiRequest) -> Any:
     return _about(call, *_existing(call)[0])
 
 
+@exclusively
 def update(call: ApiRequest) -> Any:
     """Another name for a volume; its files go along."""
     parts, folder = _existing(call)
@@ -67,6 +72,7 @@ def update(call: ApiRequest) -> Any:
     return _about(call, *parts)
 
 
+@exclusively
 def delete(call: ApiRequest) -> None:
     """Remove a volume and its files."""
     parts, folder = _existing(call)

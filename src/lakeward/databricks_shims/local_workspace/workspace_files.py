@@ -73,9 +73,11 @@ def import_(call: ApiRequest) -> None:
     elif layout == "JUPYTER":
         place = place.with_name(f"{place.name}.ipynb")
     _require_parent(path, place)
-    if place.exists() and str(fields.get("overwrite", "false")).lower() != "true":
-        raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"Path ({path}) already exists.")
-    call.keep(place, data)
+    conflict = ApiError(400, "RESOURCE_ALREADY_EXISTS", f"Path ({path}) already exists.")
+    is_new = str(fields.get("overwrite", "false")).lower() != "true"
+    if place.exists() and is_new:
+        raise conflict
+    call.keep(place, data, conflict=conflict if is_new else None)
 
 
 def import_file(call: ApiRequest) -> None:
@@ -83,9 +85,11 @@ def import_file(call: ApiRequest) -> None:
     path = call.path_parameter
     place = _local(call, path)
     _require_parent(path, place)
-    if place.is_dir() or (place.exists() and not call.flag("overwrite")):
-        raise ApiError(409, "RESOURCE_ALREADY_EXISTS", f"Path ({path}) already exists.")
-    call.keep(place)
+    conflict = ApiError(409, "RESOURCE_ALREADY_EXISTS", f"Path ({path}) already exists.")
+    is_new = not call.flag("overwrite")
+    if place.is_dir() or (place.exists() and is_new):
+        raise conflict
+    call.keep(place, conflict=conflict if is_new else None)
 
 
 def mkdirs(call: ApiRequest) -> None:

@@ -10,7 +10,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, check_name, missing
+from lakeward.databricks_shims.local_workspace import ApiError, check_name, is_name, missing
 from lakeward.workspace.api.catalog_tables import (
     DamagedTable,
     TableFacts,
@@ -356,4 +356,4 @@ def _require_schema(call: ServerRequest, catalog: str, schema: str) -> None:
 def _folders(folder: Path) -> list[str]:
     if not folder.is_dir():
         return []
-    return sorted(each.name for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
+    return sorted(each.name for each in folder.iterdir() if each.is_dir() and is_name(each.name))

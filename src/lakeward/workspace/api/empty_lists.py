@@ -16,7 +16,6 @@ EMPTY_LISTS: dict[str, dict[str, Any]] = {
     "/api/2.0/apps": {"apps": []},
     "/api/2.0/genie/spaces": {"spaces": []},
     "/api/2.0/instance-profiles/list": {"instance_profiles": []},
-    "/api/2.0/lakeview/dashboards": {"dashboards": []},
     "/api/2.0/libraries/all-cluster-statuses": {"statuses": []},
     "/api/2.0/notification-destinations": {"results": []},
     "/api/2.0/policy-families": {"policy_families": []},

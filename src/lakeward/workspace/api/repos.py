@@ -26,6 +26,7 @@ from lakeward.workspace.api.fields import Types, read_fields
 from lakeward.workspace.context import ServerRequest, paginate
 from lakeward.workspace.state.store import Document
 
+_ROOTS = ("Repos", "Users", "Shared")
 _PROVIDERS = (
     "gitHub",
     "gitHubEnterprise",
@@ -58,11 +59,11 @@ def create(call: ServerRequest) -> Any:
         raise ApiError(400, "INVALID_PARAMETER_VALUE", "url must be an HTTP or HTTPS address.")
     name = Path(urlsplit(given["url"]).path).name.removesuffix(".git")
     path = _plain(given.get("path") or f"/Repos/{call.caller}/{name}")
-    parts = path.split("/")
-    if len(parts) < 4 or parts[1] not in ("Repos", "Users", "Shared"):
+    if not _is_folder_of_repos(path):
         message = "path must be a folder below /Repos/<folder>, /Users/<user> or /Shared/<folder>."
         raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
-    if any(each["path"] == path for each in call.store.find("repo")):
+    # `delete` removes the folder with everything in it, so it must be the repo's own.
+    if workspace_handlers.resolve_object(_at(call, path), path).exists():
         raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"Path {path} already exists.")
     workspace_handlers.mkdirs(_at(call, path))
     repo = {
@@ -106,7 +107,8 @@ def delete(call: ServerRequest) -> None:
     """Remove a git folder and its files."""
     repo = _found(call)
     place = workspace_handlers.resolve_object(_at(call, repo["path"]), repo["path"])
-    if place.is_dir():
+    # Earlier versions accepted other paths.
+    if place.is_dir() and _is_folder_of_repos(repo["path"]):
         shutil.rmtree(place)
     call.store.delete("repo", repo["id"])
 
@@ -132,6 +134,11 @@ def _found(call: ServerRequest) -> Document:
     if found is None:
         raise missing(f"Repo {call.path_parameter}")
     return found
+
+
+def _is_folder_of_repos(path: str) -> bool:
+    parts = path.split("/")
+    return len(parts) >= 4 and parts[1] in _ROOTS and not any(part in ("", ".", "..") for part in parts[1:])
 
 
 def _plain(path: str) -> str:

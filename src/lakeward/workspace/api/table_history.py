@@ -35,7 +35,7 @@ def history(call: ServerRequest) -> Any:
 
 
 def _commit(file: Path) -> dict[str, Any]:
-    facts: dict[str, Any] = {}
+    facts: Any = {}
     try:
         if file.stat().st_size <= _MAX_BYTES:
             lines = read_regular(file).splitlines()
@@ -43,6 +43,8 @@ def _commit(file: Path) -> dict[str, Any]:
                 (json.loads(line)["commitInfo"] for line in lines if b'"commitInfo"' in line[:40]), {}
             )
     except (OSError, ValueError, LookupError, TypeError):
+        facts = {"operation": "unreadable commit"}
+    if not isinstance(facts, dict):
         facts = {"operation": "unreadable commit"}
     metrics = facts.get("operationMetrics")
     return {

@@ -1,0 +1,221 @@
+"""AI/BI (Lakeview) dashboards: drafts and their published versions, as clients deploy them.
+
+They are records: nothing renders them, and their queries do not run. `path` names a dashboard in its folder,
+and `workspace/list` does not list it.
+
+Source: https://docs.databricks.com/api/workspace/lakeview
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import uuid
+from datetime import datetime, timezone
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace import (
+    ApiError,
+    ApiRequest,
+    Route,
+    exclusively,
+    missing,
+    workspace_handlers,
+)
+from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.context import ServerRequest, paginate
+from lakeward.workspace.state.store import Document
+
+PATH = "/api/2.0/lakeview/dashboards"
+_KIND = "dashboard"
+_FIELDS: Types = {
+    "display_name": str,
+    "parent_path": str,
+    "serialized_dashboard": str,
+    "warehouse_id": str,
+    "etag": str,
+}
+_ENDING = ".lvdash.json"
+# As the SDK documents: lists have the summary alone.
+_SUMMARY = ("dashboard_id", "display_name", "create_time", "lifecycle_state", "warehouse_id")
+_MOST_BYTES = 10 * 2**20  # assumed: the limit of workspace/import
+
+
+def list_dashboards(call: ServerRequest) -> Any:
+    """List dashboards; those in the trash only with `show_trashed`."""
+    found = [
+        {name: each[name] for name in _SUMMARY if name in each}
+        for each in call.store.find(_KIND)
+        if call.flag("show_trashed") or each["lifecycle_state"] == "ACTIVE"
+    ]
+    return paginate(call, found, "dashboards")
+
+
+@exclusively
+def create(call: ServerRequest) -> Any:
+    """Create a draft. Raises ApiError where its folder does not exist or has a dashboard of that name."""
+    given = _read(call)
+    if "display_name" not in given:
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", "Missing required field: display_name")
+    given.pop("etag", None)
+    folder = given.pop("parent_path", None) or f"/Users/{call.caller}"
+    folder = folder.rstrip("/").removeprefix("/Workspace") or "/"
+    _require_folder(call, folder)
+    dashboard = {
+        "dashboard_id": uuid.uuid4().hex,
+        "serialized_dashboard": "{}",
+        **given,
+        "parent_path": folder,
+        "path": _path(folder, given["display_name"]),
+        "lifecycle_state": "ACTIVE",
+        "create_time": _now(),
+        "update_time": _now(),
+        "etag": _etag(),
+    }
+    _refuse_duplicate(call, dashboard)
+    call.store.put(_KIND, dashboard["dashboard_id"], dashboard)
+    return _shown(dashboard)
+
+
+def get(call: ServerRequest) -> Any:
+    """Return a draft; one in the trash has the state TRASHED."""
+    return _shown(_found(call))
+
+
+@exclusively
+def update(call: ServerRequest) -> Any:
+    """Change a draft. Raises ApiError where `etag` is not the newest one: another client has changed it."""
+    dashboard, given = _active(call), _read(call)
+    given.pop("parent_path", None)  # a dashboard is not moved
+    etag = given.pop("etag", None)
+    if etag is not None and etag != dashboard["etag"]:
+        message = f"The dashboard {dashboard['dashboard_id']} was changed since etag {etag[:50]!r}."
+        raise ApiError(409, "RESOURCE_CONFLICT", message)
+    changed = {**dashboard, **given, "update_time": _now(), "etag": _etag()}
+    changed["path"] = _path(changed["parent_path"], changed["display_name"])
+    _refuse_duplicate(call, changed)
+    call.store.put(_KIND, dashboard["dashboard_id"], changed)
+    return _shown(changed)
+
+
+@exclusively
+def trash(call: ServerRequest) -> None:
+    """Move a dashboard to the trash."""
+    dashboard = _active(call)
+    call.store.put(_KIND, dashboard["dashboard_id"], {**dashboard, "lifecycle_state": "TRASHED"})
+
+
+@exclusively
+def publish(call: ServerRequest) -> Any:
+    """Publish the draft as it is now."""
+    dashboard = _active(call)
+    given = read_fields(call.body, {"embed_credentials": bool, "warehouse_id": str})
+    published = {
+        "display_name": dashboard["display_name"],
+        "embed_credentials": given.get("embed_credentials", False),
+        "revision_create_time": _now(),
+    }
+    warehouse = given.get("warehouse_id") or dashboard.get("warehouse_id")
+    if warehouse:
+        published["warehouse_id"] = warehouse
+    call.store.put(_KIND, dashboard["dashboard_id"], {**dashboard, "published": published})
+    return published
+
+
+def get_published(call: ServerRequest) -> Any:
+    """Return the published version."""
+    dashboard = _found(call)
+    if "published" not in dashboard:
+        raise missing(f"The published version of the dashboard {dashboard['dashboard_id']}")
+    return dashboard["published"]
+
+
+@exclusively
+def unpublish(call: ServerRequest) -> None:
+    """Remove the published version."""
+    get_published(call)
+    dashboard = _found(call)
+    del dashboard["published"]
+    call.store.put(_KIND, dashboard["dashboard_id"], dashboard)
+
+
+def _read(call: ServerRequest) -> Document:
+    given = read_fields(call.body, _FIELDS)
+    name = given.get("display_name")
+    if name is not None and (not name.strip() or len(name) > 200 or any(char in name for char in "/\n\r")):
+        message = f"display_name cannot be {name[:100]!r}: use 1 to 200 characters without slashes."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    text = given.get("serialized_dashboard")
+    if text is not None:
+        _check_content(text)
+    return given
+
+
+def _check_content(text: str) -> None:
+    if len(text.encode()) > _MOST_BYTES:
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", "serialized_dashboard has more than 10 MB.")
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", "serialized_dashboard is not a JSON object.")
+
+
+def _require_folder(call: ServerRequest, folder: str) -> None:
+    request = ApiRequest(call.environment, query={"path": folder}, user=call.user)
+    if not workspace_handlers.resolve_object(request, folder).is_dir():
+        raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"Path ({folder}) doesn't exist.")
+
+
+def _refuse_duplicate(call: ServerRequest, dashboard: Document) -> None:
+    for each in call.store.find(_KIND):
+        if (
+            each["path"] == dashboard["path"]
+            and each["lifecycle_state"] == "ACTIVE"
+            and each["dashboard_id"] != dashboard["dashboard_id"]
+        ):
+            raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"Path ({each['path']}) already exists.")
+
+
+def _found(call: ServerRequest) -> Document:
+    key = call.path_parameter
+    found = call.store.get(_KIND, key)
+    if found is None:
+        raise missing(f"The dashboard {key[:100]}")
+    return found
+
+
+def _active(call: ServerRequest) -> Document:
+    found = _found(call)
+    if found["lifecycle_state"] != "ACTIVE":
+        raise ApiError(400, "INVALID_STATE", f"The dashboard {found['dashboard_id']} is in the trash.")
+    return found
+
+
+def _shown(dashboard: Document) -> Document:
+    return {name: value for name, value in dashboard.items() if name != "published"}
+
+
+def _path(folder: str, name: str) -> str:
+    return f"{folder.rstrip('/')}/{name}{_ENDING}"
+
+
+def _etag() -> str:
+    return secrets.token_hex(8)
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+ROUTES = (
+    Route("GET", PATH, list_dashboards),
+    Route("POST", PATH, create),
+    Route("GET", f"{PATH}/{{}}", get),
+    Route("PATCH", f"{PATH}/{{}}", update),
+    Route("DELETE", f"{PATH}/{{}}", trash),
+    Route("GET", f"{PATH}/{{}}/published", get_published),
+    Route("POST", f"{PATH}/{{}}/published", publish),
+    Route("DELETE", f"{PATH}/{{}}/published", unpublish),
+)
