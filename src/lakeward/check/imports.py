@@ -59,12 +59,12 @@ _NATIVE = frozenset(
 )
 _PROGRAMS = frozenset(("sh", "subprocess"))
 _NATIVE_CURE = (
-    "It opens files in native code, where paths of the platform are not mapped: give it an open file or a "
-    "copy in a local folder."
+    "It opens files in native code, where paths of the platform are not mapped: set `bind-mounts = true` in "
+    "[tool.lakeward] of pyproject.toml (Linux), or give it an open file or a local copy."
 )
 _PROGRAMS_CURE = (
-    "Programs that it starts do not see paths of the platform in their arguments: copy the files to a local "
-    "folder first."
+    "Paths of the platform in its arguments are mapped; those that a program computes or reads are not: set "
+    "`bind-mounts = true` in [tool.lakeward] of pyproject.toml (Linux), or copy the files to a local folder."
 )
 _MAPPED = re.compile(r"/(Volumes|dbfs|Workspace|mnt|FileStore)/")
 DECLARING_FILES = (

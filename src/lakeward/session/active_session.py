@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import SessionError
 from lakeward.private_folders import private_folder
 from lakeward.session.jvm.shared_jvm import is_borrowed
+from lakeward.session.mount_table import BIND_MOUNTS_VARIABLE
 from lakeward.session.patches.connect_finder import connect_is_installed
 from lakeward.session.path_rules import call_on_change
 from lakeward.session.paths import PathMap
@@ -136,6 +137,8 @@ def map_paths(settings: Settings) -> None:
         return
     from lakeward.session import path_redirection
 
+    if settings.bind_mounts:
+        os.environ[BIND_MOUNTS_VARIABLE] = "1"
     path_redirection.install(PathMap.of(settings))
 
 

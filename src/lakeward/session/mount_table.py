@@ -15,10 +15,13 @@ from typing import Any
 
 from lakeward.errors import ConfigurationError
 
-__all__ = ["MOUNTS_VARIABLE", "encode_mounts", "read_mount", "read_mounts"]
+__all__ = ["BIND_MOUNTS_VARIABLE", "MOUNTS_VARIABLE", "encode_mounts", "read_mount", "read_mounts"]
 
 MOUNTS_VARIABLE = "LAKEWARD_MOUNTS"
 """A JSON object from prefix to folder; relative folders start at the current one."""
+
+BIND_MOUNTS_VARIABLE = "LAKEWARD_BIND_MOUNTS"
+"""1 if native libraries see the mapped paths (`path_redirection.bind_mounts`); wins over the project."""
 
 _PREFIX = re.compile(r"/+[^/]|dbfs:/+[^/]|[A-Za-z][A-Za-z0-9+.-]*://[^/]")
 _TABLE = "tool.lakeward.mounts"

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lakeward.session.mount_table import read_mounts
+from lakeward.errors import ConfigurationError
+from lakeward.session.mount_table import BIND_MOUNTS_VARIABLE, read_mounts
 from lakeward.session.project import project_file, project_table
 from lakeward.session.runtimes.profiles import DEFAULT_PROFILE
 
@@ -25,13 +26,26 @@ def _user(environ: Mapping[str, str]) -> str:
         return "user"
 
 
+def _bind_mounts(table: Mapping[str, object], environ: Mapping[str, str]) -> bool:
+    if environ.get(BIND_MOUNTS_VARIABLE):
+        return environ[BIND_MOUNTS_VARIABLE] == "1"
+    value = table.get("bind-mounts", False)
+    if not isinstance(value, bool):
+        raise ConfigurationError(
+            "PYPROJECT_INVALID",
+            f"`bind-mounts` in [tool.lakeward] must be true or false, found {value!r}.",
+        )
+    return value
+
+
 @dataclass(frozen=True)
 class Settings:
     """The lakehouse of a session and its Spark settings.
 
     `root` is the working folder (the bundle's, if there is one), `home` the state folder, `target` one of its
     lakehouses. `conf` holds the user's Spark settings, which always win; `mounts` further path mappings as
-    (prefix, folder). `warehouse_dir` stores tables outside of `home`. `runtime_chosen` is False if `profile`
+    (prefix, folder), and `bind_mounts` makes the mapped paths visible to native libraries (Linux).
+    `warehouse_dir` stores tables outside of `home`. `runtime_chosen` is False if `profile`
     is only the default.
     """
 
@@ -45,6 +59,7 @@ class Settings:
     conf: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[tuple[str, str], ...] = ()
     warehouse_dir: Path | None = None
+    bind_mounts: bool = False
     runtime_chosen: bool = field(default=True, compare=False)
 
     @classmethod
@@ -67,6 +82,7 @@ class Settings:
 
         Mounts are those of `[tool.lakeward.mounts]` in the same file, of LAKEWARD_MOUNTS (`--mount`) and
         `mounts`; for one prefix the later wins.
+        `bind_mounts` is LAKEWARD_BIND_MOUNTS, else `bind-mounts` of `[tool.lakeward]`.
 
         Raises:
             ConfigurationError: PYPROJECT_INVALID or MOUNT_INVALID.
@@ -97,6 +113,7 @@ class Settings:
             user=_user(environ),
             conf=dict(conf or {}),
             mounts=tuple({**known_mounts, **dict(mounts)}.items()),
+            bind_mounts=_bind_mounts(table, environ),
         )
 
     def with_(self, **changes: object) -> Settings:

@@ -214,7 +214,7 @@ def after_context(context: Any, settings: Settings) -> None:
     lease = daemon.held()
     if lease:
         lease.note(context)
-    point_workers(context, PathMap.of(settings), stay=lease is None)
+    point_workers(context, PathMap.of(settings), stay=lease is None, bind_mounts=settings.bind_mounts)
     cancel_on_interrupt(context, shared_jvm.shared_gateway())
 
 
@@ -247,7 +247,12 @@ def point_at(spark: SparkSession, settings: Settings, before: Settings) -> Spark
     """
     _prepare_process(settings, {})
     point_jvm(jvm_view(spark), settings)
-    point_workers(spark.sparkContext, PathMap.of(settings), stay=daemon.held() is None)
+    point_workers(
+        spark.sparkContext,
+        PathMap.of(settings),
+        stay=daemon.held() is None,
+        bind_mounts=settings.bind_mounts,
+    )
     context_conf = scala_context(spark.sparkContext).conf()
     hadoop_conf = hadoop_conf_of(spark.sparkContext)
     file_systems = confs.file_system_conf(PathMap.of(settings).entries)

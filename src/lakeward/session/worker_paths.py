@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from lakeward.session.mount_table import BIND_MOUNTS_VARIABLE
 from lakeward.session.paths import PathMap
 
 __all__ = [
@@ -45,8 +46,10 @@ def worker_python_path(environ: Mapping[str, str] = os.environ) -> str:
     return os.pathsep.join([site, *others])
 
 
-def point_workers(context: Any, path_map: PathMap, *, stay: bool = True) -> None:
+def point_workers(context: Any, path_map: PathMap, *, stay: bool = True, bind_mounts: bool = False) -> None:
     """Start workers of `context` (a SparkContext) with `path_map` from now on; running ones keep theirs.
+
+    With `bind_mounts` native libraries of the workers see it, too.
 
     They inherit the JVM's environment and working folder, unless `stay` is False: then they get those of this
     process. Spark passes this environment to every Python function, on a cluster too, and starts new workers
@@ -56,6 +59,7 @@ def point_workers(context: Any, path_map: PathMap, *, stay: bool = True) -> None
     if not stay:
         environment.update({**os.environ, **environment, FOLDER: str(Path.cwd())})
     environment.update(worker_environment(path_map, {**os.environ, **environment}))
+    environment[BIND_MOUNTS_VARIABLE] = "1" if bind_mounts else "0"
 
 
 def install_from_environment(environ: Mapping[str, str] = os.environ) -> None:

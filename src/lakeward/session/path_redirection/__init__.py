@@ -1,7 +1,8 @@
 """Redirect `/Volumes/…`, `/dbfs/…`, `/Workspace/…` and mounts in Python's own file functions.
 
 `install` patches `open`, `os`, references bound earlier, the import system and the entry points of pyarrow
-and sqlite3; `uninstall` restores all. `UNSUPPORTED` lists what cannot be redirected.
+and sqlite3, and maps arguments of programs; `uninstall` restores all. `UNSUPPORTED` lists what is not
+redirected unless LAKEWARD_BIND_MOUNTS is 1.
 """
 
 from __future__ import annotations

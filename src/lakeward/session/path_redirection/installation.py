@@ -5,6 +5,7 @@ from __future__ import annotations
 import _io
 import builtins
 import functools
+import inspect
 import io
 import os
 import subprocess
@@ -17,10 +18,12 @@ from typing import Any
 from lakeward import patching
 from lakeward.patching import PatchSpec, original, owner_name
 from lakeward.session.path_redirection import os_functions
+from lakeward.session.path_redirection.bind_mounts import bind_folders
 from lakeward.session.path_redirection.import_system import PatchAfterImport, path_hook
 from lakeward.session.path_redirection.libraries import LIBRARIES, entry_point
 from lakeward.session.path_redirection.os_functions import open_function
 from lakeward.session.path_redirection.prebound_references import prebound_references
+from lakeward.session.path_redirection.programs import translate_arguments
 from lakeward.session.path_redirection.translator import Function, PathTranslator, translate_first_path
 from lakeward.session.paths import PathMap
 
@@ -67,15 +70,24 @@ class _Redirection:
             self._replace(owner, attribute, replacement)
 
     def _popen(self) -> None:
-        """Map the working folder of a program; the program's own use of paths cannot be redirected."""
+        """Map the working folder, the name and the arguments of a program."""
         plain = original(subprocess.Popen, "__init__")
-        local = self.translator.local
+        translator = self.translator
+        signature = inspect.signature(plain)
 
         @functools.wraps(plain)
         def start(self: Any, *args: Any, **kwargs: Any) -> None:
-            if kwargs.get("cwd") is not None:
-                kwargs["cwd"] = local(kwargs["cwd"])
-            plain(self, *args, **kwargs)
+            try:
+                given = signature.bind(self, *args, **kwargs)
+            except TypeError:
+                plain(self, *args, **kwargs)  # raises it
+                return
+            shell = bool(given.arguments.get("shell"))
+            given.arguments["args"] = translate_arguments(translator, given.arguments["args"], shell=shell)
+            for name in ("cwd", "executable"):
+                if given.arguments.get(name) is not None:
+                    given.arguments[name] = translator.local(given.arguments[name])
+            plain(*given.args, **given.kwargs)
 
         self._replace(subprocess.Popen, "__init__", start)
 
@@ -119,9 +131,15 @@ _active: list[_Redirection] = []
 
 
 def install(path_map: PathMap) -> None:
-    """Activate `path_map` in this process; a further call only replaces the map."""
+    """Activate `path_map` in this process; a further call only replaces the map.
+
+    With LAKEWARD_BIND_MOUNTS=1 native libraries and programs see it, too; raises ConfigurationError
+    (BIND_MOUNTS_UNAVAILABLE) if the system does not allow that.
+    """
     with _lock:
-        _translator.use(path_map.of_python())
+        python_map = path_map.of_python()
+        bind_folders(python_map)
+        _translator.use(python_map)
         if not _active:
             _active.append(_Redirection())
             _active[0].install()

@@ -58,10 +58,10 @@ LIBRARIES: Mapping[str, Mapping[str, Argument]] = {
 """Module → function → position and name of the argument that is a path (or a list of paths)."""
 
 UNSUPPORTED = (
-    "programs that the code starts: their working folder is mapped, their arguments are not",
+    "programs that the code starts: their arguments are mapped, paths that they compute or read are not",
     "libraries that open files in C or Rust without Python's open: duckdb, polars, h5py, netCDF4, rasterio",
     "pyarrow.fs.LocalFileSystem's methods, pyarrow.fs.FileSystem.from_uri, pyarrow.OSFile, called directly",
-    "io.FileIO called directly; os.exec*, os.posix_spawn; sockets in the file system",
+    "io.FileIO called directly; sockets in the file system",
 )
 """Code that uses the real `/Volumes`. If that matters, create symbolic links, for example in a container."""
 

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any, final
 
+from lakeward.session.path_redirection.programs import shell_command, start_of_program
 from lakeward.session.path_redirection.translator import (
     Function,
     PathTranslator,
@@ -41,8 +42,11 @@ def functions(translator: PathTranslator, original: Callable[[str], Any]) -> Ite
         ("readlink", _readlink),
         ("getcwd", _getcwd),
         ("getcwdb", _getcwd),
+        ("system", shell_command),
+        *((each, start_of_program) for each in ("execv", "execve", "posix_spawn", "posix_spawnp")),
     ):
-        yield name, Function(make(translator, original(name)), original(name), "os")
+        if hasattr(os, name):
+            yield name, Function(make(translator, original(name)), original(name), "os")
 
 
 def _readlink(translator: PathTranslator, original: Any) -> Callable[..., Any]:

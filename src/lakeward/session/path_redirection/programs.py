@@ -1,0 +1,127 @@
+"""Paths of the platform in the arguments of programs that the code starts.
+
+A program has no redirection, so its arguments name the local folders: `["cp", "/Volumes/c/s/v/a", "b"]`,
+`--out=/dbfs/x`, and prefixes in the text of a shell (`os.system`, `shell=True`, `bash -c`). What the program
+prints names the local folders, too, and paths that it computes or reads from files are not translated.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+from lakeward.session.path_redirection.translator import PathTranslator
+
+_SHELLS = frozenset(("ash", "bash", "dash", "ksh", "sh", "zsh"))
+_QUOTED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
+# A prefix begins a word: not `$HOME/Volumes`, `s3://Volumes` or `dbfs:/Volumes`, which no program can open.
+_WORD_START = r"(?<![\w./}~*?\]%+@-])(?<!dbfs:)(?<!file:)"
+_PREFIX_END = r"(?=$|[\s/'\"`;|&<>(){},:])"
+
+
+def translate_arguments(translator: PathTranslator, arguments: Any, *, shell: bool = False) -> Any:
+    """Return the arguments of `subprocess.Popen` with the platform's paths mapped.
+
+    A string without `shell` is the name of a program. Values that are neither text nor a path are kept.
+    """
+    if isinstance(arguments, (str, bytes, os.PathLike)):
+        return _command(translator, arguments) if shell else translator.local(arguments)
+    try:
+        given = list(arguments)
+    except TypeError:
+        return arguments
+    text_at = 0 if shell else _shell_text(given)
+    return [
+        _command(translator, each) if position == text_at else _argument(translator, each)
+        for position, each in enumerate(given)
+    ]
+
+
+def translate_command(translator: PathTranslator, command: str) -> str:
+    """Return the text of a shell with the prefixes of mapped paths replaced by quoted local folders."""
+    folders = {prefix: folder for prefix, folder in translator.map.entries if prefix != folder}
+    if not any(prefix in command for prefix in folders):
+        return command
+    # Kept folders are alternatives, too: the longest prefix decides, as in `PathMap.local`.
+    names = "|".join(re.escape(prefix) for prefix, _ in translator.map.entries)
+    quotes = list(_quotes(command))
+
+    def local(found: re.Match[str]) -> str:
+        folder = folders.get(found[0])
+        if folder is None:
+            return found[0]
+        quote = next((mark for start, end, mark in quotes if start < found.start() < end), "")
+        if quote == "'":
+            return folder.replace("'", "'\\''")
+        return re.sub(r'(["$`\\])', r"\\\1", folder) if quote else _escaped(folder)
+
+    return re.sub(f"{_WORD_START}(?:{names}){_PREFIX_END}", local, command)
+
+
+def start_of_program(translator: PathTranslator, original: Any) -> Callable[..., Any]:
+    """Return `original(path, argv, …)` of `os` with the program and its arguments mapped."""
+
+    @functools.wraps(original)
+    def call(path: Any, argv: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(translator.local(path), translate_arguments(translator, argv), *args, **kwargs)
+
+    return call
+
+
+def shell_command(translator: PathTranslator, original: Any) -> Callable[..., Any]:
+    """Return `os.system` with the paths in its command mapped."""
+
+    @functools.wraps(original)
+    def call(command: Any) -> Any:
+        return original(_command(translator, command))
+
+    return call
+
+
+def _shell_text(arguments: list[Any]) -> int | None:
+    """Return the position of the commands in `bash … -c COMMANDS`."""
+    if not arguments or PurePosixPath(_text(arguments[0])).name not in _SHELLS:
+        return None
+    for position, each in enumerate(arguments[1:-1], start=1):
+        if re.fullmatch(r"-[a-z]*c", _text(each)):
+            return position + 1
+    return None
+
+
+def _argument(translator: PathTranslator, argument: Any) -> Any:
+    """Map a path, or the path after the first `=` (`--out=/dbfs/x`, `of=/dbfs/x`)."""
+    found = translator.find(argument)
+    if found is not None:
+        return found
+    if isinstance(argument, str):
+        name, sign, value = argument.partition("=")
+        return f"{name}={translator.local(value)}" if sign else argument
+    return argument
+
+
+def _command(translator: PathTranslator, command: Any) -> Any:
+    if isinstance(command, str):
+        return translate_command(translator, command)
+    if isinstance(command, bytes):
+        return os.fsencode(translate_command(translator, os.fsdecode(command)))
+    return translator.local(command)
+
+
+def _quotes(command: str) -> Iterator[tuple[int, int, str]]:
+    for each in _QUOTED.finditer(command):
+        if each[0][0] in "'\"":
+            yield each.start(), each.end(), each[0][0]
+
+
+def _escaped(folder: str) -> str:
+    """Quote a folder for a place outside of quotes, so that globs after it still work."""
+    return folder if shlex.quote(folder) == folder else re.sub(r"([^\w@%+=:,./-])", r"\\\1", folder)
+
+
+def _text(argument: Any) -> str:
+    return os.fsdecode(argument) if isinstance(argument, (str, bytes, os.PathLike)) else ""
