@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import outcome
-
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mount namespaces are Linux's")
 
 PROGRAM = """
@@ -123,30 +121,6 @@ def test_a_system_that_does_not_allow_it_is_an_error_with_the_way_out(tmp_path: 
     )
     assert "Remove `bind-mounts` from [tool.lakeward]" in printed
     assert [each.name for each in tmp_path.iterdir()] == []
-
-
-@pytest.mark.process
-def test_the_setting_holds_for_notebooks_and_python_workers(tmp_path: Path) -> None:
-    needs("unshare", *(("-m",) if os.geteuid() == 0 else ("-Um",)))
-    (tmp_path / "pyproject.toml").write_text("[tool.lakeward]\nbind-mounts = true\n")
-    (tmp_path / "job.py").write_text(
-        """# Databricks notebook source
-import subprocess
-from pyspark.sql.functions import udf
-dbutils.fs.put("/Volumes/main/default/v/a.txt", "hello", True)
-script = "p=/Volu; cat ${p}mes/main/default/v/a.txt"
-print("driver", subprocess.check_output(["sh", "-c", script], text=True))
-
-@udf("string")
-def read(_):
-    return subprocess.check_output(["sh", "-c", script], text=True)
-
-print("worker", spark.range(1).select(read("id")).first()[0])
-"""
-    )
-    environment = {**os.environ, "LAKEWARD_HOME": str(tmp_path / "state")}
-    done = outcome([sys.executable, "-m", "lakeward", "notebook", "job.py"], cwd=tmp_path, env=environment)
-    assert "driver hello\nworker hello\n" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("value", ["1", '"yes"', "[]"])

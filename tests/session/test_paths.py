@@ -195,6 +195,18 @@ def test_a_project_that_really_lies_below_a_prefix_stays_where_it_is(root: str) 
     assert here.user(f"{root}/src/a.py") == f"{root}/src/a.py"
 
 
+@pytest.mark.parametrize("spelling", ["/Workspace", "file:/Workspace", "file:///Workspace", "//Workspace"])
+def test_workspace_before_the_project_s_own_path_is_the_project(spelling: str) -> None:
+    here = PathMap.of(settings("/home/ann/project"))
+    assert here.local(f"{spelling}/home/ann/project/src/a.py") == "/home/ann/project/src/a.py"
+    assert here.local(f"{spelling}/home/ann/project") == "/home/ann/project"
+    # A sibling whose name begins in the same way is a file of the workspace.
+    other = f"{spelling}/home/ann/project2"
+    assert here.local(other) == "/home/ann/project/.lakeward/local/workspace/home/ann/project2"
+    assert here.user("/home/ann/project/src/a.py") == "/home/ann/project/src/a.py"
+    assert here.of_python().local("/Workspace/home/ann/project/a") == "/home/ann/project/a"
+
+
 def test_python_sees_paths_but_no_uris_and_dbfs_only_below_its_own_name() -> None:
     python = MAP.of_python()
     assert python.local("/dbfs/x") == f"{STATE}/dbfs/x"

@@ -64,6 +64,11 @@ def run(
     return one.run()
 
 
+def _notebook_path(file: Path, environment: Environment) -> str:
+    """Return what `notebookPath()` gives: without extension, and no `/Workspace` before workspace files."""
+    return environment.paths.user(str(file.with_suffix(""))).removeprefix("/Workspace")
+
+
 class _Run:
     root: Path | None
     allow_shell: bool
@@ -83,7 +88,7 @@ class _Run:
             environment,
             arguments=parameters,
             widgets={},
-            context=replace(environment.facts, notebook_path=str(file.with_suffix(""))),
+            context=replace(environment.facts, notebook_path=_notebook_path(file, environment)),
             run_notebook=self._child,
             restart_python=self.restart,
         )

@@ -31,6 +31,7 @@ __all__ = ["PathMap"]
 # In scripts and tests Spark finds these in DBFS without a scheme; Python's own functions do not.
 _DBFS_ROOTS = ("/mnt", "/FileStore", "/databricks-datasets")
 _ROOT = "/"
+_WORKSPACE = "/Workspace"
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _DETOUR = re.compile(r"/(?:\.{1,2})?(?:/|$)")
@@ -51,6 +52,9 @@ class PathMap:
     def of(cls, settings: Settings) -> PathMap:
         """Return the map of one target: its volumes, DBFS, workspace files and mounts.
 
+        `/Workspace` before the path of the project is the project, as code writes
+        `"/Workspace" + notebookPath()`.
+
         Inside `dbfs_paths()` the prefix `/` is DBFS. The project, the state folder, mounted folders and
         pytest's temporary folders stay local.
         """
@@ -61,8 +65,11 @@ class PathMap:
             ("dbfs:/", dbfs),
             ("/dbfs", dbfs),
             ("/dbfs/Volumes", volumes),
-            ("/Workspace", str(settings.workspace)),
+            (_WORKSPACE, str(settings.workspace)),
         ]
+        root = str(settings.root.absolute())
+        if _below(_WORKSPACE, root) is None:
+            entries.append((f"{_WORKSPACE}{root}", root))
         if paths_are_dbfs():
             entries.append((_ROOT, dbfs))
         else:
@@ -154,7 +161,7 @@ class PathMap:
         first.
         """
         return sorted(
-            (entry for entry in self.entries if entry[0] != _ROOT),
+            (entry for entry in self.entries if entry[0] not in (_ROOT, f"{_WORKSPACE}{entry[1]}")),
             key=lambda e: (-len(e[1]), e[0] == e[1], not e[0].startswith("/"), _is_alias(e[0]), len(e[0])),
         )
 
@@ -185,7 +192,7 @@ def _spellings(prefix: str, folder: str) -> Iterable[tuple[str, str]]:
     path = prefix.removeprefix("dbfs:")
     if path == prefix:
         path = prefix.removeprefix("/dbfs") if _below("/dbfs/", prefix) is not None else prefix
-    if not path.startswith("/") or path == "/" or _below("/Workspace", path) is not None:
+    if not path.startswith("/") or path == "/" or _below(_WORKSPACE, path) is not None:
         yield prefix, folder
         return
     yield from ((f"{root}{path}", folder) for root in ("", "dbfs:", "/dbfs"))

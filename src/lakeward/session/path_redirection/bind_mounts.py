@@ -6,8 +6,8 @@ mount namespace of its own, in which the mapped prefixes are bind mounts of the 
 see nothing of it. It needs Linux and the right to make namespaces, which Docker's default profile and the
 AppArmor rules of some distributions take from users.
 
-It is not the default: in a namespace of an ordinary user, files of other users belong to `nobody`, which
-`sudo` and `ssh` refuse.
+It is not the default: in a namespace of an ordinary user, files of other users belong to the overflow user
+(65534), which `sudo` and `ssh` refuse.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def bind_folders(path_map: PathMap) -> None:
     if os.environ.get(BIND_MOUNTS_VARIABLE) != "1":
         return
     entries = path_map.of_python().entries
-    wanted = {prefix: folder for prefix, folder in entries if prefix.startswith("/")}
+    # `/Workspace` before the project's own path needs a folder of that name among the workspace files.
+    wanted = {prefix: folder for prefix, folder in entries if prefix != f"/Workspace{folder}"}
     if wanted.items() <= _bound.items():
         return
     if not sys.platform.startswith("linux"):
