@@ -58,7 +58,8 @@ def gather(spark: SparkSession, schema: str, key: str) -> Evidence:
         }
     for table, rows in computed.items():
         _add(remaining, table, rows.filter(~F.col("subject").isin(list(returned))))
-    for table in _with_pseudonyms():
+    pseudonymous = _with_pseudonyms(spark, schema)
+    for table in pseudonymous:
         strangers = spark.table(f"{schema}.{table}").join(
             spark.table(f"{schema}.user_keys"), "pseudonym", "left_anti"
         )
@@ -66,14 +67,17 @@ def gather(spark: SparkSession, schema: str, key: str) -> Evidence:
         number = strangers.count()
         for row in suppressed.select("subject").distinct().collect() if number else ():
             remaining.setdefault(row["subject"], {})[table] = number
-    return Evidence(remaining, frozenset(returned), (*raw, *computed, *_with_pseudonyms()))
+    return Evidence(remaining, frozenset(returned), (*raw, *computed, *pseudonymous))
 
 
-def _with_pseudonyms() -> list[str]:
+def _with_pseudonyms(spark: SparkSession, schema: str) -> list[str]:
+    # An update that ended early may have created only some of them.
     return [
         table
         for table, columns in privacy.PERSONAL.items()
-        if "pseudonym" in columns and table not in ("user_keys", *_OWN)
+        if "pseudonym" in columns
+        and table not in ("user_keys", *_OWN)
+        and spark.catalog.tableExists(f"{schema}.{table}")
     ]
 
 

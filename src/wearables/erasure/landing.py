@@ -71,9 +71,14 @@ def _clean(file: Path, is_erased: Callable[[str], bool]) -> int:
         return 0
     rest = b"".join(kept)
     unfinished = file.with_name(f".{file.name}.unfinished")
-    with unfinished.open("wb") as copy:
-        copy.write(gzip.compress(rest, mtime=0) if file.suffix == ".gz" else rest)
-        copy.flush()
-        os.fsync(copy.fileno())
-    unfinished.replace(file)
+    try:
+        with unfinished.open("wb") as copy:
+            copy.write(gzip.compress(rest, mtime=0) if file.suffix == ".gz" else rest)
+            copy.flush()
+            os.fsync(copy.fileno())
+        unfinished.replace(file)
+    except BaseException:
+        # A full disk needs the space, and the next attempt writes the file again.
+        unfinished.unlink(missing_ok=True)
+        raise
     return len(lines) - len(kept)

@@ -16,10 +16,13 @@ from databricks.sdk.runtime import dbutils
 from pyspark.sql import DataFrame, SparkSession
 
 from wearables import erasure
-from wearables.streams import reset
+from wearables.streams import StreamsControl, reset
 from wearables.suppression import KEY
 
 __all__ = ["Erased", "erase", "main"]
+
+# A pass of the streams that is running ends first.
+_PATIENCE = 1800.0
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     def forget() -> None:
         if given.checkpoints:
+            control = StreamsControl(Path(given.checkpoints))
+            control.pause(_PATIENCE)
             reset(spark, place, given.checkpoints)
+            control.resume()
 
     done = erase(spark, place, Path(given.landing), key, forget)
     print(f"{done.requests} requests: removed {done.rows} rows of tables and {done.lines} lines of files")
@@ -60,7 +66,7 @@ def erase(
     """
     requests = erasure.collect(spark, schema, key)
     suppressed = erasure.suppress(spark, schema, requests, key)
-    if not suppressed:
+    if not (suppressed or requests):
         return Erased(0, 0, 0)
     listed = spark.table(f"{schema}.suppressed")
     tables = {

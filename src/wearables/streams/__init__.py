@@ -1,5 +1,6 @@
 """Structured Streaming on bronze: deduplication, windows in every output mode, joins."""
 
+from wearables.streams.continuous import StreamsBusyError, StreamsControl
 from wearables.streams.queries import HORIZON, PERIOD, events, minutes, sittings, sliding, with_rates, zones
 from wearables.streams.runner import TABLES, Streams, reset
 
@@ -8,6 +9,8 @@ __all__ = [
     "PERIOD",
     "TABLES",
     "Streams",
+    "StreamsBusyError",
+    "StreamsControl",
     "events",
     "minutes",
     "reset",
