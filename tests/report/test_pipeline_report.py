@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from lakeward.cli.report import report as report_command
-from lakeward.report import build_report, write_page
+from lakeward.report import build_report, page_document, write_page
 from lakeward.report.pipeline_report import MAX_UPDATES
 from tests.report.events import Events
 
@@ -152,16 +152,32 @@ def test_no_name_ends_the_data_of_the_page(tmp_path: Path, name: str) -> None:
 
 
 def test_a_large_pipeline_fits_in_a_megabyte(tmp_path: Path) -> None:
-    events = Events("u")
-    for number in range(200):
-        events.define(
-            f"main.s.dataset_{number}", *[f"main.s.dataset_{i}" for i in range(max(0, number - 3), number)]
-        )
-        events.refresh(f"main.s.dataset_{number}", number, **QUALITY)
-    events.end().store(tmp_path)
+    names = [f"main.s.dataset_{number}" for number in range(200)]
+    for day in range(15):
+        events = Events(f"u{day}", day=day)
+        for number, name in enumerate(names):
+            events.define(name, *names[max(0, number - 3) : number]).refresh(name, number, **QUALITY)
+        events.end().store(tmp_path)
     path = tmp_path / "page.html"
-    write_page(built(tmp_path), path)
-    assert path.stat().st_size < 1_000_000
+    document = built(tmp_path)
+    write_page(page_document(document), path)
+    assert path.stat().st_size < 500_000
+    assert [len(each["points"]) for each in document["quality"]] == [15] * 200
+
+
+def test_the_history_has_results_but_no_messages_and_graphs(tmp_path: Path) -> None:
+    for day in range(3):
+        events = Events(f"u{day}", day=day).add("user_action", {}).define("t").refresh("t", day, **QUALITY)
+        events.end("FAILED" if day == 1 else "COMPLETED").store(tmp_path)
+    document = page_document(built(tmp_path))
+    assert [(each["rows"], each["state"]) for each in document["updates"]] == [
+        (2, "COMPLETED"), (1, "FAILED"), (0, "COMPLETED")
+    ]  # fmt: skip
+    assert ["datasets" in each for each in document["updates"]] == [True, False, True]
+    assert document["quality"] == [
+        {"dataset": "t", "name": "positive", "points": [(i, 8, 2) for i in (2, 1, 0)]}
+    ]
+    assert "user_action" in {each["type"] for each in document["events"]}
 
 
 @pytest.fixture
@@ -195,7 +211,7 @@ def test_without_events_the_command_says_so(target: Path, arguments: tuple[str, 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium on PATH shows the page")
 def test_a_browser_shows_the_page_without_errors(storage: Path, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    write_page(built(storage), path)
+    write_page(page_document(built(storage)), path)
     ran = subprocess.run(
         ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", path.as_uri()],
         capture_output=True,

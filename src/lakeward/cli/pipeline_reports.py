@@ -29,14 +29,14 @@ def write_report(
 
     Raises OSError when the file cannot be written.
     """
-    from lakeward.report import build_report, write_page
+    from lakeward.report import build_report, page_document, write_page
 
     document = build_report(name, settings.pipelines / name, warehouse=settings.warehouse if rows else None)
     if document is None:
         return None
     if path is None:
         path = report_path(name, settings)
-    write_page(document, path)
+    write_page(page_document(document), path)
     return path
 
 

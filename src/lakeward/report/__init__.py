@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from lakeward.report.event_files import StoredEvents, read_events
 from lakeward.report.page import write_page
-from lakeward.report.pipeline_report import build_report
+from lakeward.report.pipeline_report import build_report, page_document
 from lakeward.report.run_report import build_run_report, run_pipelines, stored_runs
 from lakeward.report.samples import PROTECTING_WORDS
 from lakeward.report.stream_batches import batch_of
@@ -18,6 +18,7 @@ __all__ = [
     "batch_of",
     "build_report",
     "build_run_report",
+    "page_document",
     "read_events",
     "run_pipelines",
     "stored_runs",

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
-from io import BytesIO
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from lakeward.atomic_files import read_regular
 
 Event = dict[str, Any]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+# What the history of updates shows; graph, streams and messages are those of the newest one.
+_RESULTS = ("create_update", "update_progress", "flow_progress", "planning_information")
 
 
 @dataclass
@@ -37,16 +43,21 @@ def read_events(storage: Path, limit: int) -> StoredEvents:
     events: dict[str, Event] = {}
     files = sorted((storage / "event_log").glob("*.parquet"), key=lambda path: path.stat().st_mtime)
     updates: set[str] = set()
+    whole: set[str] = set()
+    has_graph = False
     for path in reversed(files):
         try:
-            rows = list(_rows(path))
-        except (OSError, ValueError, NotImplementedError, AttributeError) as error:
+            rows = list(_rows(path, whole if has_graph else None))
+        except (OSError, ValueError, LookupError, NotImplementedError, AttributeError) as error:
             found.unreadable.append(f"{path.name}: {(str(error) or type(error).__name__).splitlines()[0]}")
             continue
         new = {_update_of(event) for event in rows} - updates
         if len(updates) >= limit and new:
             break
         updates |= new
+        if not has_graph:
+            whole |= new
+            has_graph = any(event["event_type"] == "dataset_definition" for event in rows)
         events.update((event["id"], event) for event in rows)
     events.update((event["id"], event) for event in _lines(storage / "events.jsonl", found))
     for event in sorted(events.values(), key=lambda event: (event["timestamp"], _number(event))):
@@ -56,19 +67,40 @@ def read_events(storage: Path, limit: int) -> StoredEvents:
     return found
 
 
-def _rows(path: Path) -> Iterator[Event]:
+def _rows(path: Path, whole: Collection[str] | None) -> Iterator[Event]:
+    """Yield the events of a file; of updates that are not in `whole`, those that give their results."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    # Not by its path: reading a named pipe would never end.
-    for row in pq.read_table(BytesIO(read_regular(path))).to_pylist():
-        details = row.get("details")
+    # Not by its path: reading a named pipe would never end. `pq.read_table`, Arrow's scalars and timestamps
+    # as Python objects would import pandas.
+    with pq.ParquetFile(pa.BufferReader(read_regular(path))) as parquet:
+        table = parquet.read()
+    if whole is not None:
+        result = pc.match_substring_regex(table["event_type"], _one_of(_RESULTS))
+        of_whole = pc.match_substring_regex(pc.struct_field(table["origin"], "update_id"), _one_of(whole))
+        table = table.filter(pc.or_(result, of_whole))
+    if "timestamp" in table.column_names and pa.types.is_timestamp(table["timestamp"].type):
+        micros = table["timestamp"].cast(pa.timestamp("us", "UTC"), safe=False).cast(pa.int64())
+        table = table.set_column(table.column_names.index("timestamp"), "timestamp", micros)
+    for row in table.to_pylist():
+        details, moment = row.get("details"), row.get("timestamp")
         event = {
             **row,
-            "timestamp": _as_text(row.get("timestamp")),
-            "details": json.loads(details) if isinstance(details, str) else details or {},
+            "timestamp": _moment(moment) if isinstance(moment, int) else str(moment),
+            "details": orjson.loads(details) if isinstance(details, str) else details or {},
         }
         if _is_event(event):
             yield event
+
+
+def _moment(micros: int) -> str:
+    return (_EPOCH + timedelta(microseconds=micros)).isoformat()
+
+
+def _one_of(words: Collection[str]) -> str:
+    return f"^({'|'.join(map(re.escape, words))})$"
 
 
 def _lines(path: Path, found: StoredEvents) -> Iterator[Event]:
@@ -110,7 +142,3 @@ def _number(event: Event) -> int:
         return int(event["sequence"]["data_plane_id"]["seq_no"])
     except (KeyError, TypeError, ValueError):
         return 0
-
-
-def _as_text(value: Any) -> str:
-    return value.isoformat() if isinstance(value, datetime) else str(value)

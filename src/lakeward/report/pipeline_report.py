@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
@@ -36,8 +36,8 @@ def build_report(
 
     Returns:
         `pipeline`, `generated`, `updates` (new to old, at most `MAX_UPDATES`), `datasets` of the newest
-        update that got as far as defining them, `events` of the newest update, and `notes` on what could
-        not be read.
+        update that got as far as defining them, `quality` (passed and failed records of each expectation
+        by update), `events` of the newest update, and `notes` on what could not be read.
     """
     found = read_events(storage, MAX_UPDATES)
     if not found.updates:
@@ -65,11 +65,38 @@ def build_report(
         "generated": (now or datetime.now(timezone.utc)).isoformat(timespec="seconds"),
         "updates": updates,
         "datasets": datasets,
+        "quality": readable("The expectations", lambda: _quality(updates)) or [],
         "streams": readable("The streaming queries", lambda: stream_batches(newest)) or [],
         "events": [_shown(event) for event in newest[:_MAX_EVENTS]],
         "omitted_events": max(0, len(newest) - _MAX_EVENTS),
         "notes": notes[:_MAX_NOTES],
     }
+
+
+def page_document(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a report that its page shows: results of datasets in the newest update and the one
+    that it is compared with.
+    """
+    older = report["updates"][1:]
+    before = next((each for each in older if each["state"] == "COMPLETED"), None)
+    shown = [
+        each if each is before else {key: value for key, value in each.items() if key != "datasets"}
+        for each in older
+    ]
+    return {**report, "updates": [*report["updates"][:1], *shown]}
+
+
+def _quality(updates: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the expectations with points (index in `updates`, passed, failed), from old to new."""
+    series: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
+    for index in reversed(range(len(updates))):
+        for dataset, result in updates[index]["datasets"].items():
+            for each in result.get("expectations", ()):
+                points = series.setdefault((dataset, str(each["name"])), [])
+                points.append((index, each["passed"] or 0, each["failed"] or 0))
+    return [
+        {"dataset": dataset, "name": name, "points": points} for (dataset, name), points in series.items()
+    ]
 
 
 def _update(identifier: str, events: Sequence[Event]) -> dict[str, Any]:
@@ -88,6 +115,8 @@ def _update(identifier: str, events: Sequence[Event]) -> dict[str, Any]:
         "seconds": _seconds(events[0], events[-1]),
         "state": state,
         "error": _error(states[-1]) if states else "",
+        "rows": sum(each["rows"] or 0 for each in results.values()),
+        "failed": sum(each["state"] == "FAILED" for each in results.values()),
         "datasets": results,
     }
 

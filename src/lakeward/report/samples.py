@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -171,8 +172,10 @@ def _rows(state: TableState, file: DataFile, columns: Sequence[str], most: int) 
     if not path.is_relative_to(state.folder.resolve()):
         raise ValueError("a file of the table lies outside its folder")
     partition = dict(file.partition)
-    with pq.ParquetFile(path) as parquet:
-        present = [name for name in columns if name in parquet.schema_arrow.names]
+    # Nanoseconds, as Spark's INT96 has them, would import pandas.
+    with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as parquet:
+        known = set(parquet.schema_arrow.names)
+        present = [name for name in columns if name in known]
         if not present:
             yield from (
                 [partition.get(name) for name in columns] for _ in range(min(most, parquet.metadata.num_rows))
@@ -194,6 +197,9 @@ def _text(value: Any) -> str | None:
         return None
     if isinstance(value, bytes):
         text = f"{len(value)} bytes"
+    elif isinstance(value, datetime):
+        # Both forms of TIMESTAMP are in UTC.
+        text = str(value.replace(tzinfo=None))
     elif isinstance(value, (dict, list, tuple)):
         text = json.dumps(value, ensure_ascii=False, default=str)
     else:

@@ -1,4 +1,4 @@
-const latest = report.updates[0], before = report.updates.find((u, i) => i > 0 && u.state === "COMPLETED");
+const latest = report.updates[0] || {id: "", state: "UNREADABLE", seconds: null, started: "", cause: "", datasets: {}}, before = report.updates.find((u, i) => i > 0 && u.state === "COMPLETED");
 document.title = report.pipeline + ": pipeline report";
 at("title").textContent = report.pipeline;
 at("summary").append(state(latest.state), " after " + seconds(latest.seconds) + ", started " + time(latest.started) + " (" + (latest.cause || "unknown cause") + ")");
@@ -60,14 +60,9 @@ function datasets() {
 }
 
 function quality() {
-  const series = new Map();
-  [...report.updates].reverse().forEach(update => Object.entries(update.datasets).forEach(([dataset, result]) => (result.expectations || []).forEach(e => {
-    const key = dataset + "\u0000" + e.name;
-    if (!series.has(key)) series.set(key, {dataset, name: e.name, points: []});
-    series.get(key).points.push({time: update.started, passed: e.passed || 0, failed: e.failed || 0});
-  })));
-  if (!series.size) { at("quality-section").hidden = true; return; }
-  for (const {dataset, name, points} of series.values()) {
+  if (!report.quality.length) { at("quality-section").hidden = true; return; }
+  for (const {dataset, name, points: found} of report.quality) {
+    const points = found.map(([index, passed, failed]) => ({time: report.updates[index].started, passed, failed}));
     const top = Math.max(1, ...points.map(p => p.passed + p.failed)), last = points[points.length - 1];
     const text = `${number(last.passed)} passed, ${number(last.failed)} failed in the latest update that checked it`;
     const chart = make("div", {class: "chart", role: "img", "aria-label": `${name} of ${dataset}: ${text}`},
@@ -88,10 +83,8 @@ function streams() {
 }
 
 function updates() {
-  at("updates").append(table(["started", "state", "#seconds", "cause", "#rows written", "#failed datasets", "update"], report.updates.map(u => {
-    const results = Object.values(u.datasets);
-    return [time(u.started), state(u.state), u.seconds === null ? "" : u.seconds.toFixed(1), u.cause, number(results.reduce((s, r) => s + (r.rows || 0), 0)), number(results.filter(r => r.state === "FAILED").length), u.id.slice(0, 8)];
-  })));
+  at("updates").append(table(["started", "state", "#seconds", "cause", "#rows written", "#failed datasets", "update"], report.updates.map(u =>
+    [time(u.started), state(u.state), u.seconds === null ? "" : u.seconds.toFixed(1), u.cause, number(u.rows), number(u.failed), u.id.slice(0, 8)])));
 }
 
 function events() {
