@@ -31,7 +31,7 @@ def write_report(
     """
     from lakeward.report import build_report, page_document, write_page
 
-    document = build_report(name, settings.pipelines / name, warehouse=settings.warehouse if rows else None)
+    document = build_report(name, settings.pipelines / name, warehouse=settings.warehouse, rows=rows)
     if document is None:
         return None
     if path is None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from lakeward.report.event_files import Event, read_events
 from lakeward.report.page import embedded_size
-from lakeward.report.samples import read_sample
+from lakeward.report.samples import read_sample, read_tags
 from lakeward.report.stream_batches import stream_batches
 
 _T = TypeVar("_T")
@@ -24,14 +24,20 @@ _ENDED = ("COMPLETED", "FAILED", "SKIPPED", "EXCLUDED")
 
 
 def build_report(
-    name: str, storage: Path, *, warehouse: Path | None = None, now: datetime | None = None
+    name: str,
+    storage: Path,
+    *,
+    warehouse: Path | None = None,
+    rows: bool = True,
+    now: datetime | None = None,
 ) -> dict[str, Any] | None:
     """Return the report as JSON values; None if the pipeline has no events.
 
     Args:
         name: Display name of the pipeline.
         storage: Storage folder of the pipeline.
-        warehouse: Folder of the catalogs, for sample rows of the datasets; None leaves them out.
+        warehouse: Folder of the catalogs, for tags and sample rows of the datasets; None leaves them out.
+        rows: Whether to add sample rows.
         now: Time of the report; default: the current time.
 
     Returns:
@@ -59,7 +65,7 @@ def build_report(
     newest = list(found.updates.values())[-1]
     datasets = readable("The graph", lambda: _datasets(found.updates.values())) or []
     if warehouse is not None:
-        _add_samples(datasets, warehouse)
+        _add_contents(datasets, warehouse, rows=rows)
     return {
         "pipeline": name,
         "generated": (now or datetime.now(timezone.utc)).isoformat(timespec="seconds"),
@@ -203,10 +209,16 @@ def _datasets(updates: Iterable[Sequence[Event]]) -> list[dict[str, Any]]:
     return []
 
 
-def _add_samples(datasets: Iterable[dict[str, Any]], warehouse: Path) -> None:
-    """Add sample rows to the datasets that are tables, until the page is large enough."""
-    left = _MAX_SAMPLES
+def _add_contents(datasets: Iterable[dict[str, Any]], warehouse: Path, *, rows: bool) -> None:
+    """Add tags, and sample rows until the page is large enough, to the datasets that are tables."""
+    left = _MAX_SAMPLES if rows else 0
     for dataset in datasets:
+        tags, columns = read_tags(warehouse, dataset["name"])
+        if tags:
+            dataset["tags"] = tags
+        for column in dataset["schema"]:
+            if text := columns.get(str(column["name"]).lower()):
+                column["tags"] = text
         sample = read_sample(warehouse, dataset["name"]) if left > 0 else None
         if sample is not None:
             dataset["sample"] = sample.as_json()

@@ -22,6 +22,7 @@ from lakeward.errors import LakewardError
 MAX_ROWS = 5
 MAX_COLUMNS = 40
 _MAX_TEXT = 80
+_MAX_TAGS = 200
 _MAX_LOG_BYTES = 8 * 2**20
 _MAX_FILE_BYTES = 2**30
 PROTECTING_WORDS = frozenset(
@@ -97,6 +98,35 @@ def read_sample(warehouse: Path, name: str) -> Sample | None:
         return Sample(note=f"No rows are shown: a file of the table cannot be read ({type(error).__name__}).")
 
 
+def read_tags(warehouse: Path, name: str) -> tuple[str, dict[str, str]]:
+    """Return the tags of a table as text, and those of its columns by column in lower case."""
+    parts = name.lower().split(".")
+    if len(parts) != 3 or not all(parts):
+        return "", {}
+    try:
+        about = _metadata(_about(warehouse, parts))
+        columns = about.get("column_tags") or {}
+        return _tag_text(about.get("tags") or {}), {
+            str(column).lower(): _tag_text(tags) for column, tags in columns.items() if tags
+        }
+    except (OSError, ValueError, TypeError, AttributeError):
+        return "", {}
+
+
+def _tag_text(tags: Mapping[str, Any]) -> str:
+    """Return tags as text.
+
+    >>> _tag_text({"pii": "", "unit": "km"})
+    'pii, unit = km'
+    """
+    text = ", ".join(f"{key} = {value}" if value else str(key) for key, value in tags.items())
+    return text if len(text) <= _MAX_TAGS else text[: _MAX_TAGS - 1] + "…"
+
+
+def _about(warehouse: Path, parts: Sequence[str]) -> Path:
+    return warehouse.joinpath(*parts[:-1]) / ".objects" / f"{parts[-1]}.table.about.json"
+
+
 @dataclass(frozen=True)
 class _Protection:
     """Why columns, or all rows, are not shown."""
@@ -107,8 +137,8 @@ class _Protection:
     @classmethod
     def of(cls, warehouse: Path, parts: Sequence[str]) -> _Protection:
         """Read tags and policies of the table, and the tags that it inherits."""
-        catalog, schema, table = parts
-        about = _metadata(warehouse / catalog / schema / ".objects" / f"{table}.table.about.json")
+        catalog, schema, _ = parts
+        about = _metadata(_about(warehouse, parts))
         owners = {
             "catalog": _metadata(warehouse / catalog / ".objects" / ".catalog.about.json"),
             "schema": _metadata(warehouse / catalog / schema / ".objects" / ".schema.about.json"),

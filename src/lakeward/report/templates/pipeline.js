@@ -22,8 +22,9 @@ function select(name) {
   if (result.state) parts.push(make("p", {}, state(result.state), result.technique ? ", refreshed as " + result.technique : ""));
   if (result.error) parts.push(make("pre", {class: "error"}, result.error));
   if (dataset) {
+    if (dataset.tags) parts.push(make("p", {}, "Tags: " + dataset.tags));
     parts.push(make("h4", {}, dataset.schema.length + " columns"));
-    parts.push(make("div", {class: "scroll", tabindex: "0", role: "group", "aria-label": "Columns"}, table(["column", "type", "comment"], dataset.schema.map(c => [c.name, c.type, c.comment || ""]))));
+    parts.push(make("div", {class: "scroll", tabindex: "0", role: "group", "aria-label": "Columns"}, table(["column", "type", "tags", "comment"], dataset.schema.map(c => [c.name, c.type, c.tags || "", c.comment || ""]))));
     if (dataset.sample) parts.push(...sample(dataset.sample));
     for (const flow of dataset.flows) {
       parts.push(make("h4", {}, "Flow " + flow.name));
