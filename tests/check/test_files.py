@@ -141,3 +141,37 @@ def test_the_summary_counts_files_inputs_and_limits(look: Look) -> None:
         "2 of 4 files will run; 1 uses something that is refused; 1 cannot be read; 1 input must be there "
         "first; 1 construct would fail on serverless compute."
     )
+
+
+@pytest.mark.parametrize(
+    ("magic", "there"),
+    [
+        ("%pip install ./dist/shop-1.0-py3-none-any.whl", False),
+        ("%pip install ./libs/shop-1.0-py3-none-any.whl", True),
+        ("%pip install -r ../requirements.txt", False),
+        ("%pip install -r /Workspace/Users/ann@b.c/shop/needs.txt", True),
+        ('%pip install "/Workspace/Users/ann@b.c/shop"', False),
+        ('%pip install -e "/Repos/ann@b.c/REPOSITORY"', True),
+        ("%pip install /Workspace/Users/ann@b.c/shop/libs/*.whl", True),
+        # What depends on the run or on the index is not judged.
+        ("%pip install {path} $wheel requests /Volumes/main/default/v/x.whl", True),
+    ],
+)
+def test_local_packages_of_pip_are_named_if_they_are_not_there(
+    tmp_path: Path, magic: str, there: bool
+) -> None:
+    line = magic.replace("REPOSITORY", tmp_path.name)
+    for name, text in {
+        "libs/shop-1.0-py3-none-any.whl": "",
+        "needs.txt": "requests\n",
+        "pyproject.toml": "",
+        "notes/load.py": f"# Databricks notebook source\n# MAGIC {line}\n",
+        "notes/libs/shop-1.0-py3-none-any.whl": "",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = [each for each in check(tmp_path, environ={}).findings if each.construct == "%pip"]
+    assert bool(found) is not there
+    for each in found:
+        assert "does not exist" in each.cure or "is not there" in each.cure
+        assert each.place.file == "notes/load.py"

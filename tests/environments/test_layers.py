@@ -107,7 +107,11 @@ def test_the_same_packages_are_built_once(layer: Callable[..., Layer | None], ma
 @pytest.mark.parametrize(
     "line",
     ["./libs/extra-1.0-py3-none-any.whl", "./libs/*.whl", "libs/*.whl", "-r ./needs.txt", "-r needs.txt",
-     "--requirement needs.txt", "-e ./project", "--editable ./project", "./project"],
+     "--requirement needs.txt", "-e ./project", "--editable ./project", "./project",
+     # Workspace paths are found in the repository, by their end.
+     "/Workspace/Users/ann@b.c/shop/libs/extra-1.0-py3-none-any.whl", "/Repos/ann/shop/libs/*.whl",
+     "-r /Workspace/Shared/needs.txt", "-r=/Repos/ann/shop/needs.txt", "-e /Users/ann@b.c/shop/project",
+     "/Workspace/Users/ann@b.c/project", "/Workspace/REPOSITORY/project"],
 )  # fmt: skip
 def test_every_spelling_of_a_local_package(
     layer: Callable[..., Layer | None], tmp_path: Path, line: str
@@ -145,6 +149,7 @@ def test_every_spelling_of_a_local_package(
             "project/extra.py": "__version__ = '1.0'\n",
         },
     )
+    line = line.replace("REPOSITORY", tmp_path.name)
     assert ran(layer(line), "import extra; print(extra.__version__)") == "1.0"
 
 
@@ -223,3 +228,22 @@ def test_an_active_layer_is_imported_from_first_and_forgotten_afterwards(
             assert metadata.version("tiny") == version
         assert sys.path == before
         assert "tiny" not in sys.modules
+
+
+def test_a_layer_that_replaces_an_active_one_has_its_packages_too(
+    layer: Callable[..., Layer | None], tmp_path: Path
+) -> None:
+    layer("helper==1.0")
+    # Another process takes the first layer from the cache, and looks up nothing before it is active.
+    code = """
+from pathlib import Path
+from lakeward.environments import Layers, active
+layers = Layers(say=str)
+with active(layers.get(["helper==1.0"], origin="a", folder=Path())):
+    print(layers.get(["helper==1.0", "picky==1.0"], origin="a", folder=Path()).site)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True
+    )
+    names = {each.name for each in metadata.distributions(path=[done.stdout.strip()])}
+    assert names == {"helper", "tiny", "picky"}

@@ -52,6 +52,7 @@ def uses_in(file: SourceFile) -> tuple[list[Use], Unread | None]:
         finally:
             cell = scanner.cell
             _included(file, scanner)
+            _installed(file, scanner)
             scanner.cell = cell
     except Unreadable as error:
         unread = Unread(Place(file.name, scanner.cell, error.line, error.column), str(error), error.python)
@@ -81,6 +82,16 @@ def _included(file: SourceFile, scanner: Scanner) -> None:
         if found is None:
             scanner.cell = cell
             scanner.emit("task", "%run", line, column, reason)
+
+
+def _installed(file: SourceFile, scanner: Scanner) -> None:
+    """Emit each local package of `%pip` that is not there."""
+    from lakeward.notebooks import missing_package_files
+
+    for use in [each for each in scanner.uses if each.kind == "install"]:
+        scanner.cell = use.place.cell
+        for reason in missing_package_files(use.name, file.path.parent):
+            scanner.emit("task", "%pip", use.place.line, use.place.column, reason)
 
 
 def _python(content: bytes, scanner: Scanner) -> None:

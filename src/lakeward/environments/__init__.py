@@ -16,6 +16,7 @@ from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
     from lakeward.environments.activation import activate, active, forget_replaced, importable
+    from lakeward.environments.declared import read_lines
     from lakeward.environments.installed import lacking
     from lakeward.environments.layers import Layer, Layers
     from lakeward.environments.preparation import Environment, NoTests, prepare
@@ -41,6 +42,7 @@ __all__ = [
     "lacking",
     "pinned_by",
     "prepare",
+    "read_lines",
     "requirements_of_project",
 ]
 

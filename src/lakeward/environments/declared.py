@@ -16,19 +16,25 @@ from pathlib import Path
 from lakeward.environments.model import Found, Role, Wanted
 from lakeward.environments.sources.requirements_txt import read_line
 from lakeward.errors import ConfigurationError
+from lakeward.session import find_platform_sources, is_platform_path
 
 __all__ = ["read_lines"]
 
 _EDITABLE = re.compile(r"(?:-e|--editable)[= ]\s*(?P<place>.+)")
+_PATH_LINE = re.compile(
+    r"(?P<option>(?:(?:-[erc]|--(?:editable|requirement|constraint))[= ]\s*)?)(?P<path>.+)"
+)
 _ARCHIVE = re.compile(r"(?P<file>[^@]*\.(?:whl|zip|tar\.gz))(?P<extras>\[[^]]*\])?$")
 
 
 def read_lines(lines: Iterable[str], origin: str, folder: Path) -> Found:
     """Return what `lines` ask for; relative paths are below `folder`, and `*` in a wheel's path is expanded.
 
+    Workspace paths are found in the repository that `folder` is in, as `find_platform_file` describes.
+
     Raises ConfigurationError: REQUIREMENT_INVALID, REQUIREMENTS_NOT_FOUND, PACKAGE_FILE_NOT_FOUND.
     """
-    texts = (line.strip() for line in lines)
+    texts = (_of_repository(line.strip(), folder) for line in lines)
     found = reduce(add, (_line(text, origin, folder) for text in texts if text and text[0] != "#"), Found())
     for each in found.left_out:
         raise ConfigurationError(
@@ -37,6 +43,18 @@ def read_lines(lines: Iterable[str], origin: str, folder: Path) -> Found:
             next_step="A requirement reads `name`, `name==1.2`, `name>=1,<2`, or is a path or URL.",
         )
     return found
+
+
+def _of_repository(text: str, folder: Path) -> str:
+    """Replace the workspace path of a line (`-e /Repos/…`, `/Workspace/…/x.whl`) by the local path."""
+    parts = _PATH_LINE.fullmatch(text)
+    if parts is None:
+        return text
+    plain, bracket, extras = parts["path"].strip("\"'").partition("[")
+    if not is_platform_path(plain) or (folder / plain).exists():
+        return text
+    found = find_platform_sources(plain, folder)
+    return text if found is None else f"{parts['option']}{found}{bracket}{extras}"
 
 
 def _line(text: str, origin: str, folder: Path) -> Found:

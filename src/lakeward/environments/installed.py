@@ -16,7 +16,7 @@ from lakeward.environments.pin_overrides import reconcile
 from lakeward.environments.repository import root_of
 from lakeward.environments.sources import read_all
 
-__all__ = ["installed_versions", "is_installed", "lacking", "version_of"]
+__all__ = ["installed_versions", "is_installed", "lacking"]
 
 
 def lacking(folder: Path) -> tuple[str, ...]:
@@ -43,7 +43,7 @@ def is_installed(requirement: Requirement) -> bool:
     """Whether this environment satisfies `requirement`, with what its extras need."""
     if requirement.url is not None:
         return False
-    version = version_of(requirement.name)
+    version = installed_versions().get(canonicalize_name(requirement.name))
     if version is None or not requirement.specifier.contains(version, prereleases=True):
         return False
     if not requirement.extras:
@@ -59,17 +59,11 @@ def is_installed(requirement: Requirement) -> bool:
 
 
 @cache
-def version_of(name: str) -> str | None:
-    """The installed version of the package `name`; None for one that is not there."""
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-@cache
 def installed_versions() -> Mapping[str, str]:
-    """The packages of this process's environment and their versions."""
+    """The packages of this process's environment and their versions, as at the first call.
+
+    A layer that is active later does not count: the next layer replaces it, and must have what it had.
+    """
     found: dict[str, str] = {}
     for distribution in metadata.distributions():
         name = distribution.metadata["Name"]

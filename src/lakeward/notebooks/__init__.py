@@ -9,7 +9,12 @@ from lakeward.notebooks.ipython_syntax import LineMagic, line_magics, python_tex
 from lakeward.notebooks.loader import SUFFIXES, load_notebook, parse
 from lakeward.notebooks.magics import MAGICS, WITHOUT_EFFECT
 from lakeward.notebooks.model import Cell, Notebook, NotebookRun
-from lakeward.notebooks.packages import install_packages, notebook_packages, restart
+from lakeward.notebooks.packages import (
+    install_packages,
+    missing_package_files,
+    notebook_packages,
+    restart,
+)
 from lakeward.notebooks.python_code import MAGIC, Compiled, Compiler
 from lakeward.notebooks.run_magic import Inclusion, included, inclusion
 from lakeward.notebooks.runner import run
@@ -36,6 +41,7 @@ __all__ = [
     "install_packages",
     "line_magics",
     "load_notebook",
+    "missing_package_files",
     "notebook_packages",
     "parse",
     "parse_export",

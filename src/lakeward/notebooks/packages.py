@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import LakewardError, NotebookError
+from lakeward.session import is_platform_path
 
 if TYPE_CHECKING:
     from lakeward.environments import Layer
@@ -110,6 +111,25 @@ def install_packages(
     return tuple(unknown)
 
 
+def missing_package_files(text: str, folder: Path) -> Iterator[str]:
+    """Yield a sentence for each file or folder that `%pip` lines install and that is not there.
+
+    Only relative paths and workspace paths without variables are judged: others depend on the run.
+    """
+    from lakeward.environments import read_lines
+
+    for line in text.splitlines():
+        for wanted in requirement_lines(line.strip(), {}) or ():
+            path = wanted.rpartition(" ")[2]
+            if _VARIABLE.search(line) or not (path.startswith(".") or is_platform_path(path)):
+                continue
+            try:
+                read_lines([wanted], "%pip", folder)
+            except LakewardError as error:
+                if error.condition in ("PACKAGE_FILE_NOT_FOUND", "REQUIREMENTS_NOT_FOUND"):
+                    yield str(error).partition("] ")[2]
+
+
 def requirement_lines(line: str, names: Mapping[str, Any]) -> list[str] | None:
     """Return `install …` as lines of a requirements file; None for another command of pip.
 
@@ -173,5 +193,8 @@ def _local(line: str, local: Local) -> str:
     option, _, path = line.rpartition(" ") if line.startswith("-") else ("", "", line)
     if not path.startswith(_WORKSPACE):
         return line
-    notebook_imports = f"/Workspace{path}" if path.startswith(("/Users/", "/Shared/", "/Repos/")) else path
-    return f"{option} {local(notebook_imports)}".strip()
+    in_workspace = f"/Workspace{path}" if path.startswith(("/Users/", "/Shared/", "/Repos/")) else path
+    place = local(in_workspace)
+    if is_platform_path(path) and not Path(place.partition("[")[0]).exists():
+        return line  # `environments` looks it up in the repository
+    return f"{option} {place}".strip()

@@ -86,11 +86,18 @@ def find_platform_file(
 
 
 def find_platform_folder(path: str, root: Path, *, settings: Settings | None = None) -> Path | None:
-    """Return the local folder of a workspace path, by the rules of `find_platform_file`."""
+    """Return the local folder of a workspace path, by the rules of `find_platform_file`.
+
+    The repository itself is found by its name.
+    """
     for place in _direct(path, root, settings):
         if place.is_dir():
             return place.resolve()
-    return _by_tail(path, root, ("",), folders=True)
+    found = _by_tail(path, root, ("",), folders=True)
+    if found is None:
+        repository = _repository(root.absolute().resolve())
+        return repository if repository.name == posixpath.basename(posixpath.normpath(path)) else None
+    return found
 
 
 def find_platform_sources(pattern: str, root: Path, *, settings: Settings | None = None) -> str | None:
