@@ -74,7 +74,8 @@ def _built_in(spark: SparkSession, folder: Path) -> DataFrame:  # noqa: ARG001
 
 
 _INTERVALS = (
-    "FROM (SELECT id * 7 % 300000 AS at FROM range(3000)) e JOIN (SELECT id * 100 AS low FROM range(3000)) r "
+    "FROM (SELECT id * 7 % 2000000 AS at FROM range(20000)) e "
+    "JOIN (SELECT id * 100 AS low FROM range(20000)) r "
     "ON e.at >= r.low AND e.at < r.low + 100"
 )
 
@@ -186,7 +187,7 @@ def _checkpoint(retained: str | None) -> Callable[[SparkSession, Path], Figures]
 
 
 def _view(window: str) -> Callable[[SparkSession, Path], Figures]:
-    """Append rows to a table of 2 million, and refresh a materialized view on it."""
+    """Append rows to a table of 5 million, and refresh a materialized view on it."""
 
     def run(spark: SparkSession, folder: Path) -> Figures:
         import lakeward.session as lw
@@ -200,7 +201,7 @@ def _view(window: str) -> Callable[[SparkSession, Path], Figures]:
             spark.sql(f"INSERT INTO {source} {rows} FROM range({start}, {start + 1000})")
         else:
             lw.ensure_schema(spark, "main", name)
-            spark.sql(f"CREATE TABLE {source} AS {rows} FROM range(2000000)")
+            spark.sql(f"CREATE TABLE {source} AS {rows} FROM range(5000000)")
             query = f"SELECT id, day, rank() OVER ({window}) AS place FROM {source}"
             file.write_text(f"CREATE MATERIALIZED VIEW {name} AS {query};")
         done = pipelines.run(

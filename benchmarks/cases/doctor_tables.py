@@ -197,9 +197,8 @@ def _checkpoint_overdue(table: Table) -> None:
 
 def _log_cleanup_off(table: Table) -> None:
     table.create(1_000, 1, clause="TBLPROPERTIES ('delta.enableExpiredLogCleanup' = 'false')")
-    table.commit_until_checkpoint()
     table.fabricate_commits(400, age_days=60)
-    table.append(1, 1)
+    table.commit_until_checkpoint()
 
 
 def _ten_commits(table: Table) -> None:

@@ -47,7 +47,8 @@ are read, plain or compressed with zstd or gzip. Queries are named by their numb
 settings and edits, so `--apply` does not run them.
 
 The findings below are generated from `lakeward.doctor`; tests build a sick subject and its healthy twin,
-which just misses the threshold, for each of them.
+which just misses the threshold, for each of them. `make bench CASE='doctor.*'` prints what each fix gains:
+seconds with the fix and without it, and files, rows or commits before and after.
 """
 
 

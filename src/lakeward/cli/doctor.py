@@ -177,9 +177,13 @@ def lines(examination: Examination, applied: list[dict[str, Any]]) -> Iterator[s
     for subject, reason in examination.unreadable.items():
         yield f"{subject}: not examined"
         yield f"    {reason}"
-    count = len(examination.diagnoses)
+    count, subjects = len(examination.diagnoses), examination.subjects
+    if not subjects:
+        yield "Nothing to examine: there is no table and no pipeline that has run."
+        return
     safe = sum(bool(each.statements) for each in examination.diagnoses)
-    text = f"{count} finding{'' if count == 1 else 's'} in {len(examination.subjects)} tables and pipelines"
+    place = subjects[0] if len(subjects) == 1 else f"{len(subjects)} tables and pipelines"
+    text = f"{count} finding{'' if count == 1 else 's'} in {place}"
     yield f"{text}; `--apply` fixes {safe} of them" if safe else text
 
 

@@ -34,7 +34,7 @@ def init(folder: Path, name: str | None, editor: bool) -> int:
     _refuse_existing(folder, [path for path in files if (folder / path).exists()], "Name an empty folder")
     _write(folder, files, mode="x")
     change = "" if folder == Path() else f"cd {folder} && "
-    print(f"Next: {change}lakeward bundle validate; lakeward run daily; pytest")
+    print(f"Next: {change}lakeward bundle validate; lakeward run daily; lakeward test")
     return 0
 
 
