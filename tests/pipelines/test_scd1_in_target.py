@@ -61,6 +61,27 @@ def test_without_deletes_there_is_no_auxiliary_table(spark: SparkSession, lab: L
     assert not bench.feed.auxiliary_table.exists
 
 
+def test_keys_that_no_file_can_contain_are_appended(spark: SparkSession, lab: Lab, tmp_path: Path) -> None:
+    bench = Bench(spark, lab, tmp_path / "t", KEYED, **CARRIED)
+    batches = [
+        ([(0, "a", 1, False, "p", 1), (0, "b", 1, False, "p", 1), (0, "c", 2, True, "p", 1)], "WRITE"),
+        ([(0, "c", 1, False, "before its delete", 1), (0, "d", 1, False, "p", 1)], "WRITE"),
+        ([(1, None, 1, False, "p", 1)], "MERGE"),
+        ([(2, "a", 2, False, "p", 1), (2, "b", 1, True, "p", 1)], "WRITE"),
+        ([(2, "a", 1, False, "late", 1), (2, "z", 1, False, "p", 1)], "MERGE"),
+        # In one update keys are looked up until some are there.
+        ([(3, "a", 1, False, "p", 1)], "MERGE"),
+    ]
+    for batch, operation in batches:
+        if operation == "WRITE":
+            bench.feed._has_new_keys = True
+        bench.take(batch)
+        history = spark.sql(f"DESCRIBE HISTORY {'.'.join(bench.key)} LIMIT 1").collect()
+        assert history[0]["operation"] == operation, batch
+    keys = [(0, "a"), (0, "b"), (0, "d"), (1, None), (2, "a"), (2, "z"), (3, "a")]
+    assert [row[:2] for row in bench.rows()] == keys and "late" not in str(bench.rows())
+
+
 def test_ties_end_the_same_in_any_order_and_a_delete_wins(
     spark: SparkSession, lab: Lab, tmp_path: Path
 ) -> None:
@@ -87,7 +108,8 @@ def test_a_batch_that_died_before_either_of_its_commits_ends_the_same(
     batches = scenarios(6, examples=20)[:2]
     bench = Bench(spark, lab, tmp_path / "t", KEYED, **CARRIED)
     for number, batch in enumerate(batches):
-        bench.take_dying(batch, number, [(TargetTable, "merge"), (AuxiliaryTable, "add")], monkeypatch)
+        write = "merge" if number else "append"
+        bench.take_dying(batch, number, [(TargetTable, write), (AuxiliaryTable, "add")], monkeypatch)
     assert without_sequence(bench.rows()) == fold_first(batches)
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lakeward.quoting import quote_name, quote_string
+
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 # Broadcasting keys is cheap; shuffling the auxiliary table, which has every key, is not.
 _MAX_BROADCAST_KEYS = 500_000
+# Types whose values survive a cast to text and back.
+_ORDERED = ("tinyint", "smallint", "int", "bigint", "decimal", "date", "string")
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,34 @@ class AffectedKeys:
         keys = self.keys.withColumnRenamed("__key", "__touched")
         keys = F.broadcast(keys) if self.count <= _MAX_BROADCAST_KEYS else keys
         return table.join(keys, F.expr(f"__key = __touched AND {reaches}"), "left_semi")
+
+
+class KeyRanges:
+    """The least and the greatest value of each key of a batch, where Delta keeps statistics of the type."""
+
+    def __init__(self, changes: DataFrame) -> None:
+        self._types = {
+            name: kind
+            for name, kind in changes.select("__key.*").dtypes
+            if kind.startswith(_ORDERED) and "collate" not in kind
+        }
+
+    @property
+    def aggregates(self) -> list[Column]:
+        """The columns of an aggregation of the batch whose values `condition` takes."""
+        from pyspark.sql import functions as F
+
+        keys = [F.col(f"__key.{quote_name([name])}") for name in self._types]
+        return [end(key).cast("string") for key in keys for end in (F.min, F.max)]
+
+    def condition(self, ends: Sequence[str]) -> str:
+        """Return the condition that a row `t` with one of the keys meets, empty if nothing is known."""
+        pairs = zip(self._types.items(), ends[::2], ends[1::2], strict=True)
+        return " AND ".join(
+            f"t.{quote_name([name])} BETWEEN CAST({quote_string(low)} AS {kind}) "
+            f"AND CAST({quote_string(high)} AS {kind})"
+            for (name, kind), low, high in pairs
+        )
 
 
 def _sequences(frame: DataFrame, sequence: str) -> DataFrame:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.pipelines.autocdc.affected_keys import AffectedKeys
+from lakeward.pipelines.autocdc.affected_keys import AffectedKeys, KeyRanges
 from lakeward.pipelines.autocdc.auxiliary_table import AuxiliaryTable, compact_rows
 from lakeward.pipelines.autocdc.bitemporal import revise_bitemporal_history
 from lakeward.pipelines.autocdc.cdc_schema import CdcSchema
@@ -26,6 +26,7 @@ from lakeward.pipelines.autocdc.scd1 import (
     truncated_keys,
 )
 from lakeward.pipelines.autocdc.scd1_in_target import (
+    append_changes,
     current_rows,
     find_sequence_column,
     merge_changes,
@@ -61,6 +62,7 @@ class ForeachBatchHandler:
     now: Callable[[], datetime] = lambda: datetime.now(timezone.utc)
     merge_metrics: MergeMetrics = field(default_factory=MergeMetrics)
     batches: int = 0
+    _has_new_keys: bool = True
 
     def handle_batch(self, batch: DataFrame, number: int) -> None:
         """Apply one batch."""
@@ -117,8 +119,9 @@ class ForeachBatchHandler:
         from pyspark.sql import functions as F
 
         null = F.expr(" OR ".join(f"__key.{quote_name([key])} IS NULL" for key in self.cdc_schema.keys))
-        totals = added.agg(F.count("*"), F.count("__down"), F.count_if(null))
-        rows, deletes, null_keys = totals.collect()[0]
+        ranges = KeyRanges(added)
+        totals = added.agg(F.count("*"), F.count("__down"), F.count_if(null), *ranges.aggregates)
+        rows, deletes, null_keys, *ends = totals.collect()[0]
         if not rows:
             return
         known, touched = (
@@ -130,7 +133,23 @@ class ForeachBatchHandler:
             if known is None
             else local_checkpoint(with_known_deletes(added, touched.rows_of(known)))
         ) as changes:
-            written = merge_changes(self.target, sequence_column, changes, null_keys=null_keys > 0)
+            key_range = "" if null_keys else ranges.condition(ends)
+            # Where keys are not in order the first batch shows it, and the others need not look.
+            self._has_new_keys = (
+                self._has_new_keys
+                and key_range != ""
+                and not self.target.has_files(added.sparkSession, key_range)
+            )
+            if self._has_new_keys:
+                written = append_changes(self.target, changes, app=self.app, number=number)
+            else:
+                written = merge_changes(
+                    self.target,
+                    sequence_column,
+                    changes,
+                    null_keys=null_keys > 0,
+                    key_range=key_range,
+                )
         if deletes:
             nothing = F.lit(None).cast(added.schema["__up"].dataType)
             gone = added.where("__down IS NOT NULL").withColumn("__up", nothing)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 # The sequence of an upsert, comparable with `__down`; NULL is ordered in structs.
 _UPSERT_SEQUENCE = "named_struct('__seq', s.__up.__seq)"
+_IS_PRESENT = f"s.__up IS NOT NULL AND (s.__down IS NULL OR {_UPSERT_SEQUENCE} > s.__down)"
 
 
 def find_sequence_column(cdc_schema: CdcSchema, source: DataFrame, target: StructType) -> str | None:
@@ -43,9 +44,22 @@ def with_known_deletes(added: DataFrame, deleted: DataFrame) -> DataFrame:
 
 
 def merge_changes(
-    target: TargetTable, sequence_column: str, changes: DataFrame, *, null_keys: bool
+    target: TargetTable,
+    sequence_column: str,
+    changes: DataFrame,
+    *,
+    null_keys: bool,
+    key_range: str = "",
 ) -> MergeMetrics:
-    """Merge folded events, with earlier deletes, into the target; idempotent."""
+    """Merge folded events, with earlier deletes, into the target; idempotent.
+
+    Args:
+        target: The target.
+        sequence_column: Its column with the sequences.
+        changes: The folded events.
+        null_keys: Whether a key has a NULL.
+        key_range: A condition on the target that all rows with these keys meet.
+    """
     columns = ", ".join(f"t.{quote_name([name])}" for name in target.cdc_schema.columns)
     seq, number = (
         f"t.{quote_name([sequence_column])}",
@@ -57,8 +71,18 @@ def merge_changes(
         delete=f"s.__down >= named_struct('__seq', {seq}) "
         f"AND (s.__up IS NULL OR s.__down >= {_UPSERT_SEQUENCE})",
         update=f"s.__up > named_struct('__seq', {seq}, '__tie', {number})",
-        insert=f"s.__up IS NOT NULL AND (s.__down IS NULL OR {_UPSERT_SEQUENCE} > s.__down)",
+        insert=_IS_PRESENT,
+        key_range=key_range,
     )
+
+
+def append_changes(target: TargetTable, changes: DataFrame, *, app: str, number: int) -> MergeMetrics:
+    """Append folded events whose keys the target does not have; idempotent."""
+    rows = changes.alias("s").where(_IS_PRESENT)
+    count = rows.count()
+    if count:
+        target.append(rows, app=app, number=number)
+    return MergeMetrics(count)
 
 
 def current_rows(

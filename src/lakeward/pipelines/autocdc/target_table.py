@@ -70,12 +70,17 @@ class TargetTable:
                 insert="s.__action <> 'delete'",
             )
         elif inserts:
-            self._append(changes, app=app, number=number)
+            self.append(changes.where("__action = 'insert'"), app=app, number=number)
         return MergeMetrics(inserts + updates, deletes)
 
-    def _append(self, changes: DataFrame, *, app: str, number: int) -> None:
-        rows = changes.where("__action = 'insert'").selectExpr(*self._values())
+    def append(self, changes: DataFrame, *, app: str, number: int) -> None:
+        """Append new rows (`__row`, and for type 2 __start and __end); idempotent."""
+        rows = changes.selectExpr(*self._values())
         idempotent_append(rows, app=app, number=number).saveAsTable(quote_name(self.key))
+
+    def has_files(self, spark: SparkSession, condition: str) -> bool:
+        """Return whether any file may have rows that meet a condition, by the statistics of the files."""
+        return bool(read_stored_rows(spark, self.key).alias("t").where(condition).inputFiles())
 
     def _values(self) -> list[str]:
         values = [f"__row.{quote_name([name])} AS {quote_name([name])}" for name in self.cdc_schema.columns]
@@ -86,7 +91,14 @@ class TargetTable:
         return values
 
     def merge(
-        self, changes: DataFrame, *, delete: str, update: str, insert: str, equals: str = "<=>"
+        self,
+        changes: DataFrame,
+        *,
+        delete: str,
+        update: str,
+        insert: str,
+        equals: str = "<=>",
+        key_range: str = "",
     ) -> MergeMetrics:
         """Run one MERGE of `changes`, computed and with one row per key.
 
@@ -96,10 +108,12 @@ class TargetTable:
             update: Condition for updating a matched row.
             insert: Condition for inserting an unmatched row.
             equals: Operator that compares keys; `=` is faster if `changes` have no NULL in a key.
+            key_range: A condition on `t` that all matching rows meet: files without such rows are not read.
         """
         spark = changes.sparkSession
         keys = [f"t.{quote_name([key])} {equals} s.__key.{quote_name([key])}" for key in self.cdc_schema.keys]
         values = {quote_name([name]): f"s.__row.{quote_name([name])}" for name in self.cdc_schema.columns}
+        keys += [key_range] if key_range else []
         if self.cdc_schema.change_args.scd_type == 2:
             keys.append(f"t.{START_AT} <=> s.__start")
             values |= {START_AT: "s.__start", END_AT: "s.__end"}
