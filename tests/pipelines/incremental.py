@@ -23,11 +23,12 @@ def qualified_change(statement: str, source: str) -> str:
 
 
 def sql_views(queries: Mapping[str, str], *, policy: str = "AUTO") -> str:
-    """Return SQL that declares a view per query."""
-    views = [
-        f"CREATE MATERIALIZED VIEW {name} REFRESH POLICY {policy} AS {queries[name]};" for name in queries
-    ]
-    return "\n".join(views)
+    """Return SQL that declares a view per query; names that end with `_by_g` are partitioned by g."""
+    return "\n".join(
+        f"CREATE MATERIALIZED VIEW {name} {'PARTITIONED BY (g) ' if name.endswith('_by_g') else ''}"
+        f"REFRESH POLICY {policy} AS {queries[name]};"
+        for name in queries
+    )
 
 
 def python_views(queries: Mapping[str, str]) -> str:

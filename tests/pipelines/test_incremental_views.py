@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lakeward.pipelines.incremental import view_refresh, view_writes
+from lakeward.pipelines.incremental import technique_choice, view_refresh, view_writes
 from lakeward.pipelines.storage.delta_tables import load_table
 from lakeward.session.jvm import interrupts
 from lakeward.spark_internals import jvm_view
@@ -267,6 +267,25 @@ def test_a_change_that_leaves_the_rows_as_they_are_is_seen_once(lab: Lab, table:
     assert {plan.chosen for plan in planned(lab, lab.done()).values()} == {"NO_OP"}
 
 
+def test_single_rows_and_totals_are_replaced_and_ties_are_broken_by_the_other_columns(lab: Lab) -> None:
+    first = "SELECT id, g, v, row_number() OVER (PARTITION BY id ORDER BY v) AS r FROM {a}"
+    queries = {
+        "SELECT id, v FROM {a}": "",
+        "SELECT id, hi FROM {a}, (SELECT max(v) AS hi FROM {a})": "",
+        f"SELECT g FROM ({first}) WHERE r = 1": "SELECT min(struct(v, g)).g AS g FROM {a} GROUP BY id",
+    }
+    # Spark keeps the first of equal rows in a file.
+    lab.seed("a", "SELECT id % 5 AS id, 10 - id AS g, 1L AS v FROM range(0, 10, 1, 1)")
+    declare(lab, *queries)
+    lab.done()
+    for statement in ("", "UPDATE {a} SET v = 7, g = 3 WHERE id = 1", "DELETE FROM {a} WHERE v = 7"):
+        if statement:
+            lab.spark.sql(statement.format(a=f"main.{lab.source}.a"))
+            assert {plan.chosen for plan in planned(lab, lab.done()).values()} == {"ROW_BASED"}
+        for i, query in enumerate(queries):
+            assert_exact(lab, queries[query] or query, f"v{i}")
+
+
 def noon(day: int) -> Callable[[], float]:
     return datetime(2024, 1, day, 12, tzinfo=timezone.utc).timestamp
 
@@ -365,6 +384,140 @@ def test_a_view_over_a_view_takes_the_changes_of_that_view(lab: Lab, table: str)
     assert plans["two"].issues[0]["issue_type"] == "DATA_HAS_CHANGED"
 
 
+CHAIN = """
+CREATE MATERIALIZED VIEW low PARTITIONED BY (g) {comment} AS SELECT id, g, v, rand() < 2 AS r FROM {a};
+CREATE MATERIALIZED VIEW high REFRESH POLICY INCREMENTAL AS SELECT g, sum(v) AS s FROM low GROUP BY g;
+"""
+
+
+def test_a_view_over_a_recomputed_view_takes_its_changes(lab: Lab, table: str) -> None:
+    def techniques(**options: Any) -> dict[str, str]:
+        update = lab.done(configuration={"spark.sql.sources.partitionOverwriteMode": "dynamic"}, **options)
+        assert_exact(lab, "SELECT id, g, v, true AS r FROM {a}", "low")
+        return {name: plan.chosen for name, plan in planned(lab, update).items()}
+
+    def identity() -> Any:
+        return lab.spark.sql(f"DESCRIBE DETAIL main.{lab.schema}.low").collect()[0]["id"]
+
+    query = "SELECT g, sum(v) AS s FROM {a} GROUP BY g"
+    lab.file("views.sql", CHAIN.format(a=table, comment=""))
+    techniques()
+    first, version = identity(), lab.version("low")
+    lab.spark.sql(f"DELETE FROM {table} WHERE g = 1")
+    assert techniques() == {"low": "COMPLETE_RECOMPUTE", "high": "GENERIC_AGGREGATE"}
+    assert (identity(), lab.version("low")) == (first, version + 1)
+    assert_exact(lab, query, "high")
+    for options, comment in (({"full_refresh": ["low"]}, ""), ({}, "COMMENT 'new'")):
+        lab.file("views.sql", CHAIN.format(a=table, comment=comment))
+        techniques(**options)
+        assert identity() != first
+        first = identity()
+        if options:
+            assert techniques() == {"low": "COMPLETE_RECOMPUTE", "high": "COMPLETE_RECOMPUTE"}
+    assert_exact(lab, query, "high")
+
+
+def test_a_column_that_someone_adds_to_a_view_is_gone_after_its_recomputation(lab: Lab, table: str) -> None:
+    declare(lab, QUERY, policy="FULL")
+    lab.done()
+    lab.spark.sql(f"ALTER TABLE main.{lab.schema}.v0 ADD COLUMN extra STRING")
+    lab.spark.sql(f"INSERT INTO {table} VALUES (20, 1, 1)")
+    lab.done()
+    assert_exact(lab)
+
+
+def test_maintenance_of_a_view_keeps_what_it_has_seen(lab: Lab, table: str) -> None:
+    declare(lab, QUERY)
+    for group in (1, 2):
+        lab.spark.sql(f"INSERT INTO {table} VALUES (20, {group}, 1)")
+        lab.done()
+    version = lab.version("v0")
+    lab.spark.sql(f"OPTIMIZE main.{lab.schema}.v0")
+    lab.spark.sql(f"ANALYZE TABLE main.{lab.schema}.v0 COMPUTE STATISTICS FOR ALL COLUMNS")
+    lab.spark.sql(f"VACUUM main.{lab.schema}.v0")
+    assert lab.version("v0") > version
+    assert planned(lab, lab.done())["v0"].chosen == "NO_OP"
+    lab.spark.sql(f"INSERT INTO {table} VALUES (20, 1, 1)")
+    assert planned(lab, lab.done())["v0"].chosen == "GROUP_AGGREGATE"
+    assert_exact(lab)
+
+
+def lose_feed(lab: Lab, table: str) -> None:
+    lab.spark.sql(f"UPDATE {table} SET v = 7 WHERE id = 1")
+    shutil.rmtree(folder_of(lab, table) / "_change_data")
+
+
+def start_feed(lab: Lab, table: str) -> None:
+    """Change rows before the feed is on, and after it."""
+    for value in ("false", "true"):
+        lab.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableChangeDataFeed' = '{value}')")
+        lab.spark.sql(f"UPDATE {table} SET v = 7 WHERE id = 1")
+
+
+@pytest.mark.parametrize(
+    ("change", "issues"),
+    [
+        (statement("UPDATE {a} SET v = v + 1, g = 2 WHERE id = 1"), []),
+        (start_feed, ["MAP_TYPE_NOT_SUPPORTED"]),
+        (lose_feed, ["MAP_TYPE_NOT_SUPPORTED"]),
+    ],
+    ids=["on", "off in one version", "its files are gone"],
+)
+def test_the_change_data_feed_gives_changes_that_rows_cannot_be_compared_for(
+    lab: Lab, change: Callable[[Lab, str], None], issues: list[str]
+) -> None:
+    source = f"main.{lab.source}.a"
+    lab.spark.sql(
+        f"CREATE TABLE {source} TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true') AS "
+        "SELECT id, id % 3 AS g, id * 2 AS v, map(id, id) AS m FROM range(9)"
+    )
+    queries = "SELECT g, count(m) AS n, sum(v) AS s FROM {a} GROUP BY g", "SELECT id, m[id] + v AS v FROM {a}"
+    declare(lab, *queries)
+    lab.done()
+    change(lab, source)
+    plans = planned(lab, lab.done())
+    techniques = ("COMPLETE_RECOMPUTE",) * 2 if issues else ("GENERIC_AGGREGATE", "ROW_BASED")
+    for name, technique, query in zip(plans, techniques, queries, strict=True):
+        found = [each["issue_type"] for each in plans[name].issues]
+        assert (plans[name].chosen, found) == (technique, issues)
+        assert_exact(lab, query, name)
+
+
+def test_affected_partitions_of_a_view_are_replaced_where_that_reads_less(lab: Lab) -> None:
+    query = "SELECT g, id, avg(v) AS m FROM {a} GROUP BY g, id"
+    lab.seed("a", "SELECT id, id % 3 AS g, id * 2 AS v FROM range(5000)")
+    lab.seed("a", "SELECT id, IF(id < 5, 7, NULL) AS g, id AS v FROM range(10)")
+    source = f"main.{lab.source}.a"
+    lab.file("views.sql", f"CREATE MATERIALIZED VIEW v0 PARTITIONED BY (g) AS {query.format(a=source)}")
+    lab.done()
+    kept = set(lab.table("v0").where("g < 3").inputFiles())
+    for change in (
+        "UPDATE {a} SET v = -v WHERE id = 1 AND g IS NULL OR g = 7",
+        "DELETE FROM {a} WHERE g = 7",
+    ):
+        lab.spark.sql(change.format(a=source))
+        assert planned(lab, lab.done())["v0"].chosen == "PARTITION_OVERWRITE"
+        assert_exact(lab, query)
+    assert set(lab.table("v0").inputFiles()) > kept
+
+
+@pytest.mark.parametrize(
+    "change", ["INSERT INTO {a} VALUES (9, '', 5)", "UPDATE {a} SET v = 9 WHERE t IS NULL"]
+)
+def test_an_empty_text_and_null_are_two_groups_of_one_partition(lab: Lab, change: str) -> None:
+    query = "SELECT t, max(v) AS hi FROM {a} GROUP BY t"
+    lab.seed("a", "SELECT * FROM VALUES (1, '', 1), (2, NULL, 2), (3, 'x', 3) AS a(id, t, v)")
+    source = f"main.{lab.source}.a"
+    view = f"CREATE MATERIALIZED VIEW v0 PARTITIONED BY (t) REFRESH POLICY INCREMENTAL AS {query}"
+    lab.file("views.sql", view.format(a=source))
+    lab.done()
+    for statement in (change, "UPDATE {a} SET v = 4 WHERE t = 'x'"):
+        lab.spark.sql(statement.format(a=source))
+        plan = planned(lab, lab.done())["v0"]
+        assert_exact(lab, f"SELECT nullif(t, '') AS t, hi FROM ({query})")
+    assert plan.chosen == "GENERIC_AGGREGATE"
+
+
 def test_expectations_hold_for_new_rows_and_dropped_rows_leave_without_a_trace(lab: Lab, table: str) -> None:
     lab.file("views.py", """
         from pyspark import pipelines as dp
@@ -459,7 +612,7 @@ def test_a_plan_that_cannot_be_read_is_a_recomputation_with_the_reason(
 
     declare(lab, QUERY, policy="AUTO")
     lab.done()
-    monkeypatch.setattr(view_refresh, "estimate", fail)
+    monkeypatch.setattr(technique_choice, "estimate", fail)
     lab.spark.sql(f"INSERT INTO {table} VALUES (20, 1, 1)")
     plan = planned(lab, lab.done())["v0"]
     assert plan.chosen == "COMPLETE_RECOMPUTE" and "no estimate" in plan.message

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
+from lakeward.pipelines.incremental import technique_choice
+from lakeward.pipelines.incremental.change_set import ChangeSet
+from lakeward.pipelines.incremental.cost import add_start, estimate
+from lakeward.pipelines.incremental.eligibility import check_eligibility
+from lakeward.pipelines.incremental.refresh_plan import MaintenanceType, RefreshPlan, Technique
 from lakeward.pipelines.incremental.reproducibility import can_break_ties, is_reproducible, least_row_columns
 from lakeward.pipelines.incremental.row_groups import possible_groups
+from lakeward.pipelines.incremental.technique_choice import possible_techniques
 from lakeward.pipelines.incremental.view_plan import (
     CalledFunction,
     NotableExpression,
     PlanColumn,
     PlanItem,
     PlanNode,
+    ViewPlan,
 )
+from lakeward.pipelines.storage.delta_tables import DeltaCommit
 
 TODAY = NotableExpression("function", "CurrentDate", "current_date", deterministic=True, per_run=True, line=1)
 MAP = {"type": "map", "keyType": "string", "valueType": "string", "valueContainsNull": True}
@@ -88,6 +99,68 @@ def test_joins_and_filters_by_date_end_the_groups() -> None:
     assert found(counted(below, 1)) == [((0,), (0,), True, 1)]
     joined = node("Join", {1: "integer", 2: "integer", 9: "long"}, counted(TABLE, 1, 2), TABLE)
     assert possible_groups(joined) == []
+
+
+COUNT, AVERAGE = function("Count", "string"), function("Average", "double")
+
+
+@pytest.mark.parametrize(
+    ("keys", "passed", "functions", "technique"),
+    [
+        ((1, 2), {"_11": 1, "_12": 2, "_19": 9}, (COUNT,), "GROUP_AGGREGATE"),
+        # Several groups share a key of the view, or have none in it.
+        ((1, 2), {"_11": 1, "_19": 9}, (COUNT, AVERAGE), "GENERIC_AGGREGATE"),
+        ((1, 2), {"_11": 1, "_19": 9}, (COUNT,), "ROW_BASED"),
+        ((1,), {"_19": 9}, (COUNT,), "ROW_BASED"),
+        ((), {"_19": 9}, (COUNT,), "GROUP_AGGREGATE"),
+    ],
+)
+def test_aggregates_of_new_rows_are_merged_into_groups_that_the_view_can_tell_apart(
+    keys: tuple[int, ...],
+    passed: dict[str, int],
+    functions: tuple[CalledFunction, ...],
+    technique: str,
+) -> None:
+    grouped = counted(node("LocalRelation", {1: "integer", 2: "integer", 3: "string"}), *keys)
+    grouped.items = (*grouped.items, PlanItem(9, None, None, COUNT))
+    grouped.functions = functions
+    plan = ViewPlan(selected(grouped, **passed), "")
+    eligibility = check_eligibility(plan)
+    assert eligibility.is_eligible
+    found, _ = possible_techniques(plan, eligibility, appends=True, has_expectations=False)
+    assert found[0] == technique
+
+
+@pytest.mark.parametrize(
+    ("seconds", "policy", "technique"),
+    [
+        (100.0, "auto", "COMPLETE_RECOMPUTE"),
+        (100.0, "incremental", "GENERIC_AGGREGATE"),
+        # 5 seconds are not worth another technique.
+        (15.0, "auto", "GENERIC_AGGREGATE"),
+    ],
+)
+def test_a_technique_that_took_longer_than_a_recomputation_is_not_chosen_again(
+    seconds: float, policy: str, technique: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(technique_choice, "_rescanned_bytes", lambda *_: 0.0)
+    grouped = counted(node("LocalRelation", {1: "integer", 2: "integer"}), 1)
+    grouped.functions = (AVERAGE,)
+    plan, changes = ViewPlan(grouped, ""), [ChangeSet("CHANGED", None, bytes=10, total=100)]
+    dataset: Any = SimpleNamespace(expectations=(), options=SimpleNamespace(refresh_policy=policy))
+
+    def commit(used: MaintenanceType, took: float) -> DeltaCommit:
+        done = RefreshPlan(used, [Technique(used, True, estimate(used, changes, 10))])
+        info = {"timestamp": int((1000 + took) * 1000), "userMetadata": add_start("{}", done, 1000.0)}
+        return DeltaCommit(1, info)
+
+    commits = [DeltaCommit(3, {}), commit("GENERIC_AGGREGATE", seconds), commit("COMPLETE_RECOMPUTE", 10.0)]
+    chosen = technique_choice.choose_technique(
+        plan, check_eligibility(plan), changes, 10, dataset, moves=False, commits=commits
+    )
+    assert chosen.chosen == technique
+    reasons = ["INCREMENTAL_PLAN_REJECTED_BY_COST_MODEL"] if technique == "COMPLETE_RECOMPUTE" else []
+    assert [issue.type for issue in chosen.issues] == reasons
 
 
 @pytest.mark.parametrize(

@@ -103,3 +103,9 @@ def run_by_day(company: Company, source: Path, days: int) -> None:
 def test_generated_days_one_at_a_time_refresh_every_view_incrementally(tmp_path: Path) -> None:
     generate(tmp_path / "source", users=4, days=3, seed=11, longest=90)
     run_by_day(Company(tmp_path / "lakehouse"), tmp_path / "source", 3)
+
+
+@pytest.mark.slow
+def test_real_days_one_at_a_time_refresh_every_view_incrementally(tmp_path: Path, data: Path) -> None:
+    source = data / "wearables"
+    run_by_day(Company(tmp_path / "lakehouse"), source, len(list((source / "daily").iterdir())))

@@ -22,8 +22,8 @@ from lakeward.pipelines.graph.dataset_reader import active_reader
 from lakeward.pipelines.graph.names import DefaultSchema
 from lakeward.pipelines.graph.results import Update
 from lakeward.pipelines.incremental.eligibility import check_eligibility
+from lakeward.pipelines.incremental.technique_choice import possible_techniques
 from lakeward.pipelines.incremental.view_plan import read_view_plan
-from lakeward.pipelines.incremental.view_refresh import possible_techniques
 from lakeward.pipelines.sql.grammar import SqlSyntaxError, parse_statement
 from lakeward.pipelines.sql.statements import DatasetStatement
 from lakeward.pipelines.storage.dataset_manager import KIND_PROPERTY

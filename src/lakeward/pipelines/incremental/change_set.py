@@ -1,7 +1,8 @@
 """What changed in one source of a view between two of its versions.
 
-The changes are read from the commits in between: the rows of files that were appended, or the difference of
-the rows of the files that were removed and added. Files of `OPTIMIZE` contain the same rows and cancel out.
+The changes are read from the commits in between: the rows of files that were appended, those of the change
+data feed where it is on, or the difference of the rows of the files that were removed and added. Files of
+`OPTIMIZE` contain the same rows and cancel out.
 """
 
 from __future__ import annotations
@@ -131,7 +132,30 @@ class Source:
                 if missing is None:
                     read = int(self._changes.bytes(appended))
                     return ChangeSet("APPENDED", new, old, inserted, None, read, self.size)
-        return self._difference(new, old, files)
+        difference = self._difference(new, old, files)
+        read = int(self._changes.bytes(files.feed()))
+        if difference.kind == "UNKNOWN" or (difference.kind == "CHANGED" and read < difference.bytes):
+            return self._feed(new, old, files.feed(), seen, read) or difference
+        return difference
+
+    def _feed(self, new: Any, old: Any, files: Any, seen: int, read: int) -> ChangeSet | None:
+        """Return the rows of the change data feed, None where it is off or does not reach that far."""
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import PySparkException
+
+        if _property(self.snapshot, "delta.enableChangeDataFeed") != "true":
+            return None
+        if self._changes.missing(self._log, files) is not None:
+            return None
+        try:
+            inserted, deleted = (
+                self._changes.changed(self.node.java, self._log, self.snapshot, seen, each)
+                for each in (True, False)
+            )
+        except (Py4JJavaError, PySparkException):
+            # It was off in one of the versions.
+            return None
+        return ChangeSet("CHANGED", new, old, inserted, deleted, read, self.size)
 
     def _difference(self, new: Any, old: Any, files: Any) -> ChangeSet:
         """Return the rows of added files without those of removed ones, and the reverse."""

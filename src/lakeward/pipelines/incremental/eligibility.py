@@ -27,6 +27,8 @@ from lakeward.pipelines.incremental.view_plan import TIME_EXPRESSIONS, PlanNode,
 CONSTANT = frozenset(("OneRowRelation", "LocalRelation", "Range"))
 _JOINS = ("INNER", "CROSS", "LEFT OUTER", "RIGHT OUTER", "FULL OUTER", "LEFT SEMI", "LEFT ANTI")
 _SYMMETRIC_JOINS = ("INNER", "CROSS")
+# Types whose values survive a cast to text and back; an empty text is stored as NULL.
+_PARTITION_TYPES = ("byte", "short", "integer", "long", "decimal", "date", "boolean")
 _UNSUPPORTED = {
     "GlobalLimit": "LIMIT: which rows remain depends on all of them",
     "LocalLimit": "LIMIT: which rows remain depends on all of them",
@@ -47,12 +49,14 @@ class Eligibility:
         top: The grouping, window or deduplication below the projections and filters of the query.
         groups: The groups whose rows are replaced; None for views that add and remove single rows.
         ordered: Windows whose ties have to be broken.
+        partitions: Groups that are partitions of the view's table.
     """
 
     issues: tuple[Issue, ...]
     top: PlanNode | None = None
     groups: RowGroups | None = None
     ordered: tuple[PlanNode, ...] = ()
+    partitions: RowGroups | None = None
 
     @property
     def is_eligible(self) -> bool:
@@ -67,7 +71,22 @@ def check_eligibility(plan: ViewPlan, dataset: Dataset | None = None) -> Eligibi
         *issues,
         *(_dataset_issues(dataset) if dataset is not None else ()),
     ]
-    return Eligibility(tuple(dict.fromkeys(issues)), uppermost_keyed(plan.root), groups, ordered)
+    partitions = _partition_groups(plan.root, dataset) if dataset is not None else None
+    return Eligibility(tuple(dict.fromkeys(issues)), uppermost_keyed(plan.root), groups, ordered, partitions)
+
+
+def _partition_groups(root: PlanNode, dataset: Dataset) -> RowGroups | None:
+    """Return the largest groups of which each consists of partitions of the view's table."""
+    partitioned = {name.lower() for name in dataset.options.partition_cols}
+    possible = {
+        index
+        for index, column in enumerate(root.output)
+        if column.name.lower() in partitioned and str(column.type).startswith(_PARTITION_TYPES)
+    }
+    for groups in possible_groups(root):
+        if possible.issuperset(groups.columns) and not any(_operator_issues(root, groups.operators, ())):
+            return groups
+    return None
 
 
 def _choose_groups(root: PlanNode) -> tuple[RowGroups | None, tuple[PlanNode, ...], list[Issue]]:

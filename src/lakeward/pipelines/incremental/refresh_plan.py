@@ -14,6 +14,7 @@ MaintenanceType = Literal[
     "GROUP_AGGREGATE",
     "GENERIC_AGGREGATE",
     "WINDOW_FUNCTION",
+    "PARTITION_OVERWRITE",
     "COMPLETE_RECOMPUTE",
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
@@ -16,27 +17,30 @@ from lakeward.pipelines.incremental.cost import estimate
 from lakeward.pipelines.incremental.delta_rules import DeltaRules
 from lakeward.pipelines.incremental.eligibility import Eligibility, check_eligibility
 from lakeward.pipelines.incremental.issues import Issue
-from lakeward.pipelines.incremental.refresh_plan import MaintenanceType, RefreshPlan, Technique, recompute
+from lakeward.pipelines.incremental.refresh_plan import RefreshPlan, recompute
 from lakeward.pipelines.incremental.refresh_policy import require_incremental
 from lakeward.pipelines.incremental.reproducibility import break_ties
-from lakeward.pipelines.incremental.row_groups import KEYED, uppermost_keyed
 from lakeward.pipelines.incremental.seen_versions import (
     SeenVersions,
     describe_view,
     seen_versions_in,
     with_sources,
 )
+from lakeward.pipelines.incremental.technique_choice import choose_technique
 from lakeward.pipelines.incremental.view_plan import PlanNode, ViewPlan, frame_of, read_view_plan
 from lakeward.pipelines.incremental.view_writes import (
     append_rows,
     apply_row_changes,
     merge_groups,
     replace_groups,
+    replace_partitions,
+    require_own_partitions,
 )
 from lakeward.pipelines.storage.delta_tables import StoredTable, read_stored_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+_PAST_RUNS = 20
 Enforce = Callable[["DataFrame", bool], "DataFrame"]
 """Applies expectations to rows; with True to rows that leave the view, which are filtered and not counted."""
 
@@ -66,14 +70,15 @@ class ViewRefresh:
         """Change the view's table in one commit. Errors of Spark, and InconsistentViewError, propagate."""
         assert self.view is not None, "a view without a plan is recomputed"
         rules = DeltaRules(self.query.sparkSession, self.view.root, self.changes, self.times)
-        self._apply(rules, self.view.root, dataset.key, metadata, enforce)
+        self._apply(rules, self.view.root, dataset, metadata, enforce)
 
     def _apply(
-        self, rules: DeltaRules, root: PlanNode, key: tuple[str, ...], metadata: str, enforce: Enforce
+        self, rules: DeltaRules, root: PlanNode, dataset: Dataset, metadata: str, enforce: Enforce
     ) -> None:
-        spark, top = self.query.sparkSession, self.eligibility.top
+        spark, top, key = self.query.sparkSession, self.eligibility.top, dataset.key
         chosen, names = self.plan.chosen, self.query.columns
-        groups = self.eligibility.groups
+        replaces_partitions = chosen == "PARTITION_OVERWRITE"
+        groups = self.eligibility.partitions if replaces_partitions else self.eligibility.groups
         columns = groups.columns if groups is not None else ()
         key_names = [names[index] for index in columns]
         if chosen == "GROUP_AGGREGATE" and top is not None:
@@ -84,6 +89,7 @@ class ViewRefresh:
                 append_rows(key, self.query.limit(0), metadata)
                 return
             rows = frame_of(spark, _replaced(rules, root, top, rules.above(top, plus)))
+            require_own_partitions(rows, dataset.options.partition_cols)
             merge_groups(key, key_names, rows, merged, metadata)
             return
         if groups is not None:
@@ -92,9 +98,11 @@ class ViewRefresh:
                 self.added = self.query.limit(0)
                 append_rows(key, self.added, metadata)
                 return
+            require_own_partitions(keys.toDF(*key_names), dataset.options.partition_cols)
             rows = _replaced(rules, root, groups.base, rules.restricted(groups, keys))
             self.added = frame_of(spark, rows)
-            replace_groups(key, keys, key_names, enforce(self.added, False), metadata)
+            write = replace_partitions if replaces_partitions else replace_groups
+            write(key, keys, key_names, enforce(self.added, False), metadata)
             return
         delta = rules.delta(root)
         empty = self.query.limit(0)
@@ -174,7 +182,7 @@ def _plan(  # as above
     sources = [Source(query.sparkSession, node) for node in view.sources]
     versions = [source.version() for source in sources]
     seen = with_sources(described, versions, time=now if view.is_temporal else None)
-    before = seen_versions_in(stored.commit().user_metadata) if stored is not None else None
+    before = seen_versions_in(stored.last_write().user_metadata) if stored is not None else None
     if before is not None and (before.time is None) == view.is_temporal:
         before = None
     times = now, now if before is None or before.time is None else before.time
@@ -198,7 +206,10 @@ def _plan(  # as above
         refresh.plan = recompute(*issues, cost=cost, sources=details)
     else:
         moves = rules.has_moved_filter(view.root)
-        refresh.plan = _choose(view, eligibility, changes, size, dataset, moves=moves)
+        commits = list(islice(stored.commits(), _PAST_RUNS)) if stored is not None else []
+        refresh.plan = choose_technique(
+            view, eligibility, changes, size, dataset, moves=moves, commits=commits
+        )
         refresh.plan.sources = details
         require_incremental(dataset, refresh.plan.issues, is_eligible=True)
     return refresh
@@ -222,98 +233,6 @@ def _initial_issue(
     if view.settings != before.settings:
         return Issue("CONFIGURATION_CHANGED", "Settings that may change the result changed.")
     return None
-
-
-def _choose(
-    view: ViewPlan,
-    eligibility: Eligibility,
-    changes: list[ChangeSet],
-    size: int,
-    dataset: Dataset,
-    *,
-    moves: bool,
-) -> RefreshPlan:
-    """Choose among the applicable techniques the one with the least cost; `moves` if time changes rows."""
-    whole = Technique("COMPLETE_RECOMPUTE", True, estimate("COMPLETE_RECOMPUTE", changes, size))
-    if not moves and all(change.kind == "NO_CHANGE" for change in changes):
-        return RefreshPlan("NO_OP", [Technique("NO_OP", True, 0.0), whole])
-    appends = not moves and all(change.kind in ("NO_CHANGE", "APPENDED") for change in changes)
-    possible, issues = possible_techniques(
-        view, eligibility, appends=appends, has_expectations=bool(dataset.expectations)
-    )
-    if not possible:
-        return recompute(*issues, cost=whole.cost)
-    rescanned = _rescanned_bytes(view, changes)
-    techniques = [Technique(each, True, estimate(each, changes, size, rescanned)) for each in possible]
-    best = min(techniques, key=lambda each: each.cost or 0.0)
-    if (best.cost or 0.0) <= (whole.cost or 0.0) or dataset.options.refresh_policy != "auto":
-        return RefreshPlan(best.type, [*techniques, whole])
-    rejected = Issue(
-        "INCREMENTAL_PLAN_REJECTED_BY_COST_MODEL",
-        f"So much changed that {best.type} would cost more ({best.cost:.0f} of {whole.cost:.0f} bytes).",
-    )
-    whole = Technique("COMPLETE_RECOMPUTE", True, whole.cost, (rejected,))
-    return RefreshPlan("COMPLETE_RECOMPUTE", [*techniques, whole])
-
-
-def _rescanned_bytes(view: ViewPlan, changes: list[ChangeSet]) -> float:
-    """Return what has to be read again for aggregates without GROUP BY.
-
-    One that the view consists of costs more than a recomputation, which reads its input once.
-    """
-    sizes = {id(leaf): change.total for leaf, change in zip(view.sources, changes, strict=True)}
-    uppermost = uppermost_keyed(view.root)
-    return sum(
-        (3.0 if node is uppermost else 2.0) * sum(sizes.get(id(leaf), 0) for leaf in node.leaves)
-        for node in view.root.walk()
-        if node.name == "Aggregate" and not node.keys
-    )
-
-
-def possible_techniques(
-    view: ViewPlan, eligibility: Eligibility, *, appends: bool, has_expectations: bool
-) -> tuple[list[MaintenanceType], list[Issue]]:
-    """Return the techniques of an eligible view, or why there are none.
-
-    Args:
-        view: The view's plan.
-        eligibility: Its eligibility.
-        appends: Whether rows were only added to the sources.
-        has_expectations: Whether the view has expectations.
-    """
-    found: list[MaintenanceType] = []
-    if appends and not has_expectations and _can_merge(view.root, eligibility):
-        found.append("GROUP_AGGREGATE")
-    if eligibility.groups is not None:
-        is_window = eligibility.groups.top.name == "Window"
-        found.append("WINDOW_FUNCTION" if is_window else "GENERIC_AGGREGATE")
-    if found:
-        return found, []
-    if appends and _only_adds(view.root):
-        return ["APPEND_ONLY"], []
-    inexact = [c.name for c in view.root.output if not (c.is_exact_key or c.is_float)]
-    if inexact:
-        text = f"Rows change, and values of `{inexact[0]}` cannot be compared exactly."
-        return [], [Issue("MAP_TYPE_NOT_SUPPORTED", text)]
-    return ["ROW_BASED"], []
-
-
-def _can_merge(root: PlanNode, eligibility: Eligibility) -> bool:
-    """Whether the aggregates of added rows can be merged into those that the view stores."""
-    top, groups = eligibility.top, eligibility.groups
-    if top is None or top.name != "Aggregate" or not _only_adds(top.children[0]):
-        return False
-    if top.keys and (groups is None or not groups.is_whole):
-        return False
-    return merge_expressions(root, top, groups.columns if groups is not None else ()) is not None
-
-
-def _only_adds(node: PlanNode) -> bool:
-    """Whether rows that are added to the sources only add rows to the operator's result."""
-    nodes = list(node.walk())
-    return all(
-        each.name not in KEYED and (each.name != "Join" or each.join in ("INNER", "CROSS")) for each in nodes
-    )
 
 
 def _replaced(rules: DeltaRules, root: PlanNode, top: PlanNode, plan: Any) -> Any:

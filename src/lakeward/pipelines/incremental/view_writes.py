@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.incremental.row_bags import identity_columns, net_rows, repeat_rows, with_texts
 from lakeward.pipelines.storage.delta_tables import UNMATERIALIZED_SOURCE
-from lakeward.quoting import quote_name
+from lakeward.quoting import quote_name, quote_string
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -20,6 +20,15 @@ _SOURCE_VIEW = "lakeward_view_changes"
 
 class InconsistentViewError(Exception):
     """Rows that have to be removed from a view are not in it."""
+
+
+def require_own_partitions(groups: DataFrame, partition_cols: Sequence[str]) -> None:
+    """Raise InconsistentViewError if two groups may have one partition: an empty text is stored as NULL."""
+    partitioned = {name.lower() for name in partition_cols}
+    texts = [name for name, kind in groups.dtypes if kind == "string" and name.lower() in partitioned]
+    shared = " OR ".join(f"coalesce({quote_name([name])}, '') = ''" for name in texts)
+    if shared and groups.where(shared).limit(1).count():
+        raise InconsistentViewError
 
 
 def append_rows(key: tuple[str, ...], rows: DataFrame, metadata: str) -> None:
@@ -54,6 +63,22 @@ def replace_groups(
         "WHEN MATCHED THEN DELETE " + _insert(rows.columns, names, "NOT s.removes"),
         metadata,
     )
+
+
+def replace_partitions(
+    key: tuple[str, ...], keys: DataFrame, columns: Sequence[str], rows: DataFrame, metadata: str
+) -> None:
+    """Replace all rows of some partitions, with the arguments of `replace_groups`; no other file is read."""
+    partitions = []
+    for values in keys.select([keys[name].cast("string") for name in keys.columns]).collect():
+        equal = [
+            f"{quote_name([column])} <=> CAST({'NULL' if value is None else quote_string(value)} AS {kind})"
+            for column, value, (_, kind) in zip(columns, values, keys.dtypes, strict=True)
+        ]
+        partitions.append(f"({' AND '.join(equal)})")
+    writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", " OR ".join(partitions))
+    with temporary_conf(rows.sparkSession, {_USER_METADATA: metadata}):
+        writer.saveAsTable(quote_name(key))
 
 
 def merge_groups(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 KIND_PROPERTY = "lakeward.kind"
 _DELETION_VECTORS = "delta.enableDeletionVectors"
+# Hash of what a materialized view was created with.
+_DECLARATION_PROPERTY = "lakeward.declaration"
 _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 
 def table_properties(dataset: Dataset, kind: str, owner: str) -> dict[str, str]:
@@ -84,16 +88,30 @@ def sync_properties(spark: SparkSession, dataset: Dataset, stored: StoredTable, 
         spark.sql(f"COMMENT ON TABLE {name} IS {quote_string(options.comment)}")
 
 
-def replace_table(df: DataFrame, dataset: Dataset, owner: str, user_metadata: str) -> None:
-    """Replace the rows of a materialized view by `df` in one commit."""
+def replace_table(
+    df: DataFrame, dataset: Dataset, owner: str, user_metadata: str, stored: StoredTable | None
+) -> None:
+    """Replace the rows of a materialized view by `df` in one commit.
+
+    `stored` is its table if only the rows may be new: with an unchanged declaration the table stays the same
+    one for the views and streams that read it. Otherwise another table takes its place.
+    """
     spark = df.sparkSession
+    clauses = _table_clauses(dataset, "materialized_view", owner)
+    declaration = hashlib.sha256(f"{clauses} {df.schema.json()}".encode()).hexdigest()
+    if stored is not None and stored.properties.get(_DECLARATION_PROPERTY) == declaration:
+        columns = [(field.name, field.dataType.simpleString()) for field in stored.schema.fields]
+        if columns == [(field.name, field.dataType.simpleString()) for field in df.schema.fields]:
+            with temporary_conf(spark, {_USER_METADATA: user_metadata, _OVERWRITE_MODE: "static"}):
+                df.write.mode("overwrite").insertInto(quote_name(dataset.key))
+            return
     contents = "lakeward_contents"
     df.createOrReplaceTempView(contents)
     try:
         with temporary_conf(spark, {_USER_METADATA: user_metadata}):
             spark.sql(
                 f"CREATE OR REPLACE TABLE {quote_name(dataset.key)} USING delta"
-                f"{_table_clauses(dataset, 'materialized_view', owner)} AS TABLE {contents}"
+                f"{clauses[:-1]}, '{_DECLARATION_PROPERTY}' = '{declaration}') AS TABLE {contents}"
             )
     finally:
         spark.catalog.dropTempView(contents)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 UNMATERIALIZED_SOURCE = {"spark.databricks.delta.merge.materializeSource": "none"}
 """Settings of a MERGE whose source gives the same rows each time that it is read: it is not copied first."""
+
+_MAINTENANCE = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,22 @@ class StoredTable:
             if "commitInfo" in action:
                 return DeltaCommit(number, action["commitInfo"])
         return DeltaCommit(number, {})
+
+    def commits(self) -> Iterator[DeltaCommit]:
+        """Yield the commits from the newest one to the oldest one that is in the log."""
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import PySparkException
+
+        try:
+            for version in range(self.version, -1, -1):
+                yield self.commit(version)
+        except (Py4JJavaError, PySparkException):
+            return
+
+    def last_write(self) -> DeltaCommit:
+        """Return the newest commit that may have changed rows: maintenance keeps them as they are."""
+        writes = (each for each in self.commits() if each.info.get("operation") not in _MAINTENANCE)
+        return next(writes, DeltaCommit(self.version, {}))
 
 
 def snapshot_bytes(snapshot: Any) -> int:

@@ -27,6 +27,7 @@ from lakeward.pipelines.graph.expectations import (
 from lakeward.pipelines.graph.query_plans import plan_text
 from lakeward.pipelines.graph.results import FlowResult
 from lakeward.pipelines.graph.session_scope import temporary_conf
+from lakeward.pipelines.incremental.cost import add_start
 from lakeward.pipelines.incremental.issues import Issue
 from lakeward.pipelines.incremental.refresh_plan import RefreshPlan, Technique, recompute
 from lakeward.pipelines.incremental.refresh_policy import require_incremental
@@ -80,7 +81,7 @@ def refresh_materialized_view(
     flow = evaluated.flow
     hashed = query_fingerprint(evaluated.query, dataset, code=update.code, conf=update.conf)
     before = load_table(spark, dataset.key)
-    known = fingerprint_in(before.commit().user_metadata) if before is not None else None
+    known = fingerprint_in(before.last_write().user_metadata) if before is not None else None
     always = update.full_refresh or dataset.options.refresh_policy == "full"
     if not always and hashed is not None and known == hashed:
         return _unchanged_result(dataset, evaluated, update)
@@ -97,7 +98,8 @@ def refresh_materialized_view(
         )
         if refresh.plan.chosen == "NO_OP":
             return _unchanged_result(dataset, evaluated, update, refresh.plan)
-        metadata = add_seen_versions(commit_metadata(hashed, update.update_id), refresh.seen)
+        seen = add_seen_versions(commit_metadata(hashed, update.update_id), refresh.seen)
+        metadata = add_start(seen, refresh.plan, time.time())
         if before is not None and refresh.plan.is_incremental:
             done = _refresh_incrementally(spark, dataset, evaluated, refresh, before, metadata)
             if done is not None:
@@ -106,6 +108,7 @@ def refresh_materialized_view(
             text = "The changes could not be applied; see the log of the update."
             refresh.plan = recompute(Issue("DATA_HAS_CHANGED", text))
             require_incremental(dataset, refresh.plan.issues, is_eligible=True)
+            metadata = add_start(seen, refresh.plan, time.time())
     update.on_plan(refresh.plan)
     evaluated.query = refresh.query
     flow_result = _recompute(spark, dataset, evaluated, metrics, update, before, metadata)
@@ -199,7 +202,7 @@ def _recompute(
         create_empty_table(spark, dataset, schema, update.owner, kind="materialized_view")
     apply_policies(spark, dataset, before, schema)
     with temporary_conf(spark, flow.spark_conf):
-        replace_table(df, dataset, update.owner, metadata)
+        replace_table(df, dataset, update.owner, metadata, None if update.full_refresh else before)
     after = load_table(spark, dataset.key)
     if after is None:
         raise PipelineError("TABLE_VANISHED", f"`{dataset.name}` was dropped while it was being written.")

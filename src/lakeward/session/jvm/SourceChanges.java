@@ -15,14 +15,17 @@ import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddCDCFile;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
-import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.actions.FileAction;
 import org.apache.spark.sql.delta.actions.RemoveFile;
+import org.apache.spark.sql.delta.commands.cdc.CDCReader;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import scala.Option;
+import scala.Some;
 import scala.Tuple2;
 import scala.collection.Iterator;
 
@@ -37,8 +40,8 @@ public class SourceChanges {
     private final Map added = new LinkedHashMap();
     private final Map removed = new LinkedHashMap();
     private final Map appended = new LinkedHashMap();
+    private final List feed = new ArrayList();
     private boolean isAppend = true;
-    private boolean isReplaced = false;
     private long next;
 
     /** Reads the commits after version `from` up to version `to`. */
@@ -52,7 +55,15 @@ public class SourceChanges {
             if (version != next) return;
             if (version > to) return;
             Iterator actions = ((scala.collection.immutable.Seq) commit._2()).iterator();
-            while (actions.hasNext()) apply((Action) actions.next());
+            List changed = new ArrayList();
+            List recorded = new ArrayList();
+            while (actions.hasNext()) {
+                Action action = (Action) actions.next();
+                apply(action);
+                if (action instanceof AddCDCFile) recorded.add(action);
+                else if (action instanceof FileAction && ((FileAction) action).dataChange()) changed.add(action);
+            }
+            feed.addAll(recorded.isEmpty() ? changed : recorded);
             next++;
         }
     }
@@ -106,10 +117,15 @@ public class SourceChanges {
         return files;
     }
 
+    /** The files that the change data feed reads: those that record changes, else the commit's own. */
+    public List feed() {
+        return feed;
+    }
+
     /** Bytes of files; deletion vectors do not count. */
     public static long bytes(List files) {
         long total = 0;
-        for (int i = 0; i < files.size(); i++) total += ((AddFile) files.get(i)).size();
+        for (int i = 0; i < files.size(); i++) total += ((FileAction) files.get(i)).getFileSize();
         return total;
     }
 
@@ -117,7 +133,7 @@ public class SourceChanges {
     public static String missing(DeltaLog log, List files) throws Exception {
         FileSystem system = log.dataPath().getFileSystem(log.newDeltaHadoopConf());
         for (int i = 0; i < files.size(); i++) {
-            AddFile file = (AddFile) files.get(i);
+            FileAction file = (FileAction) files.get(i);
             Path path = new Path(new URI(file.path()));
             if (!path.isAbsolute()) path = new Path(log.dataPath(), path);
             if (!system.exists(path)) return path.toString();
@@ -129,6 +145,14 @@ public class SourceChanges {
     public static LogicalPlan rows(LogicalRelation relation, DeltaLog log, Snapshot snapshot, List files) {
         Dataset rows = (Dataset) log.createDataFrame((SnapshotDescriptor) snapshot, PythonUtils.toSeq(files), false, Option.empty());
         return ViewPlan.named(rows.queryExecution().analyzed(), relation.output());
+    }
+
+    /** The rows that the change data feed after version `from` has inserted, or deleted. Fails where the feed was off. */
+    public static LogicalPlan changed(LogicalRelation relation, DeltaLog log, Snapshot snapshot, long from, boolean inserted) {
+        SparkSession session = ((HadoopFsRelation) relation.relation()).sparkSession();
+        Dataset rows = (Dataset) CDCReader.changesToBatchDF(log, from + 1, snapshot.version(), session, Option.empty(), new Some(snapshot), false, Option.empty());
+        String types = inserted ? "'insert', 'update_postimage'" : "'delete', 'update_preimage'";
+        return ViewPlan.named(rows.where("_change_type IN (" + types + ")").queryExecution().analyzed(), relation.output());
     }
 
     /** A relation that reads this version of its table, whatever is committed later. */

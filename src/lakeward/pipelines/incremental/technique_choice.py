@@ -1,0 +1,131 @@
+"""The choice among the techniques that can refresh a view after certain changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from lakeward.pipelines.graph.elements import Dataset
+from lakeward.pipelines.incremental.aggregate_merge import merge_expressions
+from lakeward.pipelines.incremental.change_set import ChangeSet
+from lakeward.pipelines.incremental.cost import estimate, expected_seconds
+from lakeward.pipelines.incremental.eligibility import Eligibility
+from lakeward.pipelines.incremental.issues import Issue
+from lakeward.pipelines.incremental.refresh_plan import MaintenanceType, RefreshPlan, Technique, recompute
+from lakeward.pipelines.incremental.row_groups import KEYED, uppermost_keyed
+from lakeward.pipelines.incremental.view_plan import PlanNode, ViewPlan
+
+if TYPE_CHECKING:
+    from lakeward.pipelines.storage.delta_tables import DeltaCommit
+# Shorter differences are those of a busy machine.
+_MIN_SECONDS_SAVED = 20.0
+
+
+def choose_technique(
+    view: ViewPlan,
+    eligibility: Eligibility,
+    changes: list[ChangeSet],
+    size: int,
+    dataset: Dataset,
+    *,
+    moves: bool,
+    commits: Sequence[DeltaCommit] = (),
+) -> RefreshPlan:
+    """Choose among the applicable techniques the one with the least cost.
+
+    Args:
+        view: The view's plan.
+        eligibility: Its eligibility.
+        changes: The changes of its sources.
+        size: Bytes of its table.
+        dataset: The view.
+        moves: Whether time changes rows.
+        commits: Newest commits of its table: a recomputation that was faster is preferred.
+    """
+    whole = Technique("COMPLETE_RECOMPUTE", True, estimate("COMPLETE_RECOMPUTE", changes, size))
+    if not moves and all(change.kind == "NO_CHANGE" for change in changes):
+        return RefreshPlan("NO_OP", [Technique("NO_OP", True, 0.0), whole])
+    appends = not moves and all(change.kind in ("NO_CHANGE", "APPENDED") for change in changes)
+    possible, issues = possible_techniques(
+        view, eligibility, appends=appends, has_expectations=bool(dataset.expectations)
+    )
+    if not possible:
+        return recompute(*issues, cost=whole.cost)
+    rescanned = _rescanned_bytes(view, changes)
+    techniques = [Technique(each, True, estimate(each, changes, size, rescanned)) for each in possible]
+    best = min(techniques, key=lambda each: each.cost or 0.0)
+    text = ""
+    if (best.cost or 0.0) > (whole.cost or 0.0):
+        text = (
+            f"So much changed that {best.type} would cost more ({best.cost:.0f} of {whole.cost:.0f} bytes)."
+        )
+    long, short = (expected_seconds(each.type, each.cost, commits) for each in (best, whole))
+    if long is not None and short is not None and long > short + _MIN_SECONDS_SAVED:
+        text = f"By past runs {best.type} would take {long:.0f} seconds, a recomputation {short:.0f}."
+    if not text or dataset.options.refresh_policy != "auto":
+        return RefreshPlan(best.type, [*techniques, whole])
+    rejected = Issue("INCREMENTAL_PLAN_REJECTED_BY_COST_MODEL", text)
+    whole = Technique("COMPLETE_RECOMPUTE", True, whole.cost, (rejected,))
+    return RefreshPlan("COMPLETE_RECOMPUTE", [*techniques, whole])
+
+
+def _rescanned_bytes(view: ViewPlan, changes: list[ChangeSet]) -> float:
+    """Return what has to be read again for aggregates without GROUP BY.
+
+    One that the view consists of costs more than a recomputation, which reads its input once.
+    """
+    sizes = {id(leaf): change.total for leaf, change in zip(view.sources, changes, strict=True)}
+    uppermost = uppermost_keyed(view.root)
+    return sum(
+        (3.0 if node is uppermost else 2.0) * sum(sizes.get(id(leaf), 0) for leaf in node.leaves)
+        for node in view.root.walk()
+        if node.name == "Aggregate" and not node.keys
+    )
+
+
+def possible_techniques(
+    view: ViewPlan, eligibility: Eligibility, *, appends: bool, has_expectations: bool
+) -> tuple[list[MaintenanceType], list[Issue]]:
+    """Return the techniques of an eligible view, or why there are none.
+
+    Args:
+        view: The view's plan.
+        eligibility: Its eligibility.
+        appends: Whether rows were only added to the sources.
+        has_expectations: Whether the view has expectations.
+    """
+    found: list[MaintenanceType] = []
+    if appends and not has_expectations and _can_merge(view.root, eligibility):
+        found.append("GROUP_AGGREGATE")
+    if eligibility.groups is not None:
+        is_window = eligibility.groups.top.name == "Window"
+        found.append("WINDOW_FUNCTION" if is_window else "GENERIC_AGGREGATE")
+    if eligibility.partitions is not None:
+        found.append("PARTITION_OVERWRITE")
+    if found:
+        return found, []
+    if appends and _only_adds(view.root):
+        return ["APPEND_ONLY"], []
+    inexact = [c.name for c in view.root.output if not (c.is_exact_key or c.is_float)]
+    if inexact:
+        text = f"Rows change, and values of `{inexact[0]}` cannot be compared exactly."
+        return [], [Issue("MAP_TYPE_NOT_SUPPORTED", text)]
+    return ["ROW_BASED"], []
+
+
+def _can_merge(root: PlanNode, eligibility: Eligibility) -> bool:
+    """Whether the aggregates of added rows can be merged into those that the view stores."""
+    top, groups = eligibility.top, eligibility.groups
+    if top is None or top.name != "Aggregate" or not _only_adds(top.children[0]):
+        return False
+    if top.keys and (groups is None or not groups.is_whole):
+        return False
+    return merge_expressions(root, top, groups.columns if groups is not None else ()) is not None
+
+
+def _only_adds(node: PlanNode) -> bool:
+    """Whether rows that are added to the sources only add rows to the operator's result."""
+    nodes = list(node.walk())
+    return all(
+        each.name not in KEYED and (each.name != "Join" or each.join in ("INNER", "CROSS")) for each in nodes
+    )
