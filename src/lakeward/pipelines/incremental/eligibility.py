@@ -9,7 +9,7 @@ groupings and windows, whose affected groups are replaced as a whole, may choose
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lakeward.pipelines.graph.elements import Dataset
 from lakeward.pipelines.incremental.issues import Issue, nondeterministic, unsupported
@@ -84,8 +84,10 @@ def _partition_groups(root: PlanNode, dataset: Dataset) -> RowGroups | None:
         if column.name.lower() in partitioned and str(column.type).startswith(_PARTITION_TYPES)
     }
     for groups in possible_groups(root):
-        if possible.issuperset(groups.columns) and not any(_operator_issues(root, groups.operators, ())):
-            return groups
+        at = [number for number, index in enumerate(groups.columns) if index in possible]
+        if at and not any(_operator_issues(root, groups.operators, ())):
+            columns, keys = ([each[number] for number in at] for each in (groups.columns, groups.keys))
+            return replace(groups, columns=tuple(columns), keys=tuple(keys))
     return None
 
 
