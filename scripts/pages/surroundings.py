@@ -65,7 +65,8 @@ tests, scripts | \
 - `{{mount}}` is the prefix of a mount that is an absolute path. Only Spark and `dbutils.fs` read
   mounted URIs such as `s3://bucket`.
 - `dbutils.fs` accepts no relative paths. On Databricks a relative path of Spark starts at the root of DBFS;
-  here it starts at the working folder.
+  here it starts at the folder of the bundle. Python's functions start at the folder of the task's notebook
+  or file, as on Databricks.
 - On Databricks Spark reads `/dbfs/tmp/x` as `dbfs:/dbfs/tmp/x`; here it is `dbfs:/tmp/x`.
 """
 

@@ -188,3 +188,17 @@ def test_a_missing_context_has_the_message_of_the_api(client: Any) -> None:
     with pytest.raises(sdk.errors.DatabricksError, match="requirement failed: missing contextId") as raised:
         client.command_execution.execute(cluster_id=CLUSTER)
     assert raised.value.error_code is None
+
+
+@pytest.mark.parametrize(
+    "command", ["class Other(BaseException): pass\nraise Other('gone')", "import os\nos.fork() and None"]
+)
+def test_a_context_survives_its_commands(server: Server, command: str) -> None:
+    """An exception that is no Exception ended the context; a forked child took commands of its parent."""
+    order = {**KNOWN, "language": "python"}
+    order["contextId"] = server.post("/api/1.2/contexts/create", order)["id"]
+    for text in (command, "x = 1", "x + 1", "x + 2", "x + 3"):
+        sent = server.post("/api/1.2/commands/execute", {**order, "command": text})["id"]
+        results = ended(server, order["contextId"], sent)
+    assert results == {"resultType": "text", "data": "4"}
+    server.post("/api/1.2/contexts/destroy", order)

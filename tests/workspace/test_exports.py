@@ -6,16 +6,19 @@ import base64
 import io
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from lakeward.dbutils import Environment
 from lakeward.notebooks import parse
 from lakeward.session import Settings
+from lakeward.workspace.api import statements
 from lakeward.workspace.api.permissions import LEVELS
 from lakeward.workspace.api.query_history import list_queries
 from lakeward.workspace.context import ServerContext, ServerRequest
+from lakeward.workspace.identifiers import WAREHOUSE_ID
 from lakeward.workspace.state.store import Store
 from tests.workspace.server import USER, Server
 
@@ -202,3 +205,30 @@ def test_notebooks_with_and_without_an_ending_are_two(server: Server, client: An
     assert client.workspace.download("/Shared/two/n.py").read().endswith(b"2")
     client.workspace.delete("/Shared/two/n.py")
     assert client.workspace.download("/Shared/two/n").read().endswith(b"1")
+
+
+def test_the_history_is_read_by_the_page_and_keeps_the_beginning_of_a_text(tmp_path: Path) -> None:
+    """Forty statements of 15 MB took 2 GB and 20 seconds for each look at the page of the SQL editor."""
+    store = Store(tmp_path / "workspace.db")
+    warehouse = SimpleNamespace(submit=lambda *_, **__: None, remove_expired_results=lambda: None)
+    context = cast("Any", SimpleNamespace(store=store, warehouse=warehouse))
+    environment = Environment(settings=lambda: Settings.here(tmp_path, environ={"USER": "ada"}))
+
+    def call(query: dict[str, str] | None = None, body: Any = None) -> ServerRequest:
+        data = b"" if body is None else json.dumps(body).encode()
+        return ServerRequest(environment, query=query or {}, data=data, context=context)
+
+    for number in range(5):
+        text = f"select {number} -- " + "x" * 200_000
+        statements._submit(call(body={"statement": text, "warehouse_id": WAREHOUSE_ID}))
+    everything = list_queries(call())["res"]
+    assert [each["query_text"][:8] for each in everything] == [f"select {4 - n}" for n in range(5)]
+    assert {len(each["query_text"]) for each in everything} == {statements.HISTORY_CHARACTERS}
+    for more in ({}, {"filter_by.warehouse_ids": WAREHOUSE_ID}):
+        paged, token = [], "0"
+        while token:
+            page = list_queries(call({"max_results": "2", "page_token": token, **more}))
+            assert page["has_next_page"] == ("next_page_token" in page)
+            paged, token = [*paged, *page["res"]], page.get("next_page_token", "")
+        assert paged == everything
+    store.close()

@@ -333,3 +333,14 @@ def test_signs_in_a_long_text_are_no_values(text: str) -> None:
 def test_a_form_of_many_parts_is_refused(server: Server) -> None:
     answer = server.answer("POST", "/api/2.0/dbfs/put", data=b"--\r\n" + b"--" * MB)
     assert refused(answer) == (400, "MALFORMED_REQUEST")
+
+
+def test_a_volume_is_created_whole_and_once_in_any_case_of_letters(server: Server) -> None:
+    create = "/api/2.1/unity-catalog/volumes"
+    server.post(create, {**_VOLUME, "name": "cases", "volume_type": "MANAGED"})
+    body = {**_VOLUME, "name": "Cases", "volume_type": "MANAGED"}
+    assert refused(server.answer("POST", create, body)) == (409, "RESOURCE_ALREADY_EXISTS")
+    # The file of its description has a longer name than the disk takes.
+    assert server.answer("POST", create, {**body, "name": "n" * 255}).status_code == 400
+    names = [each["name"] for each in server.get(create, **_VOLUME)["volumes"]]
+    assert "cases" in names and not {"Cases", "n" * 255} & set(names)

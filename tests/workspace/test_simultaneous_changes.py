@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 import requests
 
-from lakeward.databricks_shims.local_workspace import ApiError, ApiRequest, exclusively
+from lakeward.databricks_shims.local_workspace import ApiError, ApiRequest, exclusively, respond
 from lakeward.dbutils import Environment
+from lakeward.session import Settings
+from lakeward.workspace.http.file_response import file_response
 from lakeward.workspace.http.route_table import TABLE
 from tests.workspace.server import Server
 
@@ -237,3 +242,71 @@ def test_comment_and_owner_of_a_volume(server: Server) -> None:
             assert set(clients.map(change, (first, first + 1))) == {200}
         found = server.get(path)
         assert (found["owner"], found["comment"]) == (f"o{first}", f"c{first + 1}")
+
+
+def test_a_download_is_of_one_version_of_a_file(server: Server) -> None:
+    """Its length was sent before its path was opened: a replacement in between broke the response."""
+    volume = {"catalog_name": "main", "schema_name": "default", "name": "versions", "volume_type": "MANAGED"}
+    server.post("/api/2.1/unity-catalog/volumes", volume)
+    place = server.state / "volumes/main/default/versions/file"
+    place.write_bytes(b"0")
+    ended = threading.Event()
+
+    def replace() -> None:
+        number = 0
+        while not ended.is_set():
+            number += 1
+            place.with_name("next").write_bytes(b"%d" % (number % 10) * (1, 300_000, 20, 90_000)[number % 4])
+            place.with_name("next").replace(place)
+
+    writer = threading.Thread(target=replace)
+    writer.start()
+    try:
+        for _ in range(150):
+            answer = server.answer("GET", "/api/2.0/fs/files/Volumes/main/default/versions/file")
+            assert answer.status_code == 200 and len(set(answer.content)) == 1
+            assert len(answer.content) == int(answer.headers["content-length"])
+    finally:
+        ended.set()
+        writer.join()
+
+
+def test_a_file_that_is_gone_when_it_is_sent_is_not_found(tmp_path: Path) -> None:
+    headers = {"X-Databricks-Org-Id": "1", "Content-Length": "5"}
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("missing", "pipe"):
+        answer = file_response(tmp_path / name, 200, headers)
+        assert answer.status_code == 404 and json.loads(answer.body)["error_code"] == "NOT_FOUND"
+
+
+LISTS = {
+    "volumes/main/default/v/changing": "/api/2.0/fs/directories/Volumes/main/default/v/changing",
+    "dbfs/changing": "/api/2.0/dbfs/list?path=/changing",
+    "workspace/Shared/changing": "/api/2.0/workspace/list?path=/Shared/changing",
+}
+
+
+@pytest.mark.parametrize("folder", LISTS)
+def test_a_file_that_is_removed_meanwhile_is_left_out_of_a_list(
+    tmp_path: Path, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without chance: one file is removed when the list describes the one before it."""
+    settings = Settings.here(tmp_path, environ={"USER": "ada"})
+    place = settings.state / folder
+    place.mkdir(parents=True)
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (place / name).write_text("")
+    stat = Path.stat
+
+    def removing(path: Path, **options: Any) -> os.stat_result:
+        if path.name == "b.txt" and options.get("follow_symlinks", True):
+            (place / "b.txt").unlink(missing_ok=True)
+        return stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", removing)
+    path, _, query = LISTS[folder].partition("?")
+    environment = Environment(settings=lambda: settings)
+    status, answer = respond(environment, "GET", path, dict(parse_qsl(query)), b"")
+    assert status == 200
+    (found,) = answer.values()
+    assert [Path(each["path"]).name for each in found] == ["a.txt", "c.txt"]

@@ -11,7 +11,7 @@ import pytest
 from lakeward.bundle import timers_of
 from lakeward.session import Settings
 from lakeward.workspace.state.store import Document, Store
-from lakeward.workspace.triggers.scheduler import TriggerScheduler, scheduled_starts
+from lakeward.workspace.triggers.scheduler import ScheduledStart, TriggerScheduler, scheduled_starts
 from lakeward.workspace.triggers.triggers import Arrival, Continuous, Periodic, RecentRuns, Scheduled
 from tests.workspace.server import running, until
 
@@ -232,3 +232,11 @@ def test_without_being_asked_a_server_starts_nothing_and_says_when_it_would(
     assert without == "  starts     job 1: 0 30 5 * * ? (UTC), next 2026-03-29 05:30 UTC"
     assert "--with-schedules" in hint
     assert list(start_lines(starts, True)) == [without]
+
+
+def test_the_name_of_a_job_does_not_act_on_the_terminal() -> None:
+    from lakeward.cli.workspace import start_lines
+
+    name = "\x1b]0;title\x07\x1b[2J\rname"
+    (line,) = start_lines([ScheduledStart(name, "daily", False, None)], True)
+    assert line.isprintable() and line.endswith("name: daily")

@@ -81,6 +81,8 @@ def start_lines(starts: Sequence[ScheduledStart], with_schedules: bool) -> Itera
     """How jobs start by themselves, in lines."""
     for start in starts:
         at = f", next {start.at:%Y-%m-%d %H:%M %Z}" if start.at and not start.paused else ""
-        yield f"  starts     {start.job}: {start.when}{', paused' if start.paused else at}"
+        # Names are of clients: a sequence of control characters would act on the terminal.
+        job = "".join(char if char.isprintable() else "\ufffd" for char in start.job)
+        yield f"  starts     {job}: {start.when}{', paused' if start.paused else at}"
     if not with_schedules and any(not start.paused for start in starts):
         yield "             not by itself here: --with-schedules lets it."

@@ -39,7 +39,11 @@ def list_files(call: ApiRequest) -> Any:
     place = _there(call, path)
     if place.is_file():
         return {"files": [_status(path, place)]}
-    return {"files": [_status(f"{path.rstrip('/')}/{each.name}", each) for each in entries(call, place)]}
+    found = []
+    for each in entries(call, place):
+        with suppress(FileNotFoundError):  # removed since the folder was read
+            found.append(_status(f"{path.rstrip('/')}/{each.name}", each))
+    return {"files": found}
 
 
 def get_status(call: ApiRequest) -> Any:

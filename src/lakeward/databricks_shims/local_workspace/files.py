@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import shutil
+from contextlib import suppress
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
@@ -48,18 +49,21 @@ def delete(call: ApiRequest) -> None:
 
 def list_directory(call: ApiRequest) -> Any:
     """List the entries of a directory."""
-    folder = _directory(call)
+    found = []
+    for entry in entries(call, _directory(call)):
+        with suppress(FileNotFoundError):  # removed since the folder was read
+            found.append(_about(call, entry))
+    return {"contents": found}
+
+
+def _about(call: ApiRequest, entry: Path) -> dict[str, Any]:
+    facts, is_directory = entry.stat(), entry.is_dir()
     return {
-        "contents": [
-            {
-                "path": f"{call.path_parameter.rstrip('/')}/{entry.name}",
-                "name": entry.name,
-                "is_directory": entry.is_dir(),
-                "last_modified": int(entry.stat().st_mtime * 1000),
-                **({} if entry.is_dir() else {"file_size": entry.stat().st_size}),
-            }
-            for entry in entries(call, folder)
-        ]
+        "path": f"{call.path_parameter.rstrip('/')}/{entry.name}",
+        "name": entry.name,
+        "is_directory": is_directory,
+        "last_modified": int(facts.st_mtime * 1000),
+        **({} if is_directory else {"file_size": facts.st_size}),
     }
 
 

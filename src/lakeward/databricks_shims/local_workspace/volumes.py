@@ -40,10 +40,14 @@ def create(call: ApiRequest) -> Any:
         )
     folder = _folder(call, parts)
     _require_schema(call, *parts[:2])
-    if folder.exists():
-        raise ApiError(409, "RESOURCE_ALREADY_EXISTS", f"Volume '{'.'.join(parts)}' already exists")
+    _refuse_duplicate(folder, parts)
     folder.mkdir(parents=True)
-    _describe(call, parts, created_at=_now(), created_by=call.user or call.owner)
+    try:
+        _describe(call, parts, created_at=_now(), created_by=call.user or call.owner)
+    except OSError:
+        # A full disk, or a name that is too long for its description.
+        folder.rmdir()
+        raise
     return _about(call, *parts)
 
 
@@ -59,8 +63,8 @@ def update(call: ApiRequest) -> Any:
     name = call.body.get("new_name")
     if name:
         renamed = [*parts[:2], str(name)]
-        if _folder(call, renamed).exists():
-            raise ApiError(409, "RESOURCE_ALREADY_EXISTS", f"Volume '{'.'.join(renamed)}' already exists")
+        if renamed[2].lower() != parts[2].lower():
+            _refuse_duplicate(_folder(call, renamed), renamed)
         folder.rename(_folder(call, renamed))
         if _description(call, parts).is_file():
             _description(call, parts).rename(_description(call, renamed))
@@ -82,6 +86,13 @@ def delete(call: ApiRequest) -> None:
         folder.unlink()
     else:
         shutil.rmtree(folder)
+
+
+def _refuse_duplicate(folder: Path, parts: list[str]) -> None:
+    """Raise ApiError where a volume of that name exists; letters of both cases are equal."""
+    names = {each.name.lower() for each in folder.parent.iterdir()} if folder.parent.is_dir() else set()
+    if folder.name.lower() in names:
+        raise ApiError(409, "RESOURCE_ALREADY_EXISTS", f"Volume '{'.'.join(parts)}' already exists")
 
 
 def _root(call: ApiRequest) -> Path:

@@ -13,6 +13,7 @@ import base64
 import hashlib
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,11 @@ def list_objects(call: ApiRequest) -> Any:
     path, place = _found(call)
     if not place.is_dir():
         return {"objects": [_about(path, place)]}
-    return {"objects": [_about(f"{path.rstrip('/')}/{each.name}", each) for each in entries(call, place)]}
+    found = []
+    for each in entries(call, place):
+        with suppress(FileNotFoundError):  # removed since the folder was read
+            found.append(_about(f"{path.rstrip('/')}/{each.name}", each))
+    return {"objects": found}
 
 
 def get_status(call: ApiRequest) -> Any:

@@ -19,27 +19,36 @@ _MAX_RESULTS = 1_000
 def list_queries(call: ServerRequest) -> Any:
     """List statements, newest first: all for administrators, otherwise the caller's."""
     parent = None if is_admin(call) else call.caller
-    found = [_to_json(each) for each in call.store.find("statement", parent=parent, newest_first=True)]
+    size = min(call.number("max_results", 100), _MAX_RESULTS) or 100
+    token = call.query.get("page_token") or "0"
+    if not token.isdecimal() or len(token) > 15:
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Invalid page_token: {token[:50]!r}.")
+    first = int(token)
+    if any(name.startswith("filter_by") for name in call.query):
+        found = _filtered(call, call.store.find("statement", parent=parent, newest_first=True))[first:]
+    else:
+        # No more than the page: a workspace keeps the statements of a month.
+        page = call.store.find("statement", parent=parent, newest_first=True, limit=size + 1, offset=first)
+        found = [_to_json(each) for each in page]
+    answer: Document = {"res": found[:size], "has_next_page": len(found) > size}
+    if answer["has_next_page"]:
+        answer["next_page_token"] = str(first + size)
+    return answer
+
+
+def _filtered(call: ServerRequest, statements: list[Document]) -> list[Document]:
+    found = [_to_json(each) for each in statements]
     begin = _number(call, "filter_by.query_start_time_range.start_time_ms")
     end = _number(call, "filter_by.query_start_time_range.end_time_ms")
     fields = {"statuses": "status", "warehouse_ids": "warehouse_id", "statement_ids": "query_id"}
     wanted = {name: call.query.get(f"filter_by.{name}") for name in fields}
-    found = [
+    return [
         each
         for each in found
         if (begin is None or each["query_start_time_ms"] >= begin)
         and (end is None or each["query_start_time_ms"] <= end)
         and all(value is None or each[fields[name]] in value.split(",") for name, value in wanted.items())
     ]
-    size = min(call.number("max_results", 100), _MAX_RESULTS) or 100
-    token = call.query.get("page_token") or "0"
-    if not token.isdecimal() or len(token) > 15:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Invalid page_token: {token[:50]!r}.")
-    first = int(token)
-    answer: Document = {"res": found[first : first + size], "has_next_page": first + size < len(found)}
-    if answer["has_next_page"]:
-        answer["next_page_token"] = str(first + size)
-    return answer
 
 
 def _to_json(statement: Document) -> Document:

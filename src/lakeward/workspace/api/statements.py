@@ -22,6 +22,9 @@ from lakeward.workspace.warehouse.statement_results import chunk_file
 STATEMENT_BYTES = 16 * 2**20
 """The platform's limit of a statement's text."""
 
+HISTORY_CHARACTERS = 2**16
+"""Of the text of a statement, in the history of queries: its pages and lists have many statements."""
+
 _DISPOSITIONS = ("INLINE", "EXTERNAL_LINKS")
 _FORMATS = ("JSON_ARRAY", "ARROW_STREAM", "CSV")
 _MEDIA_TYPES = {
@@ -135,7 +138,7 @@ def _submit(call: ServerRequest) -> tuple[StatementRequest, Execution]:
         "status": {"state": "PENDING"},
         "user": call.caller,
         "warehouse_id": WAREHOUSE_ID,
-        "query_text": request.order["statement"],
+        "query_text": request.order["statement"][:HISTORY_CHARACTERS],
         "disposition": request.order["disposition"],
         "query_start_time_ms": now(),
     }

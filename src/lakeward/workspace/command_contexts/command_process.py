@@ -20,14 +20,15 @@ def main(arguments: list[str]) -> int:
     pipe = int(arguments[0])
     os.set_inheritable(pipe, False)
     answers = os.fdopen(pipe, "w", encoding="utf-8", buffering=1)
-    order = json.loads(sys.stdin.readline())
+    # One stream for all lines: another would lose what the first has read ahead.
     lines = os.fdopen(os.dup(0), encoding="utf-8")
+    order = json.loads(lines.readline())
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)
     os.close(empty)
 
     from lakeward.databricks_shims import running
-    from lakeward.dbutils import Environment
+    from lakeward.dbutils import Environment, redacted
     from lakeward.notebooks import notebook_packages
     from lakeward.session import dbfs_paths, serve_on_demand, use_daemon
     from lakeward.workspace.command_contexts.interpreter import Interpreter
@@ -39,6 +40,7 @@ def main(arguments: list[str]) -> int:
     # The JVM starts with the first command that needs Spark.
     serve_on_demand(settings)
     busy = threading.Event()
+    process = os.getpid()
 
     def interrupt(*_: object) -> None:
         # Between commands an interrupt has nothing to cancel.
@@ -57,6 +59,11 @@ def main(arguments: list[str]) -> int:
                 results = interpreter.run(command["language"], command["command"])
             except KeyboardInterrupt:
                 results = {"resultType": "error", "summary": "Cancelled", "cause": "Command cancelled"}
+            except BaseException as error:  # noqa: BLE001  # of the command: the context continues
+                summary = redacted(f"{type(error).__name__}: {error}")
+                results = {"resultType": "error", "summary": summary, "cause": summary}
+            if os.getpid() != process:
+                os._exit(0)  # a child that the command has forked takes no further commands
             busy.clear()
             answers.write(json.dumps({"id": command["id"], "results": results}) + "\n")
     return 0

@@ -22,13 +22,14 @@ import orjson
 from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 from starlette.routing import request_response
 from starlette.types import Receive, Scope, Send
 
 from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, Route, handle_request, printable
 from lakeward.dbutils import Environment
 from lakeward.workspace.context import ServerContext, ServerRequest
+from lakeward.workspace.http.file_response import file_response
 from lakeward.workspace.http.page_files import PAGES, page_response
 from lakeward.workspace.http.request_log import RequestLog
 from lakeward.workspace.http.route_table import PUBLIC_PATHS, TABLE
@@ -175,7 +176,7 @@ def to_response(status: int, answer: Any, *, head: bool) -> Response:
     if isinstance(answer, ApiResponse):
         headers = {**answer.headers, **common}
         if answer.file is not None and not head:
-            return FileResponse(answer.file, status, headers=headers)
+            return file_response(answer.file, status, headers)
         return Response(answer.data, status, headers=headers)
     return Response(encoded(answer), status, headers=common, media_type="application/json")
 
