@@ -156,7 +156,7 @@ def test_a_technique_that_took_longer_than_a_recomputation_is_not_chosen_again(
 
     commits = [DeltaCommit(3, {}), commit("GENERIC_AGGREGATE", seconds), commit("COMPLETE_RECOMPUTE", 10.0)]
     chosen = technique_choice.choose_technique(
-        plan, check_eligibility(plan), changes, 10, dataset, moves=False, commits=commits
+        plan, check_eligibility(plan), changes, 10, dataset, moves=False, commits=lambda: commits
     )
     assert chosen.chosen == technique
     reasons = ["INCREMENTAL_PLAN_REJECTED_BY_COST_MODEL"] if technique == "COMPLETE_RECOMPUTE" else []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from lakeward.pipelines.graph.elements import Dataset
@@ -17,6 +18,8 @@ from lakeward.pipelines.incremental.view_plan import PlanNode, ViewPlan
 
 if TYPE_CHECKING:
     from lakeward.pipelines.storage.delta_tables import DeltaCommit
+# Most updates read the newest commits alone: reading one costs milliseconds.
+_NEWEST_COMMITS, _PAST_COMMITS = 3, 20
 # Shorter differences are those of a busy machine.
 _MIN_SECONDS_SAVED = 20.0
 
@@ -29,7 +32,7 @@ def choose_technique(
     dataset: Dataset,
     *,
     moves: bool,
-    commits: Sequence[DeltaCommit] = (),
+    commits: Callable[[], Iterable[DeltaCommit]] = tuple,
 ) -> RefreshPlan:
     """Choose among the applicable techniques the one with the least cost.
 
@@ -40,7 +43,7 @@ def choose_technique(
         size: Bytes of its table.
         dataset: The view.
         moves: Whether time changes rows.
-        commits: Newest commits of its table: a recomputation that was faster is preferred.
+        commits: Reads the commits of its table, newest first: a recomputation that was faster is preferred.
     """
     whole = Technique("COMPLETE_RECOMPUTE", True, estimate("COMPLETE_RECOMPUTE", changes, size))
     if not moves and all(change.kind == "NO_CHANGE" for change in changes):
@@ -59,7 +62,10 @@ def choose_technique(
         text = (
             f"So much changed that {best.type} would cost more ({best.cost:.0f} of {whole.cost:.0f} bytes)."
         )
-    long, short = (expected_seconds(each.type, each.cost, commits) for each in (best, whole))
+    long = expected_seconds(best.type, best.cost, islice(commits(), _NEWEST_COMMITS))
+    short = None
+    if long is not None and long > _MIN_SECONDS_SAVED:
+        short = expected_seconds(whole.type, whole.cost, islice(commits(), _PAST_COMMITS))
     if long is not None and short is not None and long > short + _MIN_SECONDS_SAVED:
         text = f"By past runs {best.type} would take {long:.0f} seconds, a recomputation {short:.0f}."
     if not text or dataset.options.refresh_policy != "auto":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
@@ -40,7 +39,6 @@ from lakeward.pipelines.storage.delta_tables import StoredTable, read_stored_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-_PAST_RUNS = 20
 Enforce = Callable[["DataFrame", bool], "DataFrame"]
 """Applies expectations to rows; with True to rows that leave the view, which are filtered and not counted."""
 
@@ -206,7 +204,7 @@ def _plan(  # as above
         refresh.plan = recompute(*issues, cost=cost, sources=details)
     else:
         moves = rules.has_moved_filter(view.root)
-        commits = list(islice(stored.commits(), _PAST_RUNS)) if stored is not None else []
+        commits = stored.commits if stored is not None else tuple
         refresh.plan = choose_technique(
             view, eligibility, changes, size, dataset, moves=moves, commits=commits
         )
