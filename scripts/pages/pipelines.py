@@ -68,10 +68,10 @@ New targets have deletion vectors, as on Databricks: a batch marks the rows that
 new ones, instead of rewriting their files. `'delta.enableDeletionVectors' = 'false'` among the table's
 properties turns them off. A MERGE that leaves many small files compacts them.
 
-For type 1 with a sequence that is a column of the target, the statistics of the target's files decide: a batch
-whose keys no file can contain is appended, and a MERGE reads only files that may contain its keys. Both need
-keys of whole numbers, decimals, dates or texts; the second one pays off where the target is clustered by its
-keys, or keys grow.
+For type 1 with a sequence that is a column of the target, the statistics of the target's files decide: a
+batch whose keys no file can contain is appended, and a MERGE reads only files that may contain its keys. Both
+need keys of whole numbers, decimals, dates or texts; the second one pays off where the target is clustered by
+its keys, or keys grow.
 
 ## AUTO CDC from snapshots
 
