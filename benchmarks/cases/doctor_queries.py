@@ -51,8 +51,8 @@ def _skewed_join(spark: SparkSession, folder: Path) -> DataFrame:  # noqa: ARG00
     )
 
 
-def _sort(spark: SparkSession, folder: Path) -> DataFrame:  # noqa: ARG001
-    return spark.sql("SELECT id, repeat(cast(id AS STRING), 12) AS t FROM range(6000000) SORT BY reverse(t)")
+def _wide_rows(spark: SparkSession, folder: Path) -> DataFrame:  # noqa: ARG001
+    return spark.sql("SELECT id, reverse(repeat(cast(id AS STRING), 12)) AS t FROM range(4000000)")
 
 
 def _group(spark: SparkSession, folder: Path) -> DataFrame:  # noqa: ARG001
@@ -229,8 +229,8 @@ QUERY_GAINS: dict[str, QueryGain] = {
         after={f"{_AQE}.skewJoin.enabled": "true"},
     ),
     "spill": QueryGain(
-        lambda spark, folder: _sort(spark, folder).repartition(1),
-        lambda spark, folder: _sort(spark, folder).repartition(16),
+        lambda spark, folder: _wide_rows(spark, folder).repartition(1).sortWithinPartitions("t"),
+        lambda spark, folder: _wide_rows(spark, folder).repartition(16).sortWithinPartitions("t"),
     ),
     "shuffle-partitions": QueryGain(
         _group,

@@ -129,7 +129,7 @@ def _list(table: Table) -> Figures:
 
 
 def _small_files(table: Table) -> None:
-    table.create(200_000, 200)
+    table.create(120_000, 120)
 
 
 def _over_partitioned(table: Table) -> None:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.workspace.test_page import BROWSERS
 
 pytest.importorskip("pygments")
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,3 +90,22 @@ def test_the_site_is_built_without_a_warning() -> None:
     # Nothing is loaded from other hosts but the graphs' program.
     page = (site / "quick-start" / "index.html").read_text()
     assert re.findall(r'(?:src|href)="https?://[^"]*\.(?:js|css)', page) == []
+    _search_finds(site, "CF_FILE_NOT_FOUND", page="troubleshooting")
+
+
+def _search_finds(site: Path, word: str, *, page: str) -> None:
+    """The page of the search, in a browser: it reads the index over HTTP."""
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        return
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        address = f"http://127.0.0.1:{server.server_port}/search/?q={word}"
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=15000", "--dump-dom"]
+        done = subprocess.run([browser, *options, address], capture_output=True, text=True, check=True)
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert "Search finished, found" in done.stdout
+    assert f'<a href="../{page}/' in done.stdout

@@ -10,10 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from lakeward.dbutils.secret_stores import remember
 from lakeward.report import build_report, write_page
 from lakeward.report.samples import MAX_ROWS, read_sample
+from lakeward.session import Settings
 from tests.doctor.delta_tables import DeltaTable
 from tests.report.events import Events
 
@@ -163,3 +165,29 @@ def test_samples_leave_the_page_small(tmp_path: Path) -> None:
     assert (tmp_path / "page.html").stat().st_size < 1_000_000
     assert "sample" in document["datasets"][0]
     assert "sample" not in document["datasets"][-1]
+
+
+def test_tables_of_spark_show_what_their_tags_allow(
+    spark: SparkSession, suite_settings: Settings, tmp_path: Path
+) -> None:
+    name = "main.default.report_sample"
+    spark.sql(f"DROP TABLE IF EXISTS {name}")
+    spark.sql(
+        f"CREATE TABLE {name} (id BIGINT, email STRING, at TIMESTAMP, parts ARRAY<STRUCT<a: INT>>, day DATE)"
+        " PARTITIONED BY (day)"
+    )
+    spark.sql(
+        f"INSERT INTO {name} VALUES (1, '{CANARY}', TIMESTAMP '2026-05-01 06:00:00',"
+        " array(struct(7)), DATE '2026-05-01')"
+    )
+    found = sample(suite_settings.warehouse, name)
+    expected = ["1", CANARY, "2026-05-01 06:00:00", '[{"a": 7}]', "2026-05-01"]
+    assert found["rows"] == [expected]
+    spark.sql(f"ALTER TABLE {name} ALTER COLUMN email SET TAGS ('pii')")
+    assert sample(suite_settings.warehouse, name)["rows"] == [["1", None, *expected[2:]]]
+    spark.sql(f"ALTER TABLE {name} SET TAGS ('sensitive')")
+    assert sample(suite_settings.warehouse, name) == {
+        "note": "No rows are shown: the table has the tag sensitive."
+    }
+    spark.sql(f"ALTER TABLE {name} UNSET TAGS ('sensitive')")
+    spark.sql(f"DROP TABLE {name}")
