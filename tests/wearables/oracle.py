@@ -17,7 +17,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Lakehouse", "lakehouse", "lines"]
+__all__ = ["Lakehouse", "bronze_row", "lakehouse", "lines", "user_changes"]
 
 Row = tuple[Any, ...]
 
@@ -59,7 +59,7 @@ def lines(files: Iterable[Path]) -> Iterator[tuple[str, str]]:
 
 def lakehouse(source: Path) -> Lakehouse:
     """All datasets for a folder with daily/*.json[.gz] and registrations*.json."""
-    bronze = [_bronze(name, line) for name, line in lines((source / "daily").glob("*.json*"))]
+    bronze = [bronze_row(name, line) for name, line in lines((source / "daily").glob("*.json*"))]
     refused: list[Row] = []
     rates = _once(_heart_rates(bronze, refused), key=lambda fields: fields[:2])
     events = _once(_workouts(bronze, refused), key=lambda fields: fields)
@@ -92,7 +92,8 @@ def lakehouse(source: Path) -> Lakehouse:
     )
 
 
-def _bronze(name: str, line: str) -> Row:
+def bronze_row(name: str, line: str) -> Row:
+    """A line of a daily file as a row of bronze."""
     try:
         record = json.loads(line)
     except json.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""Operations: a repeated run of the streams and its helpers."""
+"""Operations: a continuous run and its helpers, and alerts on data that wait."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ import threading
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from wearables.jobs.stream import main as stream
+from wearables.jobs.watch import LagError, lags
+from wearables.jobs.watch import main as watch
 from wearables.streams import StreamsBusyError, StreamsControl
+
+SCHEMA = "main.watched"
 
 
 @pytest.fixture
@@ -81,3 +86,42 @@ def test_the_entry_point_pauses_resumes_and_waits(
     with pytest.raises(StreamsBusyError):
         stream([*place, "--ready", "0"])
     assert capsys.readouterr().out.splitlines() == ["the streams are paused", "the streams may run again"]
+
+
+def test_files_that_wait_and_streams_that_are_behind_are_named_with_their_hours(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spark.sql(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
+    spark.sql(f"CREATE SCHEMA {SCHEMA}")
+    now = 1_700_000_000.0
+    for name, hours in (
+        ("daily/read.json", 9),
+        ("daily/old.json", 5),
+        ("daily/new.json", 1),
+        ("daily/empty.json", 9),
+    ):
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("" if "empty" in name else "{}\n" * 9)
+        os.utime(file, (now - hours * 3600,) * 2)
+    (tmp_path / "daily" / ".old.json.unfinished").write_text("{}\n" * 9)
+
+    def found() -> list[str]:
+        return list(lags(spark, SCHEMA, tmp_path, 2 * 3600, now))
+
+    assert found() == ["2 files of daily wait, read.json for 9.0 hours: see the pipeline"], "no table yet"
+    spark.sql(f"CREATE TABLE {SCHEMA}.arrived AS SELECT 'read.json' AS source_file")
+    bronze = spark.readStream.table(f"{SCHEMA}.arrived").writeStream.trigger(availableNow=True)
+    bronze.option("checkpointLocation", str(tmp_path / "c")).toTable(f"{SCHEMA}.bronze").awaitTermination()
+    assert found() == ["1 files of daily wait, old.json for 5.0 hours: see the pipeline"]
+
+    spark.sql(
+        f"CREATE TABLE {SCHEMA}.stream_progress AS SELECT 'a' AS query, now() - INTERVAL 3 HOURS AS finished"
+    )
+    spark.sql(
+        f"INSERT INTO {SCHEMA}.stream_progress VALUES ('b', now() - INTERVAL 1 HOUR), "
+        "('b', TIMESTAMP '2020-01-01')"
+    )
+    assert found()[1:] == ["the stream a is 3.0 hours behind bronze: see the job streams"]
+    with pytest.raises(LagError, match=r"2 files of daily wait.*the stream a is"):
+        watch(["--catalog", "main", "--schema", "watched", "--landing", str(tmp_path), "--hours", "2"])
