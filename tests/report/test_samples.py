@@ -131,6 +131,32 @@ def test_tags_are_shown_with_the_schema(tmp_path: Path) -> None:
     assert "sample" not in dataset
 
 
+def test_columns_of_a_table_with_column_mapping_have_their_logical_names(tmp_path: Path) -> None:
+    made = table(tmp_path, email=[CANARY], id=[7])
+    log = made.folder / "_delta_log" / f"{0:020}.json"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    schema = json.loads(lines[1]["metaData"]["schemaString"])
+    kinds = {
+        "email": "string",
+        "id": "long",
+        "parts": {"type": "array", "elementType": "long"},
+        "any": "variant",
+    }
+    schema["fields"] = [
+        {"name": f"new_{name}", "type": kind, "metadata": {"delta.columnMapping.physicalName": name}}
+        for name, kind in kinds.items()
+    ]
+    lines[1]["metaData"]["schemaString"] = json.dumps(schema)
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    describe(tmp_path, "c/s/.objects/t.table.about.json", {"column_tags": {"new_email": {"pii": ""}}})
+    found = sample(tmp_path)
+    assert found["columns"] == ["new_email", "new_id", "new_parts", "new_any"]
+    assert found["rows"] == [[None, "7", None, None]]
+    assert found["hidden"] == {
+        "new_email": "hidden: tag pii", "new_parts": "not shown: nested", "new_any": "not shown: variant"
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("name", ["c.s.none", "c.s", "c..t", "../x.s.t", "", "a.b.c.d"])
 def test_what_is_no_table_of_the_warehouse_has_no_sample(tmp_path: Path, name: str) -> None:
     table(tmp_path, id=[1])
