@@ -160,6 +160,7 @@ values are never shown:
 | a protecting tag of the column | the column |
 | a protecting tag of the table, its schema or its catalog | all rows |
 | a column mask | the column |
+| a protecting tag or a mask of a column that was renamed or dropped since | all rows |
 | a row filter | all rows |
 | secrets that the process has read | `[REDACTED]` |
 

@@ -102,6 +102,14 @@ def test_other_columns_of_a_table_with_a_tagged_one_are_shown(tmp_path: Path) ->
     assert (found["rows"], found["hidden"]) == ([["1", None, "30"]], {"email": "hidden: tag PII"})
 
 
+def test_a_tag_whose_column_has_another_name_now_hides_all_rows(tmp_path: Path) -> None:
+    table(tmp_path, id=[1], mail=[CANARY])
+    describe(tmp_path, "c/s/.objects/t.table.about.json", {"column_tags": {"email": {"pii": ""}}})
+    assert "email was renamed or dropped" in sample(tmp_path)["note"]
+    describe(tmp_path, "c/s/.objects/t.table.about.json", {"column_tags": {"gone": {"unit": "km"}}})
+    assert sample(tmp_path)["rows"] == [["1", CANARY]]
+
+
 def test_a_secret_that_the_process_has_read_is_redacted(tmp_path: Path) -> None:
     table(tmp_path / "w", note=["the key is s3cret-canary!"])
     remember(b"s3cret-canary!")

@@ -172,6 +172,10 @@ def _log_bytes(folder: Path) -> int:
 
 
 def _sample(state: TableState, protection: _Protection) -> Sample:
+    lost = set(protection.columns) - {name.lower() for name, _ in state.columns}
+    if lost:
+        # Tags and masks keep the name that the column had.
+        return Sample(note=f"No rows are shown: the protected column {min(lost)} was renamed or dropped.")
     fields = state.columns[:MAX_COLUMNS]
     hidden = {
         name: protection.columns[name.lower()] for name, _ in fields if name.lower() in protection.columns
