@@ -58,3 +58,16 @@ def read_regular(path: Path) -> bytes:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "It is not a regular file", str(path))
         return stream.read()
+
+
+def open_to_append(path: Path, *, mode: int = 0o666) -> int:
+    """Return a descriptor that appends to a file, created with `mode` minus the umask.
+
+    Raises OSError for a named pipe or a device: opening a pipe that has no reader would never end.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags, mode)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "It is not a regular file", str(path))
+    return descriptor

@@ -94,3 +94,32 @@ def test_what_is_no_dashboard_is_refused_and_not_kept(server: Server, body: Any,
     answer = server.answer("POST", PATH, body)
     assert answer.status_code == status and answer.json()["message"]
     assert server.get(PATH, show_trashed="true") == before
+
+
+def test_a_service_principal_needs_a_permission(client: Any, server: Server) -> None:
+    made = client.lakeview.create(
+        dashboards.Dashboard(display_name="Guarded", parent_path="/Users/../Shared")
+    )
+    assert made.path == "/Shared/Guarded.lvdash.json"
+    body = {"application_id": "robot"}
+    token = server.post("/api/2.0/token-management/on-behalf-of/tokens", body)["token_value"]
+
+    def codes() -> list[int]:
+        requests = (
+            ("GET", "", None),
+            ("PATCH", "", {"warehouse_id": "x"}),
+            ("POST", "/published", {}),
+            ("DELETE", "", None),
+        )
+        return [
+            server.answer(method, f"{PATH}/{made.dashboard_id}{tail}", body, token=token).status_code
+            for method, tail, body in requests
+        ]
+
+    assert codes() == [403, 403, 403, 403]
+    assert server.answer("GET", PATH, token=token).json()["dashboards"] == []
+    for level, expected in (("CAN_READ", [200, 403, 403, 403]), ("CAN_EDIT", [200, 200, 200, 403])):
+        entry = {"service_principal_name": "robot", "permission_level": level}
+        permissions = f"/api/2.0/permissions/dashboards/{made.dashboard_id}"
+        assert server.answer("PATCH", permissions, {"access_control_list": [entry]}).status_code == 200
+        assert codes() == expected

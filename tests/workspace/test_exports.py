@@ -23,7 +23,7 @@ from lakeward.workspace.state.store import Store
 from tests.workspace.server import USER, Server
 
 sdk = pytest.importorskip("databricks.sdk")
-from databricks.sdk.service import iam, sql, workspace  # noqa: E402
+from databricks.sdk.service import dashboards, iam, sql, workspace  # noqa: E402
 
 CLIENT = "http/exports"
 SOURCE = """\
@@ -121,6 +121,7 @@ def objects(client: Any) -> dict[str, str]:
         "jobs": str(job),
         "repos": str(client.repos.create("https://x.io/p.git", "gitHub").id),
         "authorization": "tokens",
+        "dashboards": client.lakeview.create(dashboards.Dashboard(display_name="permitted")).dashboard_id,
     }
 
 

@@ -344,3 +344,29 @@ def test_a_volume_is_created_whole_and_once_in_any_case_of_letters(server: Serve
     assert server.answer("POST", create, {**body, "name": "n" * 255}).status_code == 400
     names = [each["name"] for each in server.get(create, **_VOLUME)["volumes"]]
     assert "cases" in names and not {"Cases", "n" * 255} & set(names)
+
+
+def test_a_named_pipe_as_a_log_blocks_no_run_statement_or_context(server: Server) -> None:
+    """Opening it to write waits for a reader: a run never ended, and no context could be created."""
+    code = """
+import os, pathlib
+(log,) = pathlib.Path(%r).glob("server/runs/*/*/")
+os.mkfifo(log / "task-only.log")
+print("to the pipe", flush=True)
+"""
+    run_id = server.run_now(server.job(only=code % str(server.state)))
+    assert server.ended(run_id)["state"]["result_state"] == "SUCCESS"
+    (pipe,) = (server.state / "server" / "runs").glob("*/*/task-only.log")
+    assert pipe.is_fifo()
+    for name in ("commands.log", "warehouse.log"):
+        (server.state / "server" / name).unlink(missing_ok=True)
+        os.mkfifo(server.state / "server" / name)
+    context = {"clusterId": "lakeward-local", "language": "python"}
+    for _ in range(2):
+        assert server.answer("POST", "/api/1.2/contexts/create", context).status_code == 400
+    warehouse = server.get("/api/2.0/sql/warehouses")["warehouses"][0]["id"]
+    order = {"statement": "select 1", "warehouse_id": warehouse, "wait_timeout": "30s"}
+    answer = server.answer("POST", "/api/2.0/sql/statements", order)
+    assert answer.status_code == 400 or answer.json()["status"]["state"] == "FAILED", answer.text
+    for name in ("commands.log", "warehouse.log"):
+        (server.state / "server" / name).unlink()

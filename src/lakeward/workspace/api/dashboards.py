@@ -9,6 +9,7 @@ Source: https://docs.databricks.com/api/workspace/lakeview
 from __future__ import annotations
 
 import json
+import posixpath
 import secrets
 import uuid
 from datetime import datetime, timezone
@@ -23,11 +24,13 @@ from lakeward.databricks_shims.local_workspace import (
     workspace_handlers,
 )
 from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.api.permissions import may, require
 from lakeward.workspace.context import ServerRequest, paginate
 from lakeward.workspace.state.store import Document
 
 PATH = "/api/2.0/lakeview/dashboards"
-_KIND = "dashboard"
+_KIND, _ACL = "dashboard", "dashboards"
+_HIDDEN = ("published", "creator_user_name")
 _FIELDS: Types = {
     "display_name": str,
     "parent_path": str,
@@ -46,7 +49,8 @@ def list_dashboards(call: ServerRequest) -> Any:
     found = [
         {name: each[name] for name in _SUMMARY if name in each}
         for each in call.store.find(_KIND)
-        if call.flag("show_trashed") or each["lifecycle_state"] == "ACTIVE"
+        if (call.flag("show_trashed") or each["lifecycle_state"] == "ACTIVE")
+        and may(call, _ACL, each["dashboard_id"], "CAN_READ")
     ]
     return paginate(call, found, "dashboards")
 
@@ -59,8 +63,8 @@ def create(call: ServerRequest) -> Any:
         raise ApiError(400, "INVALID_PARAMETER_VALUE", "Missing required field: display_name")
     given.pop("etag", None)
     folder = given.pop("parent_path", None) or f"/Users/{call.caller}"
-    folder = folder.rstrip("/").removeprefix("/Workspace") or "/"
     _require_folder(call, folder)
+    folder = posixpath.normpath("/" + folder.strip("/")).removeprefix("/Workspace") or "/"
     dashboard = {
         "dashboard_id": uuid.uuid4().hex,
         "serialized_dashboard": "{}",
@@ -68,6 +72,7 @@ def create(call: ServerRequest) -> Any:
         "parent_path": folder,
         "path": _path(folder, given["display_name"]),
         "lifecycle_state": "ACTIVE",
+        "creator_user_name": call.caller,
         "create_time": _now(),
         "update_time": _now(),
         "etag": _etag(),
@@ -79,13 +84,13 @@ def create(call: ServerRequest) -> Any:
 
 def get(call: ServerRequest) -> Any:
     """Return a draft; one in the trash has the state TRASHED."""
-    return _shown(_found(call))
+    return _shown(_found(call, "CAN_READ"))
 
 
 @exclusively
 def update(call: ServerRequest) -> Any:
     """Change a draft. Raises ApiError where `etag` is not the newest one: another client has changed it."""
-    dashboard, given = _active(call), _read(call)
+    dashboard, given = _active(call, "CAN_EDIT"), _read(call)
     given.pop("parent_path", None)  # a dashboard is not moved
     etag = given.pop("etag", None)
     if etag is not None and etag != dashboard["etag"]:
@@ -101,14 +106,14 @@ def update(call: ServerRequest) -> Any:
 @exclusively
 def trash(call: ServerRequest) -> None:
     """Move a dashboard to the trash."""
-    dashboard = _active(call)
+    dashboard = _active(call, "CAN_MANAGE")
     call.store.put(_KIND, dashboard["dashboard_id"], {**dashboard, "lifecycle_state": "TRASHED"})
 
 
 @exclusively
 def publish(call: ServerRequest) -> Any:
     """Publish the draft as it is now."""
-    dashboard = _active(call)
+    dashboard = _active(call, "CAN_EDIT")
     given = read_fields(call.body, {"embed_credentials": bool, "warehouse_id": str})
     published = {
         "display_name": dashboard["display_name"],
@@ -124,7 +129,7 @@ def publish(call: ServerRequest) -> Any:
 
 def get_published(call: ServerRequest) -> Any:
     """Return the published version."""
-    dashboard = _found(call)
+    dashboard = _found(call, "CAN_READ")
     if "published" not in dashboard:
         raise missing(f"The published version of the dashboard {dashboard['dashboard_id']}")
     return dashboard["published"]
@@ -134,7 +139,7 @@ def get_published(call: ServerRequest) -> Any:
 def unpublish(call: ServerRequest) -> None:
     """Remove the published version."""
     get_published(call)
-    dashboard = _found(call)
+    dashboard = _found(call, "CAN_EDIT")
     del dashboard["published"]
     call.store.put(_KIND, dashboard["dashboard_id"], dashboard)
 
@@ -178,23 +183,25 @@ def _refuse_duplicate(call: ServerRequest, dashboard: Document) -> None:
             raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"Path ({each['path']}) already exists.")
 
 
-def _found(call: ServerRequest) -> Document:
+def _found(call: ServerRequest, level: str) -> Document:
+    """Return the dashboard of the request. Raises ApiError where the caller lacks this level on it."""
     key = call.path_parameter
     found = call.store.get(_KIND, key)
     if found is None:
         raise missing(f"The dashboard {key[:100]}")
+    require(call, _ACL, key, level)
     return found
 
 
-def _active(call: ServerRequest) -> Document:
-    found = _found(call)
+def _active(call: ServerRequest, level: str) -> Document:
+    found = _found(call, level)
     if found["lifecycle_state"] != "ACTIVE":
         raise ApiError(400, "INVALID_STATE", f"The dashboard {found['dashboard_id']} is in the trash.")
     return found
 
 
 def _shown(dashboard: Document) -> Document:
-    return {name: value for name, value in dashboard.items() if name != "published"}
+    return {name: value for name, value in dashboard.items() if name not in _HIDDEN}
 
 
 def _path(folder: str, name: str) -> str:

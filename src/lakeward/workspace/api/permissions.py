@@ -41,7 +41,7 @@ LEVELS = {
 """Kinds of objects with their levels, the weakest first."""
 
 _OWNED = ("jobs", "pipelines")
-_CREATED = (*_OWNED, "clusters")
+_CREATED = (*_OWNED, "clusters", "dashboards")
 _PRINCIPALS = ("user_name", "group_name", "service_principal_name")
 _WORDS = {
     "jobs": "job",
@@ -56,6 +56,7 @@ _STORED = {
     "jobs": "job",
     "pipelines": "pipeline",
     "clusters": "cluster",
+    "dashboards": "dashboard",
     "cluster-policies": "cluster_policy",
     "instance-pools": "instance_pool",
     "repos": "repo",

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lakeward.atomic_files import open_to_append
 from lakeward.session import Settings
 from lakeward.workspace.state.settings_json import settings_to_json
 
@@ -129,8 +130,8 @@ class Contexts:
 
     def _started(self) -> tuple[subprocess.Popen[str], int]:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        log = open_to_append(self._folder / "commands.log", mode=0o600)
         reading, writing = os.pipe()
-        log = os.open(self._folder / "commands.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             process = subprocess.Popen(
                 [sys.executable, "-m", "lakeward.workspace.command_contexts.command_process", str(writing)],

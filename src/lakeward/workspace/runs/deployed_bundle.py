@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +12,18 @@ from typing import Any
 
 from lakeward.bundle import Bundle, Distribution, read_wheel
 from lakeward.errors import ConfigurationError
+
+# What zipfile raises for damaged, encrypted and unsupported archives, and for names that no file can have.
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    LookupError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
 
 
 @dataclass(frozen=True)
@@ -83,6 +97,9 @@ def _unpacked(wheel: Path, folder: Path) -> Distribution:
     try:
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(folder)
-    except zipfile.BadZipFile:
-        raise ConfigurationError("WHEEL_INVALID", f"{wheel} is not a wheel.") from None
-    return replace(read_wheel(wheel), source_folders=(folder,))
+        distribution = read_wheel(wheel)
+    except _UNREADABLE as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise ConfigurationError("WHEEL_INVALID", f"{wheel} is not a wheel: {error}.") from None
+    return replace(distribution, source_folders=(folder,))

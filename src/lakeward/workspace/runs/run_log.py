@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
+
+from lakeward.atomic_files import open_to_append
 
 MOST_BYTES = 20 * 2**20
 _LAST_LINES = 20
@@ -73,10 +76,10 @@ class Log:
             data = f"\n… cut here: the output has more than {self._most // 2**20} MB.\n".encode()
             written = self._most + 1
         try:
-            with log_file(self._folder, task).open("ab") as file:
+            with os.fdopen(open_to_append(log_file(self._folder, task)), "ab") as file:
                 file.write(data)
         except OSError:
-            # A full disk costs lines of the log, never the run.
+            # A full disk, or what is no file, costs lines of the log, never the run.
             return
         self._written[task] = written + len(data)
 

@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from lakeward.atomic_files import open_to_append
+
 Message = dict[str, Any]
 
 _STOP_SECONDS = 2.0
@@ -36,7 +38,7 @@ class StatementChannel:
     ) -> None:
         self._on_message, self._on_exit = on_message, on_exit
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        descriptor = open_to_append(log, mode=0o600)
         try:
             self._process = subprocess.Popen(
                 command,
