@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
+from fixtures.generate import generate
 from pyspark.sql import SparkSession
 
 from lakeward.session import Settings, session
@@ -21,13 +21,13 @@ SCHEMA = "main.protected"
 
 
 @pytest.fixture(scope="module")
-def tables(
-    suite_settings: Settings, deliveries: Path, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, list[str]]:
+def tables(suite_settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """The tables in main.protected, with their columns."""
     spark = session(suite_settings)
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-    frames = batch(spark, deliveries, tmp_path_factory.mktemp("scratch"))
+    folder = tmp_path_factory.mktemp("scratch")
+    generate(folder / "source", users=8, days=1, seed=7, longest=60)
+    frames = batch(spark, folder / "source", folder)
     for name, frame in frames.items():
         frame.write.mode("overwrite").option("overwriteSchema", "true").saveAsTable(f"{SCHEMA}.{name}")
     create_tables(spark, SCHEMA)

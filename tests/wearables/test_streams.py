@@ -47,6 +47,7 @@ class Seen:
     rolling: Counter[tuple[Any, ...]] = field(default_factory=Counter)
     again: dict[str, int] = field(default_factory=dict)
     left: list[Path] = field(default_factory=list)
+    damage: str = ""
 
 
 def message(device: int, time: float) -> Message:
@@ -98,11 +99,22 @@ def seen(suite_settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> 
     found.rows = {name: plain(rows_of(spark, name)) for name in TABLES if name != "stream_progress"}
     found.progress = rows_of(spark, "stream_progress").collect()
     found.rolling = plain(rows_of(spark, "heart_rate_rolling"))
+    found.damage = error_after_damage(streams, folder / "checkpoints" / "heart_rate_minutes" / "offsets")
     reset(spark, SCHEMA, str(folder / "checkpoints"))
     found.left = list((folder / "checkpoints").rglob("*"))
     streams.run()
     found.again = {name: rows_of(spark, name).count() for name in TABLES}
     return found
+
+
+def error_after_damage(streams: Streams, offsets: Path) -> str:
+    """Cut the newest file of a checkpoint off, and return what the next run reports."""
+    newest = max(offsets.glob("[0-9]*"), key=lambda file: int(file.name))
+    newest.write_text(newest.read_text()[:20])
+    newest.with_name(f".{newest.name}.crc").unlink(missing_ok=True)
+    with pytest.raises(Exception) as error:  # noqa: PT011  # whatever Spark raises
+        streams.run()
+    return str(error.value)
 
 
 def rows_of(spark: SparkSession, name: str) -> DataFrame:
@@ -232,6 +244,12 @@ def test_rows_with_a_late_dimension_are_repaired_and_record_the_version(seen: Se
     )
     versions = {row[0]: row[4] for row in rows}
     assert versions[UNREGISTERED] > min(row[4] for row in rows)
+
+
+def test_a_damaged_checkpoint_stops_the_streams_and_a_reset_computes_them_again(seen: Seen) -> None:
+    assert seen.damage
+    for name in ("heart_rate_stream", "workouts_stream", "heart_rate_zones"):
+        assert seen.again[name] >= seen.rows[name].total(), name
 
 
 def test_state_is_bounded_shown_and_gone_after_a_reset(seen: Seen) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
+import pytest
+from fixtures.generate import generate
 from pyspark.sql import SparkSession
 
 from tests.wearables.frames import batch, rows
@@ -31,17 +33,24 @@ def test_generated_deliveries_give_the_datasets_of_the_oracle(
     assert differences(expected, deliveries, spark, tmp_path) == {}
 
 
-def test_the_time_zone_of_the_session_changes_no_row(
-    spark: SparkSession, deliveries: Path, expected: Lakehouse, tmp_path: Path
+def test_ten_times_as_many_faults_in_another_time_zone_give_the_datasets_of_the_oracle(
+    spark: SparkSession, tmp_path: Path
 ) -> None:
+    source = tmp_path / "source"
+    generate(source, users=3, days=2, seed=4, longest=60, faults=10)
+    expected = lakehouse(source)
+    faulty, total = sum(expected.quarantine.values()), sum(expected.bronze.values())
+    repeats = sum(row[-1] * count for row, count in expected.heart_rate.items())
+    assert faulty > total / 10 and repeats > total / 4, (faulty, repeats, total)
     before = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     try:
-        assert differences(expected, deliveries, spark, tmp_path) == {}
+        assert differences(expected, source, spark, tmp_path) == {}
     finally:
         spark.conf.set("spark.sql.session.timeZone", str(before))
 
 
+@pytest.mark.slow
 def test_all_fourteen_real_days_give_the_datasets_of_the_oracle(
     spark: SparkSession, data: Path, tmp_path: Path
 ) -> None:

@@ -1,6 +1,7 @@
 """Structured Streaming on bronze: deduplication, windows in every output mode, joins."""
 
 from wearables.streams.continuous import StreamsBusyError, StreamsControl
+from wearables.streams.progress import ProgressListener
 from wearables.streams.queries import HORIZON, PERIOD, events, minutes, sittings, sliding, with_rates, zones
 from wearables.streams.runner import TABLES, Streams, reset
 
@@ -8,6 +9,7 @@ __all__ = [
     "HORIZON",
     "PERIOD",
     "TABLES",
+    "ProgressListener",
     "Streams",
     "StreamsBusyError",
     "StreamsControl",

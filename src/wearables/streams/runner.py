@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from wearables.streams import queries
+from wearables.streams import progress, queries
+from wearables.streams.progress import ProgressListener
 from wearables.topics import EVENTS, Topic
 
 __all__ = ["TABLES", "Streams", "reset"]
-
-_PROGRESS = (
-    "query STRING, batch BIGINT, finished TIMESTAMP, input_rows BIGINT, state_rows BIGINT, "
-    "state_bytes BIGINT, "
-    "late_rows BIGINT COMMENT 'rows behind the watermark, which the query dropped', watermark STRING"
-)
 
 _WINDOW = (
     "device_id BIGINT, start TIMESTAMP, `end` TIMESTAMP, rates BIGINT, total DECIMAL(19, 3), "
@@ -50,7 +44,7 @@ TABLES = {
         "device_id BIGINT, time TIMESTAMP, heartrate DOUBLE, user_id BIGINT, "
         "lookup_version BIGINT COMMENT 'version of wearers by which user_id was found, or was not'"
     ),
-    "stream_progress": _PROGRESS,
+    "stream_progress": progress.COLUMNS,
 }
 """The tables that the streams keep, with their columns; all can be computed from bronze."""
 
@@ -70,9 +64,24 @@ class Streams:
     spark: SparkSession
     schema: str
     checkpoints: str
+    listener: ProgressListener = field(default_factory=ProgressListener)
 
     def run(self) -> dict[str, int]:
         """Process what is available; returns the number of late rows by topic."""
+        with self._progress():
+            return self._pass()
+
+    @contextmanager
+    def _progress(self) -> Iterator[None]:
+        """Listen to queries; their batches are in `stream_progress` afterwards, also if one failed."""
+        self.spark.streams.addListener(self.listener)
+        try:
+            yield
+        finally:
+            self.spark.streams.removeListener(self.listener)
+            self.listener.write(self.spark, f"{self.schema}.stream_progress")
+
+    def _pass(self) -> dict[str, int]:
         for name, columns in TABLES.items():
             self.spark.sql(
                 f"CREATE TABLE IF NOT EXISTS {self.schema}.{name} ({columns}) "
@@ -158,9 +167,9 @@ class Streams:
         self._write(name, frame, mode="append")
 
     def _write(self, name: str, frame: DataFrame, *, mode: str) -> None:
-        writer = frame.writeStream.outputMode(mode).trigger(availableNow=True)
+        writer = frame.writeStream.queryName(name).outputMode(mode).trigger(availableNow=True)
         writer = writer.option("checkpointLocation", f"{self.checkpoints}/{name}")
-        self._finish(name, writer.toTable(f"{self.schema}.{name}"))
+        self._finish(writer.toTable(f"{self.schema}.{name}"))
 
     def _merge(self, name: str, frame: DataFrame, keys: Sequence[str], *, update: bool = False) -> None:
         target = f"{self.schema}.{name}"
@@ -173,35 +182,13 @@ class Streams:
     def _for_each_batch(
         self, name: str, frame: DataFrame, write: Callable[[DataFrame, int], None], *, mode: str = "append"
     ) -> None:
-        writer = frame.writeStream.foreachBatch(write).outputMode(mode).trigger(availableNow=True)
-        self._finish(name, writer.option("checkpointLocation", f"{self.checkpoints}/{name}").start())
+        writer = frame.writeStream.foreachBatch(write).queryName(name).outputMode(mode)
+        writer = writer.trigger(availableNow=True)
+        self._finish(writer.option("checkpointLocation", f"{self.checkpoints}/{name}").start())
 
-    def _finish(self, name: str, query: StreamingQuery) -> None:
-        """Wait for the query, and record its batches: how far it is and how much state it has."""
+    def _finish(self, query: StreamingQuery) -> None:
         query.awaitTermination()
-        rows = [_progress_row(name, json.loads(each.json)) for each in query.recentProgress]
-        if rows:
-            frame = self.spark.createDataFrame(
-                rows,
-                "query STRING, batch BIGINT, input_rows BIGINT, "
-                "state_rows BIGINT, state_bytes BIGINT, late_rows BIGINT, watermark STRING",
-            )
-            frame.withColumn("finished", F.now()).write.mode("append").saveAsTable(
-                f"{self.schema}.stream_progress"
-            )
-
-
-def _progress_row(name: str, progress: dict[str, Any]) -> tuple[Any, ...]:
-    states = progress.get("stateOperators") or []
-    return (
-        name,
-        progress["batchId"],
-        progress["numInputRows"],
-        sum(each["numRowsTotal"] for each in states),
-        sum(each["memoryUsedBytes"] for each in states),
-        sum(each.get("numRowsDroppedByWatermark", 0) for each in states),
-        (progress.get("eventTime") or {}).get("watermark"),
-    )
+        self.listener.await_events(query)
 
 
 def _insert_new(rows: DataFrame, table: str, keys: Sequence[str], *, update: bool = False) -> int:
