@@ -9,7 +9,7 @@
 | `file`, `rows` | `tests/autoloader` executes them |
 | `mermaid` | the site draws it |
 
-`tests/docs/test_execution.py` executes blocks besides.
+`tests/docs/test_execution.py` executes the commands of the quick start, and SQL and tests of pages.
 """
 
 from __future__ import annotations

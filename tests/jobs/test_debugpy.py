@@ -69,6 +69,8 @@ class Client:
         for message in self.messages():
             if message["type"] == kind and name in (message.get("event"), message.get("command")):
                 return message
+            if message.get("event") == "terminated":
+                break
         raise AssertionError(f"the debugger ended before {name}")
 
 
