@@ -213,7 +213,7 @@ def test_mkdirs_is_content_with_what_is_there(dbutils: DBUtils, settings: Settin
     [
         ("", "Can not create a Path from an empty string"),
         ("data/x", "Path must be absolute: data/x"),
-        ("s3://bucket/x", r'No FileSystem for scheme "s3": s3://bucket/x\n.*--mount s3://bucket=FOLDER'),
+        ("s3://bucket/x", r"STORAGE_NOT_MAPPED. s3://bucket/x .*\n.*--mount s3://bucket=FOLDER"),
         ("abfss://c@a.dfs.core.windows.net/x", "--mount abfss://c@a.dfs.core.windows.net=FOLDER"),
     ],
 )

@@ -108,6 +108,15 @@ def test_nothing_remains_outside_of_the_process(tmp_path: Path, within: tuple[st
     assert Path("/proc/self/mounts").read_text(encoding="utf-8") == mounts
 
 
+def test_no_mount_reaches_others_where_mounts_are_shared(tmp_path: Path) -> None:
+    """The root of most machines is a shared mount, which passes mounts on to other namespaces."""
+    shared = ("unshare", "-Urm", "--propagation", "shared")
+    needs(*shared)
+    script = 'n=$(wc -l </proc/self/mounts); "$@"; test $n = $(wc -l </proc/self/mounts) || echo shared'
+    code = 'use(_Volumes="volumes")\nos.system("p=/Volu; ls -d ${p}mes")'
+    assert run(code, tmp_path, within=(*shared, "sh", "-c", script, "sh")) == "/Volumes\n"
+
+
 def test_without_the_setting_programs_do_not_see_computed_paths(tmp_path: Path) -> None:
     code = 'use(_Volumes="volumes")\nos.system("p=/Volu; test -e ${p}mes || echo none")'
     assert run(code, tmp_path, bind="0") == "none\n"

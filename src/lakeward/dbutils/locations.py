@@ -58,8 +58,9 @@ def locate(path: str, paths: PathMap, call: str) -> Location:
         raise ExecutionError(
             call,
             "org.apache.hadoop.fs.UnsupportedFileSystemException",
-            f'No FileSystem for scheme "{scheme.group(1) if scheme else ""}": {path}',
-            next_step=f"Give it a local folder: --mount {_root(path)}=FOLDER.",
+            f"[STORAGE_NOT_MAPPED] {path} cannot be used: no local folder is mapped to it.",
+            next_step=f"Map a folder with `--mount {_root(path)}=FOLDER`, or under [tool.lakeward.mounts] in "
+            "pyproject.toml.",
         )
     return Location(_shown(path, local, scheme.group(1) if scheme else None), Path(local))
 

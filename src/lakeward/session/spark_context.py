@@ -25,7 +25,7 @@ from lakeward.session.jvm import shared_jvm
 from lakeward.session.jvm.interrupts import cancel_on_interrupt
 from lakeward.session.jvm.jars import delta_jars, packaged_folders
 from lakeward.session.jvm.jvm_jar import avro_jar, compile_jar, has_avro_package, jar_path
-from lakeward.session.jvm.jvm_launcher import start_gateway
+from lakeward.session.jvm.jvm_launcher import spark_home, start_gateway
 from lakeward.session.jvm.unavailable_packages import start_with_packages
 from lakeward.session.patches import numpy_import_patch
 from lakeward.session.path_rules import paths_are_dbfs
@@ -102,6 +102,7 @@ def _conf(settings: Settings, user_conf: Mapping[str, str]) -> dict[str, str]:
         paths=PathMap.of(settings).entries,
         catalogs=known_catalogs(settings),
         cores=confs.cores(),
+        connector=confs.has_connector(users, Path(spark_home())),
     )
     # Spark's shuffle files are readable for every user.
     temporary = private_temporary_folder()
@@ -255,7 +256,10 @@ def point_at(spark: SparkSession, settings: Settings, before: Settings) -> Spark
     )
     context_conf = scala_context(spark.sparkContext).conf()
     hadoop_conf = hadoop_conf_of(spark.sparkContext)
-    file_systems = confs.file_system_conf(PathMap.of(settings).entries)
+    running = dict(spark.sparkContext.getConf().getAll())
+    file_systems = confs.file_system_conf(
+        PathMap.of(settings).entries, connector=confs.has_connector(running, Path(spark_home()))
+    )
     for key, value in {**confs.catalog_conf(known_catalogs(settings)), **file_systems}.items():
         context_conf.set(key, value)
         if key.startswith("spark.hadoop."):

@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
 from errno import ENOTSUP, EPERM, EXDEV
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Protocol
 
+from lakeward.errors import CloudFilesError
+
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
+
+_PATIENCE = timedelta(seconds=20)
 
 Visible = Callable[[str], bool]
 Stat = tuple[int, int]
@@ -182,14 +187,48 @@ class ArrowStorage:
         return path.partition("://")[2].rstrip("/")
 
 
-def open_storage(path: str) -> Storage:
-    """Return the store of a path: `pyarrow.fs` for URIs, else the local disk."""
+def open_storage(path: str, environ: Mapping[str, str] = os.environ) -> Storage:
+    """Return the store of a path: `pyarrow.fs` for URIs, else the local disk.
+
+    Raises CloudFilesError(STORAGE_NOT_MAPPED) for storage that cannot be reached.
+    """
     scheme, separator, rest = path.partition("://")
     if not separator:
         return LocalStorage()
-    from pyarrow.fs import FileSystem
-
     # File names are not URI-encoded: they may contain spaces and percent signs.
-    authority = rest.partition("/")[0]
-    file_system, base = FileSystem.from_uri(f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{authority}")
-    return ArrowStorage(file_system, f"{scheme}://{authority}", base.rstrip("/"))
+    root = f"{scheme}://{rest.partition('/')[0]}"
+    try:
+        file_system, base = _file_system(scheme, root, environ)
+        file_system.get_file_info([base])
+    except (OSError, ValueError) as error:
+        raise not_mapped(path, root, str(error)) from None
+    return ArrowStorage(file_system, root, base.rstrip("/"))
+
+
+def not_mapped(path: str, root: str, reason: str) -> CloudFilesError:
+    """Return the error for storage that is neither mapped to a folder nor within reach."""
+    return CloudFilesError(
+        "STORAGE_NOT_MAPPED",
+        f"{path} cannot be read, and no local folder is mapped to it: {_first_line(reason)}.",
+        next_step=f"Map a folder with `--mount {root}=FOLDER`, or under [tool.lakeward.mounts] in "
+        "pyproject.toml; or set the credentials that reach it.",
+    )
+
+
+def _first_line(reason: str) -> str:
+    return (reason.strip().splitlines() or ["no reason was given"])[0].rstrip(".")
+
+
+def _file_system(scheme: str, root: str, environ: Mapping[str, str]) -> tuple[FileSystem, str]:
+    from pyarrow.fs import FileSystem, GcsFileSystem
+
+    if scheme in ("abfss", "abfs") and not any(name.startswith("AZURE_") for name in environ):
+        # Arrow's client ends the process if it finds none.
+        raise OSError("no variable AZURE_… has credentials")
+    if scheme in ("gs", "gcs"):
+        # Without credentials it would try for a quarter of an hour.
+        return GcsFileSystem(retry_time_limit=_PATIENCE), root.partition("://")[2]
+    found: tuple[FileSystem, str] = FileSystem.from_uri(
+        f"s3://{root.partition('://')[2]}" if scheme in ("s3a", "s3n") else root
+    )
+    return found

@@ -14,6 +14,9 @@ CATALOG_CLASS = "lakeward.Catalog"
 # List-valued settings: the user's entries are added to ours instead of replacing them.
 _LISTS = ("spark.jars", "spark.sql.extensions")
 _OPTIONS = ("spark.driver.extraJavaOptions",)
+_CLOUD = frozenset(("s3", "s3a", "s3n", "abfss", "abfs", "wasbs", "wasb", "adl", "gs", "r2"))
+_JAR_SETTINGS = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
+_CONNECTORS = ("hadoop-aws", "hadoop-azure", "gcs-connector", "hadoop-gcp", "hadoop-cloud")
 # Spark matches these as globs.
 _DELTA_MODULES = ("io.delta:delta-spark*", "io.delta:delta-storage*", "io.delta:delta-kernel*")
 
@@ -37,11 +40,22 @@ def _schemes(entries: Iterable[tuple[str, str]]) -> set[str]:
     return {"file", "dbfs"} | {prefix.split(":", 1)[0] for prefix, _ in entries if ":" in prefix}
 
 
-def file_system_conf(entries: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the file system and Delta's log store of each scheme that the path map serves."""
-    return {
+def has_connector(conf: Mapping[str, str], spark_home: Path) -> bool:
+    """Return whether the settings bring a connector to cloud storage, or Spark's own jars have one."""
+    named = [conf.get(key, "") for key in _JAR_SETTINGS] + [jar.name for jar in spark_home.glob("jars/*.jar")]
+    return any(word in each for word in _CONNECTORS for each in named)
+
+
+def file_system_conf(entries: Iterable[tuple[str, str]], *, connector: bool = False) -> dict[str, str]:
+    """Return the file system and Delta's log store of each scheme that the path map serves.
+
+    Cloud storage without a mount gets a file system that names the way out, unless there is a `connector`.
+    """
+    served = _schemes(entries)
+    unmapped = () if connector else sorted(_CLOUD - served)
+    return {f"spark.hadoop.fs.{scheme}.impl": "lakeward.UnmappedFileSystem" for scheme in unmapped} | {
         key: value
-        for scheme in sorted(_schemes(entries))
+        for scheme in sorted(served)
         for key, value in (
             (f"spark.hadoop.fs.{scheme}.impl", "lakeward.MappedFileSystem"),
             (f"spark.delta.logStore.{scheme}.impl", "lakeward.LinkLogStore"),
@@ -56,10 +70,12 @@ def base_conf(
     paths: Iterable[tuple[str, str]],
     catalogs: Iterable[str],
     cores: int,
+    connector: bool = False,
 ) -> dict[str, str]:
     """Return all settings that a session needs, before the user's own.
 
-    `paths` are (prefix, folder) pairs; `catalogs` the names that exist; `cores` the machine's.
+    `paths` are (prefix, folder) pairs; `catalogs` the names that exist; `cores` the machine's; `connector`
+    says that cloud storage is within reach.
     """
     entries = list(paths)
     log4j = Path(__file__).parents[1] / "log4j2.properties"
@@ -95,7 +111,7 @@ def base_conf(
         **catalog_conf(catalogs),
         **profile(settings.profile).conf(),
     }
-    return {**conf, **file_system_conf(entries)}
+    return {**conf, **file_system_conf(entries, connector=connector)}
 
 
 def merged(base: Mapping[str, str], user: Mapping[str, str]) -> dict[str, str]:

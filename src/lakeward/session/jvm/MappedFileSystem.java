@@ -72,8 +72,7 @@ public class MappedFileSystem extends LocalFileSystem {
             File mapped = find(now, name);
             if (mapped != null) return mapped;
             if (root.getScheme().equals("file")) return new File(name);
-            throw new IllegalArgumentException("No local folder is mounted for " + asWritten(name)
-                + ". Mount one with --mount " + root + "=FOLDER.");
+            throw UnmappedFileSystem.error(asWritten(name), root.toString());
         }
 
         private File find(PathMap now, String name) {

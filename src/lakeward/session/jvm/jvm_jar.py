@@ -40,6 +40,7 @@ SOURCES = (
     "ClusteringColumns",
     "PlatformFeatures",
     "Catalog",
+    "UnmappedFileSystem",
     "MappedFileSystem",
     "LinkLogStore",
     "DeltaOperation",

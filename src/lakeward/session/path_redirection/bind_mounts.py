@@ -50,7 +50,7 @@ def bind_folders(path_map: PathMap) -> None:
         raise _unavailable(f"{sys.platform} has no mount namespaces")
     here = os.getcwd()
     try:
-        _build_root(sorted({**_bound, **wanted}.items()))
+        _build_root(sorted(wanted.items()))
     except OSError as error:
         raise _unavailable(str(error)) from None
     os.chdir(here)
