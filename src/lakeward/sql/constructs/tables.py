@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lakeward.quoting import quote_identifier, quote_name
+from lakeward.spark_internals import java_session, jvm_view
 from lakeward.sql.commands import Command
 from lakeward.sql.construct import BEGINNING, Construct, supported, unsupported
 from lakeward.sql.rewrite_result import Edit, Edits
@@ -50,9 +51,33 @@ def _alter_cluster_by_auto(cursor: TokenCursor) -> RequireTable:
     return RequireTable(table)
 
 
-def _analyze(cursor: TokenCursor) -> RequireTable:
+@dataclass(frozen=True)
+class ComputeDeltaStatistics(Command):
+    """Records minimum, maximum and null counts of the table's files again, in one commit."""
+
+    table: list[str]
+
+    def run(self, spark: SparkSession) -> None:
+        name = quote_name(self.table)
+        spark.table(name)
+        location = spark.sql(f"DESCRIBE DETAIL {name}").first()["location"]  # type: ignore[index]
+        jvm: Any = jvm_view(spark)
+        session = java_session(spark)
+        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session, location)
+        statistics = getattr(
+            getattr(jvm.org.apache.spark.sql.delta.stats, "StatisticsCollection$"), "MODULE$"
+        )
+        every_row = getattr(statistics, "recompute$default$4")()
+        every_file = getattr(statistics, "recompute$default$5")()
+        statistics.recompute(session, log, jvm.scala.Option.empty(), every_row, every_file)
+
+
+def _analyze(cursor: TokenCursor) -> RequireTable | ComputeDeltaStatistics:
     cursor.need("ANALYZE", "TABLE")
     table = cursor.name()
+    if cursor.words("COMPUTE", "DELTA", "STATISTICS"):
+        cursor.end()
+        return ComputeDeltaStatistics(table)
     cursor.finish()
     return RequireTable(table)
 
@@ -151,7 +176,7 @@ CONSTRUCTS = (
         area=_AREA,
         verdict="emulated",
         example="ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS",
-        note="has no effect: Delta maintains the statistics that it uses",
+        note="COMPUTE DELTA STATISTICS records those of all files; else no effect: Delta maintains its own",
         starts=("ANALYZE",),
         statement=_analyze,
         trigger=BEGINNING + r"analyze\s+table\b",
