@@ -23,6 +23,10 @@ class Found:
     def of(self, verdict: Verdict) -> list[str]:
         return list(dict.fromkeys(finding.construct for finding in self.report.of(verdict)))
 
+    def tables(self) -> list[str]:
+        """What needs rows, without the schemas that have to be there."""
+        return [each for each in self.of("needs_seed") if not each.startswith(("schema ", "catalog "))]
+
     def one(self, construct: str) -> Finding:
         (finding,) = [each for each in self.report.findings if each.construct == construct]
         return finding

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from packaging.utils import canonicalize_name
 
@@ -200,7 +202,9 @@ def test_a_schema_that_nothing_creates_has_to_be_there(look: Look, statement: st
     [
         {"make.sql": "create schema if not exists shop.raw"},
         {"make.sql": "CREATE DATABASE raw"},
-        {"make.py": 'df.write.saveAsTable("shop.raw.t")'},
+        {"make.py": 'lakehouse.seed("shop.raw.t")'},
+        {"pipeline.sql": "CREATE OR REFRESH STREAMING TABLE shop.raw.t AS SELECT 1 AS a"},
+        {"make.sql": "create schema if not exists {catalog}.raw"},
         {"databricks.yml": "bundle: {name: b}\nresources: {schemas: {s: {name: raw, catalog_name: shop}}}\n"},
     ],
 )
@@ -229,3 +233,46 @@ def test_a_library_that_opens_files_itself_is_named_where_paths_of_the_platform_
     used = look({"a.py": f"import {library}\nPATH = '/Volumes/c/s/v/x'", "requirements.txt": library})
     assert f"module {library}" in used.of("differs")
     assert f"module {library}" not in look({"a.py": f"import {library}\nPATH = 'x'"}).of("differs")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        'df.write.saveAsTable("{}")',
+        'df.write.format("delta").mode("append").saveAsTable(name="{}")',
+        'spark.readStream.table("main.default.x").writeStream.toTable("{}")',
+        'df.writeTo("{}").create()',
+        'spark.sql("CREATE TABLE {} (a INT)")',
+        'spark.sql("create or replace table if not exists {} as select 1")',
+        'DeltaTable.createIfNotExists(spark).tableName("{}").execute()',
+        'spark.catalog.createTable("{}")',
+    ],
+)
+@pytest.mark.parametrize(
+    ("table", "needed"),
+    [
+        ("prod.gold.orders", ["catalog prod", "schema prod.gold"]),
+        ("gold.orders", ["schema gold"]),
+        ("main.gold.orders", ["schema main.gold"]),
+        ("main.default.orders", []),
+        ("orders", []),
+    ],
+)
+def test_a_table_needs_the_catalog_and_the_schema_that_it_is_written_to(
+    look: Look, write: str, table: str, needed: list[str]
+) -> None:
+    found = look(
+        f"from delta.tables import DeltaTable\ndf = spark.table('main.default.x')\n{write.format(table)}"
+    )
+    assert [each for each in found.of("needs_seed") if not each.startswith("table")] == needed
+
+
+@pytest.mark.parametrize("maker", ["CREATE CATALOG prod; CREATE SCHEMA prod.gold", "create schema {c}.{s}"])
+def test_a_table_is_written_where_the_repository_makes_the_schema(look: Look, maker: str) -> None:
+    found = look({"a.py": 'df.write.saveAsTable("prod.gold.t")', "b.py": f'spark.sql(f"{maker}")'})
+    assert [each for each in found.of("needs_seed") if each.startswith("schema")] == []
+
+
+def test_a_schema_of_the_project_s_lakehouse_is_there(look: Look, tmp_path: Path) -> None:
+    (tmp_path / ".lakeward/local/warehouse/prod/gold").mkdir(parents=True)
+    assert look({"a.py": 'df.write.saveAsTable("prod.gold.t")'}).of("needs_seed") == []

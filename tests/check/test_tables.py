@@ -35,7 +35,7 @@ READS = 'spark.table("main.sales.orders")\n'
 def test_a_table_that_nothing_makes_needs_a_seed(look: Look, reading: str) -> None:
     imports = [line for line in reading.splitlines() if line.startswith("from")]
     found = look("\n".join([*imports, reading]))
-    assert "table main.sales.orders" in found.of("needs_seed")
+    assert "table main.sales.orders" in found.tables()
     assert "main.sales.orders" in found.one("table main.sales.orders").cure
 
 
@@ -62,12 +62,12 @@ def test_a_table_that_nothing_makes_needs_a_seed(look: Look, reading: str) -> No
     ids=lambda files: next(iter(files.values())),
 )
 def test_a_table_that_the_repository_makes_needs_none(look: Look, making: dict[str, str | bytes]) -> None:
-    assert look({"read.py": READS, **making}).of("needs_seed") == []
+    assert look({"read.py": READS, **making}).tables() == []
 
 
 def test_another_table_of_the_name_is_another_table(look: Look) -> None:
     found = look({"read.py": READS, "make.sql": "create table dev.sales.orders (a int)"})
-    assert found.of("needs_seed") == ["table main.sales.orders"]
+    assert found.tables() == ["table main.sales.orders"]
 
 
 def test_names_that_only_a_run_knows_are_not_reported(look: Look) -> None:
@@ -83,14 +83,14 @@ def test_a_parameter_hides_a_constant_of_its_name(look: Look) -> None:
 
 def test_a_declared_seed_is_there(look: Look) -> None:
     declared = '[tool.lakeward.seeds]\n"main.sales.orders" = "orders.csv"\n'
-    assert look({"read.py": READS, "pyproject.toml": declared}).of("needs_seed") == []
+    assert look({"read.py": READS, "pyproject.toml": declared}).tables() == []
     wrong = look({"pyproject.toml": "[tool.lakeward.seeds]\na = 1\n"}).report
     assert [each.place.file for each in wrong.unread] == ["pyproject.toml"] and len(wrong.blocking) == 1
 
 
 def test_a_table_of_the_projects_own_lakehouse_is_there(look: Look, tmp_path: Path) -> None:
     (tmp_path / ".lakeward/dev/warehouse/main/sales/orders/_delta_log").mkdir(parents=True)
-    assert look(READS + "spark.table('main.sales.items')").of("needs_seed") == ["table main.sales.items"]
+    assert look(READS + "spark.table('main.sales.items')").tables() == ["table main.sales.items"]
 
 
 def test_a_missing_tables_cure_is_what_its_error_says(look: Look) -> None:
@@ -100,21 +100,19 @@ def test_a_missing_tables_cure_is_what_its_error_says(look: Look) -> None:
 def test_tables_that_every_workspace_has_need_no_seed(look: Look) -> None:
     reads = "".join(f"spark.table('{name}')\n" for name in provided())
     assert set(look(reads).verdicts().values()) == {"runs_with_lakeward"}
-    assert look("spark.table('samples.nyctaxi.unknown')").of("needs_seed") == [
-        "table samples.nyctaxi.unknown"
-    ]
+    assert look("spark.table('samples.nyctaxi.unknown')").tables() == ["table samples.nyctaxi.unknown"]
 
 
 def test_live_is_no_schema(look: Look) -> None:
     text = "import dlt\n@dlt.table\ndef a(): pass\n@dlt.table\ndef b():\n    return spark.table('LIVE.a')\n"
-    assert look(text).of("needs_seed") == []
-    assert look(text.replace("LIVE.a", "LIVE.c")).of("needs_seed") == ["table c"]
+    assert look(text).tables() == []
+    assert look(text.replace("LIVE.a", "LIVE.c")).tables() == ["table c"]
 
 
 def test_a_hole_meets_what_it_stands_for_and_no_more(look: Look) -> None:
     files = {"make.py": "df.write.saveAsTable(f'main.gold.{env}_orders')\n"}
     reads = "spark.table('main.gold.dev_orders')\nspark.table('main.gold.dev_orders_old')\n"
-    assert look({**files, "read.py": reads}).of("needs_seed") == ["table main.gold.dev_orders_old"]
+    assert look({**files, "read.py": reads}).tables() == ["table main.gold.dev_orders_old"]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +129,7 @@ def test_a_hole_meets_what_it_stands_for_and_no_more(look: Look) -> None:
     ],
 )
 def test_what_is_no_table_needs_no_seed(look: Look, sql: str) -> None:
-    assert look({"q.sql": sql}).of("needs_seed") == []
+    assert look({"q.sql": sql}).tables() == []
 
 
 def test_the_information_schema_has_the_relations_that_are_declared(look: Look) -> None:

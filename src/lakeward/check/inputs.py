@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from lakeward.check.model import Finding, Use
+from lakeward.check.tables import HOLE, alike, parts_of
+from lakeward.check.verdicts.paths import is_test
 
 __all__ = ["schemas_needed", "settings_needed"]
 
 # What every lakehouse has.
-_THERE = frozenset(("default", "main", "samples", "system", "hive_metastore", "spark_catalog"))
+_THERE = frozenset(("default", "main", "global_temp", "samples", "system", "hive_metastore", "spark_catalog"))
 
 
 def settings_needed(uses: Iterable[Use], declarations: Iterable[str]) -> Iterator[Finding]:
@@ -33,30 +35,49 @@ def settings_needed(uses: Iterable[Use], declarations: Iterable[str]) -> Iterato
         yield Finding("needs_seed", f"setting {use.name}", use.place, cure)
 
 
-def schemas_needed(uses: Iterable[Use], declarations: Iterable[str]) -> Iterator[Finding]:
-    """Yield a finding for each catalog or schema that a USE statement enters and nothing creates.
+def schemas_needed(
+    uses: Iterable[Use], declarations: Iterable[str], there: Iterable[str] = ()
+) -> Iterator[Finding]:
+    """Yield a finding for each catalog or schema that code enters or writes tables to, and nothing creates.
 
-    It counts as created where SQL creates it, a table is made in it, or `declarations` contain its name.
+    Args:
+        uses: What the code uses.
+        declarations: Texts of bundles and other files: what they name is taken as created.
+        there: Catalogs (`c`) and schemas (`c.s`) of the project's lakehouses.
     """
     uses = list(uses)
     made = {use.name.strip(".").lower() for use in uses if use.kind == "creates_schema"}
+    made.update(name.lower() for name in there)
     for use in uses:
-        if use.kind == "creates":
+        # A dataset of a pipeline or a seed makes its schema.
+        if use.kind == "creates" and use.detail != "written":
             made.update(_above(use.name.lower()))
     made |= {part for name in made for part in (name.rpartition(".")[2], name.partition(".")[0])}
     texts = [text.lower() for text in declarations]
     for use in uses:
-        name = use.name.strip(".").lower()
-        if use.kind != "uses_schema" or "{…}" in name or name in _THERE or name in made:
-            continue
-        last = name.rpartition(".")[2]
-        if last in made or last == "default" or any(last in text for text in texts):
-            continue
-        kind = "catalog" if use.name.startswith(".") else "schema"
-        cure = (
-            f"Nothing in the repository creates it: run `CREATE {kind.upper()} IF NOT EXISTS {name}` first."
-        )
-        yield Finding("needs_seed", f"{kind} {name}", use.place, cure)
+        for kind, name in _entered(use):
+            last = name.rpartition(".")[2]
+            known = any(alike(last, each) for each in made) or any(last in text for text in texts)
+            if known or last in _THERE:
+                continue
+            cure = (
+                f"Nothing in the repository creates it: run `CREATE {kind.upper()} IF NOT EXISTS {name}` "
+                'first, as with `lakeward sql -e "…"`.'
+            )
+            yield Finding("needs_seed", f"{kind} {name}", use.place, cure)
+
+
+def _entered(use: Use) -> Iterator[tuple[str, str]]:
+    """Yield (kind, name) of the catalog and the schema that a use needs; names with a hole are not judged."""
+    if use.kind == "uses_schema":
+        names = [("catalog" if use.name.startswith(".") else "schema", use.name.strip(".").lower())]
+    elif use.kind == "creates" and use.detail == "written" and not is_test(use.place.file):
+        *above, _ = parts_of(use.name) or ("",)
+        names = [("catalog", above[0])] if len(above) > 1 else []
+        names += [("schema", ".".join(above))] if above else []
+    else:
+        return
+    yield from ((kind, name) for kind, name in names if HOLE not in name)
 
 
 def _above(table: str) -> tuple[str, ...]:

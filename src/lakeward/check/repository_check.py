@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -68,7 +68,7 @@ def check(
     findings += files_needed(uses, map_with(mounts), _homes(path))
     texts = _declaring_texts(files)
     findings += settings_needed(uses, texts)
-    findings += schemas_needed(uses, texts)
+    findings += schemas_needed(uses, texts, _schemas(path))
     findings += unmapped_libraries(uses)
     chosen = profile or environ.get("LAKEWARD_PROFILE") or next(iter(profiles), None)
     chosen = chosen or _of_bundle_above(path, environ, target) or _of_project(path)
@@ -163,6 +163,14 @@ def _homes(path: Path) -> list[Path]:
         return [folder for folder in home.glob("*") if folder.is_dir()]
     except (LakewardError, OSError):
         return []
+
+
+def _schemas(path: Path) -> Iterator[str]:
+    """Yield the catalogs and schemas of the project's lakehouses."""
+    for folder in (each / "warehouse" for each in _homes(path)):
+        for schema in folder.glob("*/*"):
+            if schema.is_dir():
+                yield from (schema.parent.name, f"{schema.parent.name}.{schema.name}")
 
 
 def _of_project(path: Path) -> str:

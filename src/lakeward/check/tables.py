@@ -12,9 +12,9 @@ from lakeward.databricks_shims import provided
 from lakeward.seeds import ways
 from lakeward.session import INFORMATION_SCHEMA
 
-__all__ = ["seeds_needed"]
+__all__ = ["HOLE", "alike", "parts_of", "seeds_needed"]
 
-_HOLE = "{…}"
+HOLE = "{…}"
 _PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 
 
@@ -28,21 +28,21 @@ def seeds_needed(uses: Iterable[Use], known: Collection[str] = ()) -> Iterator[F
     wild: list[tuple[str, ...]] = []
     reads: list[tuple[Use, tuple[str, ...]]] = []
     uses = list(uses)
-    given = {_parts(name) for name in provided()}
-    for parts in [_parts(use.name) for use in uses if use.kind == "creates"] + [
-        _parts(name) for name in known
+    given = {parts_of(name) for name in provided()}
+    for parts in [parts_of(use.name) for use in uses if use.kind == "creates"] + [
+        parts_of(name) for name in known
     ]:
-        if parts and _HOLE in parts[-1]:
+        if parts and HOLE in parts[-1]:
             wild.append(parts)
         elif parts:
             made[parts[-1]].append(parts)
     for use in uses:
-        parts = _parts(use.name) if use.kind == "reads" else ()
-        if parts and parts[-1] != _HOLE:
+        parts = parts_of(use.name) if use.kind == "reads" else ()
+        if parts and parts[-1] != HOLE:
             reads.append((use, parts))
     for use, parts in reads:
         candidates = (
-            wild if _HOLE not in parts[-1] else [*wild, *(each for every in made.values() for each in every)]
+            wild if HOLE not in parts[-1] else [*wild, *(each for every in made.values() for each in every)]
         )
         if parts in given:
             yield Finding("runs_with_lakeward", f"table {'.'.join(parts)}", use.place, SERVED)
@@ -57,13 +57,14 @@ def seeds_needed(uses: Iterable[Use], known: Collection[str] = ()) -> Iterator[F
 
 
 def _of_the_information_schema(name: str, view: str, use: Use) -> Finding:
-    if view in INFORMATION_SCHEMA or _HOLE in view:
+    if view in INFORMATION_SCHEMA or HOLE in view:
         return Finding("runs_with_lakeward", "information_schema", use.place, SERVED)
     cure = f"The information schema has {', '.join(INFORMATION_SCHEMA)} here."
     return Finding("refused", f"table {name}", use.place, cure)
 
 
-def _parts(name: str) -> tuple[str, ...]:
+def parts_of(name: str) -> tuple[str, ...]:
+    """Return the parts of a table's name in lower case, without backticks and without `LIVE.`."""
     found = tuple(
         (match[1].replace("``", "`") if match[1] is not None else match[2]).strip().lower()
         for match in _PART.finditer(name)
@@ -72,16 +73,17 @@ def _parts(name: str) -> tuple[str, ...]:
 
 
 def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    return all(_alike(a, b) for a, b in zip(reversed(one), reversed(other), strict=False))
+    return all(alike(a, b) for a, b in zip(reversed(one), reversed(other), strict=False))
 
 
-def _alike(one: str, other: str) -> bool:
+def alike(one: str, other: str) -> bool:
+    """Return whether two names may be equal; a hole (`{…}`) in one of them fits any text."""
     if one == other:
         return True
-    if _HOLE not in one and _HOLE not in other:
+    if HOLE not in one and HOLE not in other:
         return False
     return _fits(one, other) or _fits(other, one)
 
 
 def _fits(pattern: str, name: str) -> bool:
-    return re.fullmatch(".*".join(map(re.escape, pattern.split(_HOLE))), name) is not None
+    return re.fullmatch(".*".join(map(re.escape, pattern.split(HOLE))), name) is not None

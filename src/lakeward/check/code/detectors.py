@@ -45,6 +45,13 @@ _CREATES = {
     **{("frame", f"create{how}TempView"): 0 for how in ("", "OrReplace")},
     **{("frame", f"create{how}GlobalTempView"): 0 for how in ("", "OrReplace")},
 }
+# They create a table in a schema that has to be there.
+_WRITES = frozenset(
+    (
+        *(("writer", "saveAsTable"), ("stream_writer", "toTable"), ("frame", "writeTo")),
+        *(("delta_builder", "tableName"), ("catalog", "createTable"), ("catalog", "createExternalTable")),
+    )
+)
 _EXPRESSIONS = frozenset(("expr", "selectExpr", "where", "filter", "when"))
 _SQL = {("spark", "sql"): "sqlQuery"}
 
@@ -147,7 +154,8 @@ def _tables(owner: str, link: Link, environment: Environment, sink: Sink) -> Non
             found = text_of(argument, environment.constants)
             if found is not None and not found.value.startswith(HOLE + HOLE):
                 prefix = "global_temp." if "GlobalTempView" in link.name else ""
-                sink.emit(kind, prefix + found.value, link.line, link.column)
+                detail = "written" if key in _WRITES else None
+                sink.emit(kind, prefix + found.value, link.line, link.column, detail)
 
 
 def _dbutils(links: list[Link], origin: str | None, sink: Sink) -> None:

@@ -88,13 +88,18 @@ _NOT_AN_ALIAS = frozenset(
 )
 
 
+_OF_PIPELINES = frozenset(("STREAMING", "MATERIALIZED", "LIVE", "PRIVATE", "TEMPORARY", "TEMP"))
+
+
 def scan_sql(text: Text, sink: Sink) -> None:
     """Hand over the uses in all statements of `text`. Raises ValueError for what is no SQL at all."""
     for each in statements(text.value):
         statement, names = each.tokens, words(each.tokens)
 
-        def use(kind: Kind, name: str, at: int, of: list[Token] = statement) -> None:
-            sink.emit(kind, name, *text.place(of[at].start))
+        def use(
+            kind: Kind, name: str, at: int, detail: str | None = None, of: list[Token] = statement
+        ) -> None:
+            sink.emit(kind, name, *text.place(of[at].start), detail)
 
         use("statement", each.text, 0)
         for at, name in constructs_in(each, names):
@@ -108,7 +113,7 @@ def scan_sql(text: Text, sink: Sink) -> None:
         for kind, at in _files(statement, names):
             use(kind, unquoted(statement[at].text), at)
         for at, parts in _made(statement, names):
-            use("creates", ".".join(parts), at)
+            use("creates", ".".join(parts), at, "written" if _needs_schema(names, at) else None)
         for at, parts in _read(statement, names):
             if len(parts) == 1 and parts[0].lower() in known:
                 continue
@@ -197,6 +202,16 @@ def _made(statement: list[Token], names: list[str]) -> Iterator[tuple[int, tuple
         if parts:
             prefix = ("global_temp",) if "GLOBAL" in names[start:at] and len(parts) == 1 else ()
             yield at, prefix + parts
+
+
+def _needs_schema(names: list[str], at: int) -> bool:
+    """Return whether CREATE at the name `at` needs a schema that is there: a pipeline makes its own."""
+    start = max(i for i, word in enumerate(names[:at]) if word == "CREATE")
+    return (
+        names[0] == "CREATE"
+        and "TABLE" in names[start:at]
+        and not _OF_PIPELINES.intersection(names[start:at])
+    )
 
 
 def _read(statement: list[Token], names: list[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
