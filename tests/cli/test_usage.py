@@ -95,6 +95,12 @@ CASES = {
         ("run", "orders"), ("pipelnes",), {"databricks.yml": BUNDLE.replace("./pipelines/", "./pipelnes/")}
     ),
     "path that is not there": Case(("pipeline", "pipelins"), ("pipelins", "Did you mean pipelines")),
+    **{
+        f"empty path of {' '.join(command)}": Case((*command, ""), ("it is empty", "current"))
+        for command in (("check",), ("init",), ("notebook",), ("pipeline",), ("sql", "-f"))
+    },
+    "folder as notebook": Case(("notebook", "."), ("is a folder", "lakeward pipeline")),
+    "root as notebook": Case(("notebook", "/"), ("is a folder",)),
     "malformed mount": Case(("pipeline", "pipelines", "--mount", "s3://x"), ("FROM=TO",)),
     "no statement": Case(("sql", "-e", "-- nothing"), ("no SQL statement",)),
     "two sources of statements": Case(("sql", "-e", "select 1", "-f", "a.sql"), ("-e", "-f")),

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from lakeward.cli.options import json_option, mount_option, runtime_option
+from lakeward.cli.options import GivenPath, json_option, mount_option, runtime_option
 
 __all__ = ["check"]
 
 
 @click.command()
-@click.argument("path", metavar="[PATH]", default=".", type=click.Path(path_type=Path))
+@click.argument("path", metavar="[PATH]", default=".", type=GivenPath())
 @click.option(
     "-t", "--target", metavar="T", help="Target of bundles; without it the default one, else all targets."
 )

@@ -8,13 +8,14 @@ from typing import Literal
 
 import click
 
+from lakeward.cli.options import GivenPath
 from lakeward.errors import UsageError
 
 __all__ = ["init"]
 
 
 @click.command()
-@click.argument("folder", default=".", type=click.Path(path_type=Path))
+@click.argument("folder", default=".", type=GivenPath())
 @click.option("--name", help="Name of the bundle; that of its folder when left out.")
 @click.option("--editor", is_flag=True, help="Write what editors read alone, into a project that exists.")
 def init(folder: Path, name: str | None, editor: bool) -> int:

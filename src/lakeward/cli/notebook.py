@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lakeward.cli.options import (
+    GivenPath,
     bundle_options,
     cold_option,
     entered_environment_options,
@@ -28,7 +29,7 @@ __all__ = ["notebook"]
 
 
 @click.command()
-@click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
+@click.argument("path", metavar="PATH", type=GivenPath())
 @mapping_option("--param", "parameters", help="Value of a widget.")
 @bundle_options
 @mount_option

@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 import click
 
 __all__ = [
+    "GivenPath",
     "KeyValue",
     "RefreshOptions",
     "bundle_options",
@@ -49,6 +50,18 @@ class KeyValue(click.ParamType[tuple[str, str]]):
         if not separator or not key:
             self.fail(f"{value!r} is not of the form {self.form}.", param, ctx)
         return key, rest
+
+
+class GivenPath(click.Path):
+    """A path. An empty one, as of an unset variable of the shell, is a mistake, not the current folder."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("it is empty. Name a file or folder; `.` is the current one.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class Names(click.ParamType[tuple[str, ...]]):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lakeward.cli.options import (
+    GivenPath,
     RefreshOptions,
     entered_environment_options,
     mapping_option,
@@ -28,7 +29,7 @@ __all__ = ["pipeline", "state_name"]
 
 
 @click.command()
-@click.argument("paths", metavar="PATH…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", metavar="PATH…", nargs=-1, required=True, type=GivenPath())
 @click.option("--catalog", default="main", show_default=True, help="Catalog that the datasets are in.")
 @click.option("--schema", default="default", show_default=True, help="Schema that the datasets are in.")
 @mapping_option("--conf", "configuration", help="Setting that the files read with spark.conf.get.")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lakeward.cli.options import (
+    GivenPath,
     bundle_options,
     cold_option,
     entered_environment_options,
@@ -41,7 +42,7 @@ _EXIT_COMMANDS = ("exit", "quit", "exit;", "quit;")
 @runtime_option
 @entered_environment_options
 @click.option("-e", "texts", metavar="SQL", multiple=True, help="Statements to run, separated by semicolons.")
-@click.option("-f", "file", metavar="FILE", type=click.Path(path_type=Path), help="File with the statements.")
+@click.option("-f", "file", metavar="FILE", type=GivenPath(), help="File with the statements.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 @cold_option
 @verbose_option

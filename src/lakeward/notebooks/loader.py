@@ -75,6 +75,12 @@ def find_notebook(
 
 def load_notebook(path: Path) -> tuple[Path, Notebook]:
     """Return the notebook at `path`, written with or without its extension. Raises ConfigurationError."""
+    if path.is_dir():
+        raise ConfigurationError(
+            "NOTEBOOK_NOT_FOUND",
+            f"{path} is a folder, not a notebook.",
+            next_step="Name one notebook in it, or run pipeline files with `lakeward pipeline`.",
+        )
     found = find_notebook(str(path.absolute()), Path("/"))
     if found is None:
         _refuse_language(path)
