@@ -168,3 +168,33 @@ def test_the_one_of_system_tells_of_every_catalog(spark: SparkSession, ask: Ask)
     assert tags.select("catalog_name").distinct().collect() == [("informed",)]
     catalogs = spark.table("system.information_schema.catalogs").select("catalog_name").collect()
     assert {"main", "informed"} <= {row[0] for row in catalogs}
+
+
+def test_tags_follow_their_columns_and_tables(spark: SparkSession) -> None:
+    """A renamed column keeps its tags, or reports and checks would show what the tag protects."""
+    schema = "informed_tags"
+    spark.sql(f"DROP SCHEMA IF EXISTS main.{schema} CASCADE")
+    spark.sql(f"CREATE SCHEMA main.{schema}")
+    table = f"main.{schema}.people"
+
+    def tagged() -> list[tuple[str, str, str]]:
+        rows = spark.sql(
+            "SELECT table_name, column_name, tag_name FROM main.information_schema.column_tags "
+            f"WHERE schema_name = '{schema}' ORDER BY ALL"
+        )
+        return [tuple(row) for row in rows.collect()]
+
+    spark.sql(
+        f"CREATE TABLE {table} (id INT, Email STRING, home STRUCT<street: STRING>, note STRING) "
+        "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+    )
+    for column in ("email", "note"):
+        spark.sql(f"ALTER TABLE {table} ALTER COLUMN {column} SET TAGS ('pii')")
+    spark.sql(f"ALTER TABLE {table} RENAME COLUMN EMAIL TO mail")
+    assert tagged() == [("people", "mail", "pii"), ("people", "note", "pii")]
+    spark.sql(f"ALTER TABLE {table} DROP COLUMN note")
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN note STRING")
+    assert tagged() == [("people", "mail", "pii")]
+    spark.sql(f"ALTER TABLE {table} RENAME TO main.{schema}.persons")
+    assert tagged() == [("persons", "mail", "pii")]
+    spark.sql(f"DROP SCHEMA main.{schema} CASCADE")

@@ -198,7 +198,11 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     public Table alterTable(Identifier i, TableChange[] changes) {
         Policies.requireUnused(catalog, i, about(i), changes);
         TableChange[] known = PlatformFeatures.without(changes);
-        return known.length == 0 && changes.length > 0 ? loadTable(i) : super.alterTable(in(i), known);
+        if (known.length == 0 && changes.length > 0) return loadTable(i);
+        Table altered = super.alterTable(in(i), known);
+        ObjectNode about = about(i);
+        if (Policies.followColumns(about, known)) folder.write(folder.object(in(i.namespace())[0], in(i).name(), "table.about"), about);
+        return altered;
     }
 
     public boolean dropTable(Identifier i) {

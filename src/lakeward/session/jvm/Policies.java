@@ -4,14 +4,16 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Collections;
 import java.util.Iterator;
+import java.util.Locale;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.TableChange;
 
-/** The row filter and the column masks in a table's metadata. */
+/** The row filter, the column masks and the column tags in a table's metadata. */
 public class Policies {
 
     public static final String ROW_FILTER = "row_filter";
     public static final String MASKS = "masks";
+    private static final String TAGS = "column_tags";
 
     static boolean isGoverned(ObjectNode about) {
         return about != null && (isFiltered(about) || isMasked(about));
@@ -44,6 +46,33 @@ public class Policies {
                 }
             }
         }
+    }
+
+    /** Move the tags of renamed columns and remove those of dropped ones; return whether anything changed. */
+    static boolean followColumns(ObjectNode about, TableChange[] changes) {
+        if (about == null || !about.has(TAGS)) return false;
+        ObjectNode tags = (ObjectNode) about.get(TAGS);
+        boolean changed = false;
+        for (int k = 0; k < changes.length; k++) {
+            boolean renamed = changes[k] instanceof TableChange.RenameColumn;
+            if (!renamed && !(changes[k] instanceof TableChange.DeleteColumn)) continue;
+            String[] names = ((TableChange.ColumnChange) changes[k]).fieldNames();
+            String old = String.join(".", names).toLowerCase(Locale.ROOT);
+            if (renamed) names[names.length - 1] = ((TableChange.RenameColumn) changes[k]).newName();
+            String now = String.join(".", names).toLowerCase(Locale.ROOT);
+            ObjectNode kept = WarehouseLayout.JSON.createObjectNode();
+            Iterator columns = tags.fieldNames();
+            while (columns.hasNext()) {
+                String column = (String) columns.next();
+                boolean isMeant = column.equals(old) || column.startsWith(old + ".");
+                changed = changed || isMeant;
+                if (!isMeant) kept.set(column, tags.get(column));
+                else if (renamed) kept.set(now + column.substring(old.length()), tags.get(column));
+            }
+            tags = kept;
+        }
+        about.set(TAGS, tags);
+        return changed;
     }
 
     private static boolean uses(JsonNode policy, String column) {
