@@ -19,7 +19,7 @@ from lakeward.bundle import (
     findings,
     load,
     summarised,
-    summary_text,
+    summary_lines,
 )
 from lakeward.bundle.configuration.computed_values import current_user
 from lakeward.bundle.configuration.merge import MERGE_KEYS
@@ -158,7 +158,7 @@ def test_a_kind_is_in_the_summary(bundle_of: Make, kind: ResourceKind) -> None:
     expected = ".".join(f"{part}_value" for part in kind.full_name) or "name_value"
     assert (resource["name"], resource["deployed_locally"]) == (expected, kind.deployed)
     assert json.dumps(summary)
-    text = summary_text(summary)
+    text = "\n".join(summary_lines(summary))
     assert f"{kind.title}:\n  res: {expected}" in text
     assert ("not deployed" in text) is not kind.deployed
 

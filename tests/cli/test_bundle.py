@@ -70,6 +70,18 @@ def test_the_summary_shows_when_jobs_start(folder: Path, capsys: pytest.CaptureF
     assert json.loads(capsys.readouterr().out)["resources"]["jobs"]["j"]["tasks"] == "a"
 
 
+def test_names_of_a_bundle_do_not_act_on_the_terminal(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = r'"\e]0;title\a\u009b31m\rhost\nTarget  prod"'
+    text = TEXT.replace("{name: b}", f"{{name: {name}}}").replace("hello ${var.who}", name)
+    (folder / "databricks.yml").write_text(text)
+    assert main(["bundle", "summary"]) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert all(line.isprintable() for line in lines)
+    assert [line for line in lines if line.startswith("Target")] == ["Target  default"]
+
+
 def test_outside_of_a_bundle_the_next_step_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

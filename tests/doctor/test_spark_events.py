@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from lakeward.doctor import FINDINGS, Examination, examine_spark_events
+from lakeward.doctor import FINDINGS, Examination, examine_spark_events, spark_events
 from lakeward.doctor.query_rules import RULES
 from lakeward.doctor.spark_events import read_application
 from tests.doctor.spark_applications import MB, SEEDS, Application
@@ -153,3 +155,46 @@ def test_events_of_another_shape_are_skipped(line: str, tmp_path: Path) -> None:
     file = seeded("missed-broadcast", tmp_path / "local-1", sick=True)
     file.write_text(f"{line}\n{file.read_text()}")
     assert found(file) == ["missed-broadcast"]
+
+
+_OTHER_TYPES = (5, "x", [5], {"x": 5}, ["x"], [[]], [{"numRowsTotal": "x", "name": [], "accumulatorId": {}}])
+
+
+@pytest.mark.parametrize("value", _OTHER_TYPES)
+@pytest.mark.parametrize("field", ["stateOperators", "sources", "name", "children", "metrics", "metadata"])
+def test_values_of_other_types_are_skipped(field: str, value: Any, tmp_path: Path) -> None:
+    app = Application()
+    SEEDS["missed-broadcast"](app, sick=True)
+    app.batch("orders", rows=100, total=10, removed=1, late=0)
+    app.query(app.node("SortMergeJoin", app.node("Exchange", data_size=5), app.node("Exchange", data_size=6)))
+    app.events[-1]["description"] = value
+    for event in list(app.events):
+        if "QueryProgress" in event["Event"]:
+            damaged = {**event, "progress": {**_decoded(event["progress"]), field: value}}
+        elif "sparkPlanInfo" in event:
+            damaged = {**event, "executionId": 99, "sparkPlanInfo": {**event["sparkPlanInfo"], field: value}}
+        else:
+            continue
+        app.events.append(damaged)
+    examination = examined(app.write(tmp_path / "local-1"))
+    assert "missed-broadcast" in {each.finding for each in examination.diagnoses}
+
+
+def _decoded(progress: Any) -> dict[str, Any]:
+    return dict(json.loads(progress) if isinstance(progress, str) else progress)
+
+
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_a_line_without_end_is_skipped(end: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_events, "_LONGEST_LINE", 2**21)
+    lines = seeded("missed-broadcast", tmp_path / "plain", sick=True).read_bytes()
+    long = b'{"Event": "%s"}' % (b"x" * 3 * 2**20)
+    file = tmp_path / "local-1.gz"
+    with pa.output_stream(str(file), compression="gzip") as out:
+        out.write(long + b"\n" + lines + long + end)
+    assert read_application(file).damaged_lines == 2
+    assert found_besides_damage(file) == ["missed-broadcast"]
+
+
+def found_besides_damage(path: Path) -> list[str]:
+    return [each.finding for each in examined(path).diagnoses]

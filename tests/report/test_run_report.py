@@ -150,6 +150,29 @@ def test_a_damaged_run_has_no_report_and_is_left_out_of_others(tmp_path: Path, d
     assert [each["run"] for each in built(good)["runs"]] == ["2"]
 
 
+@pytest.mark.parametrize("place", ["run", "task", "record"])
+@pytest.mark.parametrize(
+    "value", [5, 1e300, True, "x" * 5000, [5], [[]], {"a": 1}, None], ids=lambda value: repr(value)[:9]
+)
+def test_no_value_of_a_record_prevents_the_report(tmp_path: Path, place: str, value: Any) -> None:
+    damaged, sound = store(tmp_path, "1"), store(tmp_path, "2", number=1)
+    content = json.loads((damaged / "run.json").read_text())
+    part = {"run": content, "task": content["tasks"][0], "record": content["records"][0]}[place]
+    for name in set(part) - {"tasks"}:
+        before, part[name] = part[name], value
+        (damaged / "run.json").write_text(json.dumps(content))
+        part[name] = before
+        write_page(built(damaged), tmp_path / "run.html", "run")
+        assert built(sound)["state"] == "COMPLETED", name
+
+
+def test_a_record_of_many_levels_has_no_report(tmp_path: Path) -> None:
+    damaged, sound = store(tmp_path, "1"), store(tmp_path, "2", number=1)
+    (damaged / "run.json").write_text('{"tasks": [], "records": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    assert build_run_report("daily", damaged) is None
+    assert built(sound)["state"] == "COMPLETED"
+
+
 def test_a_page_with_long_logs_is_smaller_than_a_megabyte(tmp_path: Path) -> None:
     folder = store(tmp_path, "1")
     content = json.loads((folder / "run.json").read_text())

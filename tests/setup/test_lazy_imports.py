@@ -24,8 +24,8 @@ def test_every_name_of_all_is_an_attribute(package: str) -> None:
 
 
 def test_a_name_with_an_alias_is_the_attribute_of_its_module() -> None:
-    from lakeward.bundle import summary_text
-    from lakeward.bundle.summary import as_text
+    from lakeward.bundle import summary_lines
+    from lakeward.bundle.summary import as_lines
 
     assert LAZY
-    assert summary_text is as_text
+    assert summary_lines is as_lines

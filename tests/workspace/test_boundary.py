@@ -177,6 +177,26 @@ def test_ambiguous_requests_are_refused(server: Server, head: str) -> None:
         assert link.recv(12) in (b"HTTP/1.1 400", b"HTTP/1.1 501")
 
 
+def test_nothing_follows_a_body_of_two_lengths(server: Server) -> None:
+    address = urlsplit(server.host)
+    common = (f"Host: {address.netloc}", f"Authorization: Bearer {server.token}")
+    first = (
+        "POST /api/2.2/jobs/create HTTP/1.1",
+        *common,
+        "Content-Length: 5",
+        "Transfer-Encoding: chunked",
+        "",
+        "0",
+    )
+    second = ("GET /api/2.2/jobs/list HTTP/1.1", *common, "", "")
+    received = b""
+    with socket.create_connection((address.hostname, address.port), timeout=60) as link:
+        link.sendall("\r\n".join((*first, "", *second)).encode())
+        while more := link.recv(2**16):
+            received += more
+    assert received.startswith(b"HTTP/1.1 400") and received.count(b"HTTP/1.1") == 1
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_the_token_is_printed_once_and_only_on_a_terminal(tmp_path: Path, terminal: bool) -> None:
     reading, writing = pty.openpty() if terminal else os.pipe()

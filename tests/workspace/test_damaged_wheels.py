@@ -64,6 +64,16 @@ def test_a_wheel_in_which_a_file_is_a_folder_is_named(tmp_path: Path) -> None:
         _unpack(file, tmp_path / "wheels")
 
 
+@pytest.mark.parametrize("text", ["[console_scripts]\nmain\n", "[a]\n[b\n", "[console_scripts]\n\xff\n"])
+def test_damaged_entry_points_are_named(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "pack-1-py3-none-any.whl"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("pack-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: pack\nVersion: 1\n")
+        archive.writestr("pack-1.dist-info/entry_points.txt", text.encode("latin-1"))
+    with pytest.raises(ConfigurationError, match="WHEEL_INVALID"):
+        _unpack(file, tmp_path / "wheels")
+
+
 def test_no_byte_of_a_wheel_ends_with_a_traceback(tmp_path: Path) -> None:
     file, chance, refused = tmp_path / "pack-1-py3-none-any.whl", random.Random(3), 0
     data = _wheel(file)

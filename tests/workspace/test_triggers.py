@@ -47,8 +47,8 @@ def test_a_schedule_of_seconds_leaves_ten_between() -> None:
     assert [moment for moment in range(25) if fires(trigger, moment)[0]] == [1, 11, 21]
 
 
-@pytest.mark.parametrize(("unit", "hours"), [("HOURS", 1), ("DAYS", 24), ("WEEKS", 168)])
-def test_a_period_counts_from_when_it_was_first_seen(unit: str, hours: int) -> None:
+@pytest.mark.parametrize(("unit", "hours"), [("MINUTES", 1 / 60), ("HOURS", 1), ("DAYS", 24), ("WEEKS", 168)])
+def test_a_period_counts_from_when_it_was_first_seen(unit: str, hours: float) -> None:
     trigger = Periodic({"interval": 2, "unit": unit}, NOON)
     step = hours * HOUR
     assert fires(trigger, step, 2 * step, 3 * step, 4 * step, 9 * step, 10 * step) == [
@@ -160,6 +160,44 @@ def test_triggers_follow_the_settings_of_jobs(context: tuple[Store, Settings]) -
     clock[0] += 1
     firing.tick()
     assert fired[4:] == [(2, "PERIODIC")]
+
+
+def test_jobs_start_after_the_clock_was_set_back(context: tuple[Store, Settings]) -> None:
+    store, settings = context
+    clock, fired = [NOON], []  # type: ignore[var-annotated]
+    firing = TriggerScheduler(
+        store, settings, lambda job, _: fired.append(job["job_id"]), lambda _: None, clock=lambda: clock[0]
+    )
+    landing = settings.volumes / "main/default/landing"
+    landing.mkdir(parents=True)
+    arrival = {"url": "/Volumes/main/default/landing/", "min_time_between_triggers_seconds": 600}
+    keep(store, 1, schedule={"quartz_cron_expression": "0 0 * * * ?", "timezone_id": "UTC"})
+    keep(store, 2, trigger={"periodic": {"interval": 30, "unit": "MINUTES"}})
+    keep(store, 3, trigger={"file_arrival": arrival})
+    keep(store, 4, continuous={})
+    failed = {"life_cycle_state": "TERMINATED", "result_state": "FAILED"}
+
+    def at(moment: float, file: str) -> list[int]:
+        """The jobs that start; the run of the continuous one fails at once."""
+        clock[0] = NOON + moment
+        if not (landing / file).exists():
+            (landing / file).touch()
+        firing.tick()
+        started = sorted(fired)
+        fired.clear()
+        if 4 in started:
+            number = 40 + len(store.find("run"))
+            run = {"run_id": number, "job_id": 4, "settings": {}, "tasks": [], "run_name": "job 4"}
+            store.put("run", number, {**run, "state": failed, "end_time": int(clock[0] * 1000)}, parent=4)
+        return started
+
+    assert at(0, "a") == [4] and at(HOUR, "b") == [1, 2, 3, 4]
+    # A step of some seconds starts nothing twice.
+    assert at(HOUR - 2, "b") == [] and at(HOUR, "b") == []
+    back = -30 * 24 * HOUR
+    assert at(back + 60, "c") == [4]
+    assert at(back + HOUR / 2 + 60, "d") == [2, 3, 4]
+    assert at(back + HOUR, "d") == [1, 4]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lakeward.bundle.rules import LOCAL_RULES, RULES, findings, missing_files, workspace_paths
     from lakeward.bundle.runtimes import runtime_here, runtime_of
     from lakeward.bundle.schedules import CronError, Timer, next_times, parse_cron, time_zone, timers_of
-    from lakeward.bundle.summary import as_text as summary_text
+    from lakeward.bundle.summary import as_lines as summary_lines
     from lakeward.bundle.summary import summarised
     from lakeward.bundle.sync import synced_files
 
@@ -67,7 +67,7 @@ __all__ = [
     "runtime_of",
     "short_name",
     "summarised",
-    "summary_text",
+    "summary_lines",
     "synced_files",
     "targets_to_read",
     "time_zone",

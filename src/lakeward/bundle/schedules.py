@@ -191,7 +191,7 @@ def _length(year: int, month: int) -> int:
     return calendar.monthrange(year, month)[1]
 
 
-_UNITS = {"HOURS": "hour", "DAYS": "day", "WEEKS": "week"}
+_UNITS = {"MINUTES": "minute", "HOURS": "hour", "DAYS": "day", "WEEKS": "week"}
 
 
 @dataclass(frozen=True)

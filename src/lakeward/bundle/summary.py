@@ -10,7 +10,7 @@ from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.schedules import CronError, timers_of
 
-__all__ = ["as_text", "summarised"]
+__all__ = ["as_lines", "summarised"]
 
 
 def summarised(
@@ -50,8 +50,8 @@ def summarised(
     return summary
 
 
-def as_text(summary: Mapping[str, Any]) -> str:
-    """Return what `summarised` gave as text for people."""
+def as_lines(summary: Mapping[str, Any]) -> list[str]:
+    """Return what `summarised` gave as lines for people."""
     lines = [
         f"Bundle  {summary['name']}",
         f"Target  {summary['target']}" + (f" ({summary['mode']})" if summary["mode"] else ""),
@@ -71,7 +71,7 @@ def as_text(summary: Mapping[str, Any]) -> str:
                 lines.append(f"    starts: {timer['when']}{paused}")
                 lines += [f"      next: {moment}" for moment in timer["next"]]
             lines += [f"    {field}: {resource[field]}" for field in ("tasks", "writes") if field in resource]
-    return "\n".join(lines)
+    return lines
 
 
 def _resource(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lakeward.cli.deployment import deploy, destroy, run
+from lakeward.cli.formatting import plain
 from lakeward.cli.options import bundle_options, local_option, output_option
 
 if TYPE_CHECKING:
@@ -60,12 +61,16 @@ def summary(target: str | None, variables: dict[str, str], local: bool, output: 
 
     With `--local` the host is this machine's workspace, and ids are those of its deployed resources.
     """
-    from lakeward.bundle import summarised, summary_text
+    from lakeward.bundle import summarised, summary_lines
 
     bundle = load_here(target, variables)
     host, ids = _local_deployment(bundle) if local else (bundle.config["workspace"].get("host"), {})
     summary = summarised(bundle, now=datetime.now(timezone.utc), host=host, deployed=ids)
-    print(json.dumps(summary, ensure_ascii=False, indent=2) if output == "json" else summary_text(summary))
+    if output == "json":
+        print(json.dumps(summary, ensure_ascii=False, indent=2))
+    else:
+        for line in summary_lines(summary):
+            print(plain(line, keep=""))
     return 0
 
 

@@ -148,9 +148,7 @@ def aqe_off(events: SparkEvents) -> Iterator[Diagnosis]:
 def late_rows(events: SparkEvents) -> Iterator[Diagnosis]:
     for name, batches in events.progress.items():
         dropped = sum(_state(batch, "numRowsDroppedByWatermark") for batch in batches)
-        rows = sum(
-            int(source.get("numInputRows") or 0) for batch in batches for source in batch.get("sources") or ()
-        )
+        rows = sum(source["numInputRows"] for batch in batches for source in batch["sources"])
         if dropped >= limits.LATE_ROWS and dropped >= rows * limits.LATE_SHARE:
             figures: dict[str, float | str] = {
                 "dropped_rows": dropped,
@@ -162,7 +160,7 @@ def late_rows(events: SparkEvents) -> Iterator[Diagnosis]:
 
 def state_growth(events: SparkEvents) -> Iterator[Diagnosis]:
     for name, batches in events.progress.items():
-        totals = [_state(batch, "numRowsTotal") for batch in batches if batch.get("stateOperators")]
+        totals = [_state(batch, "numRowsTotal") for batch in batches if batch["stateOperators"]]
         removed = sum(_state(batch, "numRowsRemoved") for batch in batches)
         grew = len(totals) >= limits.STATE_BATCHES and totals == sorted(totals) and totals[-1] > totals[0]
         if grew and not removed and totals[-1] >= limits.STATE_ROWS:
@@ -216,4 +214,4 @@ def _exchanged(events: SparkEvents, query: Query, side: Mapping[str, Any]) -> in
 
 
 def _state(batch: Mapping[str, Any], name: str) -> int:
-    return sum(int(each.get(name) or 0) for each in batch.get("stateOperators") or ())
+    return sum(each[name] for each in batch["stateOperators"])

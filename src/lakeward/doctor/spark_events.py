@@ -1,7 +1,8 @@
 """Spark's event log: queries with their plans and metrics, stages with their tasks, progress of streams.
 
 Files as Spark writes them: one file, or a folder `eventlog_v2_…` of rolled ones; plain, zstd or gzip.
-Damaged lines at the end of a file are what a killed application leaves; they are skipped and counted.
+Damaged lines at the end of a file are what a killed application leaves; they are skipped and counted, as are
+events of other types than Spark's and lines longer than any that Spark writes.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ _SQL = "org.apache.spark.sql.execution.ui.SparkListenerSQL"
 _ACCUMULATORS = "org.apache.spark.sql.execution.ui.SparkListenerDriverAccumUpdates"
 _PROGRESS = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
 _NAMES = re.compile(r"^(events_\d+_|app-|application_|local-|eventlog)")
+# Plans of thousands of columns take some megabytes. A small compressed file can contain a line without end.
+_LONGEST_LINE = 64 * 2**20
+_OPERATOR_FIGURES = ("numRowsDroppedByWatermark", "numRowsTotal", "numRowsRemoved", "memoryUsedBytes")
 _CODECS = {".zstd": "zstd", ".zst": "zstd", ".gz": "gzip"}
 
 
@@ -89,7 +93,7 @@ def read_application(path: Path) -> SparkEvents:
             try:
                 event = orjson.loads(line)
                 _take(found, event)
-            except (ValueError, KeyError, TypeError, AttributeError):
+            except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
                 found.damaged_lines += 1
     return found
 
@@ -108,19 +112,28 @@ def _lines(file: Path) -> Iterator[bytes]:
             f"{file.name} is compressed in a format of Spark's own.",
             next_step="Write it with spark.eventLog.compression.codec=zstd.",
         )
-    rest = b""
+    rest = bytearray()
+    too_long = False
     try:
         with pa.input_stream(str(file), compression=codec) as stream:
             while block := stream.read(1 << 20):
-                *lines, rest = (rest + block).split(b"\n")
-                yield from lines
+                first, *lines = block.split(b"\n")
+                if not too_long:
+                    rest += first
+                if len(rest) > _LONGEST_LINE:
+                    # An empty line is a damaged one.
+                    rest, too_long = bytearray(), True
+                if lines:
+                    yield bytes(rest)
+                    yield from lines[:-1]
+                    rest, too_long = bytearray(lines[-1]), False
     except OSError as error:
         # A killed application leaves an incomplete frame: what was read before counts.
         if not rest:
             reason = str(error).partition("\n")[0]
             raise LakewardError("SPARK_EVENTS_UNREADABLE", f"{file.name} cannot be read: {reason}") from None
-    if rest.strip():
-        yield rest
+    if rest.strip() or too_long:
+        yield bytes(rest)
 
 
 def _take(found: SparkEvents, event: Mapping[str, Any]) -> None:
@@ -137,17 +150,40 @@ def _take(found: SparkEvents, event: Mapping[str, Any]) -> None:
         settings = {**found.settings, **(event.get("modifiedConfigs") or {})}
         number = event["executionId"]
         found.queries[number] = Query(
-            number, event.get("description") or "", event["sparkPlanInfo"], settings
+            number, str(event.get("description") or ""), _checked_plan(event["sparkPlanInfo"]), settings
         )
     elif kind == f"{_SQL}AdaptiveExecutionUpdate" and event["executionId"] in found.queries:
-        found.queries[event["executionId"]].plan = event["sparkPlanInfo"]
+        found.queries[event["executionId"]].plan = _checked_plan(event["sparkPlanInfo"])
     elif kind == _ACCUMULATORS:
         for identifier, value in event["accumUpdates"]:
             found.accumulators[identifier] += int(value)
     elif kind == _PROGRESS:
         progress = event["progress"]
         progress = orjson.loads(progress) if isinstance(progress, str) else progress
-        found.progress[str(progress.get("name") or progress["id"])].append(progress)
+        found.progress[str(progress.get("name") or progress["id"])].append(_checked_progress(progress))
+
+
+def _checked_plan(plan: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a plan whose operators have the types that rules read; raise what they would."""
+    pending = [plan]
+    while pending:
+        node = pending.pop()
+        for metric in node.get("metrics") or ():
+            hash((metric.get("name"), metric.get("accumulatorId")))
+        (node.get("metadata") or {}).get("Location")
+        pending += node.get("children") or ()
+    return plan
+
+
+def _checked_progress(progress: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a stream's progress with the figures that rules read as numbers."""
+    operators = [_figures(each, _OPERATOR_FIGURES) for each in progress.get("stateOperators") or ()]
+    sources = [_figures(each, ("numInputRows",)) for each in progress.get("sources") or ()]
+    return {"stateOperators": operators, "sources": sources}
+
+
+def _figures(counted: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, int]:
+    return {name: int(counted.get(name) or 0) for name in names}
 
 
 def _take_task(found: SparkEvents, event: Mapping[str, Any]) -> None:

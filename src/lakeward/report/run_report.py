@@ -77,9 +77,14 @@ def build_run_report(
 
 def run_pipelines(folder: Path) -> list[str]:
     """Return the keys of the pipelines that the run of a folder has updated, in the order of its tasks."""
-    records = (_load(folder) or {}).get("records") or ()
-    found = (each.get("pipeline") for each in records if isinstance(each, dict))
+    found = (each.get("pipeline") for each in _records(_load(folder) or {}))
     return [str(each) for each in found if each]
+
+
+def _records(content: Document) -> list[Document]:
+    """Return what was recorded of the tasks; a damaged file can have other values there."""
+    records = content.get("records")
+    return [each for each in records if isinstance(each, dict)] if isinstance(records, list) else []
 
 
 def _notes(content: Document) -> list[str]:
@@ -93,7 +98,7 @@ def _load(folder: Path) -> Document | None:
     for name in (_PROGRESS_FILE, _RUN_FILE):
         try:
             content = json.loads(read_regular(folder / name))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         usable = isinstance(content, dict) and isinstance(content.get("tasks"), list)
         if usable and all(isinstance(each, dict) for each in content["tasks"]):
@@ -106,14 +111,12 @@ def _is_before(run: Document, other: Document) -> bool:
 
 
 def _tasks(content: Document, links: Mapping[str, str]) -> list[Document]:
-    records = {
-        str(each.get("task_key")): each for each in content.get("records") or () if isinstance(each, dict)
-    }
+    records = {str(each.get("task_key")): each for each in _records(content)}
     found = []
     for task in content["tasks"]:
         key = str(task.get("task_key"))
         record = records.get(key, {})
-        pipeline = record.get("pipeline")
+        pipeline, before, attempts = (record.get(name) for name in ("pipeline", "depends_on", "attempts"))
         found.append(
             {
                 "task_key": key,
@@ -121,12 +124,12 @@ def _tasks(content: Document, links: Mapping[str, str]) -> list[Document]:
                 "seconds": task.get("seconds"),
                 "error": str(task.get("error") or "")[:_MAX_TEXT],
                 "kind": record.get("kind"),
-                "depends_on": list(record.get("depends_on") or ()),
-                "attempts": record.get("attempts") or 0,
+                "depends_on": [str(each) for each in before] if isinstance(before, list) else [],
+                "attempts": attempts if isinstance(attempts, int) else 0,
                 "began": record.get("began"),
                 "outcome": record.get("outcome"),
                 "pipeline": pipeline,
-                "link": links.get(pipeline) if pipeline else None,
+                "link": links.get(pipeline) if isinstance(pipeline, str) else None,
             }
         )
     return found
@@ -145,9 +148,10 @@ def _add_logs(tasks: Sequence[Document], logs: Path) -> None:
 
 
 def _end_of(file: Path, most: int) -> tuple[str, int]:
-    if not file.is_file():
-        return "", 0
     try:
+        # A task key of a damaged record can be too long for a file.
+        if not file.is_file():
+            return "", 0
         with file.open("rb") as opened:
             size = opened.seek(0, 2)
             opened.seek(max(0, size - most))

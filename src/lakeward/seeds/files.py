@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ FORMATS = {
     ".ddl": "ddl",
 }
 """Endings of files, in small letters, and the kind of seed that they are; `.gz` may follow those of text."""
+
+_LONGEST_LINE = 64 * 2**20
 
 _HERE = "Paths on the command line start at the working directory, those of pyproject.toml at its folder."
 
@@ -76,7 +79,10 @@ def is_one_document(path: Path) -> bool:
     file = path if path.is_file() else next(_files(path))
     opening: Any = gzip.open if file.suffix == ".gz" else open
     with opening(file, "rt", encoding="utf-8-sig") as lines:
-        first = next((line for line in lines if line.strip()), "{}")
+        # A small compressed file can contain a line without end.
+        first = next(
+            (line for line in iter(partial(lines.readline, _LONGEST_LINE), "") if line.strip()), "{}"
+        )
     if first.lstrip().startswith("["):
         return True
     try:

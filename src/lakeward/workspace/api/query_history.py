@@ -61,7 +61,7 @@ def _to_json(statement: Document) -> Document:
         "query_start_time_ms": begin,
         "execution_end_time_ms": end,
         "query_end_time_ms": end,
-        "duration": end - begin if end else None,
+        "duration": max(0, end - begin) if end else None,
         "user_name": statement.get("user"),
         "executed_as_user_name": statement.get("user"),
         "warehouse_id": statement.get("warehouse_id"),

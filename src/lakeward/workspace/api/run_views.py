@@ -138,7 +138,8 @@ def output_of(call: ServerRequest, run: Document, task: Document) -> Document:
 
 def _times(run: Mapping[str, Any]) -> Document:
     begin, end = run["start_time"], run["end_time"]
-    took = end - begin if begin and end else 0
+    # The clock may have been set back meanwhile.
+    took = max(0, end - begin) if begin and end else 0
     state = {
         **run["state"],
         "user_cancelled_or_timedout": run["state"].get("result_state") in ("CANCELED", "TIMEDOUT"),

@@ -83,6 +83,9 @@ class RequestHandler:
                 {"error_code": "INTERNAL_ERROR", "message": "A fault of lakeward: see its log."},
             )
         response = to_response(status, answer, head=request.method == "HEAD")
+        if has_two_lengths(request):
+            # What follows can be the rest of the body or another request (RFC 9112 §6.1).
+            response.headers["Connection"] = "close"
         self.log.add(
             method=request.method,
             path=path,
@@ -221,8 +224,13 @@ def refuse_foreign_host(request: Request) -> None:
 
 def refuse_two_lengths(request: Request) -> None:
     """Raise ApiError for a body with two kinds of length (request smuggling, RFC 9112 §6.1)."""
-    if "transfer-encoding" in request.headers and "content-length" in request.headers:
+    if has_two_lengths(request):
         raise ApiError(400, "MALFORMED_REQUEST", "Content-Length and Transfer-Encoding exclude each other.")
+
+
+def has_two_lengths(request: Request) -> bool:
+    """Return whether a body has a length and is chunked."""
+    return "transfer-encoding" in request.headers and "content-length" in request.headers
 
 
 def too_large(most: int) -> ApiError:

@@ -13,10 +13,12 @@ from typing import Any
 from lakeward.bundle import Bundle, Distribution, read_wheel
 from lakeward.errors import ConfigurationError
 
-# What zipfile raises for damaged, encrypted and unsupported archives, and for names that no file can have.
+# What zipfile raises for damaged, encrypted and unsupported archives, and for names that no file can have,
+# and importlib.metadata for damaged entry points.
 _UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
+    TypeError,
     EOFError,
     OSError,
     LookupError,

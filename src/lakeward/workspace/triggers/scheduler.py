@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _STARTS = ("schedule", "trigger", "continuous")
 _PAUSE = 1.0
+# A clock that is set back by more is followed. By less, nothing starts twice, and schedules are late by that.
+_CLOCK_TOLERANCE = 60.0
 _Key = tuple[int, str]
 
 
@@ -99,7 +101,7 @@ class TriggerScheduler:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._store, self._settings, self._fire, self._note = store, settings, fire, note
-        self._clock = clock
+        self._clock, self._last = clock, clock()
         self._triggers: dict[_Key, Trigger | None] = {}
         self._stop = threading.Event()
         self._noted: set[str] = set()
@@ -118,6 +120,10 @@ class TriggerScheduler:
         A job that fails is reported and does not keep the others from firing.
         """
         now = self._clock()
+        back, self._last = self._last - now, now
+        if back > _CLOCK_TOLERANCE:
+            for trigger in filter(None, self._triggers.values()):
+                trigger.set_back(now, back)
         known, self._triggers = self._triggers, {}
         for job in self._store.find("job"):
             try:
@@ -167,7 +173,7 @@ class TriggerScheduler:
             if timer.kind == "table_update":
                 names = frozenset(str(name).lower() for name in settings.get("table_names") or ())
                 return Arrival("TABLE", settings, partial(versions, self._settings.warehouse, names), names)
-            return Continuous(partial(_past, self._store, job["job_id"]))
+            return Continuous(partial(_past, self._store, job["job_id"], self._clock))
         except _MALFORMED as error:
             self._note(f"The trigger of the job {job['job_id']} cannot be read: {error}")
             return None
@@ -180,12 +186,14 @@ class TriggerScheduler:
         return folder
 
 
-def _past(store: Store, job_id: int) -> RecentRuns:
+def _past(store: Store, job_id: int, clock: Callable[[], float]) -> RecentRuns:
     runs = store.find("run", parent=job_id, newest_first=True, limit=20)
     failures = 0
     for run in runs:
         if run["state"].get("result_state") not in ("FAILED", "TIMEDOUT"):
             break
         failures += 1
-    ended = max((run["end_time"] for run in runs), default=0) / 1000
+    # A run that ended in the future ended before the clock was set back.
+    latest = clock() + _CLOCK_TOLERANCE
+    ended = max((at for run in runs if (at := run["end_time"] / 1000) <= latest), default=0.0)
     return RecentRuns(any(run_state.is_active(run) for run in runs), ended, failures)

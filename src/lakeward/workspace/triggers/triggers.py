@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _BETWEEN = 10.0  # seconds between two runs that a schedule starts, whatever its expression says
-_HOURS = {"HOURS": 1, "DAYS": 24, "WEEKS": 24 * 7}
+_SECONDS = {"MINUTES": 60, "HOURS": 3600, "DAYS": 24 * 3600, "WEEKS": 7 * 24 * 3600}
 _FIRST_WAIT, _LONGEST_WAIT = 10.0, 3600.0
 
 
@@ -33,6 +33,10 @@ class Trigger(Protocol):
 
     def due(self, now: float) -> bool:
         """Whether a run starts now."""
+        ...
+
+    def set_back(self, now: float, seconds: float, /) -> None:
+        """Continue after the clock was set back to `now` by `seconds`."""
         ...
 
 
@@ -52,18 +56,22 @@ class Scheduled:
         self._next = self._after(max(now, self._next + _BETWEEN - 1))
         return True
 
+    def set_back(self, now: float, _seconds: float, /) -> None:
+        """Take the next time from `now` on."""
+        self._next = self._after(now)
+
     def _after(self, now: float) -> float | None:
         times = self._timer.next_times(datetime.fromtimestamp(now, timezone.utc), 1)
         return times[0].timestamp() if times else None
 
 
 class Periodic:
-    """Every so many hours, days or weeks from the time that the trigger was first seen."""
+    """Every so many minutes, hours, days or weeks from the time that the trigger was first seen."""
 
     cause = "PERIODIC"
 
     def __init__(self, settings: Mapping[str, object], now: float) -> None:
-        self._seconds = int(str(settings.get("interval") or 1)) * _HOURS[str(settings.get("unit"))] * 3600
+        self._seconds = int(str(settings.get("interval") or 1)) * _SECONDS[str(settings.get("unit"))]
         self._next = now + self._seconds
 
     def due(self, now: float) -> bool:
@@ -72,6 +80,10 @@ class Periodic:
             return False
         self._next += self._seconds * (1 + (now - self._next) // self._seconds)
         return True
+
+    def set_back(self, _now: float, seconds: float, /) -> None:
+        """Keep what is left of the interval."""
+        self._next -= seconds
 
 
 class Arrival:
@@ -110,6 +122,11 @@ class Arrival:
         self._before, self._fired = seen, now
         return True
 
+    def set_back(self, _now: float, seconds: float, /) -> None:
+        """Keep the time since the last change and the last run."""
+        self._changed -= seconds
+        self._fired -= seconds
+
 
 @dataclass(frozen=True)
 class RecentRuns:
@@ -133,6 +150,9 @@ class Continuous:
         past = self._past()
         wait = min(_FIRST_WAIT * 2 ** min(past.failures - 1, 20), _LONGEST_WAIT) if past.failures else 0.0
         return not past.active and now >= past.ended + wait
+
+    def set_back(self, _now: float, _seconds: float, /) -> None:
+        """Do nothing: the recent runs are read at each look."""
 
 
 def files_below(folder: Path) -> dict[str, object]:

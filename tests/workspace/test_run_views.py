@@ -1,0 +1,28 @@
+"""What requests show of a run."""
+
+from __future__ import annotations
+
+from itertools import count
+from types import SimpleNamespace
+from typing import Any, cast
+
+from lakeward.workspace.api.run_views import view
+from lakeward.workspace.runs import run_state
+from lakeward.workspace.runs.run_process import ProcessResult
+
+AT = 1_790_000_000_000
+
+
+def test_a_clock_that_is_set_back_gives_no_negative_duration() -> None:
+    numbers = count(2)
+    facts = {"job_id": 5, "creator_user_name": "ada", "run_type": "JOB_RUN"}
+    settings = {"tasks": [{"task_key": "a"}]}
+    run = run_state.new_run(1, settings, numbers=lambda: next(numbers), at=AT, **facts)
+    run_state.begin(run, AT)
+    run_state.task_changed(run, "a", "RUNNING", AT)
+    run_state.task_changed(run, "a", "SUCCESS", AT - 60_000)
+    run_state.finish(run, ProcessResult({"state": "COMPLETED", "tasks": []}), AT - 60_000)
+    shown = view(cast("Any", SimpleNamespace(context=SimpleNamespace(host=""))), run)
+    assert shown["state"]["result_state"] == "SUCCESS"
+    for each in (shown, *shown["tasks"]):
+        assert (each["execution_duration"], each["run_duration"]) == (0, 0)
