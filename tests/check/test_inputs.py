@@ -276,3 +276,32 @@ def test_a_table_is_written_where_the_repository_makes_the_schema(look: Look, ma
 def test_a_schema_of_the_project_s_lakehouse_is_there(look: Look, tmp_path: Path) -> None:
     (tmp_path / ".lakeward/local/warehouse/prod/gold").mkdir(parents=True)
     assert look({"a.py": 'df.write.saveAsTable("prod.gold.t")'}).of("needs_seed") == []
+
+
+@pytest.mark.parametrize(
+    ("module", "package"),
+    [
+        ("databricks.labs.dqx.engine", "databricks-labs-dqx"),
+        ("databricks.feature_engineering", "databricks-feature-engineering"),
+        ("databricks.sql", "databricks-sql-connector"),
+        ("databricks.vector_search.client", "databricks-vectorsearch"),
+        ("databricks.agents", "databricks-agents"),
+    ],
+)
+def test_a_package_below_databricks_is_named_unless_it_is_there(
+    look: Look, module: str, package: str
+) -> None:
+    use = {"a.py": f"import {module}\n"}
+    assert look(use).of("needs_seed") == [f"package {package}"]
+    assert not look({**use, "requirements.txt": f"{package}>=0.1\n"}).of("needs_seed")
+    folder = "src/" + "/".join(module.split("."))
+    assert not look({"b.py": f"import {module}\n", f"{folder}/__init__.py": ""}).of("needs_seed")
+
+
+@pytest.mark.parametrize("module", ["databricks.sdk", "databricks.connect", "databricks.sdk.runtime"])
+def test_modules_of_databricks_that_lakeward_serves_need_no_package(look: Look, module: str) -> None:
+    assert not look(f"import {module}\n").of("needs_seed")
+
+
+def test_a_module_below_databricks_that_nothing_has_is_named(look: Look) -> None:
+    assert look("from databricks.pipelines import table\n").of("differs") == ["module databricks.pipelines"]

@@ -16,6 +16,7 @@ from packaging.utils import canonicalize_name
 from lakeward.check.files import SourceFile
 from lakeward.check.model import Finding, Use
 from lakeward.check.runtime_packages import brought_by_runtime
+from lakeward.check.verdicts.modules import is_installed
 
 __all__ = ["DECLARING_FILES", "missing_packages", "unmapped_libraries"]
 
@@ -50,6 +51,14 @@ _DISTRIBUTIONS = {
 _NAMESPACES = frozenset(
     ("azure", "google", "databricks", "opentelemetry", "airflow", "llama_index", "ruamel")
 )
+# Packages below `databricks`, which lakeward's own modules share. Of `databricks.labs` each has its own name.
+_OF_DATABRICKS = {
+    "agents": "databricks-agents",
+    "feature_engineering": "databricks-feature-engineering",
+    "sql": "databricks-sql-connector",
+    "sqlalchemy": "databricks-sqlalchemy",
+    "vector_search": "databricks-vectorsearch",
+}
 # They open files without Python's `open`.
 _NATIVE = frozenset(
     (
@@ -95,7 +104,11 @@ def missing_packages(
     text = "\n".join(declarations).lower().replace("_", "-")
     there: dict[str, bool] = {}
     for use in uses:
-        if use.kind != "import" or use.guarded:
+        if use.guarded:
+            continue
+        if use.kind == "module" and use.name.startswith("databricks."):
+            yield from _of_databricks(use, own, text)
+        if use.kind != "import":
             continue
         name = use.name.partition(".")[0]
         if name not in there:
@@ -109,6 +122,18 @@ def missing_packages(
         brought = brought_by_runtime(name, package, runtime)
         source = f"{brought}, and lakeward does not" if brought else "It is not a declared requirement"
         cure = f"{source}: declare it, or call lakeward with `--with {package}`."
+        yield Finding("needs_seed", f"package {package}", use.place, cure)
+
+
+def _of_databricks(use: Use, own: Collection[str], text: str) -> Iterator[Finding]:
+    """Yield a finding for a package below `databricks` that is not the repository's, declared or there."""
+    parts = use.name.split(".")
+    second = parts[1] if len(parts) > 1 else ""
+    package = "-".join(parts[:3]) if second == "labs" and len(parts) > 2 else _OF_DATABRICKS.get(second)
+    if package is None or second in own or parts[-1] in own or package.replace("_", "-") in text:
+        return
+    if not is_installed(".".join(parts[: 3 if second == "labs" else 2])):
+        cure = f"It is not a declared requirement: declare it, or call lakeward with `--with {package}`."
         yield Finding("needs_seed", f"package {package}", use.place, cure)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+from functools import cache
+
 from lakeward.check.model import Fact, Use
 from lakeward.check.verdicts.words import NOTHING, SERVED, sentence
 from lakeward.databricks_shims import NAMES
@@ -10,7 +13,7 @@ from lakeward.notebooks import MAGICS, WITHOUT_EFFECT
 from lakeward.pipelines import MODULES
 from lakeward.session import CONNECT_MODULES, SERVERLESS_NAMES
 
-__all__ = ["builtin", "magic", "module"]
+__all__ = ["builtin", "is_installed", "magic", "module"]
 
 _WORKSPACE = (
     "A client without credentials is answered here: secrets, files, volumes, workspace files and the current "
@@ -18,6 +21,11 @@ _WORKSPACE = (
 )
 _SERVED = frozenset((*MODULES, *CONNECT_MODULES, *STAND_INS))
 _OWN = "A package of its own: it runs where it is installed, and lakeward changes nothing about it."
+_UNKNOWN = "No package that lakeward knows has this module: the import fails here unless the code is yours."
+_PACKAGES = frozenset(
+    f"databricks.{each}"
+    for each in ("agents", "bundles", "feature_engineering", "labs", "sql", "sqlalchemy", "vector_search")
+)
 _PLATFORM = "The module exists on the platform only; lakeward has no replacement for it."
 
 _MAGICS = ", ".join(f"%{name}" for name in MAGICS if name not in WITHOUT_EFFECT)
@@ -34,10 +42,21 @@ def module(use: Use) -> Fact | None:
     if package == "databricks.sdk":
         return Fact(f"module {package}", "differs", _WORKSPACE)
     if name.startswith("databricks."):
-        return Fact(f"module {package}", "runs_as_is", _OWN)
+        if package in _PACKAGES or is_installed(package):
+            return Fact(f"module {package}", "runs_as_is", _OWN)
+        return Fact(f"module {package}", "differs", _UNKNOWN)
     if name.startswith(("dbruntime", "pyspark.")):
         return Fact(f"module {name}", "refused", _PLATFORM)
     return None
+
+
+@cache
+def is_installed(name: str) -> bool:
+    """Return whether this environment has the module."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError, AttributeError):
+        return False
 
 
 def builtin(use: Use) -> Fact | None:
