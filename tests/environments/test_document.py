@@ -17,7 +17,7 @@ pytestmark = pytest.mark.process
 
 PAGE = Path(__file__).parents[2] / "docs" / "your-repository.md"
 # They fetch lakeward from an index, which is not there in a test.
-FROM_AN_INDEX = ("python3 -m venv", "~/.lakeward-venv/")
+FROM_AN_INDEX = ("python3 -m venv", "~/.lakeward-venv/", "export PIP_", "uvx --no-index")
 
 TASK = {"task_key": "load", "spark_python_task": {"python_file": "../src/sales/__init__.py"}}
 REPOSITORY = {
