@@ -82,6 +82,17 @@ def test_names_of_a_bundle_do_not_act_on_the_terminal(
     assert [line for line in lines if line.startswith("Target")] == ["Target  default"]
 
 
+def test_findings_and_errors_do_not_act_on_the_terminal(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = r"\e]0;title\a\u009b31m\rn.py"
+    (folder / "databricks.yml").write_text(TEXT.replace("n.py", f'"{name}"'))
+    assert main(["bundle", "validate"]) == 2
+    assert main(["run", "\x1b]0;title\x07"]) == 2
+    errors = capsys.readouterr().err
+    assert "title" in errors and all(line.isprintable() for line in errors.split("\n"))
+
+
 def test_outside_of_a_bundle_the_next_step_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ import time
 import xml.sax.saxutils
 from collections.abc import Callable
 from urllib.parse import quote, quote_plus, urlencode
+from xml.etree import ElementTree as ET
 
 import pandas as pd
 import pytest
@@ -51,6 +52,11 @@ ENCODERS: dict[str, Callable[[str], str]] = {
     "markdown": lambda value: MarkdownIt("commonmark").render(f"```\n{value}\n```"),
     "xml text": xml.sax.saxutils.escape,
     "xml attribute": lambda value: xml.sax.saxutils.escape(value, {'"': "&quot;", "'": "&apos;"}),
+    "quoteattr": xml.sax.saxutils.quoteattr,
+    "ElementTree": lambda value: ET.tostring(ET.Element("a", {"k": value}), "unicode"),
+    "lxml": lambda value: xml.sax.saxutils.escape(
+        value, {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+    ),
     "json": lambda value: json.dumps({"k": value}),
     "json unicode": lambda value: json.dumps([value], ensure_ascii=False),
     "json key": lambda value: json.dumps({value: 1}),

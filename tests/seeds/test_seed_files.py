@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import SeedError
-from lakeward.seeds import TableName, declared_seeds, missing_table, ways
+from lakeward.seeds import TableName, declared_seeds, files, missing_table, ways
 from lakeward.seeds.files import is_one_document, kind_of
 from lakeward.session import Settings
 
@@ -101,3 +101,10 @@ def test_the_help_for_a_missing_table_names_every_way_with_the_table_filled_in()
         "lakeward pull c.s.t --limit 1000",
     ):
         assert way in advice
+
+
+def test_a_line_without_end_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_LONGEST_LINE", 1000)
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(b'{"a": "' + b"x" * 10_000 + b'"}\n'))
+    # What is left of the line is no document of its own.
+    assert is_one_document(tmp_path / "a.json.gz")

@@ -272,9 +272,12 @@ def test_without_being_asked_a_server_starts_nothing_and_says_when_it_would(
     assert list(start_lines(starts, True)) == [without]
 
 
-def test_the_name_of_a_job_does_not_act_on_the_terminal() -> None:
+def test_texts_of_a_job_do_not_act_on_the_terminal() -> None:
     from lakeward.cli.workspace import start_lines
 
     name = "\x1b]0;title\x07\x1b[2J\rname"
-    (line,) = start_lines([ScheduledStart(name, "daily", False, None)], True)
-    assert line.isprintable() and line.endswith("name: daily")
+    for job, when in ((name, "daily"), ("job", f"files arrive in {name}")):
+        (line,) = start_lines([ScheduledStart(job, when, False, None)], True)
+        assert line.isprintable() and "name" in line
+    (line,) = start_lines([ScheduledStart("job", "any of " + "a.b.c, " * 20_000, False, None)], True)
+    assert len(line) < 300

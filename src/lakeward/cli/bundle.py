@@ -46,7 +46,7 @@ def validate(target: str | None, variables: dict[str, str], output: str, strict:
         print(json.dumps(config, ensure_ascii=False, indent=2))
     else:
         for each in problems:
-            print(each, file=sys.stderr)
+            print(plain(str(each)), file=sys.stderr)
         print(verdict(found, problems))
     counted = [each for each in problems if each.rule not in LOCAL_RULES]
     return 2 if errors or (strict and counted) else 0

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lakeward.cli.formatting import plain
 from lakeward.cli.rest import Rest
 
 __all__ = ["run_job", "run_pipeline"]
@@ -48,10 +49,10 @@ def run_job(
     if not quiet:
         for task in tasks:
             if task["error"]:
-                print(f"  {task['task_key']}: {task['error']}", file=sys.stderr)
+                print(plain(f"  {task['task_key']}: {task['error']}"), file=sys.stderr)
         # A workspace that ends with this command cannot answer at its address later.
         page = f"  {run['run_page_url']}" if api.lasts else ""
-        print(f"{run['run_name']}  {result}{page}")
+        print(plain(f"{run['run_name']}  {result}{page}", keep=""))
     return {
         "state": _STATES.get(result, "FAILED"),
         "run_id": run_id,
@@ -74,7 +75,7 @@ def run_pipeline(api: Rest, identifier: str, *, quiet: bool) -> dict[str, Any]:
     errors = [str(event.get("message")) for event in events if event.get("level") == "ERROR"]
     if not quiet:
         for error in errors:
-            print(f"  {error}", file=sys.stderr)
+            print(plain(f"  {error}"), file=sys.stderr)
         print(f"update {update_id}  {update['state']}")
     return {
         "state": update["state"],

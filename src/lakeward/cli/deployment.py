@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lakeward.cli.deployed_runs import run_job, run_pipeline
+from lakeward.cli.formatting import plain
 from lakeward.cli.local_workspace import workspace
 from lakeward.cli.options import bundle_options, local_option, mapping_option, names_option, output_option
 from lakeward.errors import UsageError
@@ -42,12 +43,12 @@ def deploy(target: str | None, variables: dict[str, str], local: bool, output: s
     left_out = [each for each in found if each.rule in LOCAL_RULES]
     if wrong:
         for each in wrong:
-            print(each, file=sys.stderr)
+            print(plain(str(each)), file=sys.stderr)
         if output == "json":
             show({"findings": [each.as_json() for each in wrong]})
         return 2
     for each in left_out:
-        print(each, file=sys.stderr)
+        print(plain(str(each)), file=sys.stderr)
     from lakeward.jobs import require_packages
 
     require_packages(bundle, settings)
@@ -62,12 +63,14 @@ def deploy(target: str | None, variables: dict[str, str], local: bool, output: s
         return 0
     for what in ("created", "updated", "deleted"):
         for name in getattr(done, what):
-            print(f"  {what} {name}")
+            print(plain(f"  {what} {name}", keep=""))
     changed = sum(len(names) for names in (done.created, done.updated, done.deleted))
-    print(f"Deployed {bundle.name} as {bundle.target}: {done.files} files, {changed} resources changed.")
+    title = plain(f"{bundle.name} as {bundle.target}", keep="")
+    print(f"Deployed {title}: {done.files} files, {changed} resources changed.")
     runnable = next(iter((*bundle.jobs, *bundle.pipelines)), None)
     if runnable is not None:
-        print(f"try next  lakeward bundle run {runnable} -t {bundle.target}{' --local' * local}")
+        try_next = f"try next  lakeward bundle run {runnable} -t {bundle.target}{' --local' * local}"
+        print(plain(try_next, keep=""))
         print(f"          lakeward workspace -t {bundle.target}")
     return 0
 
@@ -93,8 +96,9 @@ def destroy(
         show({"deleted": done.deleted})
         return 0
     for name in done.deleted:
-        print(f"  deleted {name}")
-    print(f"Destroyed {bundle.name} in target {bundle.target}: {len(done.deleted)} resources.")
+        print(plain(f"  deleted {name}", keep=""))
+    title = plain(f"{bundle.name} in target {bundle.target}", keep="")
+    print(f"Destroyed {title}: {len(done.deleted)} resources.")
     return 0
 
 

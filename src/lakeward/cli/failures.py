@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 from lakeward.atomic_files import atomic_write
+from lakeward.cli.formatting import plain
 from lakeward.errors import LakewardError
 from lakeward.private_folders import private_folder
 
@@ -99,12 +100,13 @@ def show(failure: Failure, *, as_json: bool, seconds: float) -> None:
     """Print the failure on stderr and, with `--json`, the object of a run that did not happen on stdout."""
     from lakeward.dbutils import redacted
 
-    message = redacted(failure.message)
+    # Messages contain names and values of data.
+    message = plain(redacted(failure.message))
     colour = "NO_COLOR" not in os.environ and sys.stderr.isatty()
     head = click.style("error:", fg="red", bold=True) if colour else "error:"
     click.echo(f"{head} {message}", err=True, color=colour)
     if failure.next_step:
-        click.echo(f"  → {failure.next_step}", err=True, color=colour)
+        click.echo(f"  → {plain(failure.next_step)}", err=True, color=colour)
     if as_json:
         state = "CANCELED" if failure.exit_code == 130 else "FAILED"
         run: dict[str, object] = {"state": state, "run_id": None, "datasets": [], "tasks": []}

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lakeward.cli.formatting import plain
 from lakeward.cli.options import bundle_options, entered_environment_options, mount_option, runtime_option
 
 if TYPE_CHECKING:
     from lakeward.workspace import Connection, ScheduledStart
 
 __all__ = ["workspace"]
+
+_MOST_CHARACTERS = 200
 
 
 @click.command()
@@ -64,7 +67,7 @@ def workspace(
         sys.stdout.flush()
 
     def warn(text: str) -> None:
-        click.echo(f"warning: {text}", err=True)
+        click.echo(f"warning: {plain(text)}", err=True)
 
     # What the server and its runs write is the user's own.
     before = os.umask(0o077)
@@ -77,12 +80,17 @@ def workspace(
     return 0
 
 
+def shortened(text: str) -> str:
+    """Return a text of at most 200 characters."""
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"
+
+
 def start_lines(starts: Sequence[ScheduledStart], with_schedules: bool) -> Iterator[str]:
     """How jobs start by themselves, in lines."""
     for start in starts:
         at = f", next {start.at:%Y-%m-%d %H:%M %Z}" if start.at and not start.paused else ""
         # Names are of clients: a sequence of control characters would act on the terminal.
-        job = "".join(char if char.isprintable() else "\ufffd" for char in start.job)
-        yield f"  starts     {job}: {start.when}{', paused' if start.paused else at}"
+        job, when = (shortened(plain(text, keep="")) for text in (start.job, start.when))
+        yield f"  starts     {job}: {when}{', paused' if start.paused else at}"
     if not with_schedules and any(not start.paused for start in starts):
         yield "             not by itself here: --with-schedules lets it."

@@ -116,7 +116,12 @@ _PYTHON: Sequence[Callable[[str], str]] = (
     _bytes_repr,
     _then(_bytes_repr, _APOSTROPHE),
 )
+_MARKUP_TEXT = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_REFERENCES = {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 _OTHERS: Sequence[Callable[[str], str]] = (
+    _mapped({**_MARKUP_TEXT, **_REFERENCES}),  # attributes of XML
+    _mapped({**_MARKUP_TEXT, **_REFERENCES, '"': "&quot;"}),  # lxml
+    _mapped({**_MARKUP_TEXT, **_REFERENCES, '"': "&quot;", "\t": "&#09;"}),  # ElementTree
     _mapped(_CONTROL),  # DataFrame.show() writes \n for a newline and leaves backslashes alone
     _mapped({"\\": "\\\\", "'": "\\'"}),  # a SQL literal in a plan or an error of Spark's
     _mapped({"\\": "\\\\", '"': '\\"'}),
