@@ -269,3 +269,27 @@ def test_another_process_finds_tables_and_views_and_writes_beside_this_one(
     ).stdout
     assert json.loads(out.splitlines()[-1]) == {"rows": 1, "view": 1, "tables": ["t", "t_v"]}
     assert sorted(r.id for r in spark.table(t).collect()) == [1, 7]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE {}.t (a INT)",
+        "CREATE TABLE {}.t USING parquet AS SELECT 1 AS a",
+        "CREATE TABLE {}.t AS SELECT 1 AS a",
+        "CREATE OR REPLACE TABLE {}.t AS SELECT 1 AS a",
+        "CREATE OR REPLACE TABLE {}.t (a INT)",
+        "CREATE TABLE {}.t LIKE main.information_schema.tables",
+        "CREATE VIEW {}.v AS SELECT 1 AS a",
+        "SHOW TABLES IN {}",
+        "SHOW VIEWS IN {}",
+    ],
+)
+@pytest.mark.parametrize("schema", ["main.nowhere", "nowhere"])
+def test_a_missing_schema_is_named_as_the_user_knows_it(
+    spark: SparkSession, statement: str, schema: str
+) -> None:
+    with pytest.raises(AnalysisException) as raised:
+        spark.sql(statement.format(schema)).collect()
+    assert raised.value.getCondition() == "SCHEMA_NOT_FOUND"
+    assert "The schema `main`.`nowhere` cannot be found" in str(raised.value)

@@ -132,11 +132,13 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     public Table createTable(Identifier i, StructType schema, Transform[] partitions, Map properties) {
         requireName(i);
+        requireSchema(i);
         return super.createTable(in(i), schema, ClusteringColumns.forDelta(partitions), PlatformFeatures.without(properties));
     }
 
     public Table createTable(Identifier i, Column[] columns, Transform[] partitions, Map properties) {
         requireName(i);
+        requireSchema(i);
         sweep(i, properties);
         return super.createTable(in(i), columns, ClusteringColumns.forDelta(partitions), PlatformFeatures.without(properties));
     }
@@ -145,6 +147,16 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     private void sweep(Identifier i, Map properties) {
         if (isPath(i) || properties.get("location") != null || super.tableExists(in(i))) return;
         folder.sweep(folder.table(in(i.namespace())[0], in(i).name()));
+    }
+
+    /** Delta's own error would name the schema as Spark's session catalog stores it. */
+    private void requireSchema(Identifier i) {
+        if (!isPath(i) && !namespaceExists(i.namespace())) throw WarehouseCatalog.sneak(missing(i.namespace()));
+    }
+
+    private NoSuchNamespaceException missing(String[] namespace) {
+        boolean isFull = namespace.length > 1 && namespace[0].equals(catalog);
+        return new NoSuchNamespaceException(isFull ? namespace : (catalog + "\0" + String.join("\0", namespace)).split("\0"));
     }
 
     /** Spark checks before it creates; another process may create the table in between. */
@@ -161,6 +173,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     public Table createTableLike(Identifier i, TableInfo info, Table source) {
         requireName(i);
+        requireSchema(i);
         return super.createTableLike(in(i), info, source);
     }
 
@@ -178,6 +191,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     private StagedTable staged(final String how, final Identifier i, final StructType s, final Transform[] t, Map properties) {
         requireName(i);
+        requireSchema(i);
         final Map m = PlatformFeatures.without(properties);
         if (isPath(i) || !NonDeltaTable.is(m)) return byDelta(how, i, s, ClusteringColumns.forDelta(t), m);
         return new NonDeltaTable(i, s, m) {
@@ -222,7 +236,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public Identifier[] listTables(String[] namespace) throws NoSuchNamespaceException {
-        if (!namespaceExists(namespace)) throw new NoSuchNamespaceException(namespace);
+        if (!namespaceExists(namespace)) throw missing(namespace);
         if (InformationSchema.holds(namespace)) return identifiers(namespace, java.util.Arrays.asList((Object[]) InformationSchema.names()));
         java.util.TreeSet all = new java.util.TreeSet(folder.tables(in(namespace)[0]));
         all.addAll(BuiltinTables.tables(catalog, namespace[0]));
@@ -283,7 +297,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     /** Spark's session catalog would list functions of extensions as functions of every schema. */
     public Identifier[] listFunctions(String[] namespace) throws NoSuchNamespaceException {
-        if (!namespaceExists(namespace)) throw new NoSuchNamespaceException(namespace);
+        if (!namespaceExists(namespace)) throw missing(namespace);
         if (InformationSchema.holds(namespace)) return new Identifier[0];
         return identifiers(namespace, folder.objects(in(namespace)[0], "function"));
     }
@@ -348,7 +362,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public Identifier[] listViews(String[] namespace) throws NoSuchNamespaceException {
-        if (!namespaceExists(namespace)) throw new NoSuchNamespaceException(namespace);
+        if (!namespaceExists(namespace)) throw missing(namespace);
         return identifiers(namespace, folder.objects(in(namespace)[0], "view"));
     }
 
@@ -359,7 +373,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public View createView(Identifier i, View v) throws ViewAlreadyExistsException, NoSuchNamespaceException {
-        if (!namespaceExists(i.namespace())) throw new NoSuchNamespaceException(i.namespace());
+        if (!namespaceExists(i.namespace())) throw missing(i.namespace());
         if (viewExists(i) || super.tableExists(in(i))) throw new ViewAlreadyExistsException(i);
         keep(i, v);
         return v;
@@ -372,7 +386,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public View createOrReplaceView(Identifier i, View v) throws ViewAlreadyExistsException, NoSuchNamespaceException {
-        if (!namespaceExists(i.namespace())) throw new NoSuchNamespaceException(i.namespace());
+        if (!namespaceExists(i.namespace())) throw missing(i.namespace());
         if (super.tableExists(in(i))) throw new ViewAlreadyExistsException(i);
         keep(i, v);
         return v;
