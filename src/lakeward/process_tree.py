@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["RUN_MARK", "TASK_MARK", "adopt_orphans", "kill_detached", "kill_left", "kill_tree"]
+__all__ = ["RUN_MARK", "TASK_MARK", "adopt_orphans", "kill_detached", "kill_left", "kill_tree", "signal_name"]
 
 RUN_MARK = "LAKEWARD_RUN_MARK"
 """The environment variable that marks the processes of one run or pipeline update."""
@@ -81,6 +81,18 @@ def kill_left(root: int, mark: tuple[str, str], *, all_sessions: bool = True) ->
 def kill_detached() -> None:
     """Kill the descendants of this process that have left its session."""
     _kill_all(os.getpid(), None, spared_session=os.getsid(0))
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal; most real-time signals have none of their own.
+
+    >>> signal_name(9), signal_name(1000)
+    ('SIGKILL', 'signal 1000')
+    """
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _kill_all(root: int | None, mark: tuple[str, str] | None, spared_session: int | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -167,3 +168,14 @@ def test_a_run_with_variables_that_no_process_takes_is_named(server: Server) -> 
     assert "[SPARK_ENV_VARS_INVALID]" in run["state"]["state_message"]
     assert "120002 bytes" in run["state"]["state_message"]
     assert "Traceback" not in run["state"]["state_message"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGRTMIN"), reason="the system has no real-time signals")
+@pytest.mark.parametrize("whom", ["getpid", "getppid"])
+def test_a_signal_without_a_name_ends_a_task_or_a_run(server: Server, whom: str) -> None:
+    code = f"import os, time\nos.kill(os.{whom}(), 40)\ntime.sleep(60)"
+    last = {"code": code, "depends_on": [{"task_key": "first"}]}
+    run = server.ended(server.run_now(server.job(first="print(1)", last=last)))
+    assert run["state"]["result_state"] == "FAILED"
+    assert "signal 40" in run["state"]["state_message"]
+    assert run["tasks"][0]["state"]["result_state"] == "SUCCESS"

@@ -25,6 +25,7 @@ from lakeward.jobs.task_protocol import (
 )
 from lakeward.jobs.task_state import AttemptResult
 from lakeward.jobs.worker_pool import PrestartedWorker
+from lakeward.process_tree import signal_name
 
 if TYPE_CHECKING:
     from lakeward.session import GatewayServer
@@ -200,7 +201,7 @@ class TaskProcess:
 
     def _exit_message(self, code: int | None) -> str:
         if code is not None and code < 0:
-            name = signal.Signals(-code).name
+            name = signal_name(-code)
             hint = " The process may have run out of memory." if -code == signal.SIGKILL else ""
             note = f"The task process was ended by {name}.{hint}"
         else:

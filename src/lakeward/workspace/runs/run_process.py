@@ -23,7 +23,7 @@ from secrets import token_hex
 from typing import Any
 
 from lakeward.dbutils import redacted
-from lakeward.process_tree import RUN_MARK, kill_left, kill_tree
+from lakeward.process_tree import RUN_MARK, kill_left, kill_tree, signal_name
 from lakeward.workspace.runs.run_log import Log
 from lakeward.workspace.runs.run_output import RunOutputReader
 
@@ -184,9 +184,7 @@ def _interrupt(process: subprocess.Popen[bytes]) -> None:
 
 def _last_words(code: int, last: list[str]) -> str:
     how = (
-        f"was killed by signal {-code} ({signal.Signals(-code).name})"
-        if code < 0
-        else f"ended with exit code {code}"
+        f"was killed by signal {-code} ({signal_name(-code)})" if code < 0 else f"ended with exit code {code}"
     )
     lines = "\n".join(last)
     return f"The process {how} before it could say how it went." + (
