@@ -281,6 +281,8 @@ def test_another_process_finds_tables_and_views_and_writes_beside_this_one(
         "CREATE OR REPLACE TABLE {}.t (a INT)",
         "CREATE TABLE {}.t LIKE main.information_schema.tables",
         "CREATE VIEW {}.v AS SELECT 1 AS a",
+        "CREATE FUNCTION {}.f() RETURNS INT RETURN 1",
+        "CREATE OR REPLACE FUNCTION {}.f(x INT) RETURNS TABLE (a INT) RETURN SELECT x",
         "SHOW TABLES IN {}",
         "SHOW VIEWS IN {}",
     ],

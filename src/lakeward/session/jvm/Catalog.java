@@ -151,7 +151,11 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     /** Delta's own error would name the schema as Spark's session catalog stores it. */
     private void requireSchema(Identifier i) {
-        if (!isPath(i) && !namespaceExists(i.namespace())) throw WarehouseCatalog.sneak(missing(i.namespace()));
+        if (!isPath(i)) requireSchema(i.namespace());
+    }
+
+    void requireSchema(String[] namespace) {
+        if (!namespaceExists(namespace)) throw WarehouseCatalog.sneak(missing(namespace));
     }
 
     private NoSuchNamespaceException missing(String[] namespace) {

@@ -41,6 +41,9 @@ public class CatalogNames extends AbstractFunction1 {
             for (int i = 0; i < children.length(); i++) {
                 String name = catalog((LogicalPlan) plan, children.apply(i));
                 if (name != null) require(name);
+                if (isFunction((LogicalPlan) plan) && children.apply(i) instanceof UnresolvedIdentifier) {
+                    requireSchema(((UnresolvedIdentifier) children.apply(i)).nameParts());
+                }
             }
             return plan;
         }
@@ -61,8 +64,21 @@ public class CatalogNames extends AbstractFunction1 {
         }
 
         private static boolean creates(LogicalPlan statement) {
-            return statement instanceof V2CreateTablePlan || statement instanceof CreateView
-                || statement instanceof CreateFunction || statement instanceof CreateUserDefinedFunction;
+            return statement instanceof V2CreateTablePlan || statement instanceof CreateView || isFunction(statement);
+        }
+
+        private static boolean isFunction(LogicalPlan statement) {
+            return statement instanceof CreateFunction || statement instanceof CreateUserDefinedFunction;
+        }
+
+        /** Spark creates functions in its session catalog: its own error would have the name of that schema. */
+        private void requireSchema(Seq parts) {
+            CatalogManager manager = session.sessionState().catalogManager();
+            Object catalog = parts.length() == 3 && manager.isCatalogRegistered((String) parts.apply(0))
+                ? manager.catalog((String) parts.apply(0)) : manager.currentCatalog();
+            if (parts.length() > 1 && catalog instanceof Catalog) {
+                ((Catalog) catalog).requireSchema(new String[] {(String) parts.apply(parts.length() - 2)});
+            }
         }
 
         private void require(String name) {
