@@ -144,7 +144,16 @@ def test_only_words_that_begin_with_a_prefix_are_translated(command: str, expect
 
 @pytest.mark.parametrize(
     "arguments",
-    [["git", "commit", "-m", "see /Volumes/x"], ["echo", "/Volumes2", 3, None], [], 7, "cat", ["bash", "/x"]],
+    [
+        ["databricks", "fs", "ls", "/Volumes/x"],
+        ["/usr/bin/lakeward", "--param", "a=/dbfs/x"],
+        ["git", "commit", "-m", "see /Volumes/x"],
+        ["echo", "/Volumes2", 3, None],
+        [],
+        7,
+        "cat",
+        ["bash", "/x"],
+    ],
 )
 def test_other_arguments_are_passed_as_they_are(arguments: object) -> None:
     assert translate_arguments(MAP, arguments) == arguments

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -281,7 +282,10 @@ def test_make_run_hands_data_and_days_to_the_job(
     demo = project.root / ".lakeward" / "demo"
     demo.mkdir(parents=True)
     (demo / "registrations.json").touch()  # the made-up company is there already
-    done = project.call(["make", "run", *words], PATH=os.defpath)
+    # In a file, because paths of the platform in arguments of programs are mapped in this process.
+    script = project.root / "run.sh"
+    script.write_text(shlex.join(["make", "run", *words]))
+    done = project.call(["sh", str(script)], PATH=os.defpath)
     assert done.returncode == 0, done.stderr
     expected = [a.format(root=project.root) for a in arguments]
     assert done.stdout.split("|")[:-1] == ["run", "daily", "-t", "dev", *expected]

@@ -17,6 +17,8 @@ from typing import Any
 
 from lakeward.session.path_redirection.translator import PathTranslator
 
+# Programs that read these paths themselves: as names in a workspace, or by the same map.
+_READERS = frozenset(("databricks", "lakeward"))
 _SHELLS = frozenset(("ash", "bash", "dash", "ksh", "sh", "zsh"))
 _QUOTED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 # A prefix begins a word: not `$HOME/Volumes`, `s3://Volumes` or `dbfs:/Volumes`, which no program can open.
@@ -34,6 +36,8 @@ def translate_arguments(translator: PathTranslator, arguments: Any, *, shell: bo
     try:
         given = list(arguments)
     except TypeError:
+        return arguments
+    if given and not shell and PurePosixPath(_text(given[0])).name in _READERS:
         return arguments
     text_at = 0 if shell else _shell_text(given)
     return [
