@@ -143,7 +143,16 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("options", ["", "partition_cols=['x']", "cluster_by=['x']"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in ("partition_cols=['x']", "cluster_by=['x']")
+        ),
+    ],
+)
 def test_counts_of_views_are_exact_whatever_the_plan(lab: Lab, options: str) -> None:
     """Spark doubles metrics under a sort and omits some of empty results; reported counts are exact."""
     lab.seed("raw", "SELECT id x FROM range(10)")

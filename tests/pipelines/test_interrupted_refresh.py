@@ -119,9 +119,21 @@ def interrupted_at(function: Any, calls: int) -> Any:
     ("place", "name", "calls"),
     [
         pytest.param(Checkpoints, "begin_reset", 2, id="between two notes"),
-        pytest.param(dataset_manager, "create_empty_table", 1, id="before the first table was emptied"),
+        pytest.param(
+            dataset_manager,
+            "create_empty_table",
+            1,
+            id="before the first table was emptied",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(Checkpoints, "finish_reset", 1, id="after the first table was emptied"),
-        pytest.param(dataset_manager, "create_empty_table", 2, id="before the second table was emptied"),
+        pytest.param(
+            dataset_manager,
+            "create_empty_table",
+            2,
+            id="before the second table was emptied",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_the_next_update_completes_an_interrupted_full_refresh(

@@ -45,7 +45,8 @@ def test_mounted_schemes_get_the_mapped_file_system_and_safe_commits(tmp_path: P
     for scheme in ("file", "dbfs", "s3"):
         assert out[f"spark.hadoop.fs.{scheme}.impl"] == "lakeward.MappedFileSystem"
         assert out[f"spark.delta.logStore.{scheme}.impl"] == "lakeward.LinkLogStore"
-    assert "spark.hadoop.fs.gs.impl" not in out
+    assert out["spark.hadoop.fs.gs.impl"] == "lakeward.UnmappedFileSystem"
+    assert "spark.delta.logStore.gs.impl" not in out
 
 
 @given(

@@ -167,6 +167,7 @@ def people_left(spark: SparkSession, landing: Path) -> set[str]:
     return {each for each in ("900001", "900002", "900003") if any(each in text for text in texts)}
 
 
+@pytest.mark.slow
 def test_an_erasure_continues_after_a_crash_keeps_shared_devices_and_counts_once(
     spark: SparkSession, landing: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +213,7 @@ def commits(spark: SparkSession, table: str) -> list[object]:
     return [action["commitInfo"] for action in actions if "commitInfo" in action]
 
 
+@pytest.mark.slow
 def test_a_delete_of_the_crm_is_a_request_and_a_return_ends_what_is_erased(
     spark: SparkSession, landing: Path
 ) -> None:
