@@ -19,6 +19,7 @@ from lakeward import jobs
 from lakeward.session import session
 from tests.wearables.byte_scan import Canary, scan
 from tests.wearables.company import Company
+from tests.wearables.model import parts
 from tests.wearables.oracle import lakehouse
 
 pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.slow]
@@ -140,18 +141,6 @@ def rewrite(source: Path, change: Callable[[str], str | None]) -> None:
         lines = [changed for line in text.splitlines() if (changed := change(line)) is not None]
         whole = "".join(f"{line}\n" for line in lines).encode()
         file.write_bytes(gzip.compress(whole, mtime=0) if file.suffix == ".gz" else whole)
-
-
-def parts(line: str) -> dict[str, Any]:
-    """The fields of a line, with key and payload decoded; of a broken line what can be decoded."""
-    try:
-        record: dict[str, Any] = json.loads(line)
-    except ValueError:
-        return {"broken": line}
-    for name in {"key", "value"} & record.keys():
-        if record[name] is not None and not record[name].startswith("%"):
-            record[name] = base64.b64decode(record[name]).decode(errors="replace")
-    return record
 
 
 def with_canaries(line: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -16,7 +15,7 @@ from packaging.utils import canonicalize_name
 from lakeward.check.files import SourceFile
 from lakeward.check.model import Finding, Use
 from lakeward.check.runtime_packages import brought_by_runtime
-from lakeward.check.verdicts.modules import is_installed
+from lakeward.check.verdicts.modules import OF_DATABRICKS, is_installed
 
 __all__ = ["DECLARING_FILES", "missing_packages", "unmapped_libraries"]
 
@@ -51,14 +50,6 @@ _DISTRIBUTIONS = {
 _NAMESPACES = frozenset(
     ("azure", "google", "databricks", "opentelemetry", "airflow", "llama_index", "ruamel")
 )
-# Packages below `databricks`, which lakeward's own modules share. Of `databricks.labs` each has its own name.
-_OF_DATABRICKS = {
-    "agents": "databricks-agents",
-    "feature_engineering": "databricks-feature-engineering",
-    "sql": "databricks-sql-connector",
-    "sqlalchemy": "databricks-sqlalchemy",
-    "vector_search": "databricks-vectorsearch",
-}
 # They open files without Python's `open`.
 _NATIVE = frozenset(
     (
@@ -129,7 +120,7 @@ def _of_databricks(use: Use, own: Collection[str], text: str) -> Iterator[Findin
     """Yield a finding for a package below `databricks` that is not the repository's, declared or there."""
     parts = use.name.split(".")
     second = parts[1] if len(parts) > 1 else ""
-    package = "-".join(parts[:3]) if second == "labs" and len(parts) > 2 else _OF_DATABRICKS.get(second)
+    package = "-".join(parts[:3]) if second == "labs" and len(parts) > 2 else OF_DATABRICKS.get(second)
     if package is None or second in own or parts[-1] in own or package.replace("_", "-") in text:
         return
     if not is_installed(".".join(parts[: 3 if second == "labs" else 2])):
@@ -172,12 +163,9 @@ def _is_declared(name: str, text: str) -> bool:
 @cache
 def _is_provided(name: str) -> bool:
     """Return whether a requirement of lakeward has the module, or pytest, which `lakeward test` installs."""
-    try:
-        if importlib.util.find_spec(name) is None:
-            return False
-    except (ImportError, ValueError, AttributeError):
-        return False
-    return any(canonicalize_name(owner) in _closure() for owner in _owners().get(name, ()))
+    return is_installed(name) and any(
+        canonicalize_name(owner) in _closure() for owner in _owners().get(name, ())
+    )
 
 
 @cache

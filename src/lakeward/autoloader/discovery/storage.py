@@ -130,7 +130,11 @@ class ArrowStorage:
         from pyarrow.fs import FileSelector, FileType
 
         start = self._inside(root)
-        info = self._files.get_file_info([start])[0]
+        try:
+            info = self._files.get_file_info([start])[0]
+        except OSError as error:
+            # Google's client asks for credentials with the first request.
+            raise not_mapped(root, self._prefix, str(error)) from None
         if info.type == FileType.NotFound:
             raise FileNotFoundError(root)
         infos = (
@@ -199,7 +203,6 @@ def open_storage(path: str, environ: Mapping[str, str] = os.environ) -> Storage:
     root = f"{scheme}://{rest.partition('/')[0]}"
     try:
         file_system, base = _file_system(scheme, root, environ)
-        file_system.get_file_info([base])
     except (OSError, ValueError) as error:
         raise not_mapped(path, root, str(error)) from None
     return ArrowStorage(file_system, root, base.rstrip("/"))

@@ -13,7 +13,7 @@ from lakeward.notebooks import MAGICS, WITHOUT_EFFECT
 from lakeward.pipelines import MODULES
 from lakeward.session import CONNECT_MODULES, SERVERLESS_NAMES
 
-__all__ = ["builtin", "is_installed", "magic", "module"]
+__all__ = ["OF_DATABRICKS", "builtin", "is_installed", "magic", "module"]
 
 _WORKSPACE = (
     "A client without credentials is answered here: secrets, files, volumes, workspace files and the current "
@@ -22,10 +22,15 @@ _WORKSPACE = (
 _SERVED = frozenset((*MODULES, *CONNECT_MODULES, *STAND_INS))
 _OWN = "A package of its own: it runs where it is installed, and lakeward changes nothing about it."
 _UNKNOWN = "No package that lakeward knows has this module: the import fails here unless the code is yours."
-_PACKAGES = frozenset(
-    f"databricks.{each}"
-    for each in ("agents", "bundles", "feature_engineering", "labs", "sql", "sqlalchemy", "vector_search")
-)
+OF_DATABRICKS = {
+    "agents": "databricks-agents",
+    "feature_engineering": "databricks-feature-engineering",
+    "sql": "databricks-sql-connector",
+    "sqlalchemy": "databricks-sqlalchemy",
+    "vector_search": "databricks-vectorsearch",
+}
+"""Packages below `databricks`, which lakeward's modules share. Each of `databricks.labs` has its own name."""
+_PACKAGES = frozenset(f"databricks.{each}" for each in (*OF_DATABRICKS, "bundles", "labs"))
 _PLATFORM = "The module exists on the platform only; lakeward has no replacement for it."
 
 _MAGICS = ", ".join(f"%{name}" for name in MAGICS if name not in WITHOUT_EFFECT)
