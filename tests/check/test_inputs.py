@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
-from lakeward.check.runtime_packages import packages_of_runtimes
+from lakeward.check.imports import packages_of_runtimes
 from tests.check.conftest import Look
 
 

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from lakeward.cli.log_filter import SparkLogLines
+from lakeward.cli.output_streams import SparkLogLines
 
 SPARKS = [
     "26/11/21 07:10:03 WARN NativeCodeLoader: Unable to load native-hadoop library",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.cli.startup_checks import refuse_or_warn
+from lakeward.cli.main import refuse_or_warn
 from lakeward.environments import CLASH, clash, cure
 from lakeward.errors import SetupError
 from tests.environments.conftest import Machine

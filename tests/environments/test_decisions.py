@@ -21,7 +21,7 @@ from lakeward.environments.installation import own
 from lakeward.environments.interpreters import Interpreter, choose
 from lakeward.environments.model import Found, LeftOut, Lock, PythonWanted, Role, Wanted
 from lakeward.environments.pin_overrides import compatible, reconcile, unlocked
-from lakeward.environments.plugins import missing_plugins
+from lakeward.environments.preparation import missing_plugins
 from lakeward.environments.provided_packages import STAND_INS
 from lakeward.environments.repository import has_tests, is_package, root_of
 from lakeward.environments.runtime import pinned_runtime

@@ -66,7 +66,7 @@ def main(state: Path) -> None:
     from lakeward.pipelines.analysis.flow_evaluation import intercept_reads
     from lakeward.pipelines.api.modules import serve_modules
     from lakeward.session import Settings, session
-    from lakeward.session.daemon.working_directory import stand_here
+    from lakeward.session.daemon.acquisition import stand_here
 
     declared = {(patch.owner_name, patch.attribute, patch.layer) for patch in patching.list_patches()}
     assert patching.installed() == [], "listing installs nothing"

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from lakeward.session.jvm.jvm_launcher import direct_command
-from lakeward.session.jvm.launch_files import argument_file, properties_file, submit_arguments
+from lakeward.session.jvm.jvm_launcher import argument_file, direct_command, properties_file, submit_arguments
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakeward.testing.diff import Row, compare
-from lakeward.testing.report import rows_report, schema_report
+from lakeward.testing.frames import rows_report, schema_report
 
 NAN = float("nan")
 cells = st.one_of(st.none(), st.integers(-3, 3), st.sampled_from(["a", "b", ""]), st.just(NAN), st.booleans())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.processes import environ_without, outcome
 
-from lakeward.testing.tracebacks import hide_ours
+from lakeward.testing.plugin import hide_ours
 from lakeward.testing.workers import Budget, Worker, acquire_jvm_slot, budget, machine_memory, worker
 
 pytestmark = pytest.mark.process

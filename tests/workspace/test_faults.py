@@ -16,7 +16,7 @@ import pytest
 from lakeward.bundle import Bundle
 from lakeward.bundle.sync import synced_files
 from lakeward.workspace.runs.run_log import Log, read_log
-from lakeward.workspace.state.retention import remove_expired
+from lakeward.workspace.server import remove_expired
 from lakeward.workspace.state.store import Store
 from tests.workspace.server import Server, command, running, started, until
 

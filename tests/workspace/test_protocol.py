@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 import uvicorn
 
-from lakeward.workspace.http.protocol import TimedProtocol
+from lakeward.workspace.http.asgi_server import TimedProtocol
 from tests.workspace.server import Server, started, until
 
 ANSWER = threading.Event()

@@ -13,7 +13,7 @@ import pytest
 
 from lakeward.dbutils import remember
 from lakeward.workspace.command_contexts.interpreter import Interpreter
-from lakeward.workspace.warehouse.result_redaction import redact_batch
+from lakeward.workspace.warehouse.statement_results import redact_batch
 from tests.dbutils.test_redactor import MARKS, SECRETS
 
 TEXT = pa.string()

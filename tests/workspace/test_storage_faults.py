@@ -149,7 +149,7 @@ STEPS = [
     "lakeward.workspace.runs.run_process.kill_left",
     "lakeward.workspace.runs.run_process.threading.Thread",
     "lakeward.workspace.runs.run_log.Log.take",
-    "lakeward.workspace.runs.run_output.RunOutputReader.take",
+    "lakeward.workspace.runs.run_process.RunOutputReader.take",
     "lakeward.workspace.runs.task_updates.TaskUpdates.task_changed",
     "lakeward.workspace.runs.task_updates.TaskUpdates.close",
 ]

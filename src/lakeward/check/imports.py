@@ -1,4 +1,4 @@
-"""Imported packages that neither the repository nor lakeward brings."""
+"""Imported packages that neither the repository, the declared Databricks runtime nor lakeward brings."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
+from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from lakeward.check.files import SourceFile
 from lakeward.check.model import Finding, Use
-from lakeward.check.runtime_packages import brought_by_runtime
 from lakeward.check.verdicts.modules import OF_DATABRICKS, is_installed
 
 __all__ = ["DECLARING_FILES", "missing_packages", "unmapped_libraries"]
-
 # Module -> distribution, where the names differ.
 _DISTRIBUTIONS = {
     "attr": "attrs",
@@ -71,6 +70,12 @@ DECLARING_FILES = (
     *("setup.py", "setup.cfg", "Pipfile", "Pipfile.lock", "environment.yml", "environment.yaml"),
     *("poetry.lock", "uv.lock", "pdm.lock"),
 )
+_FILE = Path(__file__).with_name("runtime_packages.txt")
+# Modules whose package has another name in runtimes than the one that is installed elsewhere.
+_IN_RUNTIMES = {"psycopg2": "psycopg2", "mlflow": "mlflow-skinny", "attr": "attrs"}
+_NUMBER = re.compile(r"(\d+)\.(\d+)")
+
+
 """Files that name packages, in addition to those that are read for requirements."""
 
 
@@ -110,7 +115,7 @@ def missing_packages(
         package = _DISTRIBUTIONS.get(name, name.replace("_", "-"))
         if name in _NAMESPACES:
             package = "-".join(use.name.split(".")[:3])
-        brought = brought_by_runtime(name, package, runtime)
+        brought = _brought_by_runtime(name, package, runtime)
         source = f"{brought}, and lakeward does not" if brought else "It is not a declared requirement"
         cure = f"{source}: declare it, or call lakeward with `--with {package}`."
         yield Finding("needs_seed", f"package {package}", use.place, cure)
@@ -189,3 +194,39 @@ def _closure() -> frozenset[str]:
                 each.name for each in parsed if each.marker is None or each.marker.evaluate({"extra": ""})
             ]
     return frozenset(found)
+
+
+@cache
+def packages_of_runtimes() -> Mapping[str, Mapping[str, str]]:
+    """Return the version of each package, by runtime: `{"17.3": {"boto3": "1.36.2"}}`."""
+    rows = [line.split() for line in _FILE.read_text("utf-8").splitlines() if not line.startswith("#")]
+    header, *packages = rows
+    return {
+        runtime: {row[0]: row[column] for row in packages if row[column] != "-"}
+        for column, runtime in enumerate(header[1:], start=1)
+    }
+
+
+def _brought_by_runtime(module: str, package: str, runtime: str | None) -> str | None:
+    """Return a sentence on the runtime that brings the package of `module`; None if it does not.
+
+    A runtime without a list is taken for the nearest one that has one.
+
+    >>> brought_by_runtime("psycopg2", "psycopg2-binary", "16.4")
+    'Runtime 16.4 brings psycopg2 2.9.3'
+    >>> brought_by_runtime("tweepy", "tweepy", "16.4")
+    """
+    listed = _nearest(runtime)
+    name = str(canonicalize_name(_IN_RUNTIMES.get(module, package)))
+    version = packages_of_runtimes()[listed].get(name)
+    return version and f"Runtime {listed} brings {name} {version}"
+
+
+def _nearest(runtime: str | None) -> str:
+    known = list(packages_of_runtimes())
+    match = _NUMBER.match(runtime or "")
+    if match is None:
+        return known[-1]
+    wanted = (int(match[1]), int(match[2]))
+    fitting = [each for each in known if tuple(map(int, each.split("."))) <= wanted]
+    return fitting[-1] if fitting else known[0]

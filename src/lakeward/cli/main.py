@@ -1,8 +1,9 @@
-"""The entry point: the commands, and the report of errors that leave them."""
+"""The entry point: start-up checks, the commands, and the report of errors that leave them."""
 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import time
 from collections import UserDict
@@ -11,14 +12,14 @@ from importlib import metadata
 
 import click
 
-from lakeward.cli import failures, startup_checks
+from lakeward.cli import failures
 from lakeward.cli.repository import enter_environment
+from lakeward.environments import CLASH, clash, cure
+from lakeward.errors import SetupError
 from lakeward.session import count_interrupts, use_daemon
 from lakeward.suggestions import did_you_mean
 
 __all__ = ["main"]
-
-
 COMMANDS = {
     "run": "run",
     "pipeline": "pipeline",
@@ -37,6 +38,10 @@ COMMANDS = {
     "init": "init",
     "completion": "completion",
 }
+# They start no Spark here; `test` makes an environment of its own.
+_WITHOUT_SPARK = frozenset({"bundle", "check", "completion", "doctor", "init", "report", "stop", "test"})
+
+
 """Name of each command and its module in this package."""
 
 
@@ -96,7 +101,7 @@ def lakeward(ctx: click.Context, version: bool, verbose: bool) -> None:
             "--verbose before a command belongs to --version; commands have their own.", ctx
         )
     if not {"-h", "--help"} & set(ctx.obj or ()):
-        startup_checks.refuse_or_warn(ctx.invoked_subcommand)
+        refuse_or_warn(ctx.invoked_subcommand)
 
 
 def show_version(*, verbose: bool) -> None:
@@ -132,3 +137,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         failure = failures.CANCELED if count_interrupts() else failures.of(error)
     failures.show(failure, as_json="--json" in arguments, seconds=time.monotonic() - began)
     return failure.exit_code
+
+
+def refuse_or_warn(command: str | None, *, system: str = os.name) -> None:
+    """Say that Databricks Connect is installed here: a warning where `command` does not need Spark.
+
+    Raises SetupError: DATABRICKS_CONNECT_INSTALLED where it does, WINDOWS_NOT_SUPPORTED outside of WSL.
+    """
+    if system == "nt":
+        raise SetupError(
+            "WINDOWS_NOT_SUPPORTED",
+            "lakeward runs on Linux and macOS, and on Windows inside the Windows Subsystem for Linux.",
+            next_step="Call `wsl --install`, then the same command in its terminal.",
+        )
+    version = clash()
+    if version is None:
+        return
+    message = (
+        f"{CLASH} {version} is installed in lakeward's own environment, "
+        "and its pyspark has taken the place of Spark's."
+    )
+    if command not in _WITHOUT_SPARK:
+        raise SetupError("DATABRICKS_CONNECT_INSTALLED", message, next_step=cure())
+    click.echo(f"warning: [DATABRICKS_CONNECT_INSTALLED] {message}\n  → {cure()}", err=True)

@@ -1,14 +1,16 @@
 """The process's stdout and stderr while Spark and the user's code run.
 
 Both file descriptors, which the JVM inherits, lead into one pipe. What comes out of it is the user's and
-goes to stderr, in the order in which it was written; Spark's own chatter is dropped. The command itself
-writes to the real streams, so that nothing but its result is on stdout.
+goes to stderr, in the order in which it was written; Spark's own log lines are dropped. A log line is known
+by its form, and the lines of a stack trace belong to the line above them. The command itself writes to the
+real streams, so that nothing but its result is on stdout.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 import select
 import sys
 import threading
@@ -18,13 +20,38 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from lakeward.cli.log_filter import SparkLogLines
 from lakeward.dbutils import redacted
 from lakeward.session import drain
 
 __all__ = ["Streams", "redirect_output"]
-
 PATIENCE = 0.1  # seconds that the beginning of a line, such as a prompt, waits for its end
+_LOG_LINE = re.compile(
+    r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S* (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
+    r'|\{"ts": ?"'
+    r"|\r?\[Stage \d+:"
+)
+_START_UP = (
+    "WARNING: Using incubator modules",
+    "WARNING: A terminally deprecated method in sun.misc.Unsafe",
+    "WARNING: sun.misc.Unsafe::",
+    "WARNING: A restricted method in java.lang.System has been called",
+    "WARNING: java.lang.System::",
+    "WARNING: Use --enable-native-access",
+    "WARNING: Restricted methods will be blocked",
+    "WARNING: Please consider reporting this to the maintainers",
+    "WARNING: Unknown module: ",
+    "Using Spark's default log4j profile:",
+    "Setting default log level to ",
+    "To adjust logging level use sc.setLogLevel",
+    "Picked up JAVA_TOOL_OPTIONS:",
+    "Picked up _JAVA_OPTIONS:",
+    "SLF4J: ",
+    "SLF4J(",
+)
+_TRACE = re.compile(
+    r"\s+at [\w$.<>/@-]+\(.*\)|\s*\.\.\. \d+ more|Caused by: |\s*Suppressed: |[\w$]+(?:\.[\w$]+)+(?::|$)"
+)
 
 
 @dataclass
@@ -132,3 +159,18 @@ def line_buffered(wanted: bool) -> bool:
     if reconfigure is not None:
         reconfigure(line_buffering=wanted)
     return before
+
+
+class SparkLogLines:
+    """A reader of lines that remembers whether the line before was Spark's."""
+
+    def __init__(self) -> None:
+        self.within = False
+
+    def __contains__(self, line: str) -> bool:
+        """Whether `line`, the next one of the stream, is Spark's own."""
+        if _LOG_LINE.match(line) or line.startswith(_START_UP):
+            self.within = True
+        elif not (self.within and _TRACE.match(line)):
+            self.within = False
+        return self.within

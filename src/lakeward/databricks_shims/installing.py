@@ -1,23 +1,96 @@
-"""Installation and removal of the replacement modules."""
+"""Installation and removal of the replacement modules, and the import finder that serves them."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from types import MappingProxyType, ModuleType
+from typing import Any
 
 from lakeward.databricks_shims import ipython
-from lakeward.databricks_shims.finder import Fill, Finder
 from lakeward.databricks_shims.modules import PACKAGES, SERVED, WHEN_ASKED
 from lakeward.databricks_shims.names import free_names
 from lakeward.patching import PatchSpec, insert_entry, remove_entry
 from lakeward.session import on_databricks
 
+_Fill = Callable[[ModuleType], None]
 PATCHES = (
     PatchSpec("sys", "meta_path", "shims", "user code imports databricks.sdk.runtime and pyspark.dbutils"),
 )
+
+
+class _Finder(MetaPathFinder, Loader):
+    """The first finder of `sys.meta_path`; modules of other packages take precedence for some names.
+
+    `served`: modules that are always provided here. `when_absent`: modules provided if they are not
+    installed. `after`: functions that patch an installed module after its import.
+    """
+
+    def __init__(
+        self, served: Mapping[str, _Fill], when_absent: Mapping[str, _Fill], after: Mapping[str, _Fill]
+    ) -> None:
+        self._served, self._when_absent, self._after = served, when_absent, after
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return our spec, or the real one with `after` applied by its loader; None for all other names."""
+        if fullname in self._served:
+            spec = ModuleSpec(fullname, self, origin="lakeward", is_package=True)
+            # Submodules of the real module, such as its type stubs, can still be imported.
+            real = self._elsewhere(fullname, path, target)
+            spec.submodule_search_locations = list((real and real.submodule_search_locations) or [])
+            return spec
+        if fullname in self._when_absent or fullname in self._after:
+            found = self._elsewhere(fullname, path, target)
+            if found is None and fullname in self._when_absent:
+                return ModuleSpec(fullname, self, origin="lakeward", is_package=True)
+            if found is not None and fullname in self._after:
+                _follow(found, self._after[fullname])
+            return found
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Fill one of our modules."""
+        name = module.__name__
+        (self._served.get(name) or self._when_absent[name])(module)
+
+    def _elsewhere(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> ModuleSpec | None:
+        for finder in list(sys.meta_path):
+            find: Any = getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = find(fullname, path, target) if find and finder is not self else None
+            if spec is not None:
+                return spec
+        return None
+
+    def forget(self) -> None:
+        """Remove our modules from `sys.modules`; code that has imported one keeps it."""
+        for name, module in list(sys.modules.items()):
+            spec = getattr(module, "__spec__", None)
+            if spec is not None and spec.loader is self:
+                del sys.modules[name]
+                parent, _, own = name.rpartition(".")
+                if vars(sys.modules.get(parent, module)).get(own) is module:
+                    delattr(sys.modules[parent], own)
+
+
+def _follow(spec: ModuleSpec, then: _Fill) -> None:
+    loader: Any = spec.loader
+    if loader is None or not hasattr(loader, "exec_module"):
+        return
+    plain = loader.exec_module
+
+    def exec_module(module: ModuleType) -> None:
+        plain(module)
+        then(module)
+
+    loader.exec_module = exec_module
 
 
 def _answer_sdk(module: ModuleType) -> None:
@@ -32,25 +105,24 @@ def _restore_sdk(module: ModuleType) -> None:
     sdk.restore(module)
 
 
-_AFTER: Mapping[str, Fill] = {
+_AFTER: Mapping[str, _Fill] = {
     "databricks.sdk": _answer_sdk,
     "IPython": lambda module: ipython.answer(module, free_names()),
 }
-_RESTORE: Mapping[str, Fill] = {"databricks.sdk": _restore_sdk, "IPython": ipython.restore}
-
+_RESTORE: Mapping[str, _Fill] = {"databricks.sdk": _restore_sdk, "IPython": ipython.restore}
 _lock = threading.RLock()
-_finders: list[Finder] = []
+_finders: list[_Finder] = []
 
 
-def install(*, with_ipython: bool = False, also: Mapping[str, Fill] = MappingProxyType({})) -> None:
+def install(*, with_ipython: bool = False, also: Mapping[str, _Fill] = MappingProxyType({})) -> None:
     """Serve the shims to imports from now on. Imports nothing itself; idempotent."""
     if os.environ.get("LAKEWARD_DISABLE") == "1" or on_databricks():
         return
     with _lock:
         if _finders:
             return
-        empty: Mapping[str, Fill] = dict.fromkeys(PACKAGES, lambda _: None)
-        finder = Finder(SERVED, {**empty, **(WHEN_ASKED if with_ipython else {}), **also}, _AFTER)
+        empty: Mapping[str, _Fill] = dict.fromkeys(PACKAGES, lambda _: None)
+        finder = _Finder(SERVED, {**empty, **(WHEN_ASKED if with_ipython else {}), **also}, _AFTER)
         insert_entry(sys, "meta_path", finder, layer=PATCHES[0].layer, reason=PATCHES[0].reason)
         _finders.append(finder)
         for name, change in _AFTER.items():

@@ -1,13 +1,17 @@
-"""From a folder to the environment that its tests run in."""
+"""From a folder to the environment that its tests run in, with the pytest plugins that its options need."""
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from lakeward.bundle import runtime_here
@@ -16,8 +20,7 @@ from lakeward.environments.building import build
 from lakeward.environments.environment_cache import EnvironmentCache
 from lakeward.environments.installation import own
 from lakeward.environments.interpreters import choose
-from lakeward.environments.model import Found, LeftOut, Role
-from lakeward.environments.plugins import missing_plugins
+from lakeward.environments.model import Found, LeftOut, Role, Wanted
 from lakeward.environments.repository import has_tests, pytest_settings, root_of
 from lakeward.environments.runtime import Pinned, pinned_runtime
 from lakeward.environments.sources import read_all
@@ -27,6 +30,15 @@ from lakeward.errors import UsageError
 from lakeward.session import cache_dir, project_table
 
 __all__ = ["Environment", "NoTests", "prepare"]
+_PLUGINS: Mapping[str, str] = {
+    r"--(no-)?cov(-.*)?": "pytest-cov",
+    r"-n(\d+|auto|logical)?|--numprocesses|--dist": "pytest-xdist",
+    r"--timeout(-.*)?": "pytest-timeout",
+    r"--asyncio-mode": "pytest-asyncio",
+    r"--reruns(-.*)?": "pytest-rerunfailures",
+    r"--randomly-.*": "pytest-randomly",
+    r"--html|--self-contained-html": "pytest-html",
+}
 
 
 class NoTests(UsageError):
@@ -155,3 +167,36 @@ def _explain(planned: Plan, say: Callable[[str], None]) -> None:
         say(f"left out {', '.join(dict.fromkeys(texts))}: {why}")
     for sentence in planned.relaxed:
         say(f"relaxed {sentence}")
+
+
+"""What an option looks like, and the plugin that brings it."""
+
+
+def missing_plugins(
+    settings: Mapping[str, Any], arguments: Sequence[str], wanted: Iterable[Wanted]
+) -> tuple[Wanted, ...]:
+    """Requirements of the plugins whose options stand in `addopts` or on the command line.
+
+    Without them pytest would refuse its own configuration: in many repositories only the CI installs them.
+    """
+    named = {canonicalize_name(each.requirement.name) for each in wanted if each.requirement}
+    found: dict[str, Wanted] = {}
+    for origin, words in (("addopts", _words(settings.get("addopts"))), ("the command line", arguments)):
+        for word in words:
+            option = word.split("=")[0]
+            for pattern, plugin in _PLUGINS.items():
+                if re.fullmatch(pattern, option) and canonicalize_name(plugin) not in named:
+                    found.setdefault(
+                        plugin, Wanted(plugin, f"{option} of {origin}", requirement=Requirement(plugin))
+                    )
+    return tuple(found.values())
+
+
+def _words(addopts: object) -> list[str]:
+    if not isinstance(addopts, str):
+        return [str(each) for each in addopts] if isinstance(addopts, list) else []
+    try:
+        return shlex.split(addopts)
+    except ValueError:
+        # pytest will say what is wrong with it.
+        return []

@@ -1,4 +1,4 @@
-"""Runs a job, from its definition to the result of each task."""
+"""Runs a job, from its definition to the result of each task, and stores what its report shows."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from lakeward.bundle import Bundle
 from lakeward.jobs.concurrency import FileSemaphore, RunSemaphore, max_parallel_tasks, run_lock
-from lakeward.jobs.definition import NOTEBOOK_EXIT
+from lakeward.jobs.definition import NOTEBOOK_EXIT, Task
 from lakeward.jobs.dynamic_values import MANUAL, RunTrigger
 from lakeward.jobs.job_run import TaskLauncher
-from lakeward.jobs.model import JobRun, PipelineSelection
+from lakeward.jobs.model import JobRun, PipelineSelection, TaskResult
 from lakeward.jobs.provisioning import ensure_schemas_and_volumes
 from lakeward.jobs.run_history import (
     PreviousRun,
@@ -30,7 +30,7 @@ from lakeward.jobs.run_history import (
     save_run,
 )
 from lakeward.jobs.run_loop import RunLoop
-from lakeward.jobs.run_record import task_progress, task_records
+from lakeward.jobs.task_state import TaskGraphState, TaskState
 from lakeward.jobs.wheels import unpack_wheels
 from lakeward.jobs.worker_pool import PrestartedWorker
 from lakeward.private_folders import private_folder
@@ -38,9 +38,7 @@ from lakeward.private_folders import private_folder
 if TYPE_CHECKING:
     from lakeward.session import Settings
 
-
 _log = logging.getLogger(__name__)
-
 _POLL_SECONDS = 0.02
 
 
@@ -162,7 +160,7 @@ def run(
                 "started": launcher.started.isoformat(timespec="milliseconds"),
                 "seconds": round(time.monotonic() - begin, 3),
                 "parameters": dict(planned.parameters),
-                "tasks": task_progress(loop.state, loop.results()),
+                "tasks": _task_progress(loop.state, loop.results()),
                 "records": task_records(loop.state, bundle),
             }
             # The report alone needs it.
@@ -222,3 +220,39 @@ def _execute(loop: RunLoop) -> None:
 
 def _print(stdout: TextIO | None, _task: str, text: str) -> None:
     print(text, end="", flush=True, file=stdout)
+
+
+def task_records(state: TaskGraphState, bundle: Bundle) -> list[dict[str, Any]]:
+    """Return kind, dependencies, attempts and begin of each task; it is in seconds since the run's begin."""
+    return [_task_record(task, state.tasks_by_key[task.key], state.began, bundle) for task in state.tasks]
+
+
+def _task_progress(state: TaskGraphState, results: Sequence[TaskResult]) -> list[dict[str, Any]]:
+    """Return state, seconds and error of each task of a run that has not ended."""
+    return [
+        {
+            "task_key": result.task_key,
+            "state": result.state if each.end else "RUNNING" if each.running else "QUEUED",
+            "seconds": round(each.seconds, 3),
+            "error": result.error if each.end else None,
+        }
+        for result in results
+        for each in (state.tasks_by_key[result.task_key],)
+    ]
+
+
+def _task_record(task: Task, record: TaskState, began: float, bundle: Bundle) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "task_key": task.key,
+        "kind": task.kind,
+        "depends_on": list(task.depends_on),
+        "attempts": record.attempt,
+        "began": None if record.began is None else round(record.began - began, 3),
+    }
+    end = record.end
+    if end is not None and end.outcome is not None:
+        found["outcome"] = end.outcome
+    if task.kind == "pipeline_task":
+        found["pipeline"] = bundle.key_of("pipelines", task.spec.get("pipeline_id"))
+        found["update_id"] = end.update.update_id if end is not None and end.update is not None else None
+    return found

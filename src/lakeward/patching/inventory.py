@@ -21,7 +21,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.session.patches.observation_patch:PATCHES",
     "lakeward.session.patches.spark_version:PATCHES",
     "lakeward.session.patches.serverless_enforcement:declare_patches",
-    "lakeward.session.daemon.working_directory:PATCHES",
+    "lakeward.session.daemon.acquisition:PATCHES",
     "lakeward.session.path_redirection.installation:declare_patches",
     "lakeward.databricks_shims.installing:PATCHES",
     "lakeward.databricks_shims.sdk:PATCHES",

@@ -1,18 +1,19 @@
-"""Assertions on DataFrames whose failure says what differs."""
+"""Assertions on DataFrames whose failure shows the differences side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from lakeward.testing.diff import compare
-from lakeward.testing.report import rows_report, schema_report
+from lakeward.testing.diff import Difference, Pair, Row, compare
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
 __all__ = ["assert_frame_equal", "assert_schema_equal"]
+_FIRST = 10
+_LONGEST = 40
 
 
 def assert_frame_equal(
@@ -109,3 +110,81 @@ def names_differ(actual: list[str], expected: list[str]) -> str | None:
     if actual == expected:
         return None
     return f"Columns are not equal:\n  actual    {', '.join(actual)}\n  expected  {', '.join(expected)}"
+
+
+def rows_report(
+    columns: Sequence[str], difference: Difference, *, actual_count: int, expected_count: int
+) -> str:
+    """The differing cells with their column, then rows that are missing and rows that are too many."""
+    return "\n".join(_rows_lines(columns, difference, actual_count, expected_count))
+
+
+def _rows_lines(
+    columns: Sequence[str], difference: Difference, actual_count: int, expected_count: int
+) -> Iterator[str]:
+    yield f"Frames are not equal: {actual_count:,} rows, expected {expected_count:,}."
+    if difference.differing:
+        yield f"\n{len(difference.differing):,} rows differ:"
+        for pair in difference.differing[:_FIRST]:
+            yield from _pair_lines(columns, pair)
+        yield from _rest(difference.differing)
+    for rows, what in ((difference.missing, "missing"), (difference.extra, "extra")):
+        if rows:
+            yield f"\n{len(rows):,} rows are {what}:"
+            yield from _grid(columns, rows[:_FIRST], "-" if what == "missing" else "+")
+            yield from _rest(rows)
+
+
+def _rest(items: Sequence[object]) -> Iterator[str]:
+    if len(items) > _FIRST:
+        yield f"  … and {len(items) - _FIRST:,} more"
+
+
+def _pair_lines(columns: Sequence[str], pair: Pair) -> Iterator[str]:
+    """The cells that agree in one line, then each that does not: column, actual, expected."""
+    same = [
+        f"{name}={_shown(value)}"
+        for position, (name, value) in enumerate(zip(columns, pair.expected, strict=True))
+        if position not in pair.columns
+    ]
+    yield f"  row with {', '.join(same)}" if same else "  row"
+    header = ("column", "actual", "expected")
+    cells = [
+        (columns[at], _shown(pair.actual[at], longest=80), _shown(pair.expected[at], longest=80))
+        for at in pair.columns
+    ]
+    for line in _aligned([header, *cells]):
+        yield f"      {line}"
+
+
+def _grid(columns: Sequence[str], rows: Sequence[Row], mark: str) -> Iterator[str]:
+    lines = _aligned([tuple(columns), *(tuple(_shown(value) for value in row) for row in rows)])
+    for number, line in enumerate(lines):
+        yield f"  {mark if number else ' '} {line}"
+
+
+def schema_report(rows: Sequence[tuple[str, str | None, str | None]]) -> str:
+    """Columns side by side: name, actual type, expected type; what differs is marked."""
+    lines = ["Schemas are not equal:"]
+    cells = [("column", "actual", "expected"), *((n, a or "(none)", e or "(none)") for n, a, e in rows)]
+    marks = [
+        "",
+        *(
+            "" if a == e else "missing" if a is None else "extra" if e is None else "differs"
+            for _, a, e in rows
+        ),
+    ]
+    lines += [f"  {line}  {mark}".rstrip() for line, mark in zip(_aligned(cells), marks, strict=True)]
+    return "\n".join(lines)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[position]) for row in rows) for position in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+
+
+def _shown(value: Any, *, longest: int = _LONGEST) -> str:
+    """A value as short text: NULL for None, text in quotes."""
+    text = "NULL" if value is None else repr(value) if isinstance(value, (str, bytes)) else str(value)
+    text = text.replace("\n", "\\n")
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

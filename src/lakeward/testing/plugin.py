@@ -20,7 +20,6 @@ import pytest
 
 from lakeward.file_lock import FileLock
 from lakeward.testing.import_watch import OnImport
-from lakeward.testing.tracebacks import hide_ours
 from lakeward.testing.workers import acquire_jvm_slot, budget, machine_memory, worker
 
 if TYPE_CHECKING:
@@ -41,12 +40,12 @@ __all__ = [
     "pytest_unconfigure",
     "spark",
 ]
-
 home_key = pytest.StashKey[Path]()
 version_key = pytest.StashKey[bool]()
 watches_key = pytest.StashKey[list[OnImport]]()
 paths_key = pytest.StashKey[ExitStack]()
 turns: list[FileLock] = []  # held as long as this process lives
+_NAMES = ("lakeward", "pyspark", "py4j", "delta")
 
 
 def disabled() -> bool:
@@ -286,3 +285,24 @@ def lakehouse(
     yield Lakehouse(session(settings), settings)
     if before is not None:
         session(before)
+
+
+def hide_ours(found: pytest.ExceptionInfo[BaseException], root: Path) -> None:
+    """Have pytest leave out lakeward's, PySpark's, Delta's and py4j's frames; `--full-trace` shows them.
+
+    A package below `root`, the folder of the tests, is the user's own whatever its name.
+    """
+    for entry in found.traceback:
+        module = entry.frame.f_globals
+        name = str(module.get("__name__", "")).split(".")[0]
+        if name in _NAMES and not _is_own(Path(str(entry.path)), root):
+            # pytest looks for this name in a frame's module as well.
+            module["__tracebackhide__"] = True
+
+
+def _is_own(file: Path, root: Path) -> bool:
+    return (
+        file.is_relative_to(root)
+        and not file.is_relative_to(sys.prefix)
+        and "site-packages" not in file.parts
+    )

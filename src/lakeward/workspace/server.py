@@ -1,8 +1,12 @@
-"""Start of the server: one for each target, on loopback. Interrupted runs are failed first."""
+"""Start of the server: one for each target, on loopback.
+
+Runs that the last server did not finish are failed first, and old runs and statements are removed.
+"""
 
 from __future__ import annotations
 
 import errno
+import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +28,6 @@ from lakeward.workspace.runs import run_state
 from lakeward.workspace.runs.run_queue import Runner
 from lakeward.workspace.state.connection import Connection, connection_file, read_connection, write_connection
 from lakeward.workspace.state.database import usable_state
-from lakeward.workspace.state.retention import remove_expired
 from lakeward.workspace.state.store import Document, Store, now
 from lakeward.workspace.state.tokens import Tokens
 from lakeward.workspace.triggers.scheduler import ScheduledStart, TriggerScheduler, scheduled_starts
@@ -34,6 +37,9 @@ _END_OF_RUNS = 1.5  # seconds that runs get to end when the server does
 _RETENTION_DELAY = 3.0  # seconds from the start to removing old runs
 _MONTH = 30 * 24 * 3600
 LOST = "The workspace's server ended while this run was active."
+_QUERY_HISTORY_DAYS = 30
+_DAY = 24 * 3600 * 1000
+_LIKE_RUNS = ("run", "task_run", "idempotency", "update", "event")
 
 
 def server_folder(settings: Settings) -> Path:
@@ -254,3 +260,18 @@ def fail_interrupted_runs(store: Store) -> None:
 
 def _abandoned(run: Document) -> None:
     run_state.abandon(run, LOST, now())
+
+
+def remove_expired(store: Store, runs: Path, jobs: Path, now: int) -> None:
+    """Forget what ended long before `now`; `runs` are the logs, `jobs` what repairs would have needed."""
+    from lakeward.jobs import RETENTION_DAYS
+
+    for kind, days in (*((kind, RETENTION_DAYS) for kind in _LIKE_RUNS), ("statement", _QUERY_HISTORY_DAYS)):
+        for key in store.delete_older(kind, now - days * _DAY):
+            if kind in ("run", "update") and Path(key).name == key:
+                shutil.rmtree(runs / key, ignore_errors=True)
+            if kind == "run" and key.isdecimal():
+                for place in jobs.glob(f"*-{key}"):
+                    shutil.rmtree(place, ignore_errors=True)
+                for lock in jobs.glob(f"*-{key}.lock"):
+                    lock.unlink(missing_ok=True)

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import ChainMap
 from dataclasses import dataclass, field
 
 from lakeward.check.code.chains import Link, unroll
-from lakeward.check.code.type_inference import CLASSES, annotated, named, step
 from lakeward.check.values import Text, text_of
 
 __all__ = ["Environment"]
+_CLASSES = {
+    "pyspark.sql.SparkSession": "spark_class",
+    "pyspark.sql.session.SparkSession": "spark_class",
+    "databricks.connect.DatabricksSession": "spark_class",
+    "databricks.connect.session.DatabricksSession": "spark_class",
+    "delta.tables.DeltaTable": "delta_class",
+    "delta.DeltaTable": "delta_class",
+    "pyspark.dbutils.DBUtils": "dbutils_class",
+    "databricks.sdk.WorkspaceClient": "client_class",
+    "pyspark.SparkContext": "context_class",
+    "pyspark.context.SparkContext": "context_class",
+}
 
 
 @dataclass
@@ -32,8 +44,8 @@ class Environment:
         for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             self.constants[each.arg] = None
             self.kinds[each.arg] = (
-                annotated(_dotted(each.annotation)) if each.annotation else None
-            ) or named(each.arg)
+                _annotated(_dotted(each.annotation)) if each.annotation else None
+            ) or _named(each.arg)
 
     def leave(self) -> None:
         """Close the innermost scope."""
@@ -71,11 +83,11 @@ class Environment:
         elif name in self.constants:
             self.constants[name] = None
         if isinstance(target, ast.Name) and not more:
-            self.kinds[name] = (self.kind(value) if value is not None else None) or named(name)
+            self.kinds[name] = (self.kind(value) if value is not None else None) or _named(name)
 
     def defined(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """Remember what a function of the file returns."""
-        kind = annotated(_dotted(function.returns)) if function.returns else None
+        kind = _annotated(_dotted(function.returns)) if function.returns else None
         self.kinds[function.name] = kind
 
     def kind(self, node: ast.expr) -> str | None:
@@ -90,8 +102,8 @@ class Environment:
         found = [kind]
         for link in links:
             full = f"{full}.{link.name}" if full and link.name else ""
-            kind = CLASSES.get(full) or step(kind, link.name, called=link.call is not None)
-            if full in CLASSES and link.call is not None:
+            kind = _CLASSES.get(full) or step(kind, link.name, called=link.call is not None)
+            if full in _CLASSES and link.call is not None:
                 kind = step(kind, "", called=True)
             found.append(kind)
         return found
@@ -102,8 +114,8 @@ class Environment:
             return self.kinds[name]
         origin = self.origins.get(name)
         if origin is not None:
-            return CLASSES.get(origin) or named(origin.rpartition(".")[2])
-        return named(name)
+            return _CLASSES.get(origin) or _named(origin.rpartition(".")[2])
+        return _named(name)
 
 
 def _dotted(node: ast.expr | None) -> str:
@@ -118,3 +130,125 @@ def _dotted(node: ast.expr | None) -> str:
     if isinstance(node, ast.Subscript):  # Optional[SparkSession]
         return _dotted(node.slice)
     return ""
+
+
+"""Kinds of what is imported, by its full name."""
+
+
+_CALLED = {"dbutils_class": "dbutils", "client_class": "client", "context_class": "context"}
+_STEPS: dict[tuple[str, str], str] = {
+    ("spark_class", "builder"): "builder",
+    ("spark_class", "getActiveSession"): "spark",
+    ("spark_class", "active"): "spark",
+    ("builder", "getOrCreate"): "spark",
+    ("builder", "create"): "spark",
+    ("spark", "read"): "reader",
+    ("spark", "readStream"): "stream_reader",
+    ("spark", "sparkContext"): "context",
+    ("spark", "catalog"): "catalog",
+    ("spark", "conf"): "conf",
+    ("spark", "streams"): "streams",
+    ("spark", "udf"): "udf",
+    ("spark", "newSession"): "spark",
+    ("spark", "getActiveSession"): "spark",
+    ("frame", "write"): "writer",
+    ("frame", "writeStream"): "stream_writer",
+    ("frame", "writeTo"): "writer_v2",
+    ("frame", "rdd"): "rdd",
+    ("frame", "sparkSession"): "spark",
+    ("frame", "groupBy"): "grouped",
+    ("frame", "groupby"): "grouped",
+    ("grouped", "agg"): "frame",
+    ("grouped", "count"): "frame",
+    ("grouped", "pivot"): "grouped",
+    ("grouped", "applyInPandas"): "frame",
+    ("client", "dbutils"): "dbutils",
+    ("lakehouse", "spark"): "spark",
+    ("lakehouse", "seed"): "frame",
+    **{("spark", name): "frame" for name in ("table", "sql", "createDataFrame", "range")},
+    **{
+        ("reader", name): "frame"
+        for name in ("table", "load", "csv", "json", "parquet", "orc", "text", "xml", "jdbc")
+    },
+    **{("delta_class", name): "delta_table" for name in ("forName", "forPath", "convertToDelta")},
+    **{
+        ("delta_class", name): "delta_builder"
+        for name in ("create", "createIfNotExists", "createOrReplace", "replace")
+    },
+    ("delta_table", "toDF"): "frame",
+    ("delta_table", "history"): "frame",
+    ("delta_builder", "execute"): "delta_table",
+}
+
+
+_STEPS |= {("stream_reader", step): kind for (of, step), kind in _STEPS.items() if of == "reader"}
+
+
+# Their methods give them back.
+_SAME = frozenset(
+    ("builder", "reader", "stream_reader", "writer", "stream_writer", "writer_v2", "delta_builder")
+)
+_ENDS = frozenset(
+    (
+        *("collect", "count", "first", "head", "take", "tail", "show", "toPandas", "isEmpty", "schema"),
+        *("columns", "dtypes", "printSchema", "isStreaming", "explain", "toLocalIterator", "storageLevel"),
+    )
+)
+_FRAME_ONLY = frozenset(
+    (
+        *("withColumn", "withColumnRenamed", "withColumns", "selectExpr", "dropDuplicates", "unionByName"),
+        *("createOrReplaceTempView", "createTempView", "createOrReplaceGlobalTempView", "toPandas"),
+        *("createGlobalTempView", "withWatermark", "writeTo", "printSchema", "foreachPartition"),
+    )
+)
+_FREE = {
+    "sparkContext": "context",
+    "readStream": "stream_reader",
+    "writeStream": "stream_writer",
+    "rdd": "rdd",
+}
+_SPARK_NAME = re.compile(r"_?spark(_?session)?")
+_FRAME_NAME = re.compile(r"_?(s?df\d*|.+_s?df\d*|s?df_.+|.+D[fF]|data_?frame)")
+_BY_NAME = {"dbutils": "dbutils", "lakehouse": "lakehouse", "sc": "context", "sqlContext": "spark"}
+_BY_ANNOTATION = {
+    "SparkSession": "spark",
+    "DatabricksSession": "spark",
+    "DataFrame": "frame",
+    "SparkContext": "context",
+    "DBUtils": "dbutils",
+    "DeltaTable": "delta_table",
+}
+
+
+def _named(name: str) -> str | None:
+    """The kind that a name itself suggests: `spark`, `dbutils`, `orders_df`."""
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    if _SPARK_NAME.fullmatch(name):
+        return "spark"
+    return "frame" if _FRAME_NAME.fullmatch(name) else None
+
+
+def _annotated(annotation: str) -> str | None:
+    """The kind of a parameter or result with such an annotation."""
+    return _BY_ANNOTATION.get(annotation.rpartition(".")[2])
+
+
+def step(kind: str | None, name: str, *, called: bool) -> str | None:
+    """The kind of `<kind>.name`, or of its result when called; an empty `name` calls the kind itself."""
+    if not name:
+        return _CALLED.get(kind or "", kind if kind in ("spark", "frame") else None)
+    if kind is not None:
+        known = _STEPS.get((kind, name))
+        if known is not None:
+            return known
+        if kind in _SAME:
+            return kind
+        if kind == "frame":
+            return None if name in _ENDS else "frame"
+        return None
+    if name in _FRAME_ONLY:
+        return _STEPS.get(("frame", name), None if name in _ENDS else "frame")
+    if called:
+        return None
+    return _FREE.get(name) or {"write": "writer", "read": "reader"}.get(name) or _named(name)

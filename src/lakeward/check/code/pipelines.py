@@ -1,18 +1,34 @@
-"""Uses of the pipeline API: functions, parameters, and the datasets that they declare and read."""
+"""Uses of the pipeline API: functions, parameters, declared and read datasets, incremental views."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Mapping
 
 from lakeward.check.code.chains import Link, unroll
 from lakeward.check.code.environment import Environment
-from lakeward.check.code.views import Dataset, Functions, is_view, obstacles_of
 from lakeward.check.collector import Sink
+from lakeward.check.sql.tokens import statements, words
+from lakeward.check.sql.views import obstacles_in
 from lakeward.check.values import HOLE, text_of
-from lakeward.check.view_obstacles import encoded
+from lakeward.check.view_obstacles import TIME_FUNCTIONS, UNSTABLE_FUNCTIONS, encoded
 from lakeward.pipelines import MODULES, Function, function
 
 __all__ = ["call", "decorated"]
+_METHODS = {
+    **dict.fromkeys(("limit", "offset", "tail", "head"), "limit"),
+    **dict.fromkeys(("subtract", "exceptAll", "intersect", "intersectAll"), "set operator"),
+    **dict.fromkeys(("sample", "sampleBy", "randomSplit"), "sample"),
+    "pivot": "pivot",
+    "asNondeterministic": "function",
+}
+_FILTERS = frozenset(("where", "filter"))
+_STREAMS = frozenset(("readStream", "read_stream"))
+_READS = frozenset(("read", "table", "sql"))
+_FILES = frozenset(("csv", "json", "parquet", "text", "xml", "orc", "avro", "excel", "jdbc", "binaryFile"))
+_FUNCTIONS = "pyspark.sql.functions"
+_Functions = Mapping[str, "ast.FunctionDef | ast.AsyncFunctionDef"]
+_Dataset = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def call(root: ast.expr, links: list[Link], environment: Environment, sink: Sink) -> None:
@@ -40,7 +56,7 @@ def call(root: ast.expr, links: list[Link], environment: Environment, sink: Sink
         sink.emit("reads", named.value, at.line, at.column, "dataset")
 
 
-def decorated(node: Dataset, environment: Environment, sink: Sink, functions: Functions) -> None:
+def decorated(node: _Dataset, environment: Environment, sink: Sink, functions: _Functions) -> None:
     """The dataset that a function declares, with its own name if the decorator names none."""
     for decorator in node.decorator_list:
         root, links, _ = unroll(decorator)
@@ -55,10 +71,10 @@ def decorated(node: Dataset, environment: Environment, sink: Sink, functions: Fu
         place = node.lineno, node.col_offset + 1
         if named is None:
             sink.emit("creates", node.name, *place, "dataset")
-        if is_view(node, name, _module(root, environment)):
+        if _is_view(node, name, _module(root, environment)):
             text = text_of(named, environment.constants) if named is not None else None
             shown = node.name if text is None else text.value
-            sink.emit("view", shown, *place, encoded(obstacles_of(node, environment, functions)) or None)
+            sink.emit("view", shown, *place, encoded(_obstacles_of(node, environment, functions)) or None)
 
 
 def _module(root: ast.expr, environment: Environment) -> str:
@@ -90,3 +106,95 @@ def _function(root: ast.expr, links: list[Link], environment: Environment) -> tu
             return None
         full = f"{full}.{link.name}"
     return None
+
+
+def _is_view(node: _Dataset, decorator: str, module: str) -> bool:
+    """Whether a decorated function declares a materialized view: by name, or as a table without a stream."""
+    if decorator == "materialized_view":
+        return True
+    if decorator != "table" or module != "dlt":
+        return False
+    names = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
+    return not names & _STREAMS and bool(names & _READS)
+
+
+def _obstacles_of(node: _Dataset, environment: Environment, functions: _Functions) -> list[tuple[str, str]]:
+    """Return the obstacles in a function and in those of the same file that it calls."""
+    seen: set[str] = {node.name}
+    found: list[tuple[str, str]] = []
+    open_nodes: list[ast.stmt] = list(node.body)
+    while open_nodes:
+        statement = open_nodes.pop(0)
+        found += _below(statement, environment, in_filter=False)
+        for each in ast.walk(statement):
+            if isinstance(each, ast.Name) and each.id in functions and each.id not in seen:
+                seen.add(each.id)
+                open_nodes += functions[each.id].body
+    return found
+
+
+def _below(node: ast.AST, environment: Environment, *, in_filter: bool) -> Iterator[tuple[str, str]]:
+    stack: list[tuple[ast.AST, bool]] = [(node, in_filter)]
+    inside: set[int] = set()
+    while stack:
+        current, filtered = stack.pop()
+        if isinstance(current, ast.Call) and id(current) not in inside:
+            root, links, parts = unroll(current)
+            inside.update(map(id, parts))
+            yield from _chain(root, links, environment, filtered)
+            stack.append((root, filtered))
+            for link in links:
+                given = link.call
+                values = (*given.args, *(each.value for each in given.keywords)) if given else ()
+                stack += [(value, filtered or link.name in _FILTERS) for value in values]
+        elif id(current) not in inside:
+            stack += [(child, filtered) for child in ast.iter_child_nodes(current)]
+
+
+def _chain(
+    root: ast.expr, links: list[Link], environment: Environment, filtered: bool
+) -> Iterator[tuple[str, str]]:
+    name = root.id if isinstance(root, ast.Name) else ""
+    origin = environment.origins.get(name, name)
+    names = [link.name for link in links]
+    if links and _FUNCTIONS in (origin, origin.rpartition(".")[0]):
+        called = names[0] or origin.rpartition(".")[2]
+        if called in UNSTABLE_FUNCTIONS:
+            yield "unstable", called
+        elif called in TIME_FUNCTIONS and not filtered:
+            yield "time", called
+        return
+    if origin.rpartition(".")[2] == "Window":
+        if "partitionBy" not in names:
+            yield "window", ""
+        return
+    for link in links:
+        if link.call is not None and link.name in _METHODS:
+            yield _METHODS[link.name], f".{link.name}()"
+    if name == "spark" and names[:1] == ["read"]:
+        yield from _read(links, environment)
+    elif name == "spark" and names[:1] == ["createDataFrame"]:
+        yield "source", "createDataFrame()"
+    elif name == "spark" and names[:1] == ["sql"]:
+        text = text_of(links[0].argument(0, "sqlQuery"), environment.constants)
+        for each in _statements(text.value) if text is not None else ():
+            yield from obstacles_in(each)
+
+
+def _statements(text: str) -> list[list[str]]:
+    try:
+        return [words(each.tokens) for each in statements(text)]
+    except ValueError:
+        return []
+
+
+def _read(links: list[Link], environment: Environment) -> Iterator[tuple[str, str]]:
+    for link in links:
+        if link.call is None:
+            continue
+        if link.name in _FILES:
+            yield "source", f"spark.read.{link.name}"
+        elif link.name == "format":
+            given = text_of(link.argument(0, "source"), environment.constants)
+            if given is not None and given.value.lower() not in ("delta", "unity_catalog"):
+                yield "source", f"format {given.value}"

@@ -11,16 +11,26 @@ from typing import Any
 from lakeward.check.code import detectors, pipelines
 from lakeward.check.code.chains import unroll
 from lakeward.check.code.environment import Environment
-from lakeward.check.code.nodes import catches_imports, children, is_type_checking, without_docstring
 from lakeward.check.model import Kind, Place, Use
 from lakeward.check.sql.scan import scan_sql
 from lakeward.check.values import HOLE, Text, text_of
 
 __all__ = ["Scanner"]
-
 _HOLES = re.compile(f"{HOLE}+")
-
 Step = Callable[[], None]
+_GUARDS = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
+# What has nothing below it that a detector asks about; names count as the roots of chains alone.
+_LEAVES = frozenset(
+    (
+        *(type(None), str, int, float, complex, bool, bytes, type(...)),
+        *(ast.Name, ast.alias, ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal),
+        *ast.expr_context.__subclasses__(),
+        *ast.boolop.__subclasses__(),
+        *ast.operator.__subclasses__(),
+        *ast.unaryop.__subclasses__(),
+        *ast.cmpop.__subclasses__(),
+    )
+)
 
 
 class Scanner:
@@ -66,7 +76,7 @@ class Scanner:
             if visit is not None:
                 stack += reversed(visit(self, node))
             elif isinstance(node, ast.AST):
-                stack += reversed(children(node))
+                stack += reversed(_children(node))
             else:
                 node()
 
@@ -76,7 +86,7 @@ class Scanner:
             self._inside.update(map(id, parts))
             detectors.chain(root, links, self.environment, self)
             pipelines.call(root, links, self.environment, self)
-        return children(node)
+        return _children(node)
 
     def _text(self, node: ast.Constant | ast.JoinedStr) -> list[Any]:
         if isinstance(node, ast.JoinedStr):
@@ -88,7 +98,7 @@ class Scanner:
 
     def _dict(self, node: ast.Dict) -> list[Any]:
         detectors.options_in(node, self.environment, self)
-        return children(node)
+        return _children(node)
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> list[Any]:
         self.environment.imported(node)
@@ -103,14 +113,20 @@ class Scanner:
         def enter() -> None:
             self.environment.enter(node)
 
-        return [*node.decorator_list, *defaults, enter, *without_docstring(node.body), self.environment.leave]
+        return [
+            *node.decorator_list,
+            *defaults,
+            enter,
+            *_without_docstring(node.body),
+            self.environment.leave,
+        ]
 
     def _body(self, node: ast.Module | ast.ClassDef) -> list[Any]:
-        return [*getattr(node, "decorator_list", ()), *without_docstring(node.body)]
+        return [*getattr(node, "decorator_list", ()), *_without_docstring(node.body)]
 
     def _try(self, node: ast.Try) -> list[Any]:
         rest = [*node.handlers, *node.orelse, *node.finalbody]
-        if not any(catches_imports(handler) for handler in node.handlers):
+        if not any(_catches_imports(handler) for handler in node.handlers):
             return [*node.body, *rest]
         return [self._guard(1), *node.body, self._guard(-1), *rest]
 
@@ -121,29 +137,29 @@ class Scanner:
         return step
 
     def _if(self, node: ast.If) -> list[Any]:
-        return node.orelse if is_type_checking(node.test) else children(node)
+        return node.orelse if _is_type_checking(node.test) else _children(node)
 
     def _assign(self, node: ast.Assign) -> list[Any]:
         for target in node.targets:
             self.environment.assigned(target, node.value)
-        return children(node)
+        return _children(node)
 
     def _typed(self, node: ast.AnnAssign) -> list[Any]:
         self.environment.assigned(node.target, node.value)
-        return children(node)
+        return _children(node)
 
     def _more(self, node: ast.AugAssign) -> list[Any]:
         self.environment.assigned(node.target, node.value, more=True)
-        return children(node)
+        return _children(node)
 
     def _with(self, node: ast.withitem) -> list[Any]:
         if node.optional_vars is not None:
             self.environment.assigned(node.optional_vars, node.context_expr)
-        return children(node)
+        return _children(node)
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.comprehension) -> list[Any]:
         self.environment.assigned(node.target, None)
-        return children(node)
+        return _children(node)
 
 
 _VISITS: Mapping[type, Callable[[Scanner, Any], list[Any]]] = {
@@ -168,3 +184,37 @@ _VISITS: Mapping[type, Callable[[Scanner, Any], list[Any]]] = {
     ast.Try: Scanner._try,
     ast.withitem: Scanner._with,
 }
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below `node` that are worth a look, in the order of the source."""
+    found: list[ast.AST] = []
+    for field in node._fields:
+        value: Any = getattr(node, field, None)
+        if value.__class__ is list:
+            found += [each for each in value if each.__class__ not in _LEAVES]
+        elif value.__class__ not in _LEAVES:
+            found.append(value)
+    return found
+
+
+def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements of a body, less the text that only describes it."""
+    first = body[0] if body else None
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        return body[1:]
+    return body
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    """Whether a condition is `TYPE_CHECKING`: what stands below it is never run."""
+    name = test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", None)
+    return name == "TYPE_CHECKING"
+
+
+def _catches_imports(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler catches the failure of an import."""
+    if handler.type is None:
+        return True
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(isinstance(each, ast.Name) and each.id in _GUARDS for each in caught)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +16,6 @@ from lakeward.dbutils import NotebookExit
 from lakeward.errors import PipelineError
 from lakeward.notebooks import Notebook, has_separators, parse, parse_export
 from lakeward.pipelines.api.modules import API
-from lakeward.pipelines.sources.imports import reached_modules
 from lakeward.pipelines.sources.notebook_source import declare_cells
 from lakeward.pipelines.sql.declarations import SqlFile
 from lakeward.user_code import is_user_file
@@ -27,6 +27,8 @@ _hidden_modules: dict[str, ModuleType] = {}
 _added_folders: list[Path] = []
 # Notebooks that source notebooks include with %run.
 _included_notebooks: list[Path] = []
+# With one of these, a file may import what no statement names.
+_DYNAMIC = {"importlib", "import_module", "__import__", "pkgutil", "runpy", "modules"}
 
 
 def load_source(source: Path, given: Mapping[str, Any], *, root: Path | None = None) -> None:
@@ -174,7 +176,7 @@ def user_files(folders: Sequence[Path], sources: Sequence[Path]) -> list[Path]:
     found = {name: _file_of(module) for name, module in list(sys.modules.items())}
     files = {name: file for name, file in found.items() if file and _is_below(file, folders)}
     before = files.keys() & _imported_before
-    reached = reached_modules([*sources, *_included_notebooks], files) if before else set()
+    reached = _reached_modules([*sources, *_included_notebooks], files) if before else set()
     return [
         *_included_notebooks,
         *(file for name, file in files.items() if name not in before or name in reached),
@@ -198,3 +200,60 @@ def _file_of(module: object) -> Path | None:
     """
     file = getattr(module, "__file__", None)
     return Path(file) if isinstance(file, str) and is_user_file(file) else None
+
+
+def _reached_modules(sources: Iterable[Path], candidates: dict[str, Path]) -> set[str]:
+    """Return those of `candidates`, loaded modules and their files, that `sources` reach.
+
+    Every candidate is reached if one of the files imports dynamically or is not plain Python.
+    """
+    waiting: list[tuple[Path, str]] = [(source, "") for source in sources if source.suffix != ".sql"]
+    reached: set[str] = set()
+    while waiting:
+        file, package = waiting.pop()
+        names = _imported_names(file, package)
+        if names is None:
+            return set(candidates)
+        for name in names & candidates.keys() - reached:
+            reached.add(name)
+            waiting.append((candidates[name], _package_of(name)))
+    return reached
+
+
+def _package_of(name: str) -> str:
+    return str(getattr(sys.modules.get(name), "__package__", None) or "")
+
+
+def _imported_names(file: Path, package: str) -> set[str] | None:
+    """Return the names of modules that `file` may import, with their parents; None if they are unknown."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return None
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = _absolute_name(node, package)
+            found.update({base, *(f"{base}.{alias.name}" for alias in node.names)})
+        elif (isinstance(node, ast.Name) and node.id in _DYNAMIC) or (
+            isinstance(node, ast.Attribute) and node.attr in _DYNAMIC
+        ):
+            return None
+    names = {parent for name in found for parent in _with_parents(name)}
+    return None if names & _DYNAMIC else names
+
+
+def _absolute_name(node: ast.ImportFrom, package: str) -> str:
+    if not node.level:
+        return node.module or ""
+    parts = package.split(".")
+    base = ".".join(parts[: len(parts) - node.level + 1])
+    return f"{base}.{node.module}" if node.module else base
+
+
+def _with_parents(name: str) -> Iterator[str]:
+    while name:
+        yield name
+        name = name.rpartition(".")[0]

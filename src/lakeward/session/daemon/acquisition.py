@@ -11,10 +11,12 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 from lakeward.errors import SessionError
+from lakeward.patching import PatchSpec, install
 from lakeward.session.daemon.lease import Lease, hold
 from lakeward.session.daemon.registry import (
     Record,
@@ -27,7 +29,6 @@ from lakeward.session.daemon.registry import (
     place,
     starting_one,
 )
-from lakeward.session.daemon.working_directory import absolute_path, stand_here
 from lakeward.session.jvm.java_runtime import find_java
 from lakeward.session.jvm.jvm_launcher import connect, direct_command, handshake, is_plain, spark_home
 
@@ -37,6 +38,7 @@ _LOOPBACK = "127.0.0.1"
 _PATIENCE = 3.0
 # Answer of `Daemon.begin` for a JVM whose state could not be reset.
 _ENDING = "it is ending"
+_here = Path()
 
 
 def acquire(conf: Mapping[str, str], *, version: str, spark: str) -> Any:
@@ -182,7 +184,7 @@ def absolute(conf: Mapping[str, str], folder: Path) -> dict[str, str]:
     {'spark.files': '/here/a.txt,hdfs:/b,/c'}
     """
     return {
-        name: ",".join(absolute_path(path, folder) for path in value.split(",")) if name in _FILES else value
+        name: ",".join(_absolute_path(path, folder) for path in value.split(",")) if name in _FILES else value
         for name, value in conf.items()
     }
 
@@ -203,7 +205,6 @@ def key(conf: Mapping[str, str], *, environ: Mapping[str, str], java: Path, vers
 
 
 _OFF = ("", "0", "false", "no")
-
 _by_command = False
 
 
@@ -230,3 +231,37 @@ def is_wanted(environ: Mapping[str, str] = os.environ, *, by_command: bool | Non
 
 def _is_on(value: str | None) -> bool:
     return value is not None and value.strip().lower() not in _OFF
+
+
+def stand_here(jvm: Any) -> None:
+    """Make Spark resolve relative paths against the current working directory of this process."""
+    global _here  # noqa: PLW0603  # one JVM a process, as PySpark has it
+    _here = Path.cwd()
+    # Spark's file systems call our Java class; these three methods resolve paths in Java before that.
+    jvm.lakeward.LakehouseSettings.stand(str(_here))
+    install(PATCHES)
+
+
+def _absolute_path(path: str, folder: Path) -> str:
+    """Resolve `path` against `folder`; absolute paths and URIs are returned unchanged."""
+    return path if not path or re.match(r"/|[A-Za-z][A-Za-z0-9+.-]*:", path) else str(folder / path)
+
+
+def _adding(before: Any) -> Any:
+    @wraps(before)
+    def add(self: Any, path: Any, *arguments: Any, **named: Any) -> Any:
+        return before(self, _absolute_path(str(path), _here), *arguments, **named)
+
+    return add
+
+
+PATCHES = tuple(
+    PatchSpec(
+        "pyspark.core.context:SparkContext",
+        name,
+        "daemon",
+        "relative paths start from the working folder of the process, not of its daemon",
+        _adding,
+    )
+    for name in ("addFile", "addPyFile", "addArchive")
+)

@@ -1,38 +1,46 @@
-"""Install and remove the redirection, through `lakeward.patching`."""
+"""Install and remove the redirection, through `lakeward.patching`.
+
+Three kinds of references need more than a patch of the function: names that other modules bound before
+(`from os import listdir`, attributes, defaults), libraries that are imported later, and modules below a
+mapped entry of `sys.path`.
+"""
 
 from __future__ import annotations
 
 import _io
 import builtins
 import functools
+import glob
 import inspect
 import io
 import os
+import pathlib
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from types import ModuleType
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import FunctionType, ModuleType
 from typing import Any
 
 from lakeward import patching
 from lakeward.patching import PatchSpec, original, owner_name
 from lakeward.session.path_redirection import os_functions
 from lakeward.session.path_redirection.bind_mounts import bind_folders
-from lakeward.session.path_redirection.import_system import PatchAfterImport, path_hook
 from lakeward.session.path_redirection.libraries import LIBRARIES, entry_point
 from lakeward.session.path_redirection.os_functions import open_function
-from lakeward.session.path_redirection.prebound_references import prebound_references
 from lakeward.session.path_redirection.programs import translate_arguments
 from lakeward.session.path_redirection.translator import Function, PathTranslator, translate_first_path
 from lakeward.session.paths import PathMap
 
 _LAYER = "paths"
-
 _REASON = "paths such as /Volumes are folders of the state folder"
-
 # One per process: modules keep imported patched functions across uninstall and install.
 _translator = PathTranslator(PathMap(()))
+# These modules define the plain functions, which lakeward itself also needs.
+_KEEP = {"builtins", "io", "os", "posix", "_io", "nt"}
 
 
 class _Redirection:
@@ -45,8 +53,8 @@ class _Redirection:
     def install(self) -> None:
         self._functions()
         self._popen()
-        self._insert("path_hooks", path_hook(self.translator))
-        libraries = PatchAfterImport(LIBRARIES, self._library)
+        self._insert("path_hooks", _path_hook(self.translator))
+        libraries = _PatchAfterImport(LIBRARIES, self._library)
         self._insert("meta_path", libraries)
         for module in libraries.imported_modules():
             self._library(module)
@@ -113,7 +121,7 @@ def _replacements(translator: PathTranslator) -> Iterator[tuple[object, str, Any
     code = original(io, "open_code")
     for owner in (io, _io):
         yield owner, "open_code", Function(translate_first_path(translator, code, "path"), code, "io")
-    yield from prebound_references(by_id)
+    yield from _prebound_references(by_id)
 
 
 def declare_patches() -> list[PatchSpec]:
@@ -126,7 +134,6 @@ def declare_patches() -> list[PatchSpec]:
 
 
 _lock = threading.RLock()
-
 _active: list[_Redirection] = []
 
 
@@ -157,3 +164,92 @@ def uninstall() -> None:
 def installed_map() -> PathMap | None:
     """Return the active map as Python's functions see it, or None."""
     return _translator.map if _active else None
+
+
+def _path_hook(translator: PathTranslator) -> Callable[[str], Any]:
+    """A hook of `sys.path_hooks`: `sys.path.append("/Workspace/…")` finds modules in the mapped folder."""
+
+    def hook(entry: str) -> Any:
+        local = translator.find(entry)
+        if local is None:
+            raise ImportError("not a mapped path", path=entry)
+        for other in sys.path_hooks:
+            if other is not hook:
+                try:
+                    return other(local)
+                except ImportError:
+                    continue
+        raise ImportError("no importer for this path", path=entry)
+
+    return hook
+
+
+class _PatchAfterImport(MetaPathFinder):
+    """Calls `then(module)` right after one of `names` is imported."""
+
+    def __init__(self, names: Iterable[str], then: Callable[[ModuleType], None]) -> None:
+        self._names = frozenset(names)
+        self._then = then
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        """Return the spec of the import system, with `then` called after the loader."""
+        if fullname not in self._names:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.loader is None:
+            return spec
+        loader: Any = spec.loader
+        plain = loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            plain(module)
+            self._then(module)
+
+        loader.exec_module = exec_module
+        return spec
+
+    def imported_modules(self) -> Iterable[ModuleType]:
+        """Return those of the modules that are imported already."""
+        return [sys.modules[name] for name in sorted(self._names) if name in sys.modules]
+
+
+def _prebound_references(replacements: Mapping[int, Any]) -> Iterator[tuple[object, str, Any]]:
+    """Yield (owner, attribute, replacement) for each reference to a plain function; `replacements` by id."""
+    yield from _modules(replacements)
+    yield from _classes(replacements)
+    yield from _defaults(replacements)
+
+
+def _modules(replacements: Mapping[int, Any]) -> Iterator[tuple[object, str, Any]]:
+    for name, module in list(sys.modules.items()):
+        if name in _KEEP or name.startswith("lakeward.session.") or not isinstance(module, ModuleType):
+            continue
+        for attribute, value in list(vars(module).items()):
+            if id(value) in replacements:
+                yield module, attribute, replacements[id(value)]
+
+
+def _classes(replacements: Mapping[int, Any]) -> Iterator[tuple[object, str, Any]]:
+    """Yield classes with functions as attributes: pathlib's accessor (3.10) and glob's workers (3.13)."""
+    for module, names in (
+        (pathlib, ("_NormalAccessor",)),
+        (glob, ("_GlobberBase", "_StringGlobber", "_Globber")),
+    ):
+        for cls in (vars(module)[name] for name in names if name in vars(module)):
+            for attribute, value in list(vars(cls).items()):
+                plain = value.__func__ if isinstance(value, staticmethod) else value
+                if id(plain) in replacements:
+                    yield cls, attribute, replacements[id(plain)]
+
+
+def _defaults(replacements: Mapping[int, Any]) -> Iterator[tuple[object, str, Any]]:
+    """Yield parameter defaults: NamedTemporaryFile removes its file by such an `os.unlink`."""
+    cls: Any = vars(tempfile).get("_TemporaryFileCloser")
+    for attribute, value in list(vars(cls).items()) if cls else ():
+        if isinstance(value, FunctionType) and any(id(d) in replacements for d in value.__defaults__ or ()):
+            defaults = tuple(replacements.get(id(d), d) for d in value.__defaults__ or ())
+            changed = FunctionType(
+                value.__code__, value.__globals__, value.__name__, defaults, value.__closure__
+            )
+            changed.__kwdefaults__ = value.__kwdefaults__
+            yield cls, attribute, changed

@@ -7,6 +7,7 @@ once, whatever fails on either side, and leaves no process behind.
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import selectors
@@ -25,7 +26,6 @@ from typing import Any
 from lakeward.dbutils import redacted
 from lakeward.process_tree import RUN_MARK, kill_left, kill_tree, signal_name
 from lakeward.workspace.runs.run_log import Log
-from lakeward.workspace.runs.run_output import RunOutputReader
 
 _GRACE = 5.0  # seconds between the request to stop and the end
 _LONGEST_FORM = 12  # characters for one of a secret: a surrogate pair in JSON, four bytes URL-encoded
@@ -190,3 +190,42 @@ def _last_words(code: int, last: list[str]) -> str:
     return f"The process {how} before it could say how it went." + (
         f" Its last lines:\n{lines}" if lines else ""
     )
+
+
+class RunOutputReader:
+    """Routes secrets to `given`, output to `log` and other events to `on_event`.
+
+    `result` is the content of the last event. `began` is the time of the first one: the start of the process
+    does not count towards the run's timeout.
+    """
+
+    def __init__(self, log: Log, given: set[str], on_event: Callable[[Mapping[str, Any]], None]) -> None:
+        self._log, self._given, self._hear = log, given, on_event
+        self._rest = b""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.result: Mapping[str, Any] | None = None
+        self.began: float | None = None
+
+    def take(self, printed: bytes, said: bytes) -> bool:
+        """Process the next bytes of output and events; return False without output or a complete event."""
+        *lines, self._rest = (self._rest + said).split(b"\n")
+        # Events first: a secret is reported before it can be printed.
+        for line in lines:
+            with suppress(ValueError):  # truncated: the process was killed while it wrote
+                self._event(json.loads(line))
+        if printed:
+            self._log.take(self._decoder.decode(printed))
+        elif not lines:
+            self._log.finish()
+        return bool(printed or lines)
+
+    def _event(self, event: Mapping[str, Any]) -> None:
+        self.began = self.began or time.monotonic()
+        if "secret" in event:
+            self._given.add(event["secret"])
+        elif "output" in event:
+            self._log.take(event["output"], event["task"])
+        elif "result" in event:
+            self.result = event["result"]
+        else:
+            self._hear(event)

@@ -1,5 +1,7 @@
 """Results of statements as files: `chunk-0.json`, `chunk-1.json` … in a folder of their own, mode 600.
 
+Secrets are redacted before they are written.
+
 Formats: https://docs.databricks.com/api/workspace/statementexecution/executestatement
 """
 
@@ -15,16 +17,20 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from lakeward.dbutils import redactor
+from lakeward.dbutils import known_secrets, redactor
 from lakeward.errors import SqlError
-from lakeward.workspace.warehouse.result_redaction import redact_batch
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from lakeward.dbutils import Redactor
+
 INLINE_BYTES = 25 * 2**20
+
+
 """The platform's limit of a result with the disposition INLINE."""
+
 
 EXTENSIONS = {"JSON_ARRAY": "json", "ARROW_STREAM": "arrow", "CSV": "csv"}
 _EXTERNAL_BYTES = 100 * 2**30
@@ -180,3 +186,39 @@ def _csv(rows: list[tuple[str | None, ...]], header: list[str] | None) -> bytes:
         writer.writerow(header)
     writer.writerows([["null" if value is None else value for value in row] for row in rows])
     return text.getvalue().encode()
+
+
+def redact_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Replace the secrets that this process has read, escaped or not, in all text, nested text included."""
+    if not known_secrets():
+        return batch
+    import pyarrow as pa
+
+    redact = redactor()
+    columns = [_redacted(column, redact) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _redacted(column: pa.Array, redact: Redactor) -> pa.Array:
+    import pyarrow as pa
+
+    if not any(redact.occurs(text) for text in _texts(column)):
+        return column
+    return pa.array([redact.value(value) for value in column.to_pylist()], type=column.type)
+
+
+def _texts(column: pa.Array) -> list[str]:
+    """All text of a column, joined: one search finds out that most columns have no secret."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        data = column.buffers()[2]
+        return [] if data is None else [data.to_pybytes().decode(errors="replace")]
+    if pa.types.is_struct(kind):
+        return [text for field in column.flatten() for text in _texts(field)]
+    if pa.types.is_map(kind):
+        return [*_texts(column.keys), *_texts(column.items)]
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _texts(column.values)
+    return []
