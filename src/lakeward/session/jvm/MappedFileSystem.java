@@ -3,11 +3,15 @@ package lakeward;
 import java.io.File;
 import java.io.IOException;
 import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.attribute.PosixFilePermissions;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
+import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.util.Shell;
 
 /**
  * The local disk under platform paths: /Volumes/…, dbfs:/…, s3://bucket/… map to folders of the state
@@ -102,6 +106,16 @@ public class MappedFileSystem extends LocalFileSystem {
             }
             return new FileStatus(status.getLen(), status.isDirectory(), status.getReplication(), status.getBlockSize(),
                 status.getModificationTime(), status.getAccessTime(), null, null, null, shown);
+        }
+
+        /** Without Hadoop's native library, which Spark's packages lack, the superclass starts a chmod per file. */
+        public void setPermission(Path path, FsPermission permission) throws IOException {
+            if (Shell.WINDOWS || permission.getStickyBit()) {
+                super.setPermission(path, permission);
+                return;
+            }
+            String bits = permission.getUserAction().SYMBOL + permission.getGroupAction().SYMBOL + permission.getOtherAction().SYMBOL;
+            Files.setPosixFilePermissions(pathToFile(path).toPath(), PosixFilePermissions.fromString(bits));
         }
 
         public FileStatus getFileLinkStatus(Path path) throws IOException {
