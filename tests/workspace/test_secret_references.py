@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from tests.workspace.server import Server
 
 SECRET = "C4nAry & <value> of 'a' task"
@@ -23,6 +25,7 @@ dbutils.notebook.exit(value)
 TEXT = "{{tasks.set.values.text}}"
 
 
+@pytest.mark.process
 def test_references_to_a_secret_are_redacted_in_all_outputs(server: Server) -> None:
     server.post("/api/2.0/secrets/scopes/create", {"scope": "passed"})
     server.post("/api/2.0/secrets/put", {"scope": "passed", "key": "key", "string_value": SECRET})
