@@ -1,4 +1,4 @@
-"""Files and folders that Spark creates have the modes of the user's umask, and need no child process for that."""
+"""Files and folders that Spark creates have the modes of the umask, and need no child process for that."""
 
 from __future__ import annotations
 
