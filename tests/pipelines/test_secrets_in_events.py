@@ -35,6 +35,7 @@ def test_configuration_and_plans_are_redacted() -> None:
         schema=SimpleNamespace(jsonValue=lambda: {"fields": []}),
         direct_inputs={},
         query_plans={"f": f"Project [length({SECRET})]"},
+        lineage={},
     )
     reporter.graph_defined(SimpleNamespace(datasets={"t": planned}))  # type: ignore[arg-type]  # as above
     text = json.dumps(events.added, default=str)

@@ -19,6 +19,9 @@ _MAX_NOTES = 10
 _MAX_EVENTS = 2_000
 _MAX_TEXT = 4_000
 _MAX_SAMPLES = 250_000
+_MAX_OPERATORS = 20
+_MAX_OPERATOR = 200
+_OPERATOR_FIGURES = ("milliseconds", "queries", "rows", "read_bytes", "shuffled_bytes", "spilled_bytes")
 _FINAL = ("COMPLETED", "FAILED", "CANCELED")
 _ENDED = ("COMPLETED", "FAILED", "SKIPPED", "EXCLUDED")
 
@@ -43,7 +46,8 @@ def build_report(
     Returns:
         `pipeline`, `generated`, `updates` (new to old, at most `MAX_UPDATES`), `datasets` of the newest
         update that got as far as defining them, `quality` (passed and failed records of each expectation
-        by update), `events` of the newest update, and `notes` on what could not be read.
+        by update), `operators` (the slowest), `streams` and `events` of the newest update, and `notes` on
+        what could not be read.
     """
     found = read_events(storage, MAX_UPDATES)
     if not found.updates:
@@ -72,6 +76,7 @@ def build_report(
         "updates": updates,
         "datasets": datasets,
         "quality": readable("The expectations", lambda: _quality(updates)) or [],
+        "operators": readable("The operators", lambda: _operators(newest)) or [],
         "streams": readable("The streaming queries", lambda: stream_batches(newest)) or [],
         "events": [_shown(event) for event in newest[:_MAX_EVENTS]],
         "omitted_events": max(0, len(newest) - _MAX_EVENTS),
@@ -198,6 +203,7 @@ def _datasets(updates: Iterable[Sequence[Event]]) -> list[dict[str, Any]]:
                         "name": (event["origin"].get("flow_name") or "").rpartition(".")[2],
                         "type": details.get("flow_type", ""),
                         "inputs": [each.get("name") for each in details.get("input_datasets") or ()],
+                        "lineage": _lineage(details),
                         "plan": str(details.get("explain_text") or "")[:_MAX_TEXT],
                     }
                 )
@@ -205,8 +211,43 @@ def _datasets(updates: Iterable[Sequence[Event]]) -> list[dict[str, Any]]:
             for dataset in found.values():
                 for flow in dataset["flows"]:
                     flow["inputs"] = [_full_name(str(name), found) for name in flow["inputs"]]
+                    tables = flow["lineage"]["tables"]
+                    flow["lineage"]["tables"] = [_full_name(name, found) for name in tables]
             return list(found.values())
     return []
+
+
+def _lineage(details: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables that a flow reads, and by column its sources as (index of the table, column).
+
+    >>> _lineage({"column_lineage": {"total": [["c.s.a", "x"], ["c.s.b", "y"], ["c.s.a", "z"]]}})
+    {'tables': ['c.s.a', 'c.s.b'], 'columns': {'total': [(0, 'x'), (1, 'y'), (0, 'z')]}}
+    """
+    tables: dict[str, int] = {}
+    columns = {
+        str(column): [(tables.setdefault(str(table), len(tables)), str(name)) for table, name in sources]
+        for column, sources in (details.get("column_lineage") or {}).items()
+        if sources
+    }
+    return {"tables": list(tables), "columns": columns}
+
+
+def _operators(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Return the slowest operators of an update, the slowest first."""
+    found = [
+        each
+        for event in events
+        if event["event_type"] == "operator_metrics"
+        for each in _details(event).get("operators") or ()
+    ]
+    return [
+        {
+            "dataset": str(each.get("dataset") or ""),
+            "operator": str(each.get("operator"))[:_MAX_OPERATOR],
+            **{name: int(each[name]) for name in _OPERATOR_FIGURES if each.get(name) is not None},
+        }
+        for each in found[:_MAX_OPERATORS]
+    ]
 
 
 def _add_contents(datasets: Iterable[dict[str, Any]], warehouse: Path, *, rows: bool) -> None:

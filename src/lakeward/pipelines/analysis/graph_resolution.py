@@ -35,6 +35,7 @@ from lakeward.pipelines.analysis.validation import (
     validate_stored_table,
     with_target_columns,
 )
+from lakeward.pipelines.graph.column_lineage import column_lineage
 from lakeward.pipelines.graph.dataflow_graph import DataflowGraph, ResolvedDataset, ResolvedGraph
 from lakeward.pipelines.graph.elements import Dataset, DatasetKind, Flow
 from lakeward.pipelines.graph.error_location import with_source_location
@@ -203,7 +204,10 @@ class _GraphResolver:
             each.flow.name: tuple(found.name for found in each.direct_inputs.values()) for each in evaluated
         }
         explained = {each.flow.name: plan_text(each.query) for each in evaluated}
-        return ResolvedDataset(dataset, kind, schema, frozenset(needs), direct, frozenset(whole), explained)
+        lineage = {each.flow.name: column_lineage(each.query) for each in evaluated}
+        return ResolvedDataset(
+            dataset, kind, schema, frozenset(needs), direct, frozenset(whole), explained, lineage
+        )
 
     def _explained(self, error: Exception, dataset: Dataset) -> PipelineError:
         where = with_source_location(error, what=f"dataset `{dataset.name}`", folders=self.folders)

@@ -130,6 +130,7 @@ class ProgressReporter:
                     "input_datasets": [{"name": name} for name in resolved.direct_inputs.get(flow.name, ())],
                     "flow_type": _FLOW_TYPES[resolved.kind],
                     "schema": resolved.schema.jsonValue()["fields"],
+                    "column_lineage": redactor().value(resolved.lineage.get(flow.name, {})),
                     # Plans contain the literals of the query.
                     "explain_text": redacted(resolved.query_plans.get(flow.name, "")),
                 }
@@ -137,6 +138,12 @@ class ProgressReporter:
                 self.events.add(
                     "flow_definition", f"Flow {name} is defined.", details, dataset=full, flow=name
                 )
+
+    def operators_measured(self, operators: list[dict[str, Any]]) -> None:
+        """Report the operators that took the most time in the queries of the update."""
+        if operators:
+            text = f"{len(operators)} operators took the most time."
+            self.events.add("operator_metrics", text, {"operators": operators}, level="METRICS")
 
     def graph_queued(self, resolved_graph: ResolvedGraph) -> None:
         """Report every dataset and flow as queued, with the inputs of the datasets."""

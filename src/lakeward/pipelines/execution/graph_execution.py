@@ -27,6 +27,7 @@ from lakeward.pipelines.graph.elements import Dataset, Flow
 from lakeward.pipelines.graph.error_location import with_source_location
 from lakeward.pipelines.graph.expectations import CountedExpectations, find_violation
 from lakeward.pipelines.graph.names import Key
+from lakeward.pipelines.graph.operator_times import OperatorTimes
 from lakeward.pipelines.graph.results import (
     DatasetResult,
     FlowResult,
@@ -89,6 +90,7 @@ class GraphExecution:
         self._interrupts = count_interrupts()
         self._current: Key | None = None
         self._awaited: dict[Key, Key] = {}
+        self._operators = OperatorTimes(context.spark, context.update_id)
 
     def run(self) -> None:
         """Run everything selected. Only interrupts propagate; failures are in the results."""
@@ -119,6 +121,10 @@ class GraphExecution:
         self.results, self.flow_results = {}, []
         self._queries.clear()
         self.run()
+
+    def slowest_operators(self) -> list[dict[str, Any]]:
+        """Return the operators that took the most time in the queries of the datasets."""
+        return self._operators.slowest()
 
     @property
     def has_failed(self) -> bool:
@@ -181,6 +187,7 @@ class GraphExecution:
 
     def _advance(self, task: DatasetTask) -> None:
         self._current = task.key
+        self._operators.enter(task.key)
         try:
             task.advance()
         finally:

@@ -224,6 +224,7 @@ class PipelineExecution:
                 self._repeat(execution)
             else:
                 execution.run()
+            self.reporter.operators_measured(execution.slowest_operators())
         if execution.has_failed:
             self._schema_changed = execution.schema_changed
             raise UpdateFailedError("\n".join(execution.errors))

@@ -81,6 +81,7 @@ class ResolvedDataset:
         direct_inputs: Names of the datasets that each flow reads itself, for lineage.
         complete_flows: Names of flows that are written in the output mode `complete`.
         query_plans: The analyzed plan of each flow as text.
+        lineage: The source columns of each column by flow.
     """
 
     dataset: Dataset
@@ -90,6 +91,7 @@ class ResolvedDataset:
     direct_inputs: dict[str, tuple[str, ...]]
     complete_flows: frozenset[str]
     query_plans: dict[str, str] = field(default_factory=dict)
+    lineage: dict[str, dict[str, list[tuple[str, str]]]] = field(default_factory=dict)
 
 
 @dataclass

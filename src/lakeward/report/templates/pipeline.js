@@ -24,7 +24,7 @@ function select(name) {
   if (dataset) {
     if (dataset.tags) parts.push(make("p", {}, "Tags: " + dataset.tags));
     parts.push(make("h4", {}, dataset.schema.length + " columns"));
-    parts.push(make("div", {class: "scroll", tabindex: "0", role: "group", "aria-label": "Columns"}, table(["column", "type", "tags", "comment"], dataset.schema.map(c => [c.name, c.type, c.tags || "", c.comment || ""]))));
+    parts.push(make("div", {class: "scroll", tabindex: "0", role: "group", "aria-label": "Columns"}, columns(dataset)));
     if (dataset.sample) parts.push(...sample(dataset.sample));
     for (const flow of dataset.flows) {
       parts.push(make("h4", {}, "Flow " + flow.name));
@@ -33,6 +33,15 @@ function select(name) {
     }
   }
   details(name, ...parts);
+}
+
+// The columns that each column is computed from, and those that are computed from it.
+function columns(dataset) {
+  const sources = d => d.flows.flatMap(({lineage}) => lineage ? Object.entries(lineage.columns).flatMap(([column, from]) => from.map(([table, source]) => ({column, table: lineage.tables[table], source}))) : []);
+  const same = (one, other) => one.toLowerCase() === other.toLowerCase(), names = found => [...new Set(found)].join(", ");
+  const last = name => name.split(".").pop(), own = sources(dataset), uses = report.datasets.flatMap(d => sources(d).filter(s => same(s.table, dataset.name)).map(s => ({...s, dataset: d.name})));
+  const rows = dataset.schema.map(c => [c.name, c.type, names(own.filter(s => same(s.column, c.name)).map(s => last(s.table) + "." + s.source)), names(uses.filter(s => same(s.source, c.name)).map(s => last(s.dataset) + "." + s.column)), c.tags || "", c.comment || ""]);
+  return table(["column", "type", "computed from", "used for", "tags", "comment"], rows);
 }
 
 function sample({note, columns, rows, hidden}) {
@@ -73,6 +82,13 @@ function quality() {
   }
 }
 
+function operators() {
+  if (!(report.operators || []).length) { at("operators-section").hidden = true; return; }
+  const longest = report.operators[0].milliseconds;
+  at("operators").append(table(["dataset", "operators", "task time", "#queries", "#rows", "#read", "#shuffled", "#spilled"], report.operators.map(o =>
+    [o.dataset.split(".").pop(), o.operator, make("span", {}, seconds(o.milliseconds / 1000) + " ", make("span", {class: "bar", style: `width:${Math.max(2, 60 * o.milliseconds / longest)}px`, "aria-hidden": "true"})), number(o.queries), number(o.rows), bytes(o.read_bytes), bytes(o.shuffled_bytes), bytes(o.spilled_bytes)])));
+}
+
 function streams() {
   if (!(report.streams || []).length) { at("streams-section").hidden = true; return; }
   const rate = value => value === null ? "" : number(Math.round(value * 10) / 10);
@@ -94,4 +110,6 @@ function events() {
   at("events").append(table(["#second", "level", "type", "message"], report.events.map(e => [((Date.parse(e.time) - begun) / 1000).toFixed(1), e.level, e.type, e.message])));
 }
 
-datasetGraph(); datasets(); streams(); quality(); updates(); events();
+datasetGraph(); datasets(); operators(); streams(); quality(); updates(); events();
+// An address that ends with # and the name of a dataset shows that dataset.
+try { const wanted = decodeURIComponent(location.hash.slice(1)); if (report.datasets.some(d => d.name === wanted)) select(wanted); } catch { /* no name */ }

@@ -16,13 +16,14 @@ function draw(tag, attributes, ...children) {
 }
 const number = value => value === null || value === undefined ? "" : value.toLocaleString("en");
 const seconds = value => value === null || value === undefined ? "" : value < 10 ? value.toFixed(1) + " s" : Math.round(value) + " s";
+const bytes = value => { if (!value) return ""; const power = Math.min(4, Math.floor(Math.log(value) / Math.log(1024))); return (value / 1024 ** power).toFixed(power ? 1 : 0) + " " + ["B", "KB", "MB", "GB", "TB"][power]; };
 const time = text => text.slice(0, 19).replace("T", " ");
 const state = value => make("span", {class: "state " + value}, value);
 const short = (text, length) => [...text].length > length ? [...text].slice(0, length - 1).join("") + "…" : text;
 
 // A heading that begins with `#` is of a column of numbers, unless the headings are a user's own names.
 function table(head, rows, own) {
-  const wide = ["message", "type", "comment"];
+  const wide = ["message", "type", "comment", "computed from", "used for", "operators"];
   const cell = (tag, value, name) => {
     const kind = own ? "" : name.startsWith("#") ? "number" : wide.includes(name) ? "text" : "";
     const out = make(tag, kind ? {class: kind} : {}, value);

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -31,6 +32,7 @@ import org.apache.spark.sql.catalyst.plans.LeftSemi$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.BROADCAST$;
 import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
+import org.apache.spark.sql.catalyst.plans.logical.Expand;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.HintInfo;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -38,6 +40,7 @@ import org.apache.spark.sql.catalyst.plans.logical.JoinHint;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
 import org.apache.spark.sql.classic.Dataset;
@@ -50,7 +53,7 @@ import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 
 /**
- * The analyzed plan of a materialized view: its description for the incremental planner, and the plans that
+ * The analyzed plan of a query: its description for the incremental planner and for lineage, and the plans that
  * the planner builds from its operators. Every plan built here gives an operator the attributes of the child
  * that it replaces, so that the operator's expressions need no change.
  */
@@ -86,6 +89,7 @@ public class ViewPlan {
         Iterator expressions = plan.expressions().iterator();
         while (expressions.hasNext()) scan((Expression) expressions.next(), literals, functions, flags);
         if (plan instanceof LocalRelation) about.put("data", ((LocalRelation) plan).data().mkString("\n"));
+        derivations(about, plan);
         if (plan instanceof Project) items(about, ((Project) plan).projectList(), null);
         if (plan instanceof Aggregate) {
             Aggregate aggregate = (Aggregate) plan;
@@ -105,6 +109,61 @@ public class ViewPlan {
         Iterator each = plan.children().iterator();
         while (each.hasNext()) children.add(node((LogicalPlan) each.next()));
         return about;
+    }
+
+    /**
+     * Where columns come from, for lineage: the name of a relation, the columns that each computed column refers
+     * to, and the plans of subqueries.
+     */
+    private static void derivations(ObjectNode about, LogicalPlan plan) {
+        if (plan instanceof SubqueryAlias) {
+            ArrayNode alias = about.putArray("alias");
+            Iterator parts = ((SubqueryAlias) plan).identifier().qualifier().iterator();
+            while (parts.hasNext()) alias.add((String) parts.next());
+            alias.add(((SubqueryAlias) plan).identifier().name());
+        }
+        ArrayNode subqueries = MAPPER.createArrayNode();
+        Iterator expressions = plan.expressions().iterator();
+        while (expressions.hasNext()) subqueries((Expression) expressions.next(), subqueries);
+        if (subqueries.size() > 0) about.set("subqueries", subqueries);
+        Seq named = null;
+        if (plan instanceof Project) named = ((Project) plan).projectList();
+        if (plan instanceof Aggregate) named = ((Aggregate) plan).aggregateExpressions();
+        if (plan instanceof Window) named = ((Window) plan).windowExpressions();
+        ArrayNode derived = about.putArray("derived");
+        for (int i = 0; named != null && i < named.length(); i++) {
+            NamedExpression item = (NamedExpression) named.apply(i);
+            if (item instanceof Alias) derived(derived, item.exprId().id(), seq(Collections.singletonList(item)));
+        }
+        for (int i = 0; plan instanceof Expand && i < plan.output().length(); i++) {
+            List values = new ArrayList();
+            Iterator rows = ((Expand) plan).projections().iterator();
+            while (rows.hasNext()) values.add(((Seq) rows.next()).apply(i));
+            derived(derived, ((Attribute) plan.output().apply(i)).exprId().id(), seq(values));
+        }
+    }
+
+    private static void derived(ArrayNode derived, long id, Seq values) {
+        ObjectNode entry = derived.addObject();
+        entry.put("id", id);
+        ArrayNode references = entry.putArray("references");
+        ArrayNode subqueries = MAPPER.createArrayNode();
+        Iterator each = values.iterator();
+        while (each.hasNext()) {
+            Expression value = (Expression) each.next();
+            Iterator used = value.references().iterator();
+            while (used.hasNext()) references.add(((Attribute) used.next()).exprId().id());
+            subqueries(value, subqueries);
+        }
+        if (subqueries.size() > 0) entry.set("subqueries", subqueries);
+    }
+
+    private static void subqueries(Expression expression, ArrayNode found) {
+        if (expression instanceof PlanExpression && ((PlanExpression) expression).plan() instanceof LogicalPlan) {
+            found.add(node((LogicalPlan) ((PlanExpression) expression).plan()));
+        }
+        Iterator children = expression.children().iterator();
+        while (children.hasNext()) subqueries((Expression) children.next(), found);
     }
 
     /** A type as JSON; one with a collation, which Spark's JSON leaves out, is "string collate". */

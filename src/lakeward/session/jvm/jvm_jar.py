@@ -64,6 +64,7 @@ SOURCES = (
     "ArrowFiles",
     "ViewPlan",
     "PlanRewrites",
+    "OperatorTimes",
     "SourceChanges",
     "ObservedWrites",
     "OrphanedJobs",
