@@ -147,10 +147,11 @@ starting Spark. In SQL: `event_log('<pipeline>')` and `event_log(TABLE(<table>))
 ## Report
 
 `lakeward report KEY` writes one HTML file: the graph with state, rows, seconds and refresh technique of each
-dataset, its columns, flows and five sample rows, streaming queries, expectations over time, the last 30
-updates and the events of the latest one. Without KEY it writes one for each pipeline and [job](jobs.md) that
-has run. The file is in `reports/` of the state folder, needs no network and starts no Spark. An update that
-still runs, or was killed, is shown as far as it came.
+dataset, its columns with those that they are computed from, flows and five sample rows, the slowest
+operators, streaming queries, expectations over time, the last 30 updates and the events of the latest one.
+Without KEY it writes one for each pipeline and [job](jobs.md) that has run. The file is in `reports/` of the
+state folder, needs no network and starts no Spark. An update that still runs, or was killed, is shown as far
+as it came.
 
 Sample rows are read when the file is written. `--no-rows` leaves them out of a report that you share. These
 values are never shown:
@@ -162,7 +163,8 @@ values are never shown:
 | a column mask | the column |
 | a protecting tag or a mask of a column that was renamed or dropped since | all rows |
 | a row filter | all rows |
-| secrets that the process has read | `[REDACTED]` |
+| secrets of the target's scopes | `[REDACTED]` |
+| a secret that cannot be read | all rows of all tables |
 
 A tag protects if its key or value has one of these words: @WORDS@. So does a key that begins with `class.`,
 as those of the platform's data classification do. A value such as `false` or `no` lifts the tag. Derived

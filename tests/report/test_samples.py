@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from lakeward.cli.pipeline_reports import write_report
+from lakeward.dbutils import FileSecrets
 from lakeward.dbutils.secret_stores import remember
 from lakeward.report import build_report, write_page
 from lakeward.report.samples import MAX_ROWS, read_sample
@@ -225,3 +227,36 @@ def test_tables_of_spark_show_what_their_tags_allow(
     }
     spark.sql(f"ALTER TABLE {name} UNSET TAGS ('sensitive')")
     spark.sql(f"DROP TABLE {name}")
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Settings:
+    """A pipeline whose table has rows with secrets that this process has not read."""
+    settings = Settings.here(tmp_path, environ={})
+    table(settings.warehouse, note=["key: unread-canary, token: exported-canary"])
+    Events("u").define("c.s.t").refresh("c.s.t", 1).end().store(settings.pipelines / "p")
+    FileSecrets(settings.secrets).put("mail", "key", b"unread-canary")
+    return settings
+
+
+def written(settings: Settings) -> str:
+    path = write_report("p", settings)
+    assert path is not None
+    return path.read_text(encoding="utf-8")
+
+
+def test_secrets_of_the_target_are_redacted_though_the_process_has_read_none(
+    target: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKEWARD_SECRET_CI_TOKEN", "exported-canary")
+    assert "key: [REDACTED], token: [REDACTED]" in written(target)
+
+
+def test_no_rows_are_shown_if_a_secret_cannot_be_read(target: Settings) -> None:
+    file = target.secrets / "mail" / "key"
+    file.chmod(0o644)
+    page = written(target)
+    assert "unread-canary" not in page
+    assert "the secret mail/key cannot be read" in page
+    file.chmod(0o600)
+    assert "the secret mail/key cannot be read" not in written(target)

@@ -29,11 +29,18 @@ def write_report(
 
     Raises OSError when the file cannot be written.
     """
+    from lakeward.dbutils import remember_stored
     from lakeward.report import build_report, page_document, write_page
 
-    document = build_report(name, settings.pipelines / name, warehouse=settings.warehouse, rows=rows)
+    # Tables can contain secrets that other processes have read.
+    unreadable = remember_stored(settings) if rows else []
+    storage = settings.pipelines / name
+    document = build_report(name, storage, warehouse=settings.warehouse, rows=rows and not unreadable)
     if document is None:
         return None
+    if unreadable:
+        what = f"the secret {unreadable[0]} cannot be read, so rows that contain it cannot be redacted"
+        document["notes"].append(f"No sample rows are shown: {what}.")
     if path is None:
         path = report_path(name, settings)
     write_page(page_document(document), path)

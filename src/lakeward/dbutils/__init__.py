@@ -31,6 +31,7 @@ from lakeward.dbutils.secret_stores import (
     hear_secrets,
     known_secrets,
     remember,
+    remember_stored,
     stores_of,
 )
 from lakeward.dbutils.sql_functions import install
@@ -68,6 +69,7 @@ __all__ = [
     "redacting",
     "redactor",
     "remember",
+    "remember_stored",
     "spark_conf_with_secrets",
     "stores_of",
     "using",

@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from lakeward.dbutils.secret_files import FileSecrets, checked, variable_of
+from lakeward.errors import LakewardError
 from lakeward.session import Settings
 
+_VARIABLES = "LAKEWARD_SECRET_"
 _handed_out: set[str] = set()
 _listeners: list[Callable[[str], None]] = []
 
@@ -98,3 +100,22 @@ class Stores:
 def stores_of(settings: Settings) -> SecretStore:
     """Return the stores of a target: environment variables first, then its `secrets/` folder."""
     return Stores((EnvironmentSecrets(), FileSecrets(settings.secrets)))
+
+
+def remember_stored(settings: Settings) -> list[str]:
+    """Record all secrets of a target for redaction, also those that this process has not read.
+
+    Returns:
+        Scope and key of those that cannot be read: text that contains them cannot be redacted.
+    """
+    for name, value in os.environ.items():
+        if name.startswith(_VARIABLES):
+            remember(value.encode())
+    store, unreadable = FileSecrets(settings.secrets), []
+    for scope in store.scopes():
+        for key in store.keys(scope):
+            try:
+                remember(store.get(scope, key) or b"")
+            except (LakewardError, OSError, ValueError):
+                unreadable.append(f"{scope}/{key}")
+    return unreadable
