@@ -48,7 +48,7 @@ keyboard alone, and in light and dark.
 | page | shows |
 |---|---|
 | Jobs, Runs | schedules, newest runs, durations; run, cancel, repair |
-| a run | graph and times of its tasks, attempts, errors with traceback, logs, output of notebooks |
+| a run | graph and times of tasks, attempts, errors, logs, output, [streaming queries](streaming.md) |
 | Pipelines | graph, quality over updates, streaming queries, events; start, full refresh, stop |
 | Tables | columns, comments, properties, the newest 50 versions; 100 rows by the SQL warehouse |
 | SQL editor | statements in a catalog and schema, at most 1,000 rows of a result, earlier queries |

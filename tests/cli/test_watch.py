@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import os
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,8 @@ from rich.console import Console
 from lakeward.cli.output_streams import Streams
 from lakeward.cli.progress_display import Living, Plain
 from lakeward.cli.run_progress import Board
-from lakeward.cli.stream_watch import BatchReader, watching_streams
+from lakeward.cli.stream_watch import BatchReader, TaskBatchReader, watching_streams
+from lakeward.session import Settings
 from tests.report.events import START, Events
 
 PROGRESS = {
@@ -99,9 +102,34 @@ def test_what_is_written_last_is_shown_before_the_block_ends(tmp_path: Path) -> 
     seen: list[str] = []
     future = Events("one", day=400_000)
     future.add("stream_progress", {"progress": PROGRESS}, "main.shop.orders")
-    with watching_streams([tmp_path], lambda flow, _: seen.append(flow)):
-        (tmp_path / "events.jsonl").write_text(future.lines())
+    settings = Settings.here(tmp_path, environ={})
+    storage = settings.pipelines / "orders"
+    storage.mkdir(parents=True)
+    with watching_streams(settings, ["orders"], lambda flow, _: seen.append(flow)):
+        (storage / "events.jsonl").write_text(future.lines())
     assert seen == ["main.shop.orders"]
+
+
+def test_batches_of_this_run_s_tasks_are_shown_once(tmp_path: Path) -> None:
+    def store(name: str, process: int, *numbers: int, started: str = START.isoformat()) -> None:
+        batches = [{**PROGRESS, "batchId": number} for number in numbers]
+        query = {"name": "display_query_1", "batches": batches}
+        found = {"task_key": name, "processes": [process], "started": started, "queries": [query]}
+        (tmp_path / f"1.{name}.json").write_text(json.dumps(found))
+
+    reader = TaskBatchReader(tmp_path, START)
+    assert not list(reader.read())
+    store("clicks", os.getpid(), 0, 1)
+    store("another run", 0, 5)
+    store("earlier", os.getpid(), 6, started=(START - timedelta(seconds=1)).isoformat())
+    (tmp_path / "1.damaged.json").write_text("{")
+    found = list(reader.read())
+    assert [(name, batch["batch"]) for name, batch in found] == [
+        ("clicks display_query_1", 0),
+        ("clicks display_query_1", 1),
+    ]
+    store("clicks", os.getpid(), 1, 2)
+    assert [batch["batch"] for _, batch in reader.read()] == [2]
 
 
 def test_a_batch_is_a_line_or_a_row_of_the_living_table(tmp_path: Path) -> None:

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 import requests
 
+from lakeward.streaming import query_file, request_file
 from lakeward.workspace.http.page_files import PAGES
 from tests.report.events import Events
-from tests.workspace.server import Server
+from tests.workspace.server import Server, until
 
 CLIENT = "http/pages"
+STREAMS = "/api/2.0/lakeward/streams"
 PROGRESS = {
     "batchId": 7,
     "numInputRows": 20,
@@ -175,3 +177,45 @@ def test_scripts_write_no_markup_and_load_nothing_from_elsewhere() -> None:
     )
     for path, (content, _) in PAGES.items():
         assert not banned.search(content.decode()), path
+
+
+WAITING = """
+import time
+while True: time.sleep(1)
+"""
+
+
+def test_streaming_queries_of_a_task_are_shown_and_changed(server: Server) -> None:
+    """A task's file of queries is written by the task itself; here it is one that only waits."""
+    job = server.job(only=WAITING)
+    run = running_task(server, server.run_now(job))
+    (task,) = run["tasks"]
+    assert server.get(STREAMS, run_id=task["run_id"]) == {"active": False, "streams": []}
+    file = query_file(server.state / "streams", str(run["run_id"]), task["task_key"])
+    file.parent.mkdir(exist_ok=True)
+    query = {"name": "<b>clicks</b>", "state": "RUNNING", "error": "", "batches": [PROGRESS]}
+    file.write_text(json.dumps({"ended": False, "queries": [query]}))
+    shown = server.get(STREAMS, run_id=task["run_id"])
+    assert (shown["active"], shown["streams"][0]["name"]) == (True, "<b>clicks</b>")
+    (batch,) = shown["streams"][0]["batches"]
+    assert (batch["rows"], batch["input_rate"], batch["state_rows"], batch["watermark_lag"]) == (20, 4, 5, 30)
+
+    change = {"run_id": task["run_id"], "query": 0, "action": "restart"}
+    assert server.post(STREAMS, change) == {}
+    assert request_file(file, 0, "restart").is_file()
+    before = sorted(file.parent.iterdir())
+    for wrong in ({"query": 1}, {"query": -1}, {"action": "../stop"}, {"action": "stop", "query": "x"}):
+        assert server.answer("POST", STREAMS, {**change, **wrong}).status_code == 400
+    # No cookie and no form can do it: the token is in a header.
+    for headers in ({"Authorization": ""}, {"Authorization": "Bearer wrong"}):
+        answer = requests.post(server.host + STREAMS, json=change, headers=headers, timeout=30)
+        assert answer.status_code in (401, 403)
+    assert sorted(file.parent.iterdir()) == before
+    file.write_text(json.dumps({"ended": True, "queries": [query]}))
+    assert server.answer("POST", STREAMS, change).status_code == 400
+    server.post("/api/2.2/jobs/runs/cancel", {"run_id": run["run_id"]})
+    server.ended(run["run_id"])
+
+
+def running_task(server: Server, run_id: int) -> dict[str, Any]:
+    return dict(until(lambda: found if (found := server.run(run_id))["tasks"][0]["start_time"] else None))

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from lakeward.cli.output_streams import Streams, redirect_output
@@ -35,7 +36,7 @@ def execute(
     stage: str = Board.stage,
     report_of: str | None = None,
     job: str | None = None,
-    watched: Sequence[str] = (),
+    watched: Sequence[str] | None = None,
 ) -> int:
     """Run `work(on_event)`, show progress on stderr and the result on stdout; return the exit code.
 
@@ -48,15 +49,17 @@ def execute(
         stage: The text that is shown until the first event.
         report_of: Pipeline whose report is written and named at the end, whatever the run's outcome.
         job: Job whose run is reported, too.
-        watched: Pipelines whose micro-batches are shown.
+        watched: Pipelines whose micro-batches are shown, with those of tasks; None shows none.
     """
     from lakeward.cli.pipeline_reports import write_report, write_run_report
 
     verbose = bool(os.environ.get("LAKEWARD_VERBOSE"))
     with redirect_output(verbose=verbose) as streams:
-        storages = [settings.pipelines / name for name in watched]
         board = Board(title, time.monotonic, stage)
-        with watching(board, streams) as watcher, watching_streams(storages, watcher.batch):
+        with ExitStack() as stack:
+            watcher = stack.enter_context(watching(board, streams))
+            if watched is not None:
+                stack.enter_context(watching_streams(settings, watched, watcher.batch))
             result = work(watcher)
         if as_json:
             json.dump(result.as_json(), streams.out, ensure_ascii=False)

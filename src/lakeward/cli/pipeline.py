@@ -88,7 +88,7 @@ def pipeline(
         next_commands=next_commands,
         settings=settings,
         report_of=None if flags["dry_run"] else name,
-        watched=[name] if watch else (),
+        watched=[name] if watch else None,
     )
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lakeward.cli.formatting import count, duration
+
+if TYPE_CHECKING:
+    from lakeward.session import Settings
 
 __all__ = ["BatchReader", "batch_text", "watching_streams"]
 
@@ -90,21 +94,49 @@ def batch_text(flow: str, batch: Batch) -> str:
     return f"{flow.rpartition('.')[2]}: {', '.join(facts)}"
 
 
+class TaskBatchReader:
+    """Reads the micro-batches of the streaming queries that tasks of this process's run have started."""
+
+    def __init__(self, folder: Path, since: datetime) -> None:
+        self._folder, self._since = folder, since.isoformat()
+        self._shown: set[tuple[str, str, str]] = set()
+
+    def read(self) -> Iterator[tuple[str, Batch]]:
+        """Yield the names of queries and the figures of their new micro-batches with rows or state."""
+        from lakeward.report import batch_of
+        from lakeward.streaming import read_queries
+
+        for file in self._folder.glob("*.json"):
+            found = read_queries(file) or {}
+            ours = os.getpid() in found.get("processes", ()) and found.get("started", "") >= self._since
+            for query in found["queries"] if ours else ():
+                for progress in query.get("batches", ()):
+                    batch = batch_of(progress)
+                    key = (file.name, query["name"], f"{batch['started']} {batch['batch']}")
+                    if key not in self._shown and (batch["rows"] or batch["state_rows"] is not None):
+                        self._shown.add(key)
+                        yield f"{found['task_key']} {query['name']}".replace(".", "_"), batch
+
+
 @contextmanager
-def watching_streams(storages: Sequence[Path], show: Callable[[str, Batch], None]) -> Iterator[None]:
-    """Call `show` with the micro-batches that the pipelines with these storage folders report meanwhile."""
-    if not storages:
-        yield
-        return
-    reader, ended = BatchReader(storages, datetime.now(timezone.utc)), threading.Event()
+def watching_streams(
+    settings: Settings, pipelines: Sequence[str], show: Callable[[str, Batch], None]
+) -> Iterator[None]:
+    """Call `show` with the micro-batches of these pipelines, and of the queries of tasks, until the end."""
+    now, ended = datetime.now(timezone.utc), threading.Event()
+    readers = (
+        BatchReader([settings.pipelines / name for name in pipelines], now),
+        TaskBatchReader(settings.state / "streams", now),
+    )
 
     def watch() -> None:
         last = False
         while not last:
             # Once more after the end: the last batches are reported with the end of their flows.
             last = ended.wait(_POLL_SECONDS)
-            for flow, batch in reader.read():
-                show(flow, batch)
+            for reader in readers:
+                for flow, batch in reader.read():
+                    show(flow, batch)
 
     thread = threading.Thread(target=watch, name="lakeward-watch", daemon=True)
     thread.start()

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from lakeward.notebooks.recorder import Recorder, display_data
+from lakeward.streaming import current
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -113,7 +114,7 @@ class Display:
     def close(self) -> None:
         """Stop displayed streams and record their last rows."""
         for query in self.queries:
-            query.stop()
+            current(query).stop()
         self.recorder.finish()
 
     def _stream(self, df: DataFrame, options: dict[str, Any]) -> None:

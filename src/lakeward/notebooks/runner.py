@@ -24,6 +24,7 @@ from lakeward.notebooks.recorder import CellRecord, Recorder
 from lakeward.notebooks.run_magic import included, inclusion
 from lakeward.notebooks.sql_cells import SqlCells
 from lakeward.session import MOUNT_ADVICE, dbfs_paths, is_platform_path
+from lakeward.streaming import current
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -241,10 +242,13 @@ class _Run:
 
     def _wait(self, before: set[Any]) -> None:
         """Wait for streams that the run has started."""
-        shown = {query.id for query in self.display.queries}
-        for query in self.spark.streams.active:
-            if query.id not in before and query.id not in shown:
-                query.awaitTermination()
+        while True:
+            # A query that was restarted meanwhile is another one.
+            shown = {current(query).id for query in self.display.queries}
+            active = [each for each in self.spark.streams.active if each.id not in before | shown]
+            if not active:
+                return
+            active[0].awaitTermination()
 
 
 def _own_text(cell: Cell) -> str:

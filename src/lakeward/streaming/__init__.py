@@ -7,12 +7,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakeward.streaming.live_queries import (
+    ACTIONS,
+    Action,
+    current,
+    query_file,
+    read_queries,
+    request_file,
+    watching,
+)
 from lakeward.streaming.query_support import MODES, OPERATIONS, TRIGGERS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["MODES", "OPERATIONS", "TRIGGERS", "install", "patch"]
+__all__ = [
+    "ACTIONS",
+    "MODES",
+    "OPERATIONS",
+    "TRIGGERS",
+    "Action",
+    "current",
+    "install",
+    "patch",
+    "query_file",
+    "read_queries",
+    "request_file",
+    "watching",
+]
 
 
 def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of all `install` functions

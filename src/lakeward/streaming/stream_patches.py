@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 from lakeward.patching import Order, PatchSpec
 from lakeward.session import in_catalog
 from lakeward.spark_internals import frame_from_java, java_session, jvm_view, session_state, split_identifier
+from lakeward.streaming.live_queries import started
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,6 +24,18 @@ def add_table(before: Any) -> Any:
         return self.toTable(tableName)
 
     return table
+
+
+def report_started(before: Any) -> Any:
+    """Return `start` or `toTable`, which make the query known to the run's live view."""
+
+    @wraps(before)
+    def start(self: Any, *arguments: Any, **named: Any) -> Any:
+        query = before(self, *arguments, **named)
+        started(query, partial(before, self, *arguments, **named))
+        return query
+
+    return start
 
 
 def warn_on_once(before: Any) -> Any:
@@ -71,6 +84,8 @@ def _view(spark: SparkSession, name: str) -> Any:
 
 _READER = "pyspark.sql.streaming.readwriter:DataStreamReader"
 _WRITER = "pyspark.sql.streaming.readwriter:DataStreamWriter"
+_LIVE = "the live view shows running queries"
+# Around the other layers: a restart calls them again.
 PATCHES = (
     PatchSpec(_WRITER, "table", "streaming", "writeStream.table is toTable", add_table),
     # The warning names the caller's line, so no other layer may wrap it.
@@ -82,5 +97,7 @@ PATCHES = (
         warn_on_once,
         Order.NOTICE,
     ),
+    PatchSpec(_WRITER, "start", "streaming", _LIVE, report_started, Order.FALLBACK),
+    PatchSpec(_WRITER, "toTable", "streaming", _LIVE, report_started, Order.FALLBACK),
     PatchSpec(_READER, "table", "streaming", "readStream.table reads views", read_views, Order.SOURCE),
 )

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import Task
 from lakeward.jobs.tasks import notebook, pipeline, python_wheel, spark_python, sql
 from lakeward.jobs.tasks.context import Action, Context, Prepare
+from lakeward.streaming import watching
 from lakeward.suggestions import unknown_name_hint
+
+if TYPE_CHECKING:
+    from lakeward.pipelines import Update
 
 __all__ = ["COMPOSITES", "KINDS", "REFUSED", "Action", "Context", "prepare"]
 
@@ -46,4 +52,16 @@ def prepare(context: Context, task: Task) -> Action | None:
         message = f"The task `{task.key}` is a {task.kind}, which cannot be run here."
         next_step = REFUSED.get(task.kind) or unknown_name_hint(task.kind, KINDS, what="kinds")
         raise ConfigurationError("TASK_NOT_SUPPORTED", message, next_step=next_step)
-    return kind(context, task)
+    action = kind(context, task)
+    # The event log of a pipeline has the progress of its queries.
+    if action is None or context.run_id is None or task.kind == "pipeline_task":
+        return action
+    return _watched(action, context.settings.state / "streams", context.run_id, task.key)
+
+
+def _watched(action: Action, folder: Path, run_id: str, task_key: str) -> Action:
+    def watched() -> Update | None:
+        with watching(folder, run_id, task_key):
+            return action()
+
+    return watched

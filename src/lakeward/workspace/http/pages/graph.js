@@ -43,7 +43,7 @@ export function graph(nodes, name) {
   const boxes = nodes.map(node => {
     const [x, y] = at.get(node.id), lines = (node.lines || []).filter(Boolean);
     const parts = [svg("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 6, class: "box" }), svg("rect", { x, y, width: 5, height: HEIGHT, rx: 2, class: "mark" + (node.state ? " " + node.state : "") }),
-      svg("text", { x: x + 13, y: y + 20 }, cutText(node.label, 26)), ...lines.map((text, i) => svg("text", { x: x + 13, y: y + 37 + 16 * i, class: "small" }, cutText(text, 30)))];
+      svg("text", { x: x + 13, y: y + 20 }, cutText(node.label, 26)), ...lines.map((text, i) => svg("text", { x: x + 13, y: y + 37 + 16 * i, class: "small" }, cutText(text, 28)))];
     // Blanks between the texts: the name of a link is its content.
     const spaced = parts.flatMap(part => [part, " "]);
     return node.href ? svg("a", { href: node.href, "aria-current": node.current ? "true" : null }, ...spaced) : svg("g", {}, ...spaced);

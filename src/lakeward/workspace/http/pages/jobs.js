@@ -1,6 +1,7 @@
 // Jobs, their runs, and one run with its tasks, logs and notebook output.
 import { ask, button, cut, cutText, duration, el, isActive, link, paging, state, stateOf, table, time, took } from "/ui/dom.js";
 import { graph } from "/ui/graph.js";
+import { taskStreams } from "/ui/streams.js";
 
 const RUN_HEADS = ["run", "state", "started", "by", "#took"];
 const runRow = run => [link(["job", run.job_id, "run", run.run_id], cut(run.run_name, 90)), state(stateOf(run)), time(run.start_time),
@@ -98,6 +99,7 @@ async function taskParts(task) {
   const parts = [el("h2", {}, "Task ", cut(task.task_key))], kind = kindName(task);
   if (kind === "pipeline_task") parts.push(el("p", {}, link(["pipeline", task.pipeline_task.pipeline_id], "Pipeline of this task: graph, quality and events")));
   if (kind === "run_job_task") parts.push(el("p", {}, link(["job", task.run_job_task.job_id], "Job of this task")));
+  if (["notebook_task", "spark_python_task", "python_wheel_task", "sql_task"].includes(kind) && task.start_time) parts.push(...await taskStreams(task));
   if (kind === "notebook_task" && !isActive(task)) parts.push(...await notebook(task));
   parts.push(...await log(task.run_id, task.task_key));
   return parts;

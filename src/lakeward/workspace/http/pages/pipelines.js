@@ -1,6 +1,7 @@
 // Pipelines: graph, quality, streams, updates and events, from the same document as `lakeward report`.
-import { ask, bytes, button, cut, cutText, duration, el, link, number, paging, plain, state, table, time } from "/ui/dom.js";
+import { ask, button, cut, cutText, duration, el, link, number, paging, state, table, time } from "/ui/dom.js";
 import { graph } from "/ui/graph.js";
+import { streamTable } from "/ui/streams.js";
 
 export async function pipelines(_, query) {
   const page = query.get("page") || "0";
@@ -33,7 +34,7 @@ export async function pipeline([id, updateId], query) {
     shown && shown.error ? el("pre", { class: "bad", tabindex: "0" }, shown.error) : null, ...(report.notes || []).map(note => el("p", { class: "bad" }, note)),
     datasetGraph(report.datasets || [], results), el("h2", {}, shown && updateId ? "Datasets of the update of " + time(shown.started) : "Datasets of the newest update"),
     table(["dataset", "kind", "state", "#rows", "#failed records", "#dropped", "#took", "refresh", "~error"], datasetRows(report.datasets || [], results), "No dataset was refreshed."),
-    ...streams(report.streams || []), ...quality(past), el("h2", {}, "Updates"), table(["started", "state", "#took", "cause", "#rows", "update"], past.map(each => updateRow(id, each, shown))),
+    ...streamTable(report.streams || []), ...quality(past), el("h2", {}, "Updates"), table(["started", "state", "#took", "cause", "#rows", "update"], past.map(each => updateRow(id, each, shown))),
     el("h2", {}, "Events"), eventTable(local ? report.events || [] : events.events, local), local ? null : paging("pipeline/" + id, events, 100)];
 }
 
@@ -81,18 +82,3 @@ function quality(updates) {
     return [cut(name), cut(dataset), number(last.passed), number(last.failed), el("div", { class: "chart", style: { height: "44px" }, role: "img", "aria-label": label }, bars)];
   }))];
 }
-
-// Streaming queries of the newest update: the last micro-batch of each, and the rates of those before.
-function streams(found) {
-  if (!found.length) return [];
-  const rows = found.map(each => {
-    const last = each.batches[each.batches.length - 1], top = Math.max(0.001, ...each.batches.map(batch => batch.seconds || 0));
-    const bars = each.batches.map(batch => el("i", { style: { height: Math.max(2, 40 * (batch.seconds || 0) / top) + "px" }, title: `Batch ${batch.batch}: ${number(batch.rows)} rows in ${duration(batch.seconds)}` }));
-    return [cut(shortName(each.flow)), number(last.batch), number(last.rows), rate(last.input_rate), rate(last.processing_rate), last.backlog_files === null && last.backlog_bytes === null ? "" : [last.backlog_files === null ? null : number(last.backlog_files) + " files", last.backlog_bytes === null ? null : bytes(last.backlog_bytes)].filter(Boolean).join(", "),
-      number(last.state_rows), last.late_rows ? number(last.late_rows) : last.state_rows === null ? "" : "0", last.watermark ? time(last.watermark) : "", last.watermark_lag === null ? "" : duration(last.watermark_lag),
-      el("div", { class: "chart", style: { height: "44px" }, role: "img", "aria-label": `Durations of ${each.batches.length} micro-batches, the last ${duration(last.seconds)}` }, bars)];
-  });
-  return [el("h2", {}, "Streaming queries"), plain("The last micro-batch of each query: rows a second, backlog of the source, rows of state, and how far the watermark is behind. Bars are the durations of the batches."),
-    table(["flow", "#batch", "#rows", "#input/s", "#processed/s", "#backlog", "#state rows", "#late rows", "watermark", "#lag", "batch durations"], rows)];
-}
-const rate = value => value === null || value === undefined ? "" : Number(value).toLocaleString("en", { maximumFractionDigits: value < 10 ? 1 : 0 });
