@@ -5,6 +5,8 @@ The data is smaller than the thresholds of the findings: what is shown is the ef
 
 from __future__ import annotations
 
+import itertools
+import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -265,6 +267,13 @@ QUERY_GAINS: dict[str, QueryGain] = {
 }
 
 
+def _spilled(spark: SparkSession, tag: str) -> int:
+    """Return the bytes that the operators of the queries with a job tag have spilled."""
+    session: Any = spark
+    operators = session._jvm.lakeward.OperatorTimes.slowest(session._jsparkSession, tag, 100)
+    return sum(each.get("spilled_bytes", 0) for each in json.loads(operators))
+
+
 def _register(finding: str, gain: QueryGain) -> None:
     @case("doctor." + finding.replace("-", "_"))
     @contextmanager
@@ -273,6 +282,7 @@ def _register(finding: str, gain: QueryGain) -> None:
 
         spark = lw.session(lw.Settings.here(folder / "state", environ={}))
         figures: dict[str, float] = {}
+        runs = itertools.count()
 
         def work(
             query: Callable[[SparkSession, Path], DataFrame | Figures],
@@ -281,6 +291,8 @@ def _register(finding: str, gain: QueryGain) -> None:
         ) -> None:
             changed = {**gain.settings, **settings}
             old = {name: spark.conf.get(name, None) for name in changed}
+            tag = f"{finding}-{suffix}-{next(runs)}"
+            spark.sparkContext.setLocalProperty("spark.job.tags", tag)
             for name, value in changed.items():
                 spark.conf.set(name, value)
             try:
@@ -289,6 +301,7 @@ def _register(finding: str, gain: QueryGain) -> None:
                     figures.update({f"{name}_{suffix}": value for name, value in result.items()})
                 else:
                     result.write.format("noop").mode("overwrite").save()
+                    figures[f"spilled_mb_{suffix}"] = _spilled(spark, tag) / 2**20
             finally:
                 for name, earlier in old.items():
                     spark.conf.unset(name) if earlier is None else spark.conf.set(name, earlier)

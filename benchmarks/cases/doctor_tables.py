@@ -56,14 +56,18 @@ class Table:
         """The commits of the log."""
         return sorted(each for each in (self.folder / "_delta_log").glob("*.json") if each.stem.isdigit())
 
-    def fabricate_commits(self, count: int, *, age_days: int = 0) -> None:
-        """Add commits without actions, and let all commits look old."""
+    def fabricate_commits(self, count: int) -> None:
+        """Add commits without actions."""
         newest = int(self.commits[-1].stem)
         text = json.dumps({"commitInfo": {"timestamp": 1, "operation": "WRITE", "operationParameters": {}}})
         for version in range(newest + 1, newest + 1 + count):
             (self.folder / "_delta_log" / f"{version:020}.json").write_text(f"{text}\n")
-        for each in self.commits:
-            os.utime(each, (time.time() - age_days * 86_400 + int(each.stem),) * 2)
+
+    def age(self, days: int) -> None:
+        """Let all files of the log look old; a later version is later."""
+        for each in (self.folder / "_delta_log").iterdir():
+            if each.name[:20].isdigit():
+                os.utime(each, (time.time() - days * 86_400 + int(each.name[:20]),) * 2)
 
     def commit_until_checkpoint(self) -> None:
         """Write rows until the log has a checkpoint."""
@@ -197,8 +201,9 @@ def _checkpoint_overdue(table: Table) -> None:
 
 def _log_cleanup_off(table: Table) -> None:
     table.create(1_000, 1, clause="TBLPROPERTIES ('delta.enableExpiredLogCleanup' = 'false')")
-    table.fabricate_commits(400, age_days=60)
+    table.fabricate_commits(400)
     table.commit_until_checkpoint()
+    table.age(60)
 
 
 def _ten_commits(table: Table) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,6 +84,29 @@ def test_fixes_that_lose_history_rows_or_skipping_are_not_safe() -> None:
             assert not any(
                 word in text for text in each.fix for word in ("VACUUM", "REPLACE", "DELETE", "DROP")
             )
+
+
+def test_log_files_that_cleanup_keeps_are_not_expired(tmp_path: Path) -> None:
+    """Delta deletes the files before a checkpoint together: one within the retention keeps all of them."""
+    log = tmp_path / "t" / "_delta_log"
+    table = DeltaTable(tmp_path / "t", {"delta.enableExpiredLogCleanup": "false"})
+    meta = json.loads((log / f"{0:020}.json").read_text().splitlines()[1])
+    files = [table.add() for _ in range(300)]
+    for number, each in enumerate(files):
+        table.commit(each, age_days=40)
+        if number in (219, 299):
+            table.checkpoint([meta, *files[: number + 1]])
+
+    def aged(days: int, *names: str) -> list[Any]:
+        for name in names:
+            os.utime(log / name, (NOW - days * DAY,) * 2)
+        return [dict(each.evidence)["expired_log_files"] for each in examined(tmp_path / "t").diagnoses
+                if each.finding == "log-cleanup-off"]  # fmt: skip
+
+    first, second = (f"{version:020}.checkpoint.parquet" for version in (220, 300))
+    assert aged(40, f"{0:020}.json", first, second) == [301]
+    assert aged(2, f"{299:020}.json") == [220]
+    assert aged(2, f"{100:020}.json") == []
 
 
 def test_statistics_that_a_property_switches_off_are_switched_on_first(tmp_path: Path) -> None:

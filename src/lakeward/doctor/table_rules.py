@@ -197,11 +197,12 @@ def checkpoint_overdue(state: TableState, now: float) -> Found | None:  # noqa: 
 
 def log_cleanup_off(state: TableState, now: float) -> Found | None:
     days = _days(state, "delta.logRetentionDuration", 30)
-    # Cleanup needs a checkpoint after what it deletes, and works by whole days.
-    covered = -1 if state.checkpoint is None else state.checkpoint
-    expired = [
-        each for each in state.log_files if each.version < covered and each.modified < now - (days + 1) * _DAY
-    ]
+    # Cleanup works by whole days, and deletes all files before a checkpoint or none of them: it stops at the
+    # last checkpoint that no file within the retention precedes.
+    fresh = [each.version for each in state.log_files if each.modified >= now - (days + 1) * _DAY]
+    checkpoints = [each.version for each in state.log_files if ".checkpoint" in each.name]
+    covered = max((each for each in checkpoints if each <= min(fresh, default=each)), default=-1)
+    expired = [each for each in state.log_files if each.version < covered]
     if len(expired) < limits.EXPIRED_LOG_FILES:
         return None
     return Found({"log_files": len(state.log_files), "expired_log_files": len(expired), "log_days": days})
