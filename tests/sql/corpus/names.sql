@@ -52,7 +52,13 @@ USE main.corpus_names
 CREATE SCHEMA IF NOT EXISTS main.corpus_names
 --> ok
 DESCRIBE SCHEMA main.corpus_names
+--= database_description_item, database_description_value
 --> ok
+DESC DATABASE EXTENDED `corpus_names`
+--= database_description_item, database_description_value
+--> ok
+DESCRIBE SCHEMA main.corpus_nope
+--! SCHEMA_NOT_FOUND
 SHOW SCHEMAS IN main LIKE 'corpus_names'
 --> ["corpus_names"]
 USE SCHEMA corpus_names

@@ -14,7 +14,13 @@ from lakeward.spark_internals import catalog_manager
 from lakeward.sql.commands import Command, Rows
 from lakeward.sql.construct import BEGINNING, Construct, supported
 from lakeward.sql.rewrite_result import Edit
-from lakeward.sql.session_context import SessionContext, current_context, folder_name, matches_pattern
+from lakeward.sql.session_context import (
+    SessionContext,
+    current_context,
+    folder_name,
+    matches_pattern,
+    run_with_delta,
+)
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 from lakeward.sql.tokens import Token
 
@@ -195,6 +201,26 @@ def _describe_catalog(cursor: TokenCursor) -> DescribeCatalog:
     return DescribeCatalog(name, extended)
 
 
+@dataclass(frozen=True)
+class DescribeSchema(Command):
+    """Shows Spark's description of a schema under the platform's column names."""
+
+    text: str
+
+    def run(self, spark: SparkSession) -> Rows:
+        columns = "database_description_item STRING, database_description_value STRING"
+        return Rows(columns, [tuple(row) for row in run_with_delta(spark, self.text).collect()])
+
+
+def _describe_schema(cursor: TokenCursor) -> DescribeSchema:
+    cursor.one_of("DESCRIBE", "DESC")
+    cursor.one_of("SCHEMA", "DATABASE")
+    cursor.words("EXTENDED")
+    cursor.name(2)
+    cursor.end()
+    return DescribeSchema(cursor.text(0))
+
+
 def _managed_location(tokens: Sequence[Token]) -> list[Edit]:
     """Store MANAGED LOCATION as a property: Spark's LOCATION would move the tables there."""
     if tokens[0].word != "CREATE":
@@ -264,7 +290,16 @@ CONSTRUCTS = (
         edits=_managed_location,
     ),
     supported("DROP SCHEMA", _AREA, "DROP SCHEMA main.s CASCADE"),
-    supported("DESCRIBE SCHEMA", _AREA, "DESCRIBE SCHEMA EXTENDED main.s"),
+    Construct(
+        name="DESCRIBE SCHEMA",
+        area=_AREA,
+        verdict="emulated",
+        example="DESCRIBE SCHEMA EXTENDED main.s",
+        note="Spark's rows under the platform's column names",
+        starts=("DESCRIBE", "DESC"),
+        statement=_describe_schema,
+        trigger=BEGINNING + r"desc(?:ribe)?\s+(?:schema|database)\s+(?:extended\s+)?[\w`]",
+    ),
     supported("SHOW SCHEMAS", _AREA, "SHOW SCHEMAS IN main"),
     supported("SHOW TABLES", _AREA, "SHOW TABLES IN main.default"),
     supported("SHOW VIEWS", _AREA, "SHOW VIEWS IN main.default"),
