@@ -202,7 +202,7 @@ def test_stop_says_what_it_stopped_and_nothing_is_left(
     assert done.stdout.startswith(f"stopped the JVM {record.pid}, which had been there for ")
     assert not is_running(file, record)
     assert [path.suffix for path in file.parent.iterdir()] == [".lock"]
-    assert lakeward("stop", cache=cache).stdout == "there is no daemon\n"
+    assert lakeward("stop", cache=cache).stdout == "no project of this user has a JVM\n"
 
 
 def test_nobody_came_for_a_while(scene: Callable[..., dict[str, Any]], cache: Path) -> None:

@@ -9,14 +9,17 @@ __all__ = ["stop"]
 
 @click.command()
 def stop() -> int:
-    """End the JVMs that commands leave behind for the next ones. A command that uses one fails."""
+    """End the JVMs that commands leave behind for the next ones. A command that uses one fails.
+
+    They are those of this user, in all projects: a JVM serves the commands of any project.
+    """
     from lakeward.session import stop_daemons
 
     stopped = stop_daemons()
     for jvm in stopped:
         click.echo(f"stopped the JVM {jvm.pid}, which had been there for {lasting(jvm.seconds)}")
     if not stopped:
-        click.echo("there is no daemon")
+        click.echo("no project of this user has a JVM")
     return 0
 
 
