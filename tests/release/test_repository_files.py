@@ -200,7 +200,7 @@ def test_the_image_is_made_of_files_that_a_release_builds() -> None:
     ]
     parse(json.loads(next(line for line in lines if line.startswith("CMD")).partition(" ")[2]))
     # Commands must not run as root: files in the mounted folder would belong to it.
-    assert [line for line in lines if line.startswith("USER ")] == ["USER lakeward"]
+    assert [line for line in lines if line.startswith("USER ")] == ["USER 1000"]
 
 
 def test_the_devcontainer_calls_a_target_of_the_makefile() -> None:
