@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-__all__ = ["ANALYSTS", "PERSONAL", "PLAIN", "properties"]
+__all__ = ["ANALYSTS", "PERSONAL", "PLAIN", "RETENTION", "properties"]
 
 _USER = {
     "user_id": "identifier",
@@ -125,6 +125,9 @@ PLAIN: Mapping[str, tuple[str, ...]] = {
 ANALYSTS = ("fitness_by_group", "date_lookup", "quality_rules")
 """Tables for everybody in the company: they have no personal column."""
 
+RETENTION = "delta.deletedFileRetentionDuration"
+"""The table property with the time for which replaced files are kept."""
+
 
 def properties(spark: SparkSession, table: str) -> dict[str, str]:
     """Return the table properties that keep personal values out of the log of `table`.
@@ -135,5 +138,5 @@ def properties(spark: SparkSession, table: str) -> dict[str, str]:
     """
     return {
         "delta.dataSkippingStatsColumns": PLAIN[table][0],
-        "delta.deletedFileRetentionDuration": str(spark.conf.get("wearables.retention", "interval 7 days")),
+        RETENTION: str(spark.conf.get("wearables.retention", "interval 7 days")),
     }

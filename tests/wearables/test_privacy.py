@@ -7,6 +7,7 @@ import re
 import pytest
 from fixtures.generate import generate
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 from lakeward.session import Settings, session
 from tests.wearables.company import ROOT
@@ -18,27 +19,27 @@ from wearables.jobs.protect import READERS, TAG, protect
 from wearables.streams import TABLES
 
 SCHEMA = "main.protected"
+STORED = ("users", "user_keys", "user_bins", "quarantine")
+OTHERS = ("erasure_requests", "suppressed", "erasure_audit", "user_tokens", "user_directory")
 
 
 @pytest.fixture(scope="module")
 def tables(suite_settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """The tables in main.protected, with their columns."""
+    """The columns of all tables; those of `STORED`, of erasure and of the directory are in main.protected."""
     spark = session(suite_settings)
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
     folder = tmp_path_factory.mktemp("scratch")
     generate(folder / "source", users=8, days=1, seed=7, longest=60)
     frames = batch(spark, folder / "source", folder)
-    for name, frame in frames.items():
-        frame.write.mode("overwrite").option("overwriteSchema", "true").saveAsTable(f"{SCHEMA}.{name}")
+    for name in STORED:
+        frames[name].write.mode("overwrite").option("overwriteSchema", "true").saveAsTable(f"{SCHEMA}.{name}")
     create_tables(spark, SCHEMA)
-    for name, columns in TABLES.items():
-        spark.sql(f"CREATE OR REPLACE TABLE {SCHEMA}.{name} ({columns})")
     spark.sql(f"DROP TABLE IF EXISTS {SCHEMA}.user_tokens")
     assert tokenize(spark, SCHEMA) == provide_directory(spark, SCHEMA) == frames["users"].count()
-    others = ("erasure_requests", "suppressed", "erasure_audit", "user_tokens", "user_directory", *TABLES)
     return {
         **{name: frame.columns for name, frame in frames.items()},
-        **{name: spark.table(f"{SCHEMA}.{name}").columns for name in others},
+        **{name: StructType.fromDDL(columns).names for name, columns in TABLES.items()},
+        **{name: spark.table(f"{SCHEMA}.{name}").columns for name in OTHERS},
     }
 
 
@@ -71,7 +72,9 @@ def test_columns_are_tagged_once_and_the_view_shows_what_a_group_may_see(
     spark: SparkSession, tables: dict[str, list[str]]
 ) -> None:
     wanted = {
-        (table, column, tag) for table, columns in privacy.PERSONAL.items() for column, tag in columns.items()
+        (table, column, tag)
+        for table in (*STORED, *OTHERS)
+        for column, tag in privacy.PERSONAL[table].items()
     }
     assert protect(spark, "main", "protected") == len(wanted)
     assert protect(spark, "main", "protected") == 0

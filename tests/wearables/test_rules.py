@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from wearables import rules, transforms
 from wearables.feeds import REGISTRATIONS
+from wearables.streams import with_rates
 from wearables.topics import BPM, WORKOUT
 from wearables.transforms.validity import failed_rules, holds
 
@@ -218,6 +219,25 @@ def test_heart_rates_belong_to_every_finished_session_around_them_ends_included(
         (1, -10.0, 0.0, 10.0, 3),
         (2, 0.0, 7.0, 11.0, 3),
     }
+
+
+def test_a_start_has_the_heart_rates_of_the_hour_after_it_ends_included_or_one_row_without(
+    spark: SparkSession,
+) -> None:
+    """INV-13; `test_streams.py` joins two streams by the same function."""
+    moment = 1576454400.0
+    rates = unique(bronze(spark, *(rate(moment + second) for second in (-1, 0, 3600, 3601))))
+    starts = spark.createDataFrame(
+        [(200_000, 1, 1, moment), (200_000, 2, 2, moment + 7300), (200_009, 3, 3, moment)],
+        "device_id BIGINT, user_id BIGINT, session_id BIGINT, at DOUBLE",
+    ).withColumn("start_time", F.col("at").cast("timestamp"))
+    found = with_rates(starts.drop("at"), rates.select("device_id", "time", "heartrate"))
+    rows = cells(
+        found.withColumn("after", F.expr("unix_seconds(time) - unix_seconds(start_time)")),
+        "session_id",
+        "after",
+    )
+    assert rows == {(1, 0), (1, 3600), (2, None), (3, None)} and found.count() == 4
 
 
 def test_a_registration_counts_once_and_needs_device_and_user(spark: SparkSession) -> None:

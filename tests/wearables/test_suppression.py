@@ -236,18 +236,19 @@ def test_a_delete_of_the_crm_is_a_request_and_a_return_ends_what_is_erased(
     assert erase(spark, SCHEMA, landing, KEY) == job.Erased(0, 0, 0)
 
 
-def test_purge_removes_replaced_files_and_rows_behind_deletion_vectors(spark: SparkSession) -> None:
+def test_purge_removes_replaced_files_and_rows_behind_deletion_vectors_after_the_bundles_retention(
+    spark: SparkSession,
+) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS main.purged")
     spark.sql(
         "CREATE OR REPLACE TABLE main.purged.people (name STRING) TBLPROPERTIES "
-        "('delta.enableDeletionVectors' = 'true', 'delta.dataSkippingNumIndexedCols' = '0', "
-        "'delta.deletedFileRetentionDuration' = 'interval 0 seconds')"
+        "('delta.enableDeletionVectors' = 'true', 'delta.dataSkippingNumIndexedCols' = '0')"
     )
     spark.sql("INSERT INTO main.purged.people SELECT concat('Qx', id) FROM range(0, 9, 1, 1)")
     spark.sql("DELETE FROM main.purged.people WHERE name LIKE '%7'")
     (location,) = spark.sql("DESCRIBE DETAIL main.purged.people").select("location").collect()[0]
     folder, canary = Path(location.removeprefix("file:")), Canary(("Qx7",), ())
     assert len(scan(folder, canary)) == 1
-    assert vacuum(spark, "main.purged", ["people"]) == {"people": 0}
+    assert vacuum(spark, "main.purged", ["people"], "0 seconds") == {"people": 0}
     assert scan(folder, canary) == []
     assert spark.table("main.purged.people").count() == 8

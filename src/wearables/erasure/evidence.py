@@ -97,20 +97,28 @@ def _add(remaining: dict[str, dict[str, int]], table: str, found: DataFrame) -> 
         remaining.setdefault(row["subject"], {})[table] = row["rows"]
 
 
-def vacuum(spark: SparkSession, schema: str, tables: list[str]) -> dict[str, int]:
+def vacuum(spark: SparkSession, schema: str, tables: list[str], retention: str) -> dict[str, int]:
     """Delete the replaced files of `tables` that are older than their retention.
 
+    Tables without a retention of their own (those of the streams, the directory, corrections, archives) get
+    `retention`: with the platform's default, their files would outlive the evidence that there are none.
     Returns the number of files by table that could be deleted and still exist.
     """
     left = {}
     for table in tables:
         name = f"{schema}.`{table}`"
-        features = spark.sql(f"DESCRIBE DETAIL {name}").select("tableFeatures").collect()[0][0]
-        if "deletionVectors" in (features or ()):
+        detail = spark.sql(f"DESCRIBE DETAIL {name}").select("tableFeatures", "properties").collect()[0]
+        if table not in privacy.ANALYSTS and privacy.RETENTION not in detail["properties"]:
+            spark.sql(
+                f"ALTER TABLE {name} SET TBLPROPERTIES ('{privacy.RETENTION}' = 'interval {retention}')"
+            )
+        if "deletionVectors" in (detail["tableFeatures"] or ()):
             # Rows behind deletion vectors are in the current files until these are rewritten.
             spark.sql(f"REORG TABLE {name} APPLY (PURGE)")
-        spark.sql(f"VACUUM {name}")
         left[table] = spark.sql(f"VACUUM {name} DRY RUN").count()
+        if left[table]:
+            spark.sql(f"VACUUM {name}")
+            left[table] = spark.sql(f"VACUUM {name} DRY RUN").count()
     return left
 
 
@@ -129,7 +137,7 @@ def finish(spark: SparkSession, schema: str, tables: list[str], key: str, retent
             f"UPDATE {requests} SET rewritten = now() "  # noqa: S608
             f"WHERE rewritten IS NULL AND request_id IN ({_list(clean)})"
         )
-    left = vacuum(spark, schema, tables)
+    left = vacuum(spark, schema, tables, retention)
     due = (
         spark.table(requests)
         .filter(f"status = 'erased' AND rewritten <= now() - INTERVAL {retention}")

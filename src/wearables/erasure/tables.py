@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from wearables.privacy import RETENTION
+
 __all__ = ["DEADLINE", "create_tables"]
 
 DEADLINE = "30 days"
@@ -40,7 +42,7 @@ rewritten TIMESTAMP, finished TIMESTAMP, in_time BOOLEAN
 
 def create_tables(spark: SparkSession, schema: str, retention: str = "7 days") -> None:
     """Create the tables of erasure in `schema` unless they exist; replaced files are kept for `retention`."""
-    kept = f"'delta.deletedFileRetentionDuration' = 'interval {retention}'"
+    kept = f"'{RETENTION}' = 'interval {retention}'"
     plain = f"'delta.dataSkippingNumIndexedCols' = '0', {kept}"
     for name, columns in (("erasure_requests", _REQUESTS), ("suppressed", _SUPPRESSED)):
         spark.sql(f"CREATE TABLE IF NOT EXISTS {schema}.{name} ({columns}) TBLPROPERTIES ({plain})")
