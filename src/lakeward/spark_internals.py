@@ -225,6 +225,11 @@ def executed_plan(frame: DataFrame) -> JavaObject:
     return java_frame(frame).queryExecution().executedPlan()
 
 
+def java_function(function: Any) -> JavaObject:
+    """Return the JVM's object of a Python function made by `udf` or `pandas_udf`."""
+    return function._unwrapped._judf
+
+
 def java_query(query: StreamingQuery) -> JavaObject:
     """Return the JVM's StreamExecution behind a streaming query."""
     return query._jsq.streamingQuery()

@@ -28,6 +28,10 @@ from lakeward.sql import is_complete, split
             "begin if x then select case when a then 1 end; end if; select 2; end; select 3",
             ["begin if x then select case when a then 1 end; end if; select 2; end", "select 3"],
         ),
+        (
+            "create … as $$ a = 'it''s;'; # don't\n$$; select 2",
+            ["create … as $$ a = 'it''s;'; # don't\n$$", "select 2"],
+        ),
         ("select begin from t; select 2", ["select begin from t", "select 2"]),
         ("select case when a then 1 end; select 2", ["select case when a then 1 end", "select 2"]),
     ],

@@ -26,12 +26,17 @@ class Token(NamedTuple):
     @property
     def is_quoted(self) -> bool:
         """Return whether it is a string or a quoted name."""
-        return self.text[0] in _QUOTES or self.text[-1] in _QUOTES
+        return self.text[0] in _QUOTES or self.text[-1] in _QUOTES or self.is_dollar_quoted
+
+    @property
+    def is_dollar_quoted(self) -> bool:
+        """Return whether it is the code of a Python function, between two pairs of dollar signs."""
+        return len(self.text) > 3 and self.text.startswith("$$") and self.text.endswith("$$")
 
     @property
     def is_string(self) -> bool:
         """Return whether it is a string literal, also a raw one."""
-        return self.is_quoted and self.text[0] != "`"
+        return self.is_quoted and self.text[0] not in "`$"
 
     @property
     def is_name(self) -> bool:
@@ -76,5 +81,6 @@ def _tokenizer() -> Any:
     class Tokenizer(Databricks.Tokenizer):
         # Otherwise SHOW, VACUUM … become one token up to the next semicolon, quoted or not.
         COMMANDS: ClassVar[set[Any]] = set()
+        RAW_STRINGS: ClassVar[list[Any]] = [*Databricks.Tokenizer.RAW_STRINGS, "$$"]
 
     return Tokenizer()

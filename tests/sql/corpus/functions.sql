@@ -88,4 +88,6 @@ SELECT try_secret('corpus', 'nothing') AS s
 SELECT secret('corpus')
 --! NON_FOLDABLE_ARGUMENT
 CREATE OR REPLACE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ return x + 1 $$
---! UNSUPPORTED_SQL
+--> ok
+SELECT f(1) AS n
+--> [2]

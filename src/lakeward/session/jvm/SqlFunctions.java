@@ -23,6 +23,7 @@ import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.execution.python.UserDefinedPythonFunction;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -37,6 +38,8 @@ public class SqlFunctions {
     public static final String STREAM = "lakeward_stream_";
     /** The files of a COPY INTO statement whose source is a query. */
     private static final String COPIED = "lakeward_copied";
+    /** A call of a function with LANGUAGE PYTHON: its definition, then its arguments (sql/constructs/python_functions.py). */
+    private static final String PYTHON = "lakeward_python";
     private static final String[] RELATIONS = new String[] {"read_files", "cloud_files", "cloud_files_state", "event_log"};
     private static final String[] MEMBERS = new String[] {"is_member", "is_account_group_member"};
     private static final String VERSION = "current_version";
@@ -50,6 +53,7 @@ public class SqlFunctions {
         for (int i = 0; i < MEMBERS.length; i++) all.injectFunction(described(MEMBERS[i], new Member()));
         for (int i = 0; i < SECRETS.length; i++) all.injectFunction(described(SECRETS[i], new Value(SECRETS[i])));
         all.injectFunction(described(VERSION, new Version()));
+        all.injectFunction(described(PYTHON, new PythonCall()));
         all.injectTableFunction(described(COPIED, new Relation("copied")));
         for (int i = 0; i < RELATIONS.length; i++) {
             all.injectTableFunction(described(RELATIONS[i], new Relation(RELATIONS[i])));
@@ -79,7 +83,7 @@ public class SqlFunctions {
         return new Tuple3(new FunctionIdentifier(name), new ExpressionInfo("lakeward.SqlFunctions", name), builder);
     }
 
-    /** The answer of Python: {"rows": [[…]]} or a Dataset. */
+    /** The answer of Python: {"rows": [[…]]}, a Dataset or a Python UDF. */
     private static Object ask(String name, Seq arguments) {
         ObjectNode call = WarehouseLayout.JSON.createObjectNode();
         call.put("name", "function." + name);
@@ -97,7 +101,7 @@ public class SqlFunctions {
         }
         Object result = PythonSqlBridge.run(call.toString(), org.apache.spark.sql.SparkSession.active());
         if (result instanceof Throwable) throw WarehouseCatalog.sneak((Throwable) result);
-        if (result instanceof Dataset) return result;
+        if (!(result instanceof String)) return result;
         try {
             JsonNode json = WarehouseLayout.JSON.readTree((String) result);
             if (json.has("error")) throw PythonSqlBridge.error(json.get("error"));
@@ -140,6 +144,15 @@ public class SqlFunctions {
 
         public Object apply(Object arguments) {
             return FunctionRegistry$.MODULE$.builtin().lookupFunction(name, (Seq) arguments);
+        }
+    }
+
+    /** The Python UDF of a call; Python makes it from the definition. */
+    public static class PythonCall extends AbstractFunction1 {
+        public Object apply(Object arguments) {
+            Seq all = (Seq) arguments;
+            Object function = ask("python_function", PythonUtils.toSeq(Arrays.asList(new Object[] {all.apply(0)})));
+            return ((UserDefinedPythonFunction) function).builder((Seq) all.drop(1));
         }
     }
 

@@ -16,6 +16,7 @@ from lakeward.sql.constructs import (
     keys,
     materialized_views,
     policies,
+    python_functions,
     queries,
     table_descriptions,
     tables,
@@ -41,6 +42,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *inserts.CONSTRUCTS,
     *copy_into.CONSTRUCTS,
     *functions.CONSTRUCTS,
+    *python_functions.CONSTRUCTS,
     *governance.CONSTRUCTS,
     *policies.CONSTRUCTS,
 )

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import SqlError
 from lakeward.sql.commands import Rows, register_function
 from lakeward.sql.construct import Construct, supported
-from lakeward.sql.rewrite_result import Refusal
-from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,21 +59,6 @@ register_function("groups", _groups)
 register_function("current_version", _current_version)
 
 
-def _python_function(cursor: TokenCursor) -> Refusal:
-    cursor.need("CREATE")
-    cursor.words("OR", "REPLACE")
-    cursor.need("FUNCTION")
-    while not cursor.words("LANGUAGE", "PYTHON"):
-        if cursor.next is None:
-            raise Unmatched
-        cursor.at += 1
-    return Refusal(
-        "UNSUPPORTED_SQL",
-        "CREATE FUNCTION … LANGUAGE PYTHON is not supported here. Use spark.udf.register in the session.",
-        "0A000",
-    )
-
-
 CONSTRUCTS = (
     supported("current_user, session_user", _AREA, "SELECT current_user()", "the lakehouse's user: `$USER`"),
     Construct(
@@ -104,15 +87,6 @@ CONSTRUCTS = (
         verdict="emulated",
         example="CREATE FUNCTION main.default.plus(x INT) RETURNS INT RETURN x + 1",
         note="scalar and table functions in SQL, stored with the schema",
-    ),
-    Construct(
-        name="CREATE FUNCTION … LANGUAGE PYTHON",
-        area=_AREA,
-        verdict="unsupported",
-        example="CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ return x $$",
-        note="use spark.udf.register in the session",
-        starts=("CREATE",),
-        statement=_python_function,
     ),
     Construct(
         name="DROP FUNCTION c.s.f",

@@ -1,4 +1,4 @@
-"""SQL functions, from the definitions that Spark stores."""
+"""Functions in SQL and Python, from the definitions that Spark stores."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lakeward.spark_internals import jvm_view
+from lakeward.sql.constructs.python_functions import PythonFunction
 from lakeward.sql.information_schema.catalog_view import CatalogView, Name, Row
 
 _SPECIFIC = ("specific_catalog", "specific_schema", "specific_name")
@@ -18,6 +19,8 @@ def routines(view: CatalogView) -> Iterator[Row]:
     for name, description, is_sql in _descriptions(view):
         is_table = description.get("isTableFunc") == "true"
         returns = description.get("returnType", "")
+        expression = description.get("expression")
+        python = PythonFunction.of_stored_body(expression)
         owner = view.metadata("FUNCTION", name).get("owner") or view.user
         created = int(description["createTime"]) * 1000 if "createTime" in description else None
         yield {
@@ -25,8 +28,11 @@ def routines(view: CatalogView) -> Iterator[Row]:
             **dict(zip(_ROUTINE, name, strict=True)),
             **({"data_type": "TABLE", "full_data_type": f"TABLE({returns})"} if is_table else _type(returns)),
             "routine_type": "FUNCTION",
-            "routine_body": "SQL" if is_sql else "EXTERNAL",
-            "routine_definition": description.get("expression") or description.get("query"),
+            "routine_body": "SQL" if is_sql and python is None else "EXTERNAL",
+            "routine_definition": python.body
+            if python
+            else description.get("expression") or description.get("query"),
+            "external_language": "Python" if python else None,
             "parameter_style": "SQL",
             "is_deterministic": "NO" if description.get("deterministic") == "false" else "YES",
             "sql_data_access": "READS SQL DATA" if description.get("query") else "CONTAINS SQL",
