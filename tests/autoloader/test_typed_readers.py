@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from datetime import date, datetime
+from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -174,6 +174,39 @@ def test_parquet_files_are_merged_to_the_widest_type(tmp_path: Path) -> None:
         pq.write_table(table, tmp_path / f"{number}.parquet")
     paths = [tmp_path / "0.parquet", tmp_path / "1.parquet"]
     assert inferred(paths, cf_format="parquet") == "struct<n:bigint,c0:string,c1:string>"
+
+
+@pytest.mark.rule("2.2")
+def test_int96_of_spark_is_an_instant_and_plain_clocks_stay(tmp_path: Path) -> None:
+    """Spark writes timestamps as INT96, which has no zone in Arrow."""
+    path, plain = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    instant = datetime(2924, 7, 1, 12, tzinfo=timezone.utc)
+    clock = instant.replace(tzinfo=None)
+    kinds = {
+        "t": pa.timestamp("us"),
+        "s": pa.struct([("n", pa.int64()), ("t", pa.timestamp("us"))]),
+        "l": pa.list_(pa.timestamp("us")),
+        "m": pa.map_(pa.string(), pa.timestamp("us")),
+        "z": pa.string(),
+    }
+    row = {"t": clock, "s": {"n": 1, "t": clock}, "l": [clock, None], "m": [("k", clock)], "z": "x"}
+    table = pa.Table.from_pylist([row], pa.schema(kinds.items()))
+    pq.write_table(table, path, use_deprecated_int96_timestamps=True)
+    pq.write_table(table, plain)
+    types = "t:{0},s:struct<n:bigint,t:{0}>,l:array<{0}>,m:map<string,{0}>,z:string"
+    assert inferred([path], cf_format="parquet") == f"struct<{types.format('timestamp')}>"
+    assert inferred([plain], cf_format="parquet") == f"struct<{types.format('timestamp_ntz')}>"
+    schema = infer_schema([FileStatus("k", str(path), 1, 1)], Options.of({"cloudFiles.format": "parquet"}))
+    assert rows_of([path], schema, rescued="_r", cf_format="parquet") == [
+        {
+            "t": instant,
+            "s": {"n": 1, "t": instant},
+            "l": [instant, None],
+            "m": [("k", instant)],
+            "z": "x",
+            "_r": None,
+        }
+    ]
 
 
 def test_records_inside_grow_without_losing_the_old_files(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ from lakeward.autoloader.readers.file_contents import FileContents
 from lakeward.autoloader.readers.schema_drift import NewFieldsError
 
 if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
     from lakeward.autoloader.discovery import FileStatus
 
 
@@ -174,5 +176,27 @@ def open_parquet(data: bytes) -> ColumnarFile:
     """Open a Parquet file."""
     import pyarrow.parquet as pq
 
-    source = pq.ParquetFile(pa.BufferReader(data))
-    return ColumnarFile(source.schema_arrow, source.iter_batches(batch_size=ROWS))
+    file = pq.ParquetFile(pa.BufferReader(data), coerce_int96_timestamp_unit="us")
+    found, schema = file.schema_arrow, parquet_schema(file)
+    batches = file.iter_batches(batch_size=ROWS)
+    return ColumnarFile(schema, batches if schema == found else (batch.cast(schema) for batch in batches))
+
+
+def parquet_schema(file: pq.ParquetFile) -> pa.Schema:
+    """Return the columns of a file; INT96, which Spark writes, is an instant, whose zone Arrow omits."""
+    leaves = [file.schema.column(index).physical_type for index in range(file.metadata.num_columns)]
+    if "INT96" not in leaves:
+        return file.schema_arrow
+    each = iter(leaves)
+    return pa.schema([field.with_type(_with_instants(field.type, each)) for field in file.schema_arrow])
+
+
+def _with_instants(dtype: pa.DataType, leaves: Iterator[str]) -> pa.DataType:
+    if pa.types.is_struct(dtype):
+        return pa.struct([field.with_type(_with_instants(field.type, leaves)) for field in dtype])
+    if pa.types.is_list(dtype):
+        return pa.list_(dtype.value_field.with_type(_with_instants(dtype.value_type, leaves)))
+    if pa.types.is_map(dtype):
+        keys, values = _with_instants(dtype.key_type, leaves), _with_instants(dtype.item_type, leaves)
+        return pa.map_(dtype.key_field.with_type(keys), dtype.item_field.with_type(values))
+    return pa.timestamp("us", "UTC") if next(leaves) == "INT96" else dtype
