@@ -112,6 +112,26 @@ def test_runtimes_that_have_it_give_the_file(
     assert rows_of(WAYS[way](spark, files), tmp_path) == {("1", "f1.json"), ("2", "f2.json")}
 
 
+def test_in_a_batch_of_auto_loader_it_is_an_error_and_no_empty_string(
+    spark: SparkSession, files: Files, tmp_path: Path
+) -> None:
+    spark.conf.set(SETTING, "")
+    caught: list[Any] = []
+
+    def batch(df: DataFrame, _: int) -> None:
+        try:
+            df.select("a", _column().alias("f"))
+        except AnalysisException as error:
+            caught.append(error)
+        read = df.sparkSession.read.json(files.path).select("a", _column().alias("f"))
+        assert rows_of(read, tmp_path) == {("1", "f1.json"), ("2", "f2.json")}
+
+    writer = files.stream().writeStream.option("checkpointLocation", str(tmp_path / "c"))
+    writer.trigger(availableNow=True).foreachBatch(batch).start().awaitTermination()
+    assert [error.getCondition() for error in caught] == ["INPUT_FILE_NAME_IN_FOREACH_BATCH"]
+    assert "_metadata.file_path" in str(caught[0])
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_runtimes_without_it_raise_the_error_of_the_platform(
     spark: SparkSession, files: Files, way: str

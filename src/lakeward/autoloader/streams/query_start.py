@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
+# Read by InputFileName.java in the batches of the query.
+_BATCHES = "spark.sql.lakeward.autoLoader"
 _start_lock = threading.Lock()
 _last_queries: dict[str, Any] = {}
 
@@ -41,7 +43,9 @@ def start_query(df: DataFrame, start: Callable[[], StreamingQuery]) -> Streaming
         for _, plan in sources:
             _await_earlier_query(plan)
         query = start()
-        root = java_query(query).resolvedCheckpointRoot()
+        java = java_query(query)
+        java.sparkSessionForStream().conf().set(_BATCHES, "true")
+        root = java.resolvedCheckpointRoot()
         with _stop_on_error(query):
             checkpoint = _local_checkpoint(root, sources[0][1])
         metadata = references_metadata(df)

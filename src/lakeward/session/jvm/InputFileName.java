@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.types.StructType;
 import scala.Function1;
 import scala.Option;
@@ -34,6 +35,8 @@ import scala.runtime.AbstractPartialFunction;
 public class InputFileName extends AbstractFunction1 {
 
     public static final String SETTING = "spark.sql.lakeward.inputFileName";
+    /** Set in the session of a streaming query that reads Auto Loader. */
+    public static final String BATCHES = "spark.sql.lakeward.autoLoader";
     private static final String NAME = "input_file_name";
     /** No plan is searched before the first call of the function. */
     private static volatile boolean used = false;
@@ -97,24 +100,52 @@ public class InputFileName extends AbstractFunction1 {
     /** Builds the rule that gives the files of Auto Loader. */
     public static class OfAutoLoader extends AbstractFunction1 {
         public Object apply(Object session) {
-            return new Replacing();
+            return new Replacing((SparkSession) session);
         }
     }
 
     public static class Replacing extends Rule {
+        private final SparkSession session;
+
+        Replacing(SparkSession session) {
+            this.session = session;
+        }
+
         public TreeNode apply(TreeNode plan) {
-            return used ? ((LogicalPlan) plan).resolveOperatorsUp(new Node()) : plan;
+            if (!used) return plan;
+            return ((LogicalPlan) plan).resolveOperatorsUp(new Node("true".equals(session.conf().get(BATCHES, ""))));
         }
     }
 
     /** A node that calls the function over rows of Auto Loader. */
     public static class Node extends AbstractPartialFunction {
+        private final boolean ofBatches;
+
+        Node(boolean ofBatches) {
+            this.ofBatches = ofBatches;
+        }
 
         public boolean isDefinedAt(Object o) {
             LogicalPlan node = (LogicalPlan) o;
             if (node.children().length() != 1) return false;
             LogicalPlan child = (LogicalPlan) node.children().apply(0);
-            return calls(node) && child.resolved() && hidden(child) != null;
+            if (!calls(node) || !child.resolved()) return false;
+            if (ofBatches && source(child) instanceof LogicalRDD) throw inBatch();
+            return hidden(child) != null;
+        }
+
+        private static LogicalPlan source(LogicalPlan plan) {
+            return passes(plan) ? source((LogicalPlan) plan.children().apply(0)) : plan;
+        }
+
+        /** The rows of a batch have no hidden column, and no file of their own. */
+        private static RuntimeException inBatch() {
+            ObjectNode error = WarehouseLayout.JSON.createObjectNode();
+            error.put("condition", "INPUT_FILE_NAME_IN_FOREACH_BATCH");
+            error.put("sqlState", "0A000");
+            error.put("message", "input_file_name() was called in foreachBatch on rows of Auto Loader, whose files are not known there. "
+                + "Select _metadata.file_path of the stream, before foreachBatch.");
+            return PythonSqlBridge.error(error);
         }
 
         public Object applyOrElse(Object o, Function1 otherwise) {
