@@ -204,7 +204,13 @@ def test_streaming_queries_of_a_task_are_shown_and_changed(server: Server) -> No
     assert server.post(STREAMS, change) == {}
     assert request_file(file, 0, "restart").is_file()
     before = sorted(file.parent.iterdir())
-    for wrong in ({"query": 1}, {"query": -1}, {"action": "../stop"}, {"action": "stop", "query": "x"}):
+    for wrong in (
+        {"query": 1},
+        {"query": -1},
+        {"action": "pause"},
+        {"action": "../stop"},
+        {"action": "stop", "query": "x"},
+    ):
         assert server.answer("POST", STREAMS, {**change, **wrong}).status_code == 400
     # No cookie and no form can do it: the token is in a header.
     for headers in ({"Authorization": ""}, {"Authorization": "Bearer wrong"}):
