@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from sqlglot import exp
 from sqlglot.lineage import lineage
 
 from lakeward.pipelines.graph.column_lineage import column_lineage
+from lakeward.pipelines.graph.operator_times import OperatorTimes
 from lakeward.report import build_report
 from tests.pipelines.conftest import Lab
 
@@ -35,7 +37,7 @@ COMPARED = (
     "SELECT l.id, r.x FROM {a} AS l JOIN {a} AS r ON l.id = r.id",
 )
 # Others, with the sources of the last column.
-STATED = (
+STATED: tuple[tuple[str, set[str]], ...] = (
     ("SELECT id, (SELECT max(y) FROM {b}) AS m FROM {a}", {"b.y"}),
     ("SELECT id, e FROM {a} LATERAL VIEW explode(items) AS e", {"a.items"}),
     ("SELECT l.id, z.y FROM {a} AS l, LATERAL (SELECT y FROM {b} AS r WHERE r.id = l.id) AS z", {"b.y"}),
@@ -124,3 +126,28 @@ def test_an_update_reports_lineage_and_slow_operators_without_literals(lab: Lab)
     (event,) = [each for each in lab.log() if each["event_type"] == "operator_metrics"]
     assert "canary" not in json.dumps(json.loads(event["details"]))
     assert lab.spark.sparkContext.getLocalProperty("spark.job.tags") is None
+
+
+class Lost:
+    """A session whose JVM answers nothing any more."""
+
+    @property
+    def sparkContext(self) -> Any:  # noqa: N802  # PySpark's name
+        return self
+
+    def getLocalProperty(self, _: str) -> None:  # noqa: N802  # PySpark's name
+        return None
+
+    def setLocalProperty(self, *_: str) -> None:  # noqa: N802  # PySpark's name
+        raise RuntimeError("lost")
+
+    @property
+    def _jvm(self) -> Any:
+        raise RuntimeError("lost")
+
+
+def test_metrics_and_lineage_that_cannot_be_read_fail_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    lost: Any = Lost()
+    assert OperatorTimes(lost, "u").slowest() == []
+    assert column_lineage(cast("Any", SimpleNamespace(sparkSession=lost))) == {}
+    assert [each.levelname for each in caplog.records] == ["WARNING", "WARNING"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from lakeward.spark_internals import analyzed_plan, jvm_view
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+log = logging.getLogger("lakeward.pipelines")
 SourceColumn = tuple[str, str]
 """A table and one of its columns."""
 _Sources = dict[int, frozenset[SourceColumn]]
@@ -20,8 +22,17 @@ def column_lineage(query: DataFrame) -> dict[str, list[SourceColumn]]:
     """Return the source columns of each output column, in the order of the columns.
 
     Views are resolved to the tables that they read. Conditions of filters and joins are no sources: they
-    choose rows. Columns of files and of generated rows have no table, so they are left out.
+    choose rows. Columns of files and of generated rows have no table, so they are left out. Empty for a plan
+    that cannot be described: lineage is for reports, and fails no update.
     """
+    try:
+        return _column_lineage(query)
+    except Exception as error:  # noqa: BLE001  # whatever is in the plan, the query itself is valid
+        log.warning("The column lineage of a query is unknown: %s", error)
+        return {}
+
+
+def _column_lineage(query: DataFrame) -> dict[str, list[SourceColumn]]:
     jvm = jvm_view(query.sparkSession)
     plan = jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False).apply(analyzed_plan(query))
     root = json.loads(jvm.lakeward.ViewPlan.describe(plan))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.graph.names import Key
@@ -11,6 +12,7 @@ from lakeward.spark_internals import java_session, jvm_view
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+log = logging.getLogger("lakeward.pipelines")
 _MOST = 20
 _TAGS = "spark.job.tags"
 
@@ -44,11 +46,16 @@ class OperatorTimes:
 
         Each has `dataset`, `operator`, `milliseconds` summed over tasks and queries, the number of `queries`,
         and where the operator counts them `rows`, `read_bytes`, `shuffled_bytes` and `spilled_bytes`.
+        Empty if Spark's metrics cannot be read: the tables of the update are complete.
         """
         self._current = None
-        self._spark.sparkContext.setLocalProperty(_TAGS, self._users_tags)  # type: ignore[arg-type]
-        times = jvm_view(self._spark).lakeward.OperatorTimes
-        found = json.loads(times.slowest(java_session(self._spark), self._prefix, _MOST))
+        try:
+            self._spark.sparkContext.setLocalProperty(_TAGS, self._users_tags)  # type: ignore[arg-type]
+            times = jvm_view(self._spark).lakeward.OperatorTimes
+            found = json.loads(times.slowest(java_session(self._spark), self._prefix, _MOST))
+        except Exception as error:  # noqa: BLE001  # as above
+            log.warning("The metrics of the update's queries cannot be read: %s", error)
+            return []
         for each in found:
             each["dataset"] = ".".join(self._datasets[int(each.pop("tag").removeprefix(self._prefix))])
         return list(found)
