@@ -131,6 +131,30 @@ def parquet(folder: Path) -> Iterator[Sides]:
         )
 
 
+@case("autoloader.avro", goal=1.05)
+@contextmanager
+def avro(folder: Path) -> Iterator[Sides]:
+    """20 Avro files with together 1,000,000 records."""
+    import fastavro
+
+    types = {"id": "long", "a": "double", "device": "string", "ok": "boolean"}
+    fields = [{"name": name, "type": ["null", dtype]} for name, dtype in types.items()]
+    schema = fastavro.parse_schema({"type": "record", "name": "R", "fields": fields})
+    records = 50_000
+    with bench(folder) as b:
+        for file in range(20):
+            rows = (
+                {"id": n, "a": n / 7, "device": f"device-{n % 997}", "ok": n % 3 == 0}
+                for n in range(file * records, (file + 1) * records)
+            )
+            with (b.source / f"{file:02}.avro").open("wb") as out:
+                fastavro.writer(out, schema, rows, codec="deflate")
+        columns = "id bigint, a double, device string, ok boolean"
+        yield b.sides(
+            lambda: b.ours("avro", columns, **RESCUE), lambda: b.peer("avro", columns), rows=20 * records
+        )
+
+
 def _after(folder: Path, history: int, new: int) -> Iterator[Sides]:
     """`new` files behind a history of which 200,000 files still lie in the source."""
     there = 200_000
