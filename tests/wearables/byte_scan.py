@@ -16,10 +16,15 @@ __all__ = ["Canary", "scan"]
 
 
 class Canary:
-    """Values of one person: texts that no other person has, and numbers that identify."""
+    """Values of people: texts that no other person has, and numbers that identify.
 
-    def __init__(self, texts: tuple[str, ...], numbers: tuple[int, ...]) -> None:
-        self._numbers = frozenset(numbers)
+    Numbers in `cells` are looked for in cells of tables alone: sizes of files may equal short ones.
+    """
+
+    def __init__(
+        self, texts: tuple[str, ...], numbers: tuple[int, ...], *, cells: tuple[int, ...] = ()
+    ) -> None:
+        self._numbers = frozenset(numbers + cells)
         bounded = [rf"(?<![0-9A-Fa-f.]){number}(?![0-9A-Fa-f.])".encode() for number in numbers]
         plain = [re.escape(form) for text in texts for form in _forms(text.encode())]
         encoded = [re.escape(form) for number in numbers for form in _forms(f": {number},".encode())[1:]]

@@ -118,13 +118,13 @@ class Model:
     def ingest(self, files: Iterable[tuple[str, str]] | None = None) -> None:
         """Read landed files that were not read yet: all, or those in `files`."""
         for file in (self.landed if files is None else set(files)) - self.tables.keys():
-            self.tables[file] = [line for line in self.landed[file] if not self._is_erased(line)]
+            self.tables[file] = [line for line in self.landed[file] if not self.is_erased(line)]
 
     def read_again(self, folder: str) -> None:
         """Read everything of a folder that has landed, as after the loss of a checkpoint."""
         for file, lines in self.landed.items():
             if file[0] == folder:
-                kept = [line for line in lines if not self._is_erased(line)]
+                kept = [line for line in lines if not self.is_erased(line)]
                 self.tables[file] = self.tables.get(file, []) + kept
 
     def lakehouse(self, scratch: Path) -> Lakehouse:
@@ -152,7 +152,7 @@ class Model:
                 each.status = "erased"
             for files in (self.landed, self.tables):
                 for file, lines in files.items():
-                    files[file] = [line for line in lines if not self._is_erased(line)]
+                    files[file] = [line for line in lines if not self.is_erased(line)]
 
     def finish(self) -> None:
         """Purge: nothing of erased people is left, and the retention is over."""
@@ -160,7 +160,7 @@ class Model:
             if each.status == "erased":
                 each.status = "done" if each.found else "not found"
 
-    def _is_erased(self, line: str, user: int | None = None) -> bool:
+    def is_erased(self, line: str, user: int | None = None) -> bool:
         """Whether a line belongs to an erased person: any, or `user`."""
         names, time = identifiers(line), sent(line)
         return any(
@@ -170,7 +170,7 @@ class Model:
 
     def _has(self, user: int | None) -> bool:
         lines = (line for files in (self.landed, self.tables) for each in files.values() for line in each)
-        return user is not None and any(self._is_erased(line, user) for line in lines)
+        return user is not None and any(self.is_erased(line, user) for line in lines)
 
     def _suppress(self, opened: Sequence[Request], changes: Sequence[tuple[int, float, str]]) -> None:
         requested: dict[int, float] = {}
