@@ -111,7 +111,9 @@ def test_every_user_of_a_function_calls_it(spark: SparkSession, schema: str) -> 
     )
     spark.sql("CREATE TABLE people AS SELECT 80.0D AS w, 2.0D AS h")
     spark.sql("CREATE VIEW v AS SELECT bmi(w, h) AS b FROM people")
+    spark.sql("CREATE FUNCTION is_heavy(w DOUBLE, h DOUBLE) RETURNS BOOLEAN RETURN bmi(w, h) > 19")
     users = {
+        "function of SQL": "SELECT if(is_heavy(w, h), 20.0D, 0) FROM people",
         "short name": "SELECT bmi(w, h) FROM people",
         "long name": f"SELECT {schema}.bmi(w, h) FROM people",
         "filter": "SELECT 20.0D FROM people WHERE bmi(w, h) = 20",

@@ -24,6 +24,26 @@ CREATE FUNCTION biggest() RETURNS INT RETURN (SELECT max(n) FROM t)
 --> ok
 SELECT biggest() AS n
 --> [5]
+CREATE FUNCTION by_short_name(x INT) RETURNS INT RETURN plus(x) * `plus` (x => 1)
+--> ok
+CREATE FUNCTION by_long_name(x INT) RETURNS INT RETURN main.corpus_functions.plus(x) + biggest()
+--> ok
+CREATE FUNCTION by_schema(x INT) RETURNS INT RETURN CASE WHEN corpus_functions.plus(x) > 1 THEN by_short_name(x) END
+--> ok
+CREATE FUNCTION in_query(x INT) RETURNS TABLE (y INT) RETURN SELECT plus(n) + by_schema(x) FROM t WHERE plus(n) > (SELECT plus(-100))
+--> ok
+SELECT by_short_name(1) AS a, by_long_name(1) AS b, by_schema(1) AS c
+--> [121, 16, 121]
+SELECT y FROM in_query(1)
+--> [136]
+SELECT routine_definition AS d FROM information_schema.routines WHERE routine_name = 'by_short_name'
+--> ["`main`.`corpus_functions`.`plus`(x) * `main`.`corpus_functions`.`plus`(x => 1)"]
+CREATE OR REPLACE FUNCTION plus(x INT) RETURNS INT RETURN by_schema(x)
+--! CYCLIC_FUNCTION_REFERENCE
+CREATE OR REPLACE FUNCTION plus(x INT) RETURNS INT RETURN plus(x - 1)
+--! CYCLIC_FUNCTION_REFERENCE
+CREATE FUNCTION calls_nothing() RETURNS INT RETURN no_such_function(1)
+--! UNRESOLVED_ROUTINE
 CREATE FUNCTION owner_of(raw STRING) RETURNS STRING RETURN raw:owner.name
 --> ok
 SELECT owner_of('{"owner": {"NAME": "amy"}}') AS n

@@ -26,6 +26,9 @@ public class Extension extends AbstractFunction1 {
         all.injectFunction(new Tuple3(new FunctionIdentifier(SqlRules.EXTRACT), new ExpressionInfo("lakeward.JsonPath", SqlRules.EXTRACT),
             new SqlRules.Builder()));
         all.injectHintResolutionRule(new CatalogNames());
+        all.injectHintResolutionRule(new FunctionBodies());
+        all.injectFunction(new Tuple3(new FunctionIdentifier(FunctionBodies.CALL), new ExpressionInfo("lakeward.FunctionBodies", FunctionBodies.CALL),
+            new FunctionBodies.Builder()));
         all.injectHintResolutionRule(new SqlNames());
         all.injectHintResolutionRule(new PolicyRules());
         all.injectHintResolutionRule(new GlobalTemporary());

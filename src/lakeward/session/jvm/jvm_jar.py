@@ -56,6 +56,7 @@ SOURCES = (
     "InputFileName",
     "PolicyRules",
     "CatalogNames",
+    "FunctionBodies",
     "GlobalTemporary",
     "StreamOfPath",
     "StreamOfView",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,7 +20,8 @@ def routines(view: CatalogView) -> Iterator[Row]:
     for name, description, is_sql in _descriptions(view):
         is_table = description.get("isTableFunc") == "true"
         returns = description.get("returnType", "")
-        expression = description.get("expression")
+        expression = _as_written(description.get("expression"))
+        query = _as_written(description.get("query"))
         python = PythonFunction.of_stored_body(expression)
         owner = view.metadata("FUNCTION", name).get("owner") or view.user
         created = int(description["createTime"]) * 1000 if "createTime" in description else None
@@ -29,9 +31,7 @@ def routines(view: CatalogView) -> Iterator[Row]:
             **({"data_type": "TABLE", "full_data_type": f"TABLE({returns})"} if is_table else _type(returns)),
             "routine_type": "FUNCTION",
             "routine_body": "SQL" if is_sql and python is None else "EXTERNAL",
-            "routine_definition": python.body
-            if python
-            else description.get("expression") or description.get("query"),
+            "routine_definition": python.body if python else expression or query,
             "external_language": "Python" if python else None,
             "parameter_style": "SQL",
             "is_deterministic": "NO" if description.get("deterministic") == "false" else "YES",
@@ -86,6 +86,15 @@ def _descriptions(view: CatalogView) -> Iterator[tuple[Name, dict[str, str], boo
         is_sql = definition.get("className", "").startswith(prefix)
         stored: dict[str, Any] = json.loads("".join(piece[3:] for piece in pieces)) if is_sql else {}
         yield name, {k.removeprefix(prefix): v for k, v in stored.items() if k.startswith(prefix)}, is_sql
+
+
+def _as_written(body: str | None) -> str | None:
+    """Return a body with the names of called functions in place of the stored calls.
+
+    >>> _as_written("lakeward_call('`main`.`s`.`f`', x) + lakeward_call('`main`.`s`.`g`')")
+    '`main`.`s`.`f`(x) + `main`.`s`.`g`()'
+    """
+    return body and re.sub(r"lakeward_call\('([^']*)'(?:, )?", r"\1(", body)
 
 
 def _fields(view: CatalogView, ddl: str) -> Any:
