@@ -291,6 +291,24 @@ EXPLAINED = [
 ]
 
 
+# Clauses of the declaration before AS, and what they change.
+EXPLAINED_CLAUSES = [
+    ("PARTITIONED BY (k)", ["yes", "GROUP_AGGREGATE, GENERIC_AGGREGATE, PARTITION_OVERWRITE"]),
+    ("(key, n) PARTITIONED BY (key)", ["yes", "PARTITION_OVERWRITE", "PARTITION_OVERWRITE"]),
+    ("PARTITIONED BY (n)", ["yes", "GROUP_AGGREGATE, GENERIC_AGGREGATE", "GENERIC_AGGREGATE"]),
+    ("WITH ROW FILTER f ON (k)", ["no", "row filter"]),
+]
+
+
+@pytest.mark.parametrize(("clauses", "expected"), EXPLAINED_CLAUSES)
+def test_explain_takes_the_declaration_into_account(sql: Rows, clauses: str, expected: list[str]) -> None:
+    ((text,),) = sql(f"EXPLAIN CREATE MATERIALIZED VIEW m {clauses} AS {COUNTS}")
+    lines = text.splitlines()
+    assert lines[0] == f"Incremental refresh: {expected[0]}"
+    assert all(words in line for words, line in zip(expected[1:], lines[1:], strict=False)), text
+    assert ("PARTITION_OVERWRITE" in text) == ("PARTITION_OVERWRITE" in str(expected))
+
+
 def test_explain_names_the_techniques_or_the_reasons(sql: Rows) -> None:
     before = sql("SHOW TABLES")
     for query, expected in EXPLAINED:

@@ -18,14 +18,17 @@ from lakeward.errors import SqlError
 from lakeward.pipelines.api.registry import active_registry
 from lakeward.pipelines.execution.update import run_update
 from lakeward.pipelines.execution.update_context import PipelineUpdateContext, UpdateOptions
+from lakeward.pipelines.graph.column_ddl import format_ddl
 from lakeward.pipelines.graph.dataset_reader import active_reader
+from lakeward.pipelines.graph.elements import TableOptions
 from lakeward.pipelines.graph.names import DefaultSchema
 from lakeward.pipelines.graph.results import Update
 from lakeward.pipelines.incremental.eligibility import check_eligibility
 from lakeward.pipelines.incremental.technique_choice import possible_techniques
 from lakeward.pipelines.incremental.view_plan import read_view_plan
 from lakeward.pipelines.sql.grammar import SqlSyntaxError, parse_statement
-from lakeward.pipelines.sql.statements import DatasetStatement
+from lakeward.pipelines.sql.queries import NameScope, query_function
+from lakeward.pipelines.sql.statements import DatasetStatement, SourceStatement
 from lakeward.pipelines.storage.dataset_manager import KIND_PROPERTY
 from lakeward.pipelines.storage.delta_tables import StoredTable, load_table
 from lakeward.quoting import quote_name
@@ -147,9 +150,17 @@ def explain_materialized_view(spark: SparkSession, command: ExplainMaterializedV
     assert statement.query is not None, "the grammar of materialized views needs a query"
     fresh = spark.newSession()
     fresh.sql(f"USE {quote_name([context.catalog, context.schema])}")
+    source = SourceStatement(command.text, "EXPLAIN", 1, 1)
     with activated(fresh):
-        plan = read_view_plan(fresh.sql(command.text[slice(*statement.query)]))
-    eligibility = check_eligibility(plan)
+        query = query_function(fresh, source, statement.query, NameScope(), statement.columns)
+        plan = read_view_plan(query())
+    given = statement.options
+    options = TableOptions(
+        partition_cols=tuple(given.get("partition_cols", ())),
+        schema=format_ddl(statement.columns),
+        row_filter=given.get("row_filter"),
+    )
+    eligibility = check_eligibility(plan, options)
     lines = [f"Incremental refresh: {'yes' if eligibility.is_eligible else 'no'}"]
     lines += [f"{issue.type}: {issue.text}" for issue in eligibility.issues]
     if eligibility.is_eligible:

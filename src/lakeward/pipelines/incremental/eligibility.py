@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from lakeward.pipelines.graph.elements import Dataset
+from lakeward.pipelines.graph.elements import TableOptions
 from lakeward.pipelines.incremental.issues import Issue, nondeterministic, unsupported
 from lakeward.pipelines.incremental.reproducibility import can_break_ties, is_reproducible, least_row_columns
 from lakeward.pipelines.incremental.row_groups import (
@@ -63,21 +63,21 @@ class Eligibility:
         return not self.issues
 
 
-def check_eligibility(plan: ViewPlan, dataset: Dataset | None = None) -> Eligibility:
-    """Check a view's query; `dataset` adds the reasons that lie in its declaration."""
+def check_eligibility(plan: ViewPlan, options: TableOptions | None = None) -> Eligibility:
+    """Check a view's query; `options` adds the reasons that lie in its declaration."""
     groups, ordered, issues = _choose_groups(plan.root)
     issues = [
         *_expression_issues(plan.root),
         *issues,
-        *(_dataset_issues(dataset) if dataset is not None else ()),
+        *(_declaration_issues(options) if options is not None else ()),
     ]
-    partitions = _partition_groups(plan.root, dataset) if dataset is not None else None
+    partitions = _partition_groups(plan.root, options) if options is not None else None
     return Eligibility(tuple(dict.fromkeys(issues)), uppermost_keyed(plan.root), groups, ordered, partitions)
 
 
-def _partition_groups(root: PlanNode, dataset: Dataset) -> RowGroups | None:
+def _partition_groups(root: PlanNode, options: TableOptions) -> RowGroups | None:
     """Return the largest groups of which each consists of partitions of the view's table."""
-    partitioned = {name.lower() for name in dataset.options.partition_cols}
+    partitioned = {name.lower() for name in options.partition_cols}
     possible = {
         index
         for index, column in enumerate(root.output)
@@ -194,8 +194,7 @@ def _keyed_issues(node: PlanNode, exempt: Sequence[PlanNode], ordered: Sequence[
         )
 
 
-def _dataset_issues(dataset: Dataset) -> Iterator[Issue]:
-    options = dataset.options
+def _declaration_issues(options: TableOptions) -> Iterator[Issue]:
     text = options.schema.upper() if isinstance(options.schema, str) else ""
     if options.row_filter is not None or " MASK " in text:
         yield unsupported("Project", "the view has a row filter or a column mask", line=None)

@@ -165,7 +165,7 @@ def _plan(  # as above
     has_observed_views: bool,
     now: int,
 ) -> ViewRefresh:
-    eligibility = check_eligibility(view, dataset)
+    eligibility = check_eligibility(view, dataset.options)
     if has_observed_views:
         text = "The view reads a view with expectations, which are counted over all rows."
         eligibility = Eligibility((*eligibility.issues, Issue("EXPECTATIONS_NOT_SUPPORTED", text)))
