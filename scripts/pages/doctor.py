@@ -20,7 +20,7 @@ statement.
 ```console
 main.sales.orders: many small files [small-files]
     files 240, small files 240, mean bytes 1.2 MB, files after 3
-    A full read opens 3 files instead of 240.
+    Files that a full read opens: 3 instead of 240.
   → OPTIMIZE `main`.`sales`.`orders`
 1 finding in 14 tables and pipelines; `--apply` fixes 1 of them
 ```

@@ -71,7 +71,7 @@ def test_evidence_fix_and_gain_are_in_figures(tmp_path: Path) -> None:
     (diagnosis,) = examined(tmp_path / "t", "main", "sales", "o`rders").diagnoses
     assert dict(diagnosis.evidence) == {"files": 52, "small_files": 51, "mean_bytes": MB, "files_after": 2}
     assert diagnosis.fix == ("OPTIMIZE `main`.`sales`.`o``rders`",)
-    assert diagnosis.gain == "A full read opens 2 files instead of 52."
+    assert diagnosis.gain == "Files that a full read opens: 2 instead of 52."
     assert diagnosis.statements == diagnosis.fix
     assert diagnosis.shown()["mean_bytes"] == "1.0 MB"
 

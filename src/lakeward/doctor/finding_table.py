@@ -89,7 +89,7 @@ _TABLES = (
             ("files_after", "files of the table after OPTIMIZE"),
         ),
         ("OPTIMIZE {table}",),
-        "A full read opens {files_after} files instead of {files}.",
+        "Files that a full read opens: {files_after} instead of {files}.",
         safe=True,
     ),
     Finding(
