@@ -128,6 +128,18 @@ def test_an_update_reports_lineage_and_slow_operators_without_literals(lab: Lab)
     assert lab.spark.sparkContext.getLocalProperty("spark.job.tags") is None
 
 
+def test_an_interrupted_update_leaves_no_tags(lab: Lab) -> None:
+    lab.file("a.py", """
+        import dlt
+        @dlt.table
+        def a():
+            raise KeyboardInterrupt
+    """)  # fmt: skip
+    with pytest.raises(KeyboardInterrupt):
+        lab.run()
+    assert lab.spark.sparkContext.getLocalProperty("spark.job.tags") is None
+
+
 class Lost:
     """A session whose JVM answers nothing any more."""
 

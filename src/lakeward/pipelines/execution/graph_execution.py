@@ -109,6 +109,7 @@ class GraphExecution:
                 self._stop_queries()
                 raise
             finally:
+                self._operators.leave()
                 self._evaluator.drop_views()
         for resolved in self.resolved_graph.datasets.values():
             if resolved.dataset.is_view:

@@ -41,16 +41,19 @@ class OperatorTimes:
         tags = f"{self._users_tags},{tag}" if self._users_tags else tag
         self._spark.sparkContext.setLocalProperty(_TAGS, tags)
 
+    def leave(self) -> None:
+        """Restore the thread's own tags: the update has ended, or was interrupted."""
+        self._current = None
+        self._spark.sparkContext.setLocalProperty(_TAGS, self._users_tags)  # type: ignore[arg-type]
+
     def slowest(self) -> list[dict[str, Any]]:
-        """Return the slowest operators, the slowest first, and restore the thread's tags.
+        """Return the slowest operators, the slowest first.
 
         Each has `dataset`, `operator`, `milliseconds` summed over tasks and queries, the number of `queries`,
         and where the operator counts them `rows`, `read_bytes`, `shuffled_bytes` and `spilled_bytes`.
         Empty if Spark's metrics cannot be read: the tables of the update are complete.
         """
-        self._current = None
         try:
-            self._spark.sparkContext.setLocalProperty(_TAGS, self._users_tags)  # type: ignore[arg-type]
             times = jvm_view(self._spark).lakeward.OperatorTimes
             found = json.loads(times.slowest(java_session(self._spark), self._prefix, _MOST))
         except Exception as error:  # noqa: BLE001  # as above
