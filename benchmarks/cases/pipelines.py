@@ -49,7 +49,7 @@ configuration:
 """
 
 
-@case("pipelines.cold_3", goal=0.6)
+@case("pipelines.cold_3", goal=0.5)
 @contextmanager
 def cold_3(folder: Path) -> Iterator[Sides]:
     """A cold run, process start to end, of the same file into new tables.
