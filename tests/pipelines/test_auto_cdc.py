@@ -80,14 +80,15 @@ def test_the_documented_example(lab: Lab) -> None:
         (125, "Mercedes", "Guadalajara", 6, None),
         (126, "Lily", "Cancun", 2, None),
     }
-    lab.seed("feed", values([(None, 3, "TRUNCATE", None, None)]))
+    # A truncate reaches keys that its batch does not contain.
+    lab.seed("feed", values([(None, 3, "TRUNCATE", None, None), (126, 4, "UPDATE", "Lily", "Merida")]))
     lab.done(refresh=["one"])
-    assert {row.name for row in lab.table("one").collect()} == {"Mercedes"}
+    assert {row.name for row in lab.table("one").collect()} == {"Mercedes", "Lily"}
     before = lab.version("one")
     lab.done(refresh=["one"])
     assert lab.version("one") == before
     lab.done(full_refresh=["one"])
-    assert {row.name for row in lab.table("one").collect()} == {"Mercedes"}
+    assert {row.name for row in lab.table("one").collect()} == {"Mercedes", "Lily"}
 
 
 def interrupted(*_: Any, **__: Any) -> None:
@@ -286,7 +287,7 @@ def test_a_partial_update_finds_a_value_that_came_before_the_row_it_ends(
 ) -> None:
     options = OPTIONS | {"stored_as_scd_type": 2, "ignore_null_updates": True}
     bench = Bench(spark, lab, tmp_path / "t", KEYED, **options)
-    batches = [
+    batches: list[list[tuple[Any, ...]]] = [
         [(0, "k", 1, False, "p", 1), (0, "k", 3, False, None, 2)],
         [(0, "k", 5, False, None, 3)],
     ]
@@ -344,7 +345,7 @@ def test_a_tie_that_comes_later_joins_what_a_row_had_parted(
     spark: SparkSession, lab: Lab, tmp_path: Path
 ) -> None:
     # Which value wins at 5 is not said; for one of the two keys it is the one that came last.
-    batches = [
+    batches: list[list[tuple[Any, ...]]] = [
         [(0, "x", 1, False, "p", 1), (0, "y", 1, False, "q", 1)],
         [(0, "x", 5, False, "q", 1), (0, "y", 5, False, "p", 1)],
         [(0, "x", 5, False, "p", 1), (0, "y", 5, False, "q", 1)],
@@ -370,6 +371,60 @@ def test_a_batch_that_died_before_either_of_its_commits_ends_the_same(
         bench.take_dying(batch, number, [(TargetTable, "write"), (AuxiliaryTable, "add")], monkeypatch)
     wanted = fold_first(batches) if scd_type == 1 else fold_second(batches, [0, 1])
     assert bench.rows() == wanted
+
+
+@pytest.mark.parametrize("scd_type", [1, 2])
+def test_a_batch_reads_only_files_that_can_contain_its_keys(
+    spark: SparkSession, lab: Lab, tmp_path: Path, scd_type: int
+) -> None:
+    """The files of other keys are moved away: a batch that reads them fails."""
+    bench = Bench(spark, lab, tmp_path / "t", KEYED, stored_as_scd_type=scd_type, **OPTIONS)
+    first = [(0, "k", 1, False, "p", 1), (0, None, 1, False, "p", 1)]
+    bench.take(first)
+    target, stored = spark.table(".".join(bench.key)), bench.feed.auxiliary_table.rows(spark)
+    assert stored is not None
+    files = [Path(each.removeprefix("file:")) for rows in (target, stored) for each in rows.inputFiles()]
+    away = [file.rename(file.with_suffix(".away")) for file in files]
+    batches: list[list[tuple[Any, ...]]] = [
+        [(5, "k", 1, False, "p", 1), (6, None, 1, False, "p", 1)],
+        [(5, "k", 3, False, "q", 1), (6, None, 2, True, None, None)],
+        [(5, "k", 2, False, "late", 1), (7, "k", 1, False, "p", 1)],
+    ]
+    for batch in batches:
+        bench.take(batch)
+    for file, moved in zip(files, away, strict=True):
+        moved.rename(file)
+    wanted = fold_first([first, *batches]) if scd_type == 1 else fold_second([first, *batches], [0, 1])
+    assert bench.rows() == wanted
+
+
+def test_of_the_stored_events_only_those_since_the_batch_are_read(
+    spark: SparkSession, lab: Lab, tmp_path: Path
+) -> None:
+    """The row that contains a late event represents the events before it; their file is moved away."""
+    bench = Bench(spark, lab, tmp_path / "t", KEYED, stored_as_scd_type=2, **OPTIONS)
+    bench.take([(0, "k", 1, False, "p", 1)])
+    stored = bench.feed.auxiliary_table.rows(spark)
+    assert stored is not None
+    (file,) = [Path(each.removeprefix("file:")) for each in stored.inputFiles()]
+    bench.take([(0, "k", 5, False, "q", 1)])
+    file.rename(file.with_suffix(".away"))
+    bench.take([(0, "k", 3, False, "late", 1)])
+    spans = [(0, "k", "late", 1, 3, 5), (0, "k", "p", 1, 1, 3), (0, "k", "q", 1, 5, None)]
+    assert bench.rows() == spans
+
+
+def test_events_that_the_target_refuses_are_not_remembered(
+    spark: SparkSession, lab: Lab, tmp_path: Path
+) -> None:
+    """The commits of a batch do not overlap: a user filters the refused event, and the batch is repeated."""
+    bench = Bench(spark, lab, tmp_path / "t", KEYED, stored_as_scd_type=2, **OPTIONS)
+    bench.take([(0, "k", 1, False, "p", 1)])
+    spark.sql(f"ALTER TABLE {'.'.join(bench.key)} ADD CONSTRAINT small CHECK (b < 100)")
+    with pytest.raises(Exception, match="CONSTRAINT"):
+        bench.take([(0, "k", 2, False, "q", 500)], 1)
+    bench.take([(0, "k", 3, False, "r", 2)], 1)
+    assert bench.rows() == [(0, "k", "p", 1, 1, 3), (0, "k", "r", 2, 3, None)]
 
 
 def test_rules_of_the_target_are_counted_on_the_feed_and_new_columns_arrive(lab: Lab) -> None:

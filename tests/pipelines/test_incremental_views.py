@@ -358,6 +358,25 @@ def test_a_comment_in_the_query_changes_nothing_and_another_literal_does(lab: La
 
 
 @pytest.mark.slow
+def test_another_declaration_computes_the_view_again_and_is_applied(lab: Lab, table: str) -> None:
+    declare(lab, QUERY)
+    lab.done()
+    text = (lab.files / "views.sql").read_text()
+    for clause in ("COMMENT 'by group'", "TBLPROPERTIES ('team' = 'a')", "PARTITIONED BY (g)"):
+        text = text.replace(" REFRESH POLICY", f" {clause} REFRESH POLICY")
+        lab.file("views.sql", text)
+        plan = planned(lab, lab.done())["v0"]
+        found = [each["issue_type"] for each in plan.issues]
+        assert (plan.chosen, found) == ("COMPLETE_RECOMPUTE", ["QUERY_FINGERPRINT_CHANGED"]), clause
+        assert "declaration changed" in plan.message
+    lab.spark.sql(f"INSERT INTO {table} VALUES (20, 1, 1)")
+    assert planned(lab, lab.done())["v0"].chosen != "COMPLETE_RECOMPUTE"
+    view = load_table(lab.spark, ("main", lab.schema, "v0"))
+    assert view is not None and (view.comment, view.partition_cols) == ("by group", ("g",))
+    assert view.properties["team"] == "a"
+    assert_exact(lab)
+
+
 def test_a_view_over_a_view_takes_the_changes_of_that_view(lab: Lab, table: str) -> None:
     views = {
         "one": f"SELECT g, sum(v) AS s FROM {table} GROUP BY g",
@@ -534,6 +553,44 @@ def test_expectations_hold_for_new_rows_and_dropped_rows_leave_without_a_trace(l
     lab.spark.sql(f"DELETE FROM {table} WHERE id IN (20, 21)")
     assert planned(lab, lab.done())["v0"].chosen == "ROW_BASED"
     assert_exact(lab, "SELECT id, v FROM {a} WHERE v < 100")
+
+
+# Queries with their techniques after rows were appended, and after others were changed.
+BY_GROUP = {
+    QUERY: ("GROUP_AGGREGATE", "GENERIC_AGGREGATE"),
+    "SELECT g, count(DISTINCT v) AS n FROM {a} GROUP BY g": ("GENERIC_AGGREGATE", "GENERIC_AGGREGATE"),
+    "SELECT id, g, rank() OVER (PARTITION BY g ORDER BY v) AS r FROM {a}": ("WINDOW_FUNCTION",) * 2,
+    "SELECT id, g, v FROM {a}": ("APPEND_ONLY", "ROW_BASED"),
+}
+
+
+@pytest.mark.parametrize(
+    "query", [QUERY, *(pytest.param(each, marks=pytest.mark.slow) for each in BY_GROUP if each != QUERY)]
+)
+def test_groups_that_no_file_can_contain_are_appended_and_other_files_are_not_read(
+    lab: Lab, table: str, query: str
+) -> None:
+    """The file of the first groups is moved away: an update that reads it fails and recomputes."""
+    declare(lab, query)
+    lab.done()
+    old = [Path(each.removeprefix("file:")) for each in lab.table("v0").inputFiles()]
+    away = [file.rename(file.with_suffix(".away")) for file in old]
+    appended, changed = BY_GROUP[query]
+    merged = "WRITE" if appended == "APPEND_ONLY" else "MERGE"
+    for change, technique, operation in (
+        ("INSERT INTO {a} VALUES (20, 7, 1), (21, 8, 1)", appended, "WRITE"),
+        ("INSERT INTO {a} VALUES (22, 8, 2), (23, 9, 1)", appended, merged),
+        ("UPDATE {a} SET v = 5 WHERE g = 8", changed, "MERGE"),
+        ("INSERT INTO {a} VALUES (24, NULL, 1), (25, 30, 1)", appended, "WRITE"),
+        ("INSERT INTO {a} VALUES (26, NULL, 2), (27, 30, 2)", appended, merged),
+    ):
+        lab.spark.sql(change.format(a=table))
+        assert planned(lab, lab.done())["v0"].chosen == technique, change
+        view = load_table(lab.spark, ("main", lab.schema, "v0"))
+        assert view is not None and view.commit().info["operation"] == operation, change
+    for file, moved in zip(old, away, strict=True):
+        moved.rename(file)
+    assert_exact(lab, query)
 
 
 class KilledError(BaseException):

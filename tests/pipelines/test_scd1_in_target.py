@@ -70,6 +70,7 @@ def test_keys_that_no_file_can_contain_are_appended(
     bench.take_dying(first, next(bench.numbers), steps, monkeypatch)
     batches = [
         ([(0, "c", 1, False, "before its delete", 1), (0, "d", 1, False, "p", 1)], "WRITE"),
+        ([(1, None, 1, False, "p", 1)], "WRITE"),
         ([(1, None, 1, False, "p", 1)], "MERGE"),
         ([(2, "a", 2, False, "p", 1), (2, "b", 1, True, "p", 1)], "WRITE"),
         ([(2, "a", 1, False, "late", 1), (2, "z", 1, False, "p", 1)], "MERGE"),

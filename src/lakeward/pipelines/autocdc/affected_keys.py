@@ -2,84 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lakeward.quoting import quote_name, quote_string
+from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges, range_condition
+from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 # Broadcasting keys is cheap; shuffling the auxiliary table, which has every key, is not.
 _MAX_BROADCAST_KEYS = 500_000
-# Types whose values survive a cast to text and back.
-_ORDERED = ("tinyint", "smallint", "int", "bigint", "decimal", "date", "string")
 
 
 @dataclass(frozen=True)
 class AffectedKeys:
     """Each `__key` of a batch, where needed with `__from`, the struct of its lowest sequence.
 
-    `count` is an upper bound of their number.
+    Attributes:
+        keys: The keys.
+        names: The names of their parts.
+        count: An upper bound of their number.
+        deletes: Number of the folded events of a batch that delete; 0 for events that are not folded.
+        has_null: Whether a part of a key is NULL.
+        ranges: The ranges of the parts of the key.
+        sequences: The range of the sequences `__seq`; None if it is unknown.
     """
 
     keys: DataFrame
+    names: tuple[str, ...]
     count: int
+    deletes: int
+    has_null: bool
+    ranges: tuple[KeyRange, ...]
+    sequences: KeyRange | None = None
 
     @classmethod
     def of(cls, added: DataFrame) -> AffectedKeys:
         """Collect the keys of a batch; reads it once."""
-        return cls(added.select("__key"), added.count())
+        from pyspark.sql import functions as F
+
+        types = added.select("__key.*").dtypes
+        parts = [(f"__key.{quote_name([name])}", kind) for name, kind in types]
+        sequences = [("__seq", kind) for name, kind in added.dtypes if name == "__seq"]
+        known = KeyRanges([*parts, *sequences])
+        null = F.expr(" OR ".join(f"{part} IS NULL" for part, _ in parts))
+        deletes = F.count("__down") if "__down" in added.columns else F.lit(0)
+        row = added.agg(F.count(F.lit(1)), deletes, F.count_if(null), *known.aggregates).collect()[0]
+        count, deleted, nulls, *ends = row
+        names, ranges = tuple(name for name, _ in types), known.ranges(ends)
+        of_keys = tuple(each for each in ranges if each.position < len(names))
+        sequence = next((each for each in ranges if each.position == len(names)), None)
+        return cls(added.select("__key"), names, count, deleted, nulls > 0, of_keys, sequence)
 
     @classmethod
     def since(cls, events: DataFrame) -> AffectedKeys:
         """Collect the keys with the lowest sequence `__seq` of each."""
-        return cls(_lowest_sequences(_sequences(events, "__seq")), events.count())
+        return replace(cls.of(events), keys=_lowest_sequences(_sequences(events, "__seq")))
 
     def and_since(self, rows: DataFrame) -> AffectedKeys:
-        """Lower the sequences to the starts `__start` of `rows`."""
-        return AffectedKeys(
-            _lowest_sequences(self.keys.union(_sequences(rows, "__start"))), self.count + rows.count()
-        )
+        """Lower the sequences to the starts `__start` of `rows`, which have the same keys."""
+        return replace(self, keys=_lowest_sequences(self.keys.union(_sequences(rows, "__start"))))
 
-    def rows_of(self, table: DataFrame, reaches: str = "true") -> DataFrame:
+    def condition(self, of: str) -> str:
+        """Return the condition that rows with the keys meet, by which Delta skips files; "" if unknown.
+
+        `of` is the table or the struct that has the parts of the key.
+        """
+        return range_condition(self.ranges, [f"{of}.{quote_name([name])}" for name in self.names])
+
+    def rows_of(self, table: DataFrame, reaches: str = "true", *, how: str = "left_semi") -> DataFrame:
         """Return the rows of `table` whose `__key` is affected.
 
-        `reaches` is a further condition, which may refer to `__from`.
+        Args:
+            table: The table.
+            reaches: A further condition, which may refer to `__from`.
+            how: `inner` adds the column `__from`.
         """
         from pyspark.sql import functions as F
 
+        condition = self.condition("__key")
+        table = table.where(condition) if condition else table
         keys = self.keys.withColumnRenamed("__key", "__touched")
         keys = F.broadcast(keys) if self.count <= _MAX_BROADCAST_KEYS else keys
-        return table.join(keys, F.expr(f"__key = __touched AND {reaches}"), "left_semi")
+        return table.join(keys, F.expr(f"__key = __touched AND {reaches}"), how).drop("__touched")
 
-
-class KeyRanges:
-    """The least and the greatest value of each key of a batch, where Delta keeps statistics of the type."""
-
-    def __init__(self, changes: DataFrame) -> None:
-        self._types = {
-            name: kind
-            for name, kind in changes.select("__key.*").dtypes
-            if kind.startswith(_ORDERED) and "collate" not in kind
-        }
-
-    @property
-    def aggregates(self) -> list[Column]:
-        """The columns of an aggregation of the batch whose values `condition` takes."""
-        from pyspark.sql import functions as F
-
-        keys = [F.col(f"__key.{quote_name([name])}") for name in self._types]
-        return [end(key).cast("string") for key in keys for end in (F.min, F.max)]
-
-    def condition(self, ends: Sequence[str]) -> str:
-        """Return the condition that a row `t` with one of the keys meets, empty if nothing is known."""
-        pairs = zip(self._types.items(), ends[::2], ends[1::2], strict=True)
-        return " AND ".join(
-            f"t.{quote_name([name])} BETWEEN CAST({quote_string(low)} AS {kind}) "
-            f"AND CAST({quote_string(high)} AS {kind})"
-            for (name, kind), low, high in pairs
-        )
+    def events_since(self, events: DataFrame) -> DataFrame:
+        """Return the events of the affected keys from `__from` on; Delta skips files of older ones."""
+        if self.sequences is not None and not self.sequences.has_null:
+            events = events.where(self.sequences.since("__seq"))
+        return self.rows_of(events, "named_struct('__seq', __seq) >= __from")
 
 
 def _sequences(frame: DataFrame, sequence: str) -> DataFrame:

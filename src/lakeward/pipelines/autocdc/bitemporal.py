@@ -56,7 +56,7 @@ def _histories(
     none = current.limit(0).select(
         _key_at(names, F.lit(None).cast(type_)).alias("__key"), "__start", "__end", "__row"
     )
-    found = revise_history(known, known.limit(0), none, tracked, partial=partial)
+    found = revise_history(known, known.limit(0), none, tracked, partial=partial, has_whole_history=False)
     key = F.struct(*[F.col(f"__key.{quote_name([name])}").alias(name) for name in names])
     return found.select(
         key.alias("__key"),

@@ -132,6 +132,11 @@ class CdcSchema:
         )
         return cls(change_args, tuple(keys), tuple(columns), tuple(tracked), tuple(optional))
 
+    @property
+    def has_whole_history(self) -> bool:
+        """Whether a row has the values of each event since its start: every change starts a new row."""
+        return not self.change_args.partial and {*self.keys, *self.tracked} >= {*self.columns}
+
     def sequence_type(self, source: DataFrame) -> DataType:
         """Return the type of the sequence, and of __START_AT and __END_AT."""
         return source.select(_expression(source, self.change_args.sequence_by)).schema[0].dataType

@@ -6,14 +6,14 @@ which change nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.pipelines.autocdc.affected_keys import AffectedKeys, KeyRanges
+from lakeward.pipelines.autocdc.affected_keys import AffectedKeys
 from lakeward.pipelines.autocdc.auxiliary_table import AuxiliaryTable, compact_rows
 from lakeward.pipelines.autocdc.bitemporal import revise_bitemporal_history
 from lakeward.pipelines.autocdc.cdc_schema import CdcSchema
@@ -34,9 +34,9 @@ from lakeward.pipelines.autocdc.scd1_in_target import (
 )
 from lakeward.pipelines.autocdc.scd2 import distinct_events, events_to_revise, revise_history, rows_to_revise
 from lakeward.pipelines.autocdc.target_table import MergeMetrics, TargetTable
+from lakeward.pipelines.storage.key_ranges import has_files
+from lakeward.pipelines.storage.local_checkpoint import local_checkpoint
 from lakeward.pipelines.storage.streaming_query_task import QueryTask, run_foreach_batch
-from lakeward.quoting import quote_name
-from lakeward.spark_internals import logical_plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -87,9 +87,8 @@ class ForeachBatchHandler:
 
     def _first(self, batch: DataFrame, number: int) -> None:
         spark, partial = batch.sparkSession, self.cdc_schema.change_args.partial
-        with local_checkpoint(
-            fold_events(self.cdc_schema.events(batch, self.schema), partial=partial)
-        ) as added:
+        folded = fold_events(self.cdc_schema.events(batch, self.schema), partial=partial)
+        with local_checkpoint(folded, eager=False) as added:
             sequence_column = self._sequence_column(batch)
             if sequence_column is not None:
                 self._merge(added, sequence_column, number)
@@ -118,27 +117,21 @@ class ForeachBatchHandler:
     def _merge(self, added: DataFrame, sequence_column: str, number: int) -> None:
         from pyspark.sql import functions as F
 
-        null = F.expr(" OR ".join(f"__key.{quote_name([key])} IS NULL" for key in self.cdc_schema.keys))
-        ranges = KeyRanges(added)
-        totals = added.agg(F.count("*"), F.count("__down"), F.count_if(null), *ranges.aggregates)
-        rows, deletes, null_keys, *ends = totals.collect()[0]
-        if not rows:
+        touched = AffectedKeys.of(added)
+        if not touched.count:
             return
-        known, touched = (
-            self.auxiliary_table.rows(added.sparkSession),
-            AffectedKeys(added.select("__key"), rows),
-        )
+        known = self.auxiliary_table.rows(added.sparkSession)
         with (
             nullcontext(added)
             if known is None
-            else local_checkpoint(with_known_deletes(added, touched.rows_of(known)))
+            else local_checkpoint(with_known_deletes(added, touched.rows_of(known)), eager=False)
         ) as changes:
-            key_range = "" if null_keys else ranges.condition(ends)
+            key_range = touched.condition("t")
             # Where keys are not in order the first batch shows it, and the others need not look.
             self._has_new_keys = (
                 self._has_new_keys
                 and key_range != ""
-                and not self.target.has_files(added.sparkSession, key_range)
+                and not has_files(added.sparkSession, self.target.key, key_range)
             )
             if self._has_new_keys:
                 written = append_changes(self.target, changes, app=self.app, number=number)
@@ -147,10 +140,10 @@ class ForeachBatchHandler:
                     self.target,
                     sequence_column,
                     changes,
-                    null_keys=null_keys > 0,
+                    null_keys=touched.has_null,
                     key_range=key_range,
                 )
-        if deletes:
+        if touched.deletes:
             nothing = F.lit(None).cast(added.schema["__up"].dataType)
             gone = added.where("__down IS NOT NULL").withColumn("__up", nothing)
             self._keep(gone, app=self.app, number=number)
@@ -180,30 +173,44 @@ class ForeachBatchHandler:
             rest = of_keys.join(added.select("__key"), "__key", "left_anti")
             gone = truncated_keys(merge_states(rest, partial=partial), truncates)
             columns = columns.unionByName(gone, allowMissingColumns=True)
-        with local_checkpoint(columns) as columns:
-            written = self.target.write(columns, _count_actions(columns), app=self.app, number=number)
+        with local_checkpoint(columns, eager=False) as columns:
+            # A truncate reaches all keys.
+            key_range = touched.condition("t") if truncates is None else ""
+            written = self._write(columns, key_range, number)
         self._keep(added, app=self.app, number=number, truncates=truncates)
         self._took(written)
 
+    def _write(self, changes: DataFrame, key_range: str, number: int) -> MergeMetrics:
+        counts = {row["__action"]: row["count"] for row in changes.groupBy("__action").count().collect()}
+        return self.target.write(changes, counts, key_range=key_range, app=self.app, number=number)
+
     def _second(self, batch: DataFrame, number: int) -> None:
         spark, partial = batch.sparkSession, self.cdc_schema.change_args.partial
-        events = self.cdc_schema.events(batch, self.schema)
-        with local_checkpoint(distinct_events(events)) as added:
+        events, whole = self.cdc_schema.events(batch, self.schema), self.cdc_schema.has_whole_history
+        with local_checkpoint(distinct_events(events), eager=False) as added:
             touched = AffectedKeys.since(added)
             if not touched.count:
                 return
             rows, stored = self.target.rows(spark), self.auxiliary_table.rows(spark)
             with local_checkpoint(rows_to_revise(rows, touched, partial=partial)) as current:
-                known = added.limit(0) if stored is None else events_to_revise(stored, current, touched)
-                revised = revise_history(added, known, current, self.cdc_schema.tracked, partial=partial)
-                with local_checkpoint(revised) as changes:
-                    written = self.target.write(changes, _count_actions(changes), app=self.app, number=number)
+                known = (
+                    added.limit(0)
+                    if stored is None
+                    else events_to_revise(stored, current, touched, has_whole_history=whole)
+                )
+                tracked = self.cdc_schema.tracked
+                revised = revise_history(
+                    added, known, current, tracked, partial=partial, has_whole_history=whole
+                )
+                with local_checkpoint(revised, eager=False) as changes:
+                    written = self._write(changes, touched.condition("t"), number)
             self.auxiliary_table.add(added, app=self.app, number=number)
             self._took(written)
 
     def _bitemporal(self, batch: DataFrame, number: int) -> None:
         spark, partial = batch.sparkSession, self.cdc_schema.change_args.partial
-        with local_checkpoint(distinct_events(self.cdc_schema.events(batch, self.schema))) as added:
+        events = distinct_events(self.cdc_schema.events(batch, self.schema))
+        with local_checkpoint(events, eager=False) as added:
             touched = AffectedKeys.since(added)
             if not touched.count:
                 return
@@ -216,8 +223,8 @@ class ForeachBatchHandler:
             rows = touched.rows_of(self.target.rows(spark))
             with local_checkpoint(distinct_events(known)) as events, local_checkpoint(rows) as current:
                 revised = revise_bitemporal_history(events, current, self.cdc_schema.tracked, partial=partial)
-                with local_checkpoint(revised) as changes:
-                    written = self.target.write(changes, _count_actions(changes), app=self.app, number=number)
+                with local_checkpoint(revised, eager=False) as changes:
+                    written = self._write(changes, touched.condition("t"), number)
             self.auxiliary_table.add(added, app=self.app, number=number)
             self._took(written)
 
@@ -259,23 +266,5 @@ def apply_batch_once(source: DataFrame, feed: ForeachBatchHandler, checkpoint: P
     return True
 
 
-def _count_actions(changes: DataFrame) -> dict[str, int]:
-    return {row["__action"]: row["count"] for row in changes.groupBy("__action").count().collect()}
-
-
 def _empty_state(added: DataFrame) -> DataFrame:
     return added.drop("__row").limit(0)
-
-
-@contextmanager
-def local_checkpoint(frame: DataFrame) -> Iterator[DataFrame]:
-    """Compute `frame` and keep it until the block ends.
-
-    Not `persist`: Delta would materialize a cached source of a MERGE a second time.
-    """
-    kept = frame.localCheckpoint()
-    try:
-        yield kept
-    finally:
-        plan: Any = logical_plan(kept)
-        plan.rdd().unpersist(False)

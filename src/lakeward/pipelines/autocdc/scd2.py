@@ -4,6 +4,9 @@ The auxiliary table holds the events themselves. A batch affects the rows of its
 contains the key's first new event onwards: earlier rows cannot change, because the start of that row is a
 change that no later event undoes. If no row contains it, it follows a delete or has no predecessor.
 
+Where the changes of every column are tracked, all events of a row have its values. The row then represents
+its events before the batch, and only stored events that are not older than the batch are read.
+
 Events and rows are combined into lines, one per key and sequence, so that one shuffle and one sort serve
 all windows; a join of the results of each step would sort them again. The columns of a line:
 
@@ -31,19 +34,33 @@ def distinct_events(events: DataFrame) -> DataFrame:
 
 
 def rows_to_revise(rows: DataFrame, touched: AffectedKeys, *, partial: bool) -> DataFrame:
-    """Return the target's rows (__key, __start, __end, __row) that a batch may change."""
+    """Return the target's rows (__key, __start, __end, __row) that a batch may change, with `__from`."""
     # A value of a partial update may be older than the start of any row.
     reaches = "true" if partial else "(__end IS NULL OR named_struct('__seq', __end) >= __from)"
-    return touched.rows_of(rows, reaches)
+    return touched.rows_of(rows, reaches, how="inner")
 
 
-def events_to_revise(events: DataFrame, rows: DataFrame, touched: AffectedKeys) -> DataFrame:
-    """Return the stored events that produced `rows`, the rows to revise, and their successors."""
+def events_to_revise(
+    events: DataFrame, rows: DataFrame, touched: AffectedKeys, *, has_whole_history: bool
+) -> DataFrame:
+    """Return the stored events that the batch may follow, and their successors.
+
+    With the whole history in the target a row that starts before the batch represents its events. Otherwise
+    the events since the starts of `rows`, the rows to revise, are needed.
+    """
+    if has_whole_history:
+        return touched.events_since(events)
     return touched.and_since(rows).rows_of(events, "named_struct('__seq', __seq) >= __from")
 
 
 def revise_history(
-    added: DataFrame, stored: DataFrame, current: DataFrame, tracked: tuple[str, ...], *, partial: bool
+    added: DataFrame,
+    stored: DataFrame,
+    current: DataFrame,
+    tracked: tuple[str, ...],
+    *,
+    partial: bool,
+    has_whole_history: bool,
 ) -> DataFrame:
     """Return the changes of the target: __key, __start, __end, __row, __action.
 
@@ -53,22 +70,49 @@ def revise_history(
         current: Rows of the target, from `rows_to_revise`.
         tracked: Columns whose changes start a new row.
         partial: Whether updates may be partial.
+        has_whole_history: As in `events_to_revise`.
     """
-    lines = _one_line_per_sequence(_event_lines(added, stored, current))
+    lines = _one_line_per_sequence(_event_lines(added, stored, current, has_whole_history))
     return _row_changes(_mark_runs(_fill_partial_updates(lines) if partial else lines, tracked), current)
 
 
-def _event_lines(added: DataFrame, stored: DataFrame, current: DataFrame) -> DataFrame:
+def _event_lines(
+    added: DataFrame, stored: DataFrame, current: DataFrame, has_whole_history: bool
+) -> DataFrame:
     """Return a line for each event and each row, those of a key in one partition."""
     from pyspark.sql import functions as F
 
     events = stored.unionByName(added, allowMissingColumns=True)
-    rows = current.select("__key", F.col("__start").alias("__seq"), F.struct("__end", "__row").alias("__old"))
+    rows = current.select(
+        "__key",
+        F.col("__start").alias("__seq"),
+        F.struct("__end", "__row").alias("__old"),
+        *(_rows_as_events(events, current) if has_whole_history else ()),
+    )
     lines = events.withColumn("__is", F.lit(True)).unionByName(rows, allowMissingColumns=True)
     keys = current.schema["__key"].dataType.fieldNames()  # type: ignore[attr-defined]  # it is a struct
     lines = lines.withColumns({f"__k{n}": F.col("__key")[name] for n, name in enumerate(keys)})
     lines = lines.withColumn("__is", F.coalesce("__is", F.lit(False)))
     return lines.repartition(*_key_columns(lines))
+
+
+def _rows_as_events(events: DataFrame, current: DataFrame) -> list[Column]:
+    """Return the columns of an event for rows that start before the batch: upserts of their values."""
+    from pyspark.sql import functions as F
+
+    is_event = F.expr("named_struct('__seq', __start) < __from")
+    has = {name.lower() for name in current.schema["__row"].dataType.fieldNames()}  # type: ignore[attr-defined]
+    values = [
+        (F.col(f"__row.{quote_name([field.name])}") if field.name.lower() in has else F.lit(None))
+        .cast(field.dataType)
+        .alias(field.name)
+        for field in events.schema["__row"].dataType  # type: ignore[attr-defined]  # it is a struct
+    ]
+    return [
+        is_event.alias("__is"),
+        F.when(is_event, F.lit(False)).alias("__delete"),
+        F.when(is_event, F.struct(*values)).alias("__row"),
+    ]
 
 
 def _one_line_per_sequence(lines: DataFrame) -> DataFrame:

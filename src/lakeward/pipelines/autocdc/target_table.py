@@ -59,8 +59,18 @@ class TargetTable:
             *(F.col(name).alias(to) for name, to in system.items() if self.cdc_schema.change_args.bitemporal),
         )
 
-    def write(self, changes: DataFrame, counts: Mapping[str, int], *, app: str, number: int) -> MergeMetrics:
-        """Apply `changes` (__key, __row, __action, and for type 2 __start and __end); idempotent."""
+    def write(
+        self, changes: DataFrame, counts: Mapping[str, int], *, key_range: str, app: str, number: int
+    ) -> MergeMetrics:
+        """Apply `changes` (__key, __row, __action, and for type 2 __start and __end); idempotent.
+
+        Args:
+            changes: The changes, computed.
+            counts: Their number by action.
+            key_range: As in `merge`.
+            app: Name of the writer in the commit.
+            number: Number of the batch.
+        """
         inserts, updates, deletes = (counts.get(action, 0) for action in ("insert", "update", "delete"))
         if updates or deletes:
             self.merge(
@@ -68,6 +78,7 @@ class TargetTable:
                 delete="s.__action = 'delete'",
                 update="true",
                 insert="s.__action <> 'delete'",
+                key_range=key_range,
             )
         elif inserts:
             self.append(changes.where("__action = 'insert'"), app=app, number=number)
@@ -77,10 +88,6 @@ class TargetTable:
         """Append new rows (`__row`, and for type 2 __start and __end); idempotent."""
         rows = changes.selectExpr(*self._values())
         idempotent_append(rows, app=app, number=number).saveAsTable(quote_name(self.key))
-
-    def has_files(self, spark: SparkSession, condition: str) -> bool:
-        """Return whether any file may have rows that meet a condition, by the statistics of the files."""
-        return bool(read_stored_rows(spark, self.key).alias("t").where(condition).inputFiles())
 
     def _values(self) -> list[str]:
         values = [f"__row.{quote_name([name])} AS {quote_name([name])}" for name in self.cdc_schema.columns]

@@ -23,13 +23,12 @@ from lakeward.pipelines.incremental.reproducibility import least_row_columns
 from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, repeat_rows
 from lakeward.pipelines.incremental.row_groups import KEYED, LINEAR, RowGroups
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
+from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges
 from lakeward.spark_internals import analyzed_plan, jvm_view
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 _MAX_BROADCAST_KEYS = 500_000
-# Types whose values survive a cast to text and back; a local time of TIMESTAMP may mean two instants.
-_ORDERED = ("tinyint", "smallint", "int", "bigint", "decimal", "date", "timestamp_ntz", "string")
 _LEFT_JOINS = ("LEFT OUTER", "LEFT SEMI", "LEFT ANTI")
 
 
@@ -60,7 +59,7 @@ class DeltaRules:
         sources = [leaf for leaf in root.leaves if leaf.is_delta]
         self._changes = {id(leaf): change for leaf, change in zip(sources, changes, strict=True)}
         self._deltas: dict[int, Delta] = {}
-        self._found_bounds: dict[int, tuple[int, list[tuple[int, str, str, bool]]]] = {}
+        self._found_ranges: dict[int, tuple[int, list[KeyRange]]] = {}
 
     def is_changed(self, node: PlanNode) -> bool:
         """Whether a source below the operator changed."""
@@ -217,47 +216,25 @@ class DeltaRules:
         plans = [self._plans.columns(plan, keys) for plan, keys in changed]
         keys = frame_of(self.spark, self._plans.union(plans, plans[0].output())).distinct()
         # Not `persist`: a MERGE refuses a source with cached parts.
-        return keys.localCheckpoint(eager=True)
+        return keys.localCheckpoint(eager=False)
 
-    def key_count(self, affected: DataFrame) -> int:
-        """Return the number of affected keys."""
-        return self._bounds(affected)[0]
+    def key_ranges(self, affected: DataFrame) -> tuple[int, list[KeyRange]]:
+        """Return the number of affected keys, and the ranges of their columns."""
+        found = self._found_ranges.get(id(affected))
+        if found is None:
+            from pyspark.sql import functions as F
+
+            ranges = KeyRanges(affected.dtypes)
+            count, *ends = affected.agg(F.count(F.lit(1)), *ranges.aggregates).collect()[0]
+            found = self._found_ranges[id(affected)] = count, ranges.ranges(ends)
+        return found
 
     def _limited(self, plan: Any, keys: Any, affected: DataFrame) -> Any:
         """Return the rows with affected keys; the range of the keys lets Delta skip files."""
-        count, bounds = self._bounds(affected)
-        for number, low, high, has_null in bounds:
-            plan = self._plans.bounded(plan, keys.apply(number), low, high, has_null)
+        count, ranges = self.key_ranges(affected)
+        for each in ranges:
+            plan = self._plans.bounded(plan, keys.apply(each.position), each.low, each.high, each.has_null)
         return self._plans.restricted(plan, keys, analyzed_plan(affected), count <= _MAX_BROADCAST_KEYS)
-
-    def _bounds(self, affected: DataFrame) -> tuple[int, list[tuple[int, str, str, bool]]]:
-        """Return the number of keys, and per comparable key column its least and greatest value as text."""
-        found = self._found_bounds.get(id(affected))
-        if found is not None:
-            return found
-        from pyspark.sql import functions as F
-
-        ordered = [(i, name) for i, (name, kind) in enumerate(affected.dtypes) if kind.startswith(_ORDERED)]
-        row: Any = affected.agg(
-            F.count(F.lit(1)),
-            *[
-                each
-                for _, name in ordered
-                for each in (
-                    F.min(name).cast("string"),
-                    F.max(name).cast("string"),
-                    F.count_if(F.col(name).isNull()),
-                )
-            ],
-        ).collect()[0]
-        values = list(row)
-        bounds = [
-            (i, values[at], values[at + 1], values[at + 2] > 0)
-            for at, (i, _) in zip(range(1, len(values), 3), ordered, strict=True)
-            if values[at] is not None
-        ]
-        self._found_bounds[id(affected)] = values[0], bounds
-        return self._found_bounds[id(affected)]
 
     def _join_keys(self, node: PlanNode, *, left: bool) -> Any:
         return self._plans.seq(self._plans.pairs(node.java, left))

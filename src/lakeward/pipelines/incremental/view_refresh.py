@@ -36,6 +36,7 @@ from lakeward.pipelines.incremental.view_writes import (
     require_own_partitions,
 )
 from lakeward.pipelines.storage.delta_tables import StoredTable, read_stored_rows
+from lakeward.pipelines.storage.local_checkpoint import local_checkpoint
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -87,20 +88,25 @@ class ViewRefresh:
                 append_rows(key, self.query.limit(0), metadata)
                 return
             rows = frame_of(spark, _replaced(rules, root, top, rules.above(top, plus)))
-            require_own_partitions(rows, dataset.options.partition_cols)
-            merge_groups(key, key_names, rows, merged, metadata)
+            with local_checkpoint(rows, eager=False) as rows:
+                require_own_partitions(rows, dataset.options.partition_cols)
+                merge_groups(key, key_names, rows, merged, metadata)
             return
         if groups is not None:
             keys = rules.affected_groups(groups)
-            if keys is None or rules.key_count(keys) == 0:
+            count, ranges = (0, []) if keys is None else rules.key_ranges(keys)
+            if keys is None or not count:
                 self.added = self.query.limit(0)
                 append_rows(key, self.added, metadata)
                 return
             require_own_partitions(keys.toDF(*key_names), dataset.options.partition_cols)
             rows = _replaced(rules, root, groups.base, rules.restricted(groups, keys))
             self.added = frame_of(spark, rows)
-            write = replace_partitions if replaces_partitions else replace_groups
-            write(key, keys, key_names, enforce(self.added, False), metadata)
+            added = enforce(self.added, False)
+            if replaces_partitions:
+                replace_partitions(key, keys, key_names, added, metadata)
+            else:
+                replace_groups(key, keys, key_names, added, ranges, metadata)
             return
         delta = rules.delta(root)
         empty = self.query.limit(0)

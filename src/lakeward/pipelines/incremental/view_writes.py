@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.incremental.row_bags import identity_columns, net_rows, repeat_rows, with_texts
 from lakeward.pipelines.storage.delta_tables import UNMATERIALIZED_SOURCE
+from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges, has_files, range_condition
 from lakeward.quoting import quote_name, quote_string
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 # A commit that changes no row records the source versions that the view has seen.
 _EMPTY_COMMITS = {"spark.databricks.delta.skipRecordingEmptyCommits": "false"}
 _SOURCE_VIEW = "lakeward_view_changes"
+# Delta keeps statistics of the first columns alone.
+_INDEXED_COLUMNS = 32
 
 
 class InconsistentViewError(Exception):
@@ -38,7 +41,12 @@ def append_rows(key: tuple[str, ...], rows: DataFrame, metadata: str) -> None:
 
 
 def replace_groups(
-    key: tuple[str, ...], keys: DataFrame, columns: Sequence[str], rows: DataFrame, metadata: str
+    key: tuple[str, ...],
+    keys: DataFrame,
+    columns: Sequence[str],
+    rows: DataFrame,
+    ranges: Sequence[KeyRange],
+    metadata: str,
 ) -> None:
     """Replace all rows of some groups.
 
@@ -47,9 +55,15 @@ def replace_groups(
         keys: The affected groups, each once.
         columns: The view's columns that contain the keys, in the order of `keys`.
         rows: The current rows of these groups.
+        ranges: The ranges of the keys.
         metadata: User metadata of the commit.
     """
     from pyspark.sql import functions as F
+
+    condition = range_condition(ranges, _columns_of_target(columns))
+    if condition and not has_files(rows.sparkSession, key, condition):
+        append_rows(key, rows, metadata)
+        return
 
     names = [f"c{i}" for i in range(len(rows.columns))]
     marks = [f"k{i}" for i in range(len(columns))]
@@ -59,7 +73,7 @@ def replace_groups(
     _merge(
         key,
         removed.unionAll(added),
-        f"s.removes AND {' AND '.join(matches)}",
+        " AND ".join(["s.removes", *matches, *([condition] if condition else [])]),
         "WHEN MATCHED THEN DELETE " + _insert(rows.columns, names, "NOT s.removes"),
         metadata,
     )
@@ -89,7 +103,7 @@ def merge_groups(
     Args:
         key: Name of the view.
         columns: The columns that contain the keys.
-        rows: The aggregates of the new rows, with the columns of the view.
+        rows: The aggregates of the new rows, with the columns of the view; computed once.
         merged: For every other column the expression of its new value, from `t.<column>` and `s.<column>`.
         metadata: User metadata of the commit.
     """
@@ -99,6 +113,13 @@ def merge_groups(
     values = ", ".join(f"t.{quote_name([column])} = {value}" for column, value in merged.items())
     update = f"WHEN MATCHED THEN UPDATE SET {values} " if merged else ""
     clauses = update + _insert(rows.columns, names, "true")
+    types = dict(rows.dtypes)
+    count, ranges = _count_with_ranges(rows, [(quote_name([each]), types[each]) for each in columns])
+    condition = range_condition(ranges, _columns_of_target(columns))
+    if not count or (condition and not has_files(rows.sparkSession, key, condition)):
+        append_rows(key, rows, metadata)
+        return
+    matches += [condition] if condition else []
     # Without keys the view has one row.
     _merge(key, rows.toDF(*names), " AND ".join(matches) or "true", clauses, metadata)
 
@@ -118,9 +139,15 @@ def apply_row_changes(
     names = [f"c{i}" for i in range(len(columns))]
     plus, minus = plus.toDF(*names), minus.toDF(*names)
     groups = identity_columns(plus)
-    net = net_rows(plus, minus).localCheckpoint(eager=True)
+    net = net_rows(plus, minus).localCheckpoint(eager=False)
     gone = net.where("n < 0")
-    there = with_texts(stored.select(*columns).toDF(*names))
+    count, ranges = _count_with_ranges(gone, plus.dtypes[:_INDEXED_COLUMNS])
+    if not count:
+        append_rows(key, repeat_rows(net, names).toDF(*columns), metadata)
+        return
+    condition = range_condition(ranges, _columns_of_target(columns))
+    there = stored.alias("t").where(condition or "true")
+    there = with_texts(there.select(*columns).toDF(*names))
     same = _all([F.col(f"a.{name}").eqNullSafe(F.col(f"b.{name}")) for name in groups])
     kept = there.alias("a").join(gone.alias("b"), same, "left_semi")
     copies = kept.groupBy(*groups).agg(F.count(F.lit(1)).alias("copies"))
@@ -141,9 +168,22 @@ def apply_row_changes(
         else f"t.{quote_name([column])} <=> s.{name}"
         for column, name in zip(columns, names, strict=True)
     ]
-    condition = f"s.removes AND {' AND '.join(matches)}"
+    matches += [condition] if condition else []
     clauses = "WHEN MATCHED THEN DELETE " + _insert(columns, names, "NOT s.removes")
-    _merge(key, source, condition, clauses, metadata)
+    _merge(key, source, " AND ".join(["s.removes", *matches]), clauses, metadata)
+
+
+def _columns_of_target(columns: Sequence[str]) -> list[str]:
+    return [f"t.{quote_name([column])}" for column in columns]
+
+
+def _count_with_ranges(rows: DataFrame, columns: Sequence[tuple[str, str]]) -> tuple[int, list[KeyRange]]:
+    """Return the number of rows, and the ranges of columns, given as expressions with their types."""
+    from pyspark.sql import functions as F
+
+    known = KeyRanges(columns)
+    count, *ends = rows.agg(F.count(F.lit(1)), *known.aggregates).collect()[0]
+    return count, known.ranges(ends)
 
 
 def _all(conditions: list[Column]) -> Column:

@@ -1,0 +1,94 @@
+"""Ranges of keys, by which Delta skips the files that cannot contain them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lakeward.pipelines.storage.delta_tables import read_stored_rows
+from lakeward.quoting import quote_string
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+# Types whose values survive a cast to text and back; a local time of TIMESTAMP may mean two instants.
+_ORDERED = ("tinyint", "smallint", "int", "bigint", "decimal", "date", "timestamp_ntz", "string")
+
+
+@dataclass(frozen=True)
+class KeyRange:
+    """The least and the greatest value of a key as text, and whether NULL is among its values.
+
+    `position` is that of the key among all keys, `kind` its type.
+    """
+
+    position: int
+    kind: str
+    low: str
+    high: str
+    has_null: bool
+
+    def condition(self, column: str) -> str:
+        """Return the condition that a row meets whose `column`, an SQL expression, is one of the keys."""
+        between = f"{column} BETWEEN {self._value(self.low)} AND {self._value(self.high)}"
+        return f"({between} OR {column} IS NULL)" if self.has_null else between
+
+    def since(self, column: str) -> str:
+        """Return the condition that a value is not less than all of the keys."""
+        return f"{column} >= {self._value(self.low)}"
+
+    def _value(self, text: str) -> str:
+        return f"CAST({quote_string(text)} AS {self.kind})"
+
+
+class KeyRanges:
+    """Computes the range of each key whose type Delta keeps ordered statistics of.
+
+    `keys` are pairs of an SQL expression and the type of its values.
+    """
+
+    def __init__(self, keys: Sequence[tuple[str, str]]) -> None:
+        self._keys = [
+            (position, expression, kind)
+            for position, (expression, kind) in enumerate(keys)
+            if kind.startswith(_ORDERED) and not kind.startswith("interval") and "collate" not in kind
+        ]
+
+    @property
+    def aggregates(self) -> list[Column]:
+        """The columns of an aggregation of the keys whose values `ranges` takes."""
+        from pyspark.sql import functions as F
+
+        return [
+            each
+            for _, key, _ in self._keys
+            for each in (
+                F.expr(f"CAST(min({key}) AS STRING)"),
+                F.expr(f"CAST(max({key}) AS STRING)"),
+                F.expr(f"count_if({key} IS NULL)"),
+            )
+        ]
+
+    def ranges(self, values: Sequence[Any]) -> list[KeyRange]:
+        """Return the ranges of the keys that have values other than NULL."""
+        ends = zip(self._keys, values[::3], values[1::3], values[2::3], strict=True)
+        return [
+            KeyRange(position, kind, low, high, nulls > 0)
+            for (position, _, kind), low, high, nulls in ends
+            if low is not None
+        ]
+
+
+def range_condition(ranges: Sequence[KeyRange], columns: Sequence[str]) -> str:
+    """Return the condition that rows with the keys meet, empty if nothing is known.
+
+    Args:
+        ranges: The ranges of the keys.
+        columns: SQL expressions of the columns that contain the keys, by position.
+    """
+    return " AND ".join(each.condition(columns[each.position]) for each in ranges)
+
+
+def has_files(spark: SparkSession, key: tuple[str, ...], condition: str) -> bool:
+    """Return whether any file of a table `t` may have rows that meet a condition, by its statistics."""
+    return bool(read_stored_rows(spark, key).alias("t").where(condition).inputFiles())
