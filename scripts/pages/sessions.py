@@ -56,8 +56,8 @@ A builder that sets a `master` requests a classic session; `DatabricksSession.bu
 serverless compute. The time zone is UTC. Since runtime 18 a `foreachBatch` that leaves rows of a stateful
 stream unread fails the stream (STATE_STORE_COMMIT_VALIDATION_FAILED, wrapped in Spark's `Exception thrown in
 awaitResult`). Runtimes from 17.3 on and serverless compute reject `input_file_name()`
-(UC_COMMAND_NOT_SUPPORTED.WITH_RECOMMENDATION); use `_metadata.file_path`. In older ones it is the file of Auto
-Loader's rows, except in `foreachBatch`, where it is an error (INPUT_FILE_NAME_IN_FOREACH_BATCH): select
+(UC_COMMAND_NOT_SUPPORTED.WITH_RECOMMENDATION); use `_metadata.file_path`. In older ones it is the file of
+Auto Loader's rows, except in `foreachBatch`, where it is an error (INPUT_FILE_NAME_IN_FOREACH_BATCH): select
 `_metadata.file_path` of the stream.
 
 | runtime | ANSI mode | `spark.version` |

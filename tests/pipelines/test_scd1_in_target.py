@@ -113,7 +113,9 @@ def test_a_batch_that_died_before_either_of_its_commits_ends_the_same(
     batches = scenarios(6, examples=20)[:2]
     bench = Bench(spark, lab, tmp_path / "t", KEYED, **CARRIED)
     for number, batch in enumerate(batches):
-        bench.take_dying(batch, number, [(TargetTable, "merge"), (AuxiliaryTable, "add")], monkeypatch)
+        # No file of an empty target can contain a key.
+        write = "merge" if number else "append"
+        bench.take_dying(batch, number, [(TargetTable, write), (AuxiliaryTable, "add")], monkeypatch)
     assert without_sequence(bench.rows()) == fold_first(batches)
 
 
