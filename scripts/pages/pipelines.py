@@ -68,10 +68,14 @@ New targets have deletion vectors, as on Databricks: a batch marks the rows that
 new ones, instead of rewriting their files. `'delta.enableDeletionVectors' = 'false'` among the table's
 properties turns them off. A MERGE that leaves many small files compacts them.
 
-For type 1 with a sequence that is a column of the target, the statistics of the target's files decide: a
-batch whose keys no file can contain is appended, and a MERGE reads only files that may contain its keys. Both
-need keys of whole numbers, decimals, dates or texts; the second one pays off where the target is clustered by
-its keys, or keys grow.
+The statistics of the target's files decide what a batch reads: only files that may contain its keys, in
+the target and in the pipeline's own record of events. A batch of type 1 with a sequence that is a column
+of the target is appended if no file can contain its keys; a batch of the other types if it changes no
+row. This needs keys of whole numbers, decimals, dates, local timestamps or texts. It pays off where the
+target is clustered by its keys, or keys grow.
+
+Where type 2 tracks every column, a row of the target represents its events before the batch. After a
+change of the tracked columns run a full refresh: rows that were written before it stay as they are.
 
 ## AUTO CDC from snapshots
 
