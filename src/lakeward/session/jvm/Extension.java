@@ -27,8 +27,7 @@ public class Extension extends AbstractFunction1 {
             new SqlRules.Builder()));
         all.injectHintResolutionRule(new CatalogNames());
         all.injectHintResolutionRule(new FunctionBodies());
-        all.injectFunction(new Tuple3(new FunctionIdentifier(FunctionBodies.CALL), new ExpressionInfo("lakeward.FunctionBodies", FunctionBodies.CALL),
-            new FunctionBodies.Builder()));
+        all.injectFunction(SqlFunctions.described(FunctionBodies.CALL, new FunctionBodies.Builder()));
         all.injectHintResolutionRule(new SqlNames());
         all.injectHintResolutionRule(new PolicyRules());
         all.injectHintResolutionRule(new GlobalTemporary());

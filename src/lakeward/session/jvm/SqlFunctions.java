@@ -79,7 +79,7 @@ public class SqlFunctions {
         return false;
     }
 
-    private static Tuple3 described(String name, AbstractFunction1 builder) {
+    static Tuple3 described(String name, AbstractFunction1 builder) {
         return new Tuple3(new FunctionIdentifier(name), new ExpressionInfo("lakeward.SqlFunctions", name), builder);
     }
 
