@@ -14,7 +14,7 @@ PROBE = "import sys, venv, ensurepip; sys.exit(0 if sys.version_info[:2] >= (3, 
 
 
 def missing_here() -> str:
-    """What this Python lacks, or an empty text."""
+    """Return what this Python lacks, or an empty text."""
     if sys.version_info[:2] < OLDEST:
         return "python3 is version {}.{}".format(*sys.version_info[:2])
     try:

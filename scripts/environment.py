@@ -59,12 +59,12 @@ def is_current(venv: Path, level: str) -> bool:
 
 
 def fits(stamp: dict[str, Any], venv: Path) -> bool:
-    """Whether an environment belongs to this place (its scripts name it) and this Python."""
+    """Return whether an environment belongs to this place (its scripts name it) and this Python."""
     return stamp["folder"] == str(venv) and (not stamp["ours"] or stamp["python"] == python_version())
 
 
 def read_stamp(venv: Path) -> dict[str, Any] | None:
-    """What the last set-up wrote into `venv`; None when nothing readable is there."""
+    """Return what the last set-up wrote into `venv`; None when nothing readable is there."""
     try:
         stamp = json.loads((venv / STAMP).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -44,7 +44,7 @@ _SIGNS = (
 
 
 def explained(output: str, place: Path) -> SetupFailed:
-    """The reason in what a step printed; `place` is what it filled."""
+    """Return the reason for the output of a failed step; `place` is the folder that it filled."""
     for sign, sentence in _SIGNS:
         found = re.search(sign, output)
         if found:

@@ -53,7 +53,7 @@ def install(root: Path, venv: Path, level: str) -> None:
 
 
 def _environment(venv: Path) -> bool:
-    """An environment with pip; returns whether it is ours to delete."""
+    """Create an environment with pip; return whether this program may delete it."""
     stamp = env.read_stamp(venv)
     python = venv / "bin" / "python"
     try:

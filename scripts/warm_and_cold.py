@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> int:
 
 
 def differing(cold: Mapping[str, str], warm: Mapping[str, str]) -> list[str]:
-    """A line for each test that ended differently, or was there only once.
+    """Return a line for each test that ended differently, or was there only once.
 
     >>> differing({"a": "passed", "b": "passed"}, {"a": "passed", "b": "failure"})
     ['b: cold passed, warm failure']

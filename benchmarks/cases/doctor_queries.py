@@ -53,8 +53,8 @@ def _skewed_join(spark: SparkSession, folder: Path) -> DataFrame:  # noqa: ARG00
     )
 
 
-def _wide_rows(spark: SparkSession, folder: Path) -> DataFrame:  # noqa: ARG001
-    return spark.sql("SELECT id, reverse(repeat(cast(id AS STRING), 12)) AS t FROM range(4000000)")
+def _wide_rows(spark: SparkSession, count: int) -> DataFrame:
+    return spark.sql(f"SELECT id, reverse(repeat(cast(id AS STRING), 12)) AS t FROM range({count})")
 
 
 def _group(spark: SparkSession, folder: Path) -> DataFrame:  # noqa: ARG001
@@ -230,9 +230,10 @@ QUERY_GAINS: dict[str, QueryGain] = {
         before={f"{_AQE}.skewJoin.enabled": "false"},
         after={f"{_AQE}.skewJoin.enabled": "true"},
     ),
+    # More than the memory of one task, and less in sixteen parts.
     "spill": QueryGain(
-        lambda spark, folder: _wide_rows(spark, folder).repartition(1).sortWithinPartitions("t"),
-        lambda spark, folder: _wide_rows(spark, folder).repartition(16).sortWithinPartitions("t"),
+        lambda spark, _: _wide_rows(spark, 20_000_000).repartition(1).sortWithinPartitions("t"),
+        lambda spark, _: _wide_rows(spark, 20_000_000).repartition(16).sortWithinPartitions("t"),
     ),
     "shuffle-partitions": QueryGain(
         _group,

@@ -136,25 +136,33 @@ def seed(state: Path) -> dict[str, Any]:
     return {"job": job, "run": run["run_id"], "task": run["tasks"][0]["run_id"], "pipeline": pipeline}
 
 
-def store_events(folder: Path) -> None:
-    """Write one data file of the event log for each update."""
+def store_events(
+    folder: Path, *, updates: int = UPDATES, datasets: int = DATASETS, lineage: bool = False
+) -> int:
+    """Write one data file of the event log for each update of a chain of datasets; return the events."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     folder.mkdir(parents=True)
-    for update in range(UPDATES):
-        rows = [event(update, number, *facts) for number, facts in enumerate(facts_of_update())]
+    facts = list(facts_of_update(datasets, lineage=lineage))
+    for update in range(updates):
+        rows = [event(update, number, *each) for number, each in enumerate(facts)]
         pq.write_table(pa.Table.from_pylist(rows), folder / f"part-{update:05}.parquet")
+    return updates * len(facts)
 
 
-def facts_of_update() -> Iterator[tuple[str, dict[str, Any], str | None]]:
+def facts_of_update(datasets: int, *, lineage: bool) -> Iterator[tuple[str, dict[str, Any], str | None]]:
     """Yield type, details and dataset of the events of an update."""
-    names = [f"main.shop.table_{number}" for number in range(DATASETS)]
-    schema = [{"name": f"column_{number}", "type": "string", "nullable": True} for number in range(20)]
+    names = [f"main.shop.table_{number}" for number in range(datasets)]
+    columns = [f"column_{number}" for number in range(20)]
+    schema = [{"name": name, "type": "string", "nullable": True} for name in columns]
     for before, name in zip([None, *names], names, strict=False):
         yield "dataset_definition", {"dataset_type": "MATERIALIZED_VIEW", "schema": schema}, name
         inputs = [{"name": before}] if before else []
-        yield "flow_definition", {"input_datasets": inputs, "flow_type": "COMPLETE"}, name
+        flow: dict[str, Any] = {"input_datasets": inputs, "flow_type": "COMPLETE"}
+        if lineage and before:
+            flow["column_lineage"] = {column: [[before, column]] for column in columns}
+        yield "flow_definition", flow, name
     quality = {"expectations": [{"name": "valid", "passed_records": 100, "failed_records": 1}]}
     for name in names:
         yield "flow_progress", {"status": "RUNNING"}, name

@@ -69,7 +69,7 @@ def _section(finding: Finding) -> str:
         "|---|---|",
         *(f"| `{name}` | {what} |" for name, what in finding.evidence),
         "",
-        f"**Fix**{' (safe)' if finding.safe else ''}**.** {finding.gain}",
+        f"**Fix{' (safe)' if finding.safe else ''}.** {finding.gain}",
         "",
         "```console",
         *finding.fix,

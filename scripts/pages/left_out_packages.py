@@ -8,7 +8,7 @@ __all__ = ["as_markdown"]
 
 
 def as_markdown() -> str:
-    """One row a package: why it is left out, and what is installed instead."""
+    """Return one row a package: why it is left out, and what is installed instead."""
     lines = ["| left out | why | instead |", "|---|---|---|"]
     lines += [
         f"| `{each.name}` | {each.why} | {', '.join(f'`{name}`' for name in each.instead)} |"

@@ -157,6 +157,9 @@ Without KEY it writes one for each pipeline and [job](jobs.md) that has run. The
 state folder, needs no network and starts no Spark. An update that still runs, or was killed, is shown as far
 as it came.
 
+![A dataset in a report: its place in the graph, columns with what they are computed from, and sample rows
+](pictures/report-dataset.png)
+
 Sample rows are read when the file is written. `--no-rows` leaves them out of a report that you share. These
 values are never shown:
 

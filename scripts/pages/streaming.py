@@ -13,7 +13,7 @@ Structured Streaming is Spark's own. In addition, as on the platform:
 - `lakeward run --watch` shows the micro-batches of queries that a job's notebooks and programs start. The
   run's page in the [local workspace](workspace.md#pages) lists the queries and can stop and restart them. A
   restarted query continues from its checkpoint; without a `checkpointLocation` it begins again. Code that
-  waits for a query continues when the query is stopped; the task waits for the restarted one.
+  waits for a query continues when the query is stopped; the variable of a restarted query is the new one.
 - A temporary view of a stream can be queried with SQL and read back with `spark.readStream.table`.
 - `trigger(once=True)` runs and warns that it is deprecated.
 

@@ -24,6 +24,7 @@ PAGES = {
 # Conditions whose message another function or the platform writes.
 MEANINGS = {
     "EVENT_LOG_UNAVAILABLE": "The pipeline or table that `event_log(…)` names has no readable event log.",
+    "PARENT_NOT_FOUND": "A deployment would create a resource in a schema that does not exist.",
     "REQUIREMENTS_NOT_FOUND": "A requirements file names another one that does not exist.",
     "RESOURCE_EXISTS": "A deployment would create a resource whose name another one has already.",
     "SEED_FORMAT_UNKNOWN": "A seed is a file or folder of a format that cannot be read.",

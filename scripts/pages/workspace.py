@@ -57,6 +57,9 @@ keyboard alone, and in light and dark.
 ![A pipeline in the browser: its graph, the datasets of the newest update and their quality
 ](pictures/workspace-pipeline.png)
 
+![A run with two streaming queries: durations of their batches, rates, state, watermark, stop and restart
+](pictures/workspace-streams.png)
+
 Pipelines that only `lakeward run` has updated are listed, too. The files of the pages hold no data: their
 scripts send the token, which the tab keeps until it is closed, with every request. HTML that a notebook
 displays is shown in a frame without scripts; download the page to run them.

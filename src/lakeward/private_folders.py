@@ -11,8 +11,6 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["private_folder", "private_temporary_folder"]
-
 
 def private_folder(folder: Path) -> Path:
     """Create `folder` with mode 700, and missing parents as well; one that exists gets that mode.

@@ -24,8 +24,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["RUN_MARK", "TASK_MARK", "adopt_orphans", "kill_detached", "kill_left", "kill_tree", "signal_name"]
-
 RUN_MARK = "LAKEWARD_RUN_MARK"
 """The environment variable that marks the processes of one run or pipeline update."""
 TASK_MARK = "LAKEWARD_TASK_MARK"

@@ -165,7 +165,7 @@ def reset_error_locations() -> None:
 
 @contextmanager
 def activated(spark: SparkSession) -> Iterator[None]:
-    """A block in which `spark` is the active session of this thread in the JVM."""
+    """Yield a block in which `spark` is the active session of this thread in the JVM."""
     sessions = _classic_sessions(spark)
     before = sessions.getActiveSession()
     sessions.setActiveSession(spark._jsparkSession)

@@ -41,34 +41,6 @@ def _rules() -> Iterator[Rule]:
 
 RULES: tuple[Rule, ...] = tuple(_rules())
 
-# The numbered rules of each section.
-_NUMBERED = {
-    "1.1": range(1, 10),
-    "2.1": range(1, 10),
-    "2.2": range(10, 13),
-    "2.3": range(1, 9),
-    "2.4": range(1, 6),
-    "3.2": range(1, 13),
-    "3.3": range(1, 5),
-    "4.1": range(1, 6),
-    "4.3": range(1, 7),
-    "4.5": range(1, 7),
-    "5.2": range(1, 6),
-    "6.1": range(1, 8),
-    "6.4": range(1, 6),
-    "6.6": range(1, 7),
-    "7": range(1, 12),
-    "8": (5, 9, 10, 14, 15, 16),
-    "9": (4,),
-}
-# Sections that are one rule: a table, or a paragraph. 2.2 is a table followed by rules.
-_WHOLE = ("1.2", "1.3", "1.4", "1.5", "2.2", "3.1", "3.4", "4.2", "4.4", "5.1", "6.2", "6.3", "6.5", "6.7")
-
-SPECIFIED: frozenset[str] = frozenset(_WHOLE) | {
-    f"{section}.{number}" for section, numbers in _NUMBERED.items() for number in numbers
-}
-"""The numbers of all rules."""
-
 SECTIONS = {
     "1.1": "Option keys and values",
     "1.2": "Common options",

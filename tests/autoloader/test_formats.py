@@ -94,6 +94,12 @@ XML_GIVEN = [
     ("a array<int>", in_rows("<row><a>1</a><a>2</a></row><row><a>3</a></row><row/>")),
     ("a struct<b:int,_k:string>", in_rows('<row><a k="v"><b>1</b></a></row>')),
     ("a struct<_VALUE:int,_k:string>", in_rows('<row><a k="v">5</a></row>')),
+    ("a int, xs_any string", in_rows('<row k="v"><a>1</a><b>2</b><c>3</c></row>')),
+    (
+        "a int, xs_any array<string>",
+        in_rows("<row><b>1</b><a>1</a><c> <d>2</d> </c><b/><xs_any>3</xs_any>t</row><row><a>2</a></row>"),
+    ),
+    ("s struct<a:int,xs_any:array<string>>", in_rows("<row><s><a>1</a><b>2</b></s><c>3</c></row>")),
     (
         "a boolean, b double, c decimal(5,2), d date, e timestamp",
         in_rows("<row><a>true</a><b>NaN</b><c>1.25</c><d>2024-01-02</d><e>2024-01-02T03:04:05</e></row>"),

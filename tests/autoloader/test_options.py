@@ -31,8 +31,8 @@ def condition(has_user_schema: bool = True, **options: str) -> str | None:
     return None
 
 
-# Name, default and verdict of every option that the documentation lists (AL-1.2 to AL-1.5): supported, warns
-# once, refused. A dash is no default. `cleanSource` and what belongs to it are the state room's.
+# Name, default and status of every option that the documentation lists (AL-1.2 to AL-1.5): supported, or
+# accepted with one warning. A dash is no default, `''` is the empty text.
 PREFIXED = """
 format - supported            | schemaLocation - supported        | inferColumnTypes false supported
 schemaHints - supported       | schemaEvolutionMode - supported   | partitionColumns - supported
@@ -51,7 +51,7 @@ clientEmail - accepted        | privateKey - accepted             | privateKeyId
 queueUrl - accepted           | queueName - accepted              | subscription - accepted
 rescuedDataColumn - supported | inferSchema - supported
 """
-PLAIN = """
+PLAIN = r"""
 databricks.serviceCredential - accepted | pathGlobFilter - supported | fileNamePattern - supported
 modifiedAfter - supported     | modifiedBefore - supported        | recursiveFileLookup false supported
 ignoreCorruptFiles false supported | ignoreMissingFiles false supported
@@ -70,7 +70,15 @@ lineSep - supported           | singleVariantColumn - supported   | rowTag - sup
 attributePrefix _ supported   | valueTag _VALUE supported         | rowValidationXSDPath - supported
 samplingRatio 1.0 accepted    | excludeAttribute false supported  | ignoreNamespace false supported
 datetimeRebaseMode - accepted | int96RebaseMode - accepted        | avroSchema - supported
-wholeText false supported
+wholeText false supported     | wildcardColName xs_any supported  | timestampNTZFormat - supported
+inferSchema - accepted        | failOnUnknownFields - accepted    | ignoreSurroundingSpaces true supported
+allowComments false supported | allowUnquotedFieldNames false supported
+allowNumericLeadingZeros false supported | allowBackslashEscapingAnyCharacter false supported
+allowUnquotedControlChars false supported | sep , supported       | delimiter - supported
+quote " supported             | escape \ supported                | comment - supported
+nullValue '' supported        | emptyValue '' supported           | nanValue NaN supported
+positiveInf Inf supported     | negativeInf -Inf supported
+ignoreLeadingWhiteSpace false supported | ignoreTrailingWhiteSpace false supported
 """
 STATE = """
 maxFileAge cleanSource cleanSource.retentionDuration cleanSource.moveDestination cleanSource.waitForCompletion
@@ -79,7 +87,8 @@ maxFileAge cleanSource cleanSource.retentionDuration cleanSource.moveDestination
 
 def listed(text: str, prefix: str = "") -> list[tuple[str, str | None, str]]:
     rows = [cell.split() for line in text.strip().splitlines() for cell in line.split("|")]
-    return [(prefix + key, None if default == "-" else default, verdict) for key, default, verdict in rows]
+    defaults = {"-": None, "''": ""}
+    return [(prefix + key, defaults.get(default, default), verdict) for key, default, verdict in rows]
 
 
 @pytest.mark.rule("1.2", "1.3", "1.4", "1.5")
@@ -90,6 +99,13 @@ def test_every_option_of_the_specification_has_its_default_and_its_verdict(
     row = find_option(key.upper())
     assert row is not None
     assert (row.key, row.default, row.verdict) == (key, default, verdict)
+
+
+@pytest.mark.rule("1.2", "1.3", "1.4", "1.5")
+def test_every_option_of_the_table_is_listed_here() -> None:
+    listed_keys = {key for key, _, _ in [*listed(PREFIXED, "cloudFiles."), *listed(PLAIN)]}
+    listed_keys |= {f"cloudFiles.{key}" for key in STATE.split()}
+    assert {option.key for option in OPTIONS} == listed_keys
 
 
 def test_options_of_the_state_are_declared_and_no_key_twice() -> None:

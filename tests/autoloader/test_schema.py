@@ -24,8 +24,7 @@ from lakeward.autoloader.discovery import FileStatus
 from lakeward.autoloader.options import Options
 from lakeward.autoloader.options.schema_hints import apply_hints, parse_hints
 from lakeward.autoloader.schema.file_inference import infer_schema, sample_files
-from lakeward.autoloader.schema.schema_resolution import infer_partition_schema
-from lakeward.autoloader.schema.schema_store import SchemaStore
+from lakeward.autoloader.schema.schema_resolution import SchemaStore, infer_partition_schema
 from lakeward.errors import CloudFilesError
 from tests.autoloader.reader_harness import schema_of
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql.types import StructType
 
-from lakeward.autoloader.schema.schema_store import SchemaStore
+from lakeward.autoloader.schema.schema_resolution import SchemaStore
 from lakeward.autoloader.state import FileRegistry, StateLog
 from tests.autoloader.trackers import Source
 from tests.processes import outcome

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyspark.sql.types import ArrayType, MapType, StringType, StructType
+from pyspark.sql.types import ArrayType, DataType, IntegerType, MapType, StringType, StructType
 
 from lakeward.autoloader.discovery import FileStatus
 from lakeward.autoloader.options import Options
@@ -79,6 +79,40 @@ def test_options_of_names_and_texts(
     path = tmp_path / "f.xml"
     path.write_text('<rows xmlns:n="urn:n"><row id="1"><a> x </a><n:b>2</n:b></row></rows>')
     assert rows_of([path], schema_of(**dict.fromkeys(expected, "string")), **XML, **options) == [expected]
+
+
+@pytest.mark.rule("1.5", "4.2")
+@pytest.mark.parametrize(
+    ("options", "dtype", "value", "rescued"),
+    [
+        ({}, ArrayType(StringType()), ["1", "2", "3"], {}),
+        ({}, StringType(), "3", {"xs_any": ["1", "2", "3"]}),
+        ({}, IntegerType(), None, {"b": ["1", "3"], "c": "2"}),
+        ({"wildcardColName": "others"}, ArrayType(StringType()), None, {"b": ["1", "3"], "c": "2"}),
+    ],
+)
+def test_elements_without_a_column_go_to_the_wildcard_column(
+    tmp_path: Path, options: dict[str, Any], dtype: DataType, value: Any, rescued: dict[str, Any]
+) -> None:
+    path = written(tmp_path, "<row><b>1</b><a>x</a><c>2</c><b>3</b></row>")
+    schema = schema_of(a="string").add("xs_any", dtype)
+    (row,) = rows_of([path], schema, rescued="_r", **XML, **options)
+    assert (row["a"], row["xs_any"]) == ("x", value)
+    found = json.loads(row["_r"] or "{}")
+    found.pop("_file_path", None)
+    assert found == rescued
+
+
+@pytest.mark.rule("1.5", "4.2")
+def test_attributes_and_other_spellings_at_a_wildcard_column(tmp_path: Path) -> None:
+    path = written(tmp_path, '<row id="1"><A>1</A><b u="m">2</b></row>')
+    schema = schema_of(a="string").add("any", ArrayType(StringType()))
+    (row,) = rows_of([path], schema, rescued="_r", wildcardColName="any", **XML)
+    assert (row["a"], row["any"]) == (None, ["1", "2"])
+    rescued = json.loads(row["_r"])
+    assert (rescued["_id"], rescued["any"]) == ("1", ["1", '<b u="m">2</b>'])
+    (row,) = rows_of([path], schema, wildcardColName="any", readerCaseSensitive=False, **XML)
+    assert (row["a"], row["any"]) == ("1", ["2"])
 
 
 @pytest.mark.rule("1.5")

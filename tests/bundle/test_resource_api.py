@@ -42,3 +42,18 @@ def test_other_resources_that_exist_are_refused(name: str) -> None:
     with pytest.raises(BundleError) as caught:
         kind.made(Existing(), {"name": "x"})
     assert caught.value.condition == "RESOURCE_EXISTS"
+
+
+class Empty(Existing):
+    """A workspace in which nothing exists."""
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        raise LookupError("Schema 'main.shop' does not exist.")
+
+
+def test_a_resource_in_a_schema_that_does_not_exist_is_refused() -> None:
+    (kind,) = [each for each in KINDS if each.name == "volumes"]
+    with pytest.raises(BundleError) as caught:
+        kind.made(Empty(), {"catalog_name": "main", "schema_name": "shop", "name": "landing"})
+    assert caught.value.condition == "PARENT_NOT_FOUND"
+    assert "main.shop" in str(caught.value)

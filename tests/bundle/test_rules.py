@@ -84,6 +84,10 @@ IN_JOB = [
     ("environment-needed", "task_key: w, environment_key: e", "task_key: w"),
     ("environment-unknown", "task_key: w, environment_key: e", "task_key: w, environment_key: f"),
     ("job-cluster-unknown", "{task_key: n, job_cluster_key: c", "{task_key: n, job_cluster_key: d"),
+    ("single-node", "spark_version: 17", "num_workers: 0, spark_version: 17"),
+    ("single-node", "spark_version: 17",
+     "num_workers: 0, custom_tags: {ResourceClass: SingleNode}, spark_version: 17"),
+    ("single-node", "job_cluster_key: c, depends_on", "new_cluster: {num_workers: 0}, depends_on"),
     ("wheel-missing", "dist/*.whl", "./other/dist/*.whl"),
     ("entry-point", "entry_point: show", "entry_point: shwo"),
     ("notebook-missing", "notebook_path: n.py", "notebook_path: m.py"),
@@ -130,6 +134,7 @@ OUTSIDE_JOBS = [
         "serverless-pipeline",
         {"pipeline": PIPELINE.replace("catalog", "clusters: [{label: default}], catalog")},
     ),
+    ("single-node", {"pipeline": PIPELINE.replace("serverless: true", "clusters: [{num_workers: 0}]")}),
     ("source-missing", {"pipeline": PIPELINE.replace("src/t/**", "src/u/**")}),
     ("source-missing", {"pipeline": PIPELINE.replace(LIBRARIES, "libraries: []")}),
     ("host", {"rest": "workspace: {host: https://example.cloud.databricks.com}\n"}),
@@ -161,6 +166,27 @@ def test_a_rule_about_the_rest_finds_what_breaks_it(
     bundle_of: Make, rule: str, parts: dict[str, str]
 ) -> None:
     assert broken_by(of_job(bundle_of, GOOD, **parts)) == [rule]
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        "num_workers: 0, kind: CLASSIC_PREVIEW, is_single_node: true",
+        "num_workers: 0, policy_id: p",
+        """num_workers: 0, custom_tags: {ResourceClass: SingleNode},
+        spark_conf: {spark.master: "local[*, 4]", spark.databricks.cluster.profile: singleNode}""",
+        "num_workers: 1",
+        "autoscale: {min_workers: 0, max_workers: 2}",
+    ],
+)
+def test_clusters_with_workers_and_single_nodes_are_right(bundle_of: Make, cluster: str) -> None:
+    job = GOOD.replace("spark_version: 17", f"{cluster}, spark_version: 17")
+    assert broken_by(of_job(bundle_of, job)) == []
+
+
+def test_the_clusters_of_a_bundle_follow_the_rules_of_clusters(bundle_of: Make) -> None:
+    rest = "targets: {dev: {resources: {clusters: {c: {num_workers: 0}}}}}\n"
+    assert sorted(broken_by(of_job(bundle_of, GOOD, rest=rest))) == ["not-deployed", "single-node"]
 
 
 def test_every_rule_has_its_test() -> None:

@@ -14,7 +14,7 @@ from lakeward.cli import main
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command gave back."""
+    """The result of a command."""
 
     returncode: int
     stdout: str

@@ -80,7 +80,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, shared_daemon: SharedDaemon
         folder, shared_daemon, "sql", "-e", "create table source as select id from range(10); show tables"
     )
     assert ran.returncode == 0, ran.stderr
-    # The first session of a machine fetches Delta's jars, and says so.
+    # The first session of a machine reports that it fetches Delta's jars.
     assert [line for line in ran.stderr.splitlines() if not line.startswith("Fetching the jars")] == []
     assert "source" in ran.stdout
     return folder

@@ -95,7 +95,7 @@ OUTER = ("html", "pygments", "json", "json unicode", "repr", "quote all")
 LOSSY = {("yaml single", name) for name in ("lines", "ends with a newline")} | {
     ("pandas html", name) for name in ("service account", "long", "lines")
 }
-# YAML has escapes of its own for what is no ASCII.
+# YAML has escapes of its own for characters outside of ASCII.
 YAML_ESCAPES = {("yaml", f"with {char!r}") for char in "\u2028😀"} | {("yaml single", "with '\\u2028'")}
 OTHER = LOSSY | YAML_ESCAPES
 

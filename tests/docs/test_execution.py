@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from fixtures.generate import generate
 
 from tests.docs.test_snippets import BLOCK, ROOT
 from tests.processes import SharedDaemon
 from tests.trees import write_files
+from tests.wearables.company import copy_bundle
 
 pytestmark = [pytest.mark.slow, pytest.mark.process]
 
@@ -105,6 +107,48 @@ def test_the_quick_start_runs_as_it_is_written(tmp_path: Path, shared_daemon: Sh
     assert "my_lakehouse.html" in shown
     test = blocks("docs/quick-start.md", "python")[0]
     assert test in (tmp_path / "my_lakehouse" / "tests" / "test_pipeline.py").read_text()
+
+
+def commands(heading: str) -> list[str]:
+    """Return the commands of the first block of shell below a heading of the README."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8").partition(f"## {heading}\n")[2]
+    block = next(match[3] for match in BLOCK.finditer(text) if match[2] == "sh")
+    return [line.partition("  #")[0].strip() for line in block.splitlines()]
+
+
+def test_the_commands_of_the_readme_for_an_own_project_run(
+    tmp_path: Path, shared_daemon: SharedDaemon
+) -> None:
+    elsewhere = {
+        "pip install ./lakeward": "tests/release installs the wheel",
+        "uvx --from ./lakeward lakeward test": "tests/testing runs the command in foreign repositories",
+    }
+    lines = commands("In your own project")
+    assert elsewhere.keys() <= set(lines)
+    init = "lakeward init my_lakehouse"
+    environ = shared_daemon.environ()
+    run(["bash", "-ec", init], tmp_path, environ)
+    project = tmp_path / "my_lakehouse"
+    write_files(project, {"my_pipeline.py": TOTALS})
+    shown = {
+        line: run(["bash", "-ec", line.replace("KEY", "my_lakehouse")], project, environ)
+        for line in lines
+        if line not in (init, *elsewhere)
+    }
+    assert len(shown) >= 5
+    assert "COMPLETED" in shown["lakeward run KEY -t dev"]
+    assert "totals" in shown["lakeward pipeline my_pipeline.py"]
+
+
+def test_the_commands_of_the_readme_for_a_local_workspace_run(
+    tmp_path: Path, shared_daemon: SharedDaemon
+) -> None:
+    copy_bundle(tmp_path)
+    generate(tmp_path / ".lakeward" / "demo", users=3, days=1, seed=1, longest=60)
+    script = "\n".join(commands("Deploy"))
+    shown = run(["bash", "-ec", script], tmp_path, shared_daemon.environ())
+    assert "Deployed wearables as dev" in shown
+    assert "wearables daily  SUCCESS" in shown
 
 
 @pytest.mark.parametrize("page", PAGES)

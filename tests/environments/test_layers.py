@@ -175,7 +175,7 @@ def test_lakewards_needs_win_over_what_packages_of_packages_ask_for(
 
 
 def test_numpy_1_brings_a_pyarrow_that_it_imports(layer: Callable[..., Layer | None], machine: Path) -> None:
-    # These wheels have no pandas to import them: the check after the build says so.
+    # These wheels have no pandas to import them, which the check after the build reports.
     with pytest.raises(LakewardError, match=r"ENVIRONMENT_BROKEN.*numpy==1.26.4, pyarrow==23.0.0") as raised:
         layer("numpy<2")
     assert "cannot be imported together" in raised.value.message

@@ -232,7 +232,7 @@ def test_an_index_of_their_own_is_asked_too(repository: Repository, name: str, t
 def test_what_is_no_requirement_is_left_out_with_its_place(repository: Repository) -> None:
     (left,) = read_all(repository({"requirements.txt": "a\nnot one\n"})).left_out
     assert (left.text, left.origin) == ("not one", "requirements.txt:2")
-    assert "no requirement" in left.why
+    assert "not a requirement" in left.why
 
 
 def test_what_setup_py_computes_is_said(repository: Repository) -> None:

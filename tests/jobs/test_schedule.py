@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lakeward.jobs.definition import Task
 from lakeward.jobs.run_if import RUN_IF, RunDecision, Upstream, evaluate_run_if
-from lakeward.jobs.task_state import AttemptResult, TaskGraphState
+from lakeward.jobs.run_loop import AttemptResult, TaskGraphState
 
 SUCCESS, FAILED = AttemptResult("SUCCESS"), AttemptResult("FAILED", "no bread")
 

@@ -90,7 +90,7 @@ def test_an_ipynb_keeps_markdown_magics_and_lines_of_code_apart() -> None:
 
 
 def test_what_is_no_ipynb_is_said_to_be_none() -> None:
-    with pytest.raises(ValueError, match="no notebook"):
+    with pytest.raises(ValueError, match="not a notebook"):
         parse(b"[]", ".ipynb")
 
 

@@ -12,8 +12,8 @@ from sqlglot import exp
 from sqlglot.lineage import lineage
 
 from lakeward.pipelines.execution.flow_execution import FlowExecution
-from lakeward.pipelines.graph.column_lineage import column_lineage
-from lakeward.pipelines.graph.operator_times import OperatorTimes
+from lakeward.pipelines.graph.query_plans import OperatorTimes, column_lineage
+from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.report import build_report
 from tests.pipelines.conftest import Lab
 
@@ -137,6 +137,18 @@ def test_an_interrupted_update_leaves_no_tags(lab: Lab, monkeypatch: pytest.Monk
     monkeypatch.setattr(FlowExecution, "run", interrupted)
     assert lab.run().state == "CANCELED"
     assert lab.spark.sparkContext.getLocalProperty("spark.job.tags") is None
+
+
+def test_figures_of_operators_in_generated_code_are_counted(spark: SparkSession) -> None:
+    """Without code generation, as in the quick lane, every operator has its figures itself."""
+    times = OperatorTimes(spark, "generated")
+    with temporary_conf(spark, {"spark.sql.codegen.wholeStage": "true"}):
+        times.enter(("main", "s", "sorted"))
+        rows = spark.range(200_000).repartition(1).sortWithinPartitions("id")
+        rows.write.format("noop").mode("overwrite").save()
+        times.leave()
+    (sort,) = [each for each in times.slowest() if each["operator"] == "Sort"]
+    assert (sort["dataset"], sort["spilled_bytes"]) == ("main.s.sorted", 0)
 
 
 class Lost:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from lakeward.pipelines.events import event_log, stream_monitor
+from lakeward.pipelines.events import event_log, progress_reporter
 from lakeward.report import build_report
 from tests.pipelines.conftest import Lab, result
 
@@ -65,10 +65,25 @@ def test_the_event_log_describes_the_update(lab: Lab) -> None:
     }
 
 
+def test_the_event_log_describes_sinks(lab: Lab) -> None:
+    lab.seed("raw", "SELECT 1 id")
+    lab.file("a.py", f"""
+        import dlt
+        dlt.create_sink("out", "delta", {{"path": "{lab.folder}/out"}})
+        @dlt.append_flow(target="out")
+        def f(): return spark.readStream.table("SRC.raw")
+    """)  # fmt: skip
+    lab.done()
+    (event,) = lab.log("event_type = 'sink_definition'")
+    options = {"path": f"{lab.folder}/out"}
+    assert json.loads(event["details"])["sink_definition"] == {"format": "delta", "options": options}
+    assert event["origin"]["dataset_name"] == "out"
+
+
 def test_each_micro_batch_is_reported_once_while_others_are_seen_running(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream_monitor, "_POLL_SECONDS", 0)
+    monkeypatch.setattr(progress_reporter, "_POLL_SECONDS", 0)
     for _ in range(3):
         lab.seed("raw", "SELECT id FROM range(0, 4, 1, 1)")
     lab.file("a.py", """

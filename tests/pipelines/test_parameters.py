@@ -11,7 +11,7 @@ from lakeward.errors import PipelineError
 from lakeward.pipelines import FUNCTIONS, Function, Parameter, function
 from lakeward.pipelines.api.modules import API
 from lakeward.pipelines.api.registry import GraphRegistry, register_into
-from lakeward.pipelines.graph.names import DefaultSchema
+from lakeward.pipelines.graph.elements import DefaultSchema
 
 # Takes what its two meanings take, and hands it on to the one that is meant.
 BOUND = [row for row in FUNCTIONS if row.name not in ("create_table", "read", "read_stream")]

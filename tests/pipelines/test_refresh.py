@@ -7,8 +7,7 @@ import pytest
 from lakeward.errors import ConfigurationError
 from lakeward.pipelines.analysis.refresh_selection import select_datasets, validate_resettable_inputs
 from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
-from lakeward.pipelines.graph.elements import Dataset, Flow, SourceCodeLocation, TableOptions
-from lakeward.pipelines.graph.names import DefaultSchema
+from lakeward.pipelines.graph.elements import Dataset, DefaultSchema, Flow, SourceCodeLocation, TableOptions
 
 HERE = SourceCodeLocation("a.py", 3)
 

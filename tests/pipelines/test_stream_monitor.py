@@ -6,7 +6,7 @@ import json
 from types import SimpleNamespace
 from typing import Any, cast
 
-from lakeward.pipelines.events.stream_monitor import StreamMonitor
+from lakeward.pipelines.events.progress_reporter import StreamMonitor
 from lakeward.pipelines.graph.elements import Dataset
 
 

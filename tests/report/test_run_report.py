@@ -19,8 +19,8 @@ from lakeward.cli.report import report as report_command
 from lakeward.jobs import JobRun, TaskResult
 from lakeward.jobs.definition import Task
 from lakeward.jobs.run_history import PreviousRun, save_run
+from lakeward.jobs.run_loop import AttemptResult, TaskGraphState
 from lakeward.jobs.runner import task_records
-from lakeward.jobs.task_state import AttemptResult, TaskGraphState
 from lakeward.report import build_run_report, write_page
 from tests.report.events import Events
 from tests.workspace.test_page import BROWSERS

@@ -118,7 +118,7 @@ def test_a_test_seeds_rows_or_learns_what_is_wrong_with_them(home: SparkSession,
         ([(1, "y", 3)], "id bigint, name string", "do not fit the schema"),
         ([(1, "y")], None, 'schema="id bigint, name string"'),
         ([], None, "No rows were given"),
-        ([(1,)], "id biggint", "is no schema"),
+        ([(1,)], "id biggint", "is not a schema"),
     ]
     for rows, schema, said in wrong:
         with pytest.raises(SeedError, match=said):

@@ -1,4 +1,4 @@
-"""The class archive: used when whole, written by one process, never in the way."""
+"""The class archive: used when whole, written by one process, never a reason to fail."""
 
 from __future__ import annotations
 

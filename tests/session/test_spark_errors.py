@@ -1,4 +1,4 @@
-"""An error of a task says why it happened, however deep in it that stands."""
+"""The error of a task names its cause, however deep the chain of errors is."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,6 +44,13 @@ def until(file: Path, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]
     raise AssertionError(f"not within {WAIT} s: {read_queries(file)}")
 
 
+def until_true(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + WAIT
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
 def start(streams: Streams, name: str = "shown") -> Any:
     writer = streams.stream().writeStream.format("delta").queryName(name)
     place = streams.folder / name
@@ -73,13 +81,30 @@ def test_a_query_is_shown_stopped_and_restarted(streams: Streams, file: Path, wa
     restarted.stop()
 
 
-def test_a_running_query_is_replaced_by_a_restart(streams: Streams, file: Path, watched: None) -> None:
+def test_a_restarted_query_is_the_one_that_its_code_holds(
+    streams: Streams, file: Path, watched: None
+) -> None:
     query = start(streams, "replaced")
     until(file, lambda each: bool(each["batches"]))
+    ended = threading.Event()
+
+    def wait() -> None:
+        query.awaitTermination()
+        ended.set()
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
     request(file, "restart")
-    query.awaitTermination()
-    assert current(query).isActive
-    current(query).stop()
+    until_true(lambda: current(query) is not query)
+    # Neither wait ends with the query that was replaced.
+    assert query.awaitTermination(1) is False
+    assert query.isActive
+    assert not ended.is_set()
+    query.stop()
+    assert ended.wait(WAIT)
+    assert not current(query).isActive
+    assert not query.isActive
+    assert query.awaitTermination(1) is True
 
 
 def test_a_restart_that_fails_is_shown(streams: Streams, file: Path, watched: None) -> None:
@@ -123,7 +148,7 @@ def test_the_task_waits_for_a_restarted_query(streams: Streams, file: Path) -> N
         query = start(streams, "awaited")
         until(file, lambda each: bool(each["batches"]))
         request(file, "restart")
-        query.awaitTermination()
+        until_true(lambda: current(query) is not query)
         request(file, "stop")
     assert not current(query).isActive
     found = read_queries(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import fields
@@ -16,9 +17,18 @@ from tests.wearables.frames import rows
 from tests.wearables.oracle import Lakehouse
 from wearables.jobs.maintain import tables_of
 
-__all__ = ["ROOT", "Company"]
+__all__ = ["ROOT", "SCHEMAS", "Company", "copy_bundle"]
 
 ROOT = Path(__file__).resolve().parents[2]
+BUNDLE = ("databricks.yml", "pyproject.toml", "resources", "src/wearables", "packaging/wearables")
+
+
+def copy_bundle(folder: Path) -> None:
+    """Copy the files of the bundle alone to a folder: a deployment builds its wheel there."""
+    for name in BUNDLE:
+        source, place = ROOT / name, folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(source, place) if source.is_dir() else shutil.copy(source, place)
 
 
 def _all_succeeded(run: JobRun, *keys: str) -> None:
@@ -26,13 +36,17 @@ def _all_succeeded(run: JobRun, *keys: str) -> None:
     assert found == dict.fromkeys(keys, ("SUCCESS", None)), found
 
 
-class Company:
-    """One lakehouse of the bundle's target dev, in a folder of its own."""
+SCHEMAS = {"dev": "dev.dev_ann_wearables", "prod": "prod.wearables"}
+"""The schema of each target when `ann` deploys."""
 
-    def __init__(self, folder: Path, **variables: str) -> None:
-        self.bundle = load(ROOT, "dev", variables, user="ann", environ={})
-        self.settings = Settings.here(folder, environ={}, target="dev")
-        self.schema = "dev.dev_ann_wearables"
+
+class Company:
+    """One lakehouse of a target of the bundle, in a folder of its own."""
+
+    def __init__(self, folder: Path, target: str = "dev", **variables: str) -> None:
+        self.bundle = load(ROOT, target, variables, user="ann", environ={})
+        self.settings = Settings.here(folder, environ={}, target=target)
+        self.schema = SCHEMAS[target]
 
     def run(self, source: Path, **parameters: str) -> JobRun:
         """One run of the job, which must succeed."""

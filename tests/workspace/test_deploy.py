@@ -7,8 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -71,6 +73,22 @@ def environment() -> dict[str, str]:
 def bundle(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "lakeward", "bundle", *arguments]
     return outcome(command, cwd=folder, env=environment(), timeout=300)
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[Callable[[str], Any]]:
+    """Serve the workspace of a folder; yield a function that requests a path."""
+    command = [sys.executable, "-m", "lakeward", "workspace", "--json"]
+    with subprocess.Popen(
+        command, cwd=folder, env=environment(), stdout=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            assert server.stdout is not None
+            connection = json.loads(Path(json.loads(server.stdout.readline())["connection"]).read_text())
+            headers = {"Authorization": f"Bearer {connection['token']}"}
+            yield lambda path: requests.get(connection["host"] + path, headers=headers, timeout=120).json()
+        finally:
+            server.terminate()
 
 
 def granted(folder: Path) -> dict[str, list[str]]:
@@ -216,6 +234,61 @@ def test_local_overrides_the_host_and_names_what_is_left_out(tmp_path: Path) -> 
             assert "deleted jobs.j" in destroyed.stdout and "deleted catalogs.mine" in destroyed.stdout
         finally:
             server.terminate()
+
+
+def test_catalogs_of_resources_exist_after_the_first_deployment(tmp_path: Path) -> None:
+    """On the platform an administrator has created them."""
+    resources = """\
+bundle: {name: story}
+resources:
+  catalogs: {c: {name: declared}}
+  schemas:
+    s: {catalog_name: sales, name: story}
+    t: {catalog_name: "${resources.catalogs.c.name}", name: story}
+  volumes: {v: {catalog_name: files, schema_name: default, name: landing}}
+  pipelines: {p: {name: p, catalog: silver, schema: story, libraries: [{file: {path: p.py}}]}}
+targets: {dev: {}}
+"""
+    write_files(tmp_path, {"databricks.yml": resources, "p.py": ""})
+    for changed in (5, 0):
+        done = bundle(tmp_path, "deploy")
+        assert done.returncode == 0, done.stderr
+        assert f"{changed} resources changed" in done.stdout
+    warehouse = tmp_path / ".lakeward/dev/warehouse"
+    assert {"sales", "declared", "files", "silver"} <= {each.name for each in warehouse.iterdir()}
+
+
+def test_a_dashboard_is_deployed_published_changed_and_removed(tmp_path: Path) -> None:
+    text = """\
+bundle: {name: story}
+resources:
+  dashboards:
+    d:
+      display_name: fitness
+      file_path: fitness.lvdash.json
+      warehouse_id: w
+      permissions: [{level: CAN_READ, group_name: g}]
+targets: {dev: {}}
+"""
+    write_files(tmp_path, {"databricks.yml": text, "fitness.lvdash.json": '{"pages": []}'})
+    with served(tmp_path) as ask:
+        for expected in ("created dashboards.d", "0 resources changed"):
+            done = bundle(tmp_path, "deploy")
+            assert done.returncode == 0, done.stderr
+            assert "not deployed" not in done.stderr
+            assert expected in done.stdout
+        write_files(tmp_path, {"fitness.lvdash.json": '{"pages": [1]}'})
+        assert "updated dashboards.d" in bundle(tmp_path, "deploy").stdout
+        (found,) = ask("/api/2.0/lakeview/dashboards")["dashboards"]
+        draft = ask(f"/api/2.0/lakeview/dashboards/{found['dashboard_id']}")
+        assert (draft["display_name"], draft["serialized_dashboard"]) == ("fitness", '{"pages": [1]}')
+        assert draft["parent_path"].endswith("/.bundle/story/dev/resources")
+        published = ask(f"/api/2.0/lakeview/dashboards/{found['dashboard_id']}/published")
+        assert published["warehouse_id"] == "w"
+        acl = ask(f"/api/2.0/permissions/dashboards/{found['dashboard_id']}")["access_control_list"]
+        assert "g" in {each.get("group_name") for each in acl}
+        assert bundle(tmp_path, "destroy", "--auto-approve").returncode == 0
+        assert ask("/api/2.0/lakeview/dashboards").get("dashboards", []) == []
 
 
 def test_what_a_deployment_would_refuse_is_not_sent(folder: Path) -> None:

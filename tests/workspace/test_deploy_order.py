@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lakeward.bundle import deploy, destroy, load
-from lakeward.cli.rest import Rest
+from lakeward.cli.local_workspace import Rest
 from tests.workspace.server import Server
 
 # Each runs the next; the text has an id inside of a longer one.

@@ -389,6 +389,17 @@ def test_the_local_warehouse_is_there_before_it_runs(client: Any) -> None:
     assert warehouse.state == sql.State.STOPPED
 
 
+def test_the_local_warehouse_is_started_and_stopped(client: Any) -> None:
+    (warehouse,) = client.warehouses.list()
+    assert client.warehouses.start(warehouse.id).result().state == sql.State.RUNNING
+    assert client.warehouses.start_and_wait(warehouse.id).num_clusters == 1
+    assert client.warehouses.stop(warehouse.id).result().state == sql.State.STOPPED
+    assert client.warehouses.stop_and_wait(warehouse.id).num_clusters == 0
+    for change in (client.warehouses.start, client.warehouses.stop):
+        with pytest.raises(sdk.errors.NotFound):
+            change("another")
+
+
 def test_what_is_not_served_is_told_as_such(client: Any, server: Server) -> None:
     with pytest.raises(sdk.errors.NotImplemented, match=r"GET /api/2.0/vector-search/\S+ is not served here"):
         list(client.vector_search_endpoints.list_endpoints())

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path
+from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from lakeward.session import Settings
+from lakeward.workspace.warehouse import engine
 from lakeward.workspace.warehouse.result_links import LINK_SECONDS, ResultLinks
 from lakeward.workspace.warehouse.statement_channel import StatementChannel
 from lakeward.workspace.warehouse.statement_results import Limits, parts
@@ -85,3 +88,48 @@ def test_a_process_that_reads_nothing_blocks_no_sender(tmp_path: Path) -> None:
     channel.stop()
     assert until(lambda: ended) == [-15]
     channel.wait(1)
+
+
+class Process:
+    """A statement process that runs its statements forever."""
+
+    started: ClassVar[list[Process]] = []
+
+    def __init__(self, command: list[str], **_: object) -> None:
+        self.is_alive = True
+        self.sent: list[dict[str, Any]] = []
+        self.started.append(self)
+
+    def start(self) -> None: ...
+
+    def send(self, message: dict[str, Any]) -> None:
+        self.sent.append(message)
+
+    def stop(self) -> None:
+        self.is_alive = False
+
+    def wait(self, seconds: float) -> None: ...
+
+
+def test_a_stopped_warehouse_aborts_its_statements_and_starts_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "StatementChannel", Process)
+    monkeypatch.setattr(Process, "started", [])
+    warehouse = engine.Warehouse(Settings(tmp_path, home=tmp_path), tmp_path)
+    ends: list[Any] = []
+    count = engine.CONCURRENT_STATEMENTS + 1
+    for number in range(count):
+        warehouse.submit(str(number), {}, on_end=ends.append)
+    warehouse.start()
+    assert (warehouse.is_running, len(Process.started)) == (True, 1)
+    warehouse.stop()
+    assert [each["error_code"] for each in ends] == ["ABORTED"] * count
+    assert not warehouse.is_running
+    warehouse.submit("next", {}, on_end=ends.append)
+    assert [process.sent[0]["run"]["id"] for process in Process.started] == ["0", "next"]
+    assert warehouse.is_running
+    warehouse.close()
+    warehouse.start()
+    warehouse.submit("last", {}, on_end=ends.append)
+    assert (warehouse.is_running, len(Process.started), len(ends)) == (False, 2, count + 2)

@@ -105,14 +105,14 @@ class CloudFilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
 
     @property
     def plan(self) -> ReadPlan:
-        """The read plan."""
+        """Return the read plan."""
         if self._plan is None:
             self._plan = ReadPlan.from_json(self._plan_text)
         return self._plan
 
     @property
     def tracker(self) -> FileTracker:
-        """The file tracker, created on first use, when the checkpoint is known."""
+        """Return the file tracker, created on first use, when the checkpoint is known."""
         if self._tracker is None:
             from lakeward.autoloader.streams.checkpoint_handoff import claim_checkpoint
 
@@ -177,7 +177,7 @@ def read_batch_files(
         UnknownFieldException: The schema has to grow; the next version is stored.
     """
     from lakeward.autoloader.readers import read_task_files
-    from lakeward.autoloader.readers.schema_drift import NewFieldsError
+    from lakeward.autoloader.readers.parse_modes import NewFieldsError
 
     try:
         yield from read_task_files(plan, schema, files)

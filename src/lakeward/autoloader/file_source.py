@@ -54,12 +54,12 @@ class FileSource:
 
     @property
     def display_path(self) -> str:
-        """The path as users know it."""
+        """Return the path as users know it."""
         return self.names.key(self.source)
 
     @property
     def lister(self) -> FileLister:
-        """A lister of these files."""
+        """Return a lister of these files."""
         return create_lister(self.source, self.names, self.options)
 
     def with_options(self, **options: str) -> FileSource:

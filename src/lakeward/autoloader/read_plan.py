@@ -79,7 +79,7 @@ class ReadPlan:
 
     @property
     def user_options(self) -> Options:
-        """The user's options."""
+        """Return the user's options."""
         return Options.of(self.options)
 
     @property

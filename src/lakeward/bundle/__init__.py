@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
-    from lakeward.bundle.artifacts import Artifact, artifacts_of, build, with_version
+    from lakeward.bundle.artifacts import Artifact, artifacts_of, build
     from lakeward.bundle.configuration.computed_values import short_name
     from lakeward.bundle.configuration.findings import Finding
     from lakeward.bundle.configuration.includes import find_root
@@ -72,6 +72,5 @@ __all__ = [
     "targets_to_read",
     "time_zone",
     "timers_of",
-    "with_version",
     "workspace_paths",
 ]

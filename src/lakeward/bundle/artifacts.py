@@ -1,17 +1,11 @@
-"""Artifacts: build the wheels of a bundle, each build with a unique version.
+"""Artifacts: build the wheels of a bundle.
 
-`dynamic_version` rewrites the version in the wheel's METADATA, RECORD and name to `X+<time of the build>`,
-so that compute which has the wheel already takes the new one (BN-4.6).
+`dynamic_version` (BN-4.6) has no effect here: every run unpacks the wheels of its deployment.
 """
 
 from __future__ import annotations
 
-import base64
-import csv
-import hashlib
-import io
 import subprocess
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +13,6 @@ from typing import Any
 
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.errors import BundleError
-
-__all__ = ["Artifact", "artifacts_of", "build", "with_version"]
 
 _TAIL = 30
 
@@ -36,7 +28,6 @@ class Artifact:
     folder: Path
     command: str | None
     patterns: tuple[str, ...]
-    dynamic_version: bool
     is_wheel: bool = True
 
     def files(self) -> tuple[Path, ...]:
@@ -46,8 +37,6 @@ class Artifact:
 
 def artifacts_of(bundle: Bundle) -> tuple[Artifact, ...]:
     """Return the artifacts of `bundle`, in their order."""
-    presets = bundle.config.get("presets") or {}
-    dynamic = presets.get("artifacts_dynamic_version") is True
     section: Mapping[str, Mapping[str, Any]] = bundle.config.get("artifacts") or {}
     if bundle.config.get("artifacts") is None and (bundle.root / "setup.py").is_file():
         # Without the section, a project at the root is an artifact (of the bundles before `artifacts:`).
@@ -58,7 +47,6 @@ def artifacts_of(bundle: Bundle) -> tuple[Artifact, ...]:
         sources = [str(file["source"]) for file in artifact.get("files") or () if file.get("source")]
         # `files` are relative to the bundle after loading, the default is relative to the artifact.
         patterns = tuple(_below(folder, bundle.root / source) for source in sources) or ("dist/*.whl",)
-        own = artifact.get("dynamic_version")
         command = artifact.get("build")
         found.append(
             Artifact(
@@ -66,7 +54,6 @@ def artifacts_of(bundle: Bundle) -> tuple[Artifact, ...]:
                 folder,
                 str(command) if command else None,
                 patterns,
-                dynamic if own is None else own is True,
                 artifact.get("type") == "whl" or all(pattern.endswith(".whl") for pattern in patterns),
             )
         )
@@ -111,44 +98,6 @@ def build(artifact: Artifact, *, environ: Mapping[str, str]) -> tuple[Path, ...]
             next_step="Name its files under `files:`, or the command that makes them under `build:`.",
         )
     return files
-
-
-def with_version(wheel: Path, folder: Path, suffix: str) -> Path:
-    """Write a copy of `wheel` into `folder` whose version ends in `+<suffix>`, and return it.
-
-    A version that has a local part already keeps it: `1.0+a` becomes `1.0+a.<suffix>`.
-    """
-    name, version, *tags = wheel.stem.split("-")
-    new = f"{version}{'.' if '+' in version else '+'}{suffix}"
-    target = folder / f"{'-'.join([name, new, *tags])}.whl"
-    before, after = f"{name}-{version}.dist-info/", f"{name}-{new}.dist-info/"
-    folder.mkdir(parents=True, exist_ok=True)
-    record: list[tuple[str, str, str]] = []
-    unfinished = target.with_suffix(".unfinished")
-    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as fresh:
-        for entry in old.infolist():
-            content = old.read(entry)
-            path = (
-                entry.filename.replace(before, after, 1)
-                if entry.filename.startswith(before)
-                else entry.filename
-            )
-            if path == f"{after}RECORD":
-                continue
-            if path == f"{after}METADATA":
-                content = content.replace(
-                    f"\nVersion: {version}\n".encode(), f"\nVersion: {new}\n".encode(), 1
-                )
-            moved = zipfile.ZipInfo(path, entry.date_time)
-            moved.external_attr, moved.compress_type = entry.external_attr, zipfile.ZIP_DEFLATED
-            fresh.writestr(moved, content)
-            if not entry.is_dir():
-                digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-                record.append((path, f"sha256={digest}", str(len(content))))
-        lines = io.StringIO()
-        csv.writer(lines, lineterminator="\n").writerows([*record, (f"{after}RECORD", "", "")])
-        fresh.writestr(f"{after}RECORD", lines.getvalue())
-    return unfinished.replace(target)
 
 
 def _below(folder: Path, path: Path) -> str:

@@ -17,8 +17,6 @@ from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.errors import BundleError
 from lakeward.suggestions import unknown_name_hint
 
-__all__ = ["is_job_file", "load_jobs", "only_job"]
-
 _SUFFIXES = (".json", ".yml", ".yaml")
 # Older than jobs of several tasks; the API still takes them.
 _SINGLE = ("notebook_task", "spark_python_task", "python_wheel_task", "spark_jar_task", "spark_submit_task")

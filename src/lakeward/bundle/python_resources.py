@@ -40,7 +40,7 @@ class PythonCode:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """All functions to call."""
+        """Return all functions to call."""
         return (*self.resources, *self.mutators)
 
 

@@ -13,8 +13,6 @@ from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.errors import BundleError
 from lakeward.session import known
 
-__all__ = ["runtime_here", "runtime_of"]
-
 SERVERLESS = "serverless"
 # No value of a variable that a bundle uses.
 _UNASSIGNED = "lakeward-no-value"

@@ -10,8 +10,6 @@ from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.schedules import CronError, timers_of
 
-__all__ = ["as_lines", "summarised"]
-
 
 def summarised(
     bundle: Bundle,

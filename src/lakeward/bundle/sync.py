@@ -15,8 +15,6 @@ from lakeward.bundle.resolved_bundle import Bundle
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-__all__ = ["synced_files"]
-
 # The last is our own state: tables, secrets, and the token of the local workspace.
 _NEVER = (".git", ".databricks", ".lakeward")
 

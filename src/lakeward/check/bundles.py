@@ -12,14 +12,12 @@ from lakeward.errors import LakewardError
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle, Position
 
-__all__ = ["UNASSIGNED", "unread_in_bundle", "uses_in_bundle"]
-
 UNASSIGNED = "lakeward-no-value"
 """What variables that nothing gives a value are taken to be, so that the rest can be looked at."""
 
 
 def uses_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Use]:
-    """The uses in one target; `prefix` leads from the folder that is checked to the bundle's."""
+    """Yield the uses in one target; `prefix` leads from the folder that is checked to the bundle's."""
     from lakeward.jobs import tasks_of
 
     for name, variable in (bundle.config.get("variables") or {}).items():

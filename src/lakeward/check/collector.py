@@ -7,8 +7,6 @@ from typing import Protocol
 from lakeward.check.model import Kind
 from lakeward.check.values import Text
 
-__all__ = ["Sink"]
-
 
 class Sink(Protocol):
     """Takes the uses of one file."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["LARGEST", "SourceFile", "files_below"]
-
 FileKind = Literal["python", "notebook", "sql", "bundle", "job", "requirements"]
 
 LARGEST = 4_000_000
@@ -43,7 +41,7 @@ class SourceFile:
 
 
 def files_below(root: Path) -> Iterator[SourceFile]:
-    """The files of interest at or below `root`, in the order of their names.
+    """Yield the files of interest at or below `root`, in the order of their names.
 
     Links to folders are followed as long as they lead to a folder that was not seen yet. A folder that
     cannot be listed is left out.

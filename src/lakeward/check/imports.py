@@ -17,7 +17,6 @@ from lakeward.check.files import SourceFile
 from lakeward.check.model import Finding, Use
 from lakeward.check.verdicts.modules import OF_DATABRICKS, is_installed
 
-__all__ = ["DECLARING_FILES", "missing_packages", "unmapped_libraries"]
 # Module -> distribution, where the names differ.
 _DISTRIBUTIONS = {
     "attr": "attrs",

@@ -9,8 +9,6 @@ from lakeward.check.model import Finding, Use
 from lakeward.check.verdicts.paths import is_mounted
 from lakeward.session.paths import PathMap
 
-__all__ = ["files_needed"]
-
 _HOLE = "{…}"
 # `/databricks-datasets` and URIs of object stores have findings of their own.
 _ROOTS = {"Volumes": 4, "mnt": 2, "FileStore": 2}

@@ -8,8 +8,6 @@ from lakeward.check.model import Finding, Use
 from lakeward.check.tables import HOLE, alike, parts_of
 from lakeward.check.verdicts.paths import is_test
 
-__all__ = ["schemas_needed", "settings_needed"]
-
 # What every lakehouse has.
 _THERE = frozenset(("default", "main", "global_temp", "samples", "system", "hive_metastore", "spark_catalog"))
 

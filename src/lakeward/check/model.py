@@ -6,19 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-__all__ = [
-    "VERDICTS",
-    "WITHOUT_TRIGGER",
-    "Fact",
-    "Finding",
-    "Kind",
-    "Place",
-    "Report",
-    "Unread",
-    "Use",
-    "Verdict",
-]
-
 Verdict = Literal[
     "runs_as_is", "runs_with_lakeward", "differs", "needs_seed", "fails_on_serverless", "refused"
 ]
@@ -133,7 +120,7 @@ class Report:
     base: str = ""
 
     def of(self, verdict: Verdict) -> tuple[Finding, ...]:
-        """The findings with `verdict`, in the order of their places."""
+        """Return the findings with `verdict`, in the order of their places."""
         return tuple(finding for finding in self.findings if finding.verdict == verdict)
 
     @property

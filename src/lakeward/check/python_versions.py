@@ -12,8 +12,6 @@ from collections.abc import Iterable
 
 from lakeward.check.model import Finding, Unread
 
-__all__ = ["newer_grammar", "python_needed", "python_of"]
-
 Version = tuple[int, int]
 
 # The first runtime of each version.

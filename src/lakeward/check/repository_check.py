@@ -27,8 +27,6 @@ from lakeward.errors import ConfigurationError, LakewardError
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle
 
-__all__ = ["check"]
-
 _UNREADABLE = (LakewardError, OSError, ValueError, RecursionError)
 _LARGEST_JOB = 500_000
 _LARGEST_DECLARATION = 1_000_000
@@ -139,7 +137,7 @@ def _mounts(path: Path, unread: list[Unread], environ: Mapping[str, str]) -> tup
 
 
 def _seeds(path: Path, unread: list[Unread]) -> list[str]:
-    """The tables that are there already, in a lakehouse of the project or as a declared seed."""
+    """Return the tables that are there already, in a lakehouse of the project or as a declared seed."""
     from lakeward.seeds import declared_seeds
     from lakeward.session import Settings
 
@@ -174,7 +172,7 @@ def _schemas(path: Path) -> Iterator[str]:
 
 
 def _of_project(path: Path) -> str:
-    """The runtime that the project names or its pins choose, else the default.
+    """Return the runtime that the project names or its pins choose, else the default.
 
     A file of the project that cannot be read chooses none.
     """
@@ -246,7 +244,7 @@ def _bundle(
 
 
 def _jobs(file: SourceFile) -> tuple[list[Use], Unread | None]:
-    """The jobs of a file that stands outside of a bundle; most such files define none."""
+    """Return the jobs of a file that stands outside of a bundle; most such files define none."""
     try:
         content = content_of(file)
     except Unreadable:

@@ -10,8 +10,6 @@ from typing import Any
 
 from lakeward.check.model import Place, Use
 
-__all__ = ["requirements_in"]
-
 # The standard library has it from 3.11 on, and there it is the very same code.
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
@@ -20,7 +18,7 @@ _POETRY = re.compile(r"^(\^|~(?!=))\s*(\d+)(?:\.(\d+))?")
 
 
 def requirements_in(name: str, content: bytes) -> Iterator[Use]:
-    """The requirements of one file. Raises ValueError for one that cannot be read."""
+    """Yield the requirements of one file. Raises ValueError for one that cannot be read."""
     source = content.decode("utf-8-sig")
     if not name.endswith(".toml"):
         for number, line in enumerate(source.splitlines(), start=1):

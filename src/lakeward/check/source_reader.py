@@ -15,8 +15,6 @@ from lakeward.check.sql.scan import scan_sql
 from lakeward.check.values import Text
 from lakeward.notebooks import Notebook, parse
 
-__all__ = ["Unreadable", "uses_in"]
-
 
 class Unreadable(Exception):
     """A file that cannot be read, at a line if one is known; `python` is the version that may read it."""
@@ -29,20 +27,20 @@ class Unreadable(Exception):
 
 
 def content_of(file: SourceFile) -> bytes:
-    """The bytes of a file. Raises Unreadable."""
+    """Return the bytes of a file. Raises Unreadable."""
     try:
         size = file.path.stat().st_size
         if size > LARGEST:
             raise Unreadable(f"it has {size // 1_000_000} MB, which is data rather than source")
         if not file.path.is_file():
-            raise Unreadable("it is no regular file")
+            raise Unreadable("it is not a regular file")
         return file.path.read_bytes()
     except OSError as error:
         raise Unreadable(error.strerror or str(error)) from None
 
 
 def uses_in(file: SourceFile) -> tuple[list[Use], Unread | None]:
-    """The uses in a Python, notebook or SQL file."""
+    """Return the uses in a Python, notebook or SQL file."""
     scanner = Scanner(file.name)
     unread = None
     try:
@@ -156,7 +154,7 @@ def _cell(cell: notebooks.Cell, scanner: Scanner) -> None:
         try:
             scan_sql(cell.text, scanner)
         except ValueError as error:
-            raise Unreadable(f"it is no SQL: {error}", cell.text.line, cell.text.column) from None
+            raise Unreadable(f"it is not SQL: {error}", cell.text.line, cell.text.column) from None
     elif cell.language == "python":
         scanner.scan(_parsed(cell.text.value, cell.text.line))
     else:
@@ -171,7 +169,7 @@ def _parsed(source: str | bytes, line: int = 1) -> ast.Module:
     """Parse Python that starts at `line` of its file."""
     try:
         with warnings.catch_warnings():
-            # An escape that Python would rather not see is no business of ours.
+            # Invalid escapes are not a subject of this check.
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
     except SyntaxError as error:

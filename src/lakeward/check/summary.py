@@ -6,14 +6,12 @@ from typing import Any
 
 from lakeward.check.model import VERDICTS, Finding, Report, Verdict
 
-__all__ = ["as_object", "constructs", "what_will_run"]
-
 _CODE = ("python", "notebook", "sql")
 _SUFFIXES = (".py", ".ipynb", ".sql")
 
 
 def constructs(report: Report, verdict: Verdict) -> dict[str, list[Finding]]:
-    """The findings of a verdict by construct, in the order of their first places."""
+    """Return the findings of a verdict by construct, in the order of their first places."""
     grouped: dict[str, list[Finding]] = {}
     for finding in report.of(verdict):
         grouped.setdefault(finding.construct, []).append(finding)
@@ -21,7 +19,7 @@ def constructs(report: Report, verdict: Verdict) -> dict[str, list[Finding]]:
 
 
 def what_will_run(report: Report) -> str:
-    """The one line that answers whether this repository runs."""
+    """Return the one line that answers whether this repository runs."""
     unread = {each.place.file for each in report.unread}
     broken = {file for file in unread if file.endswith(_SUFFIXES)}
     files = sum(report.files.get(kind, 0) for kind in _CODE) + len(broken)
@@ -46,7 +44,7 @@ def what_will_run(report: Report) -> str:
 
 
 def as_object(report: Report) -> dict[str, Any]:
-    """What `--json` prints."""
+    """Return what `--json` prints."""
     return {
         "path": report.path,
         "profile": report.profile,

@@ -12,14 +12,12 @@ from lakeward.databricks_shims import provided
 from lakeward.seeds import ways
 from lakeward.session import INFORMATION_SCHEMA
 
-__all__ = ["HOLE", "alike", "parts_of", "seeds_needed"]
-
 HOLE = "{…}"
 _PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 
 
 def seeds_needed(uses: Iterable[Use], known: Collection[str] = ()) -> Iterator[Finding]:
-    """One finding for each read of a table that no use creates and that is not `known`.
+    """Yield one finding for each read of a table that no use creates and that is not `known`.
 
     Names meet when one ends in the other, part for part and in any case; a hole meets everything, but a
     table whose own name is a hole is skipped.

@@ -11,8 +11,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["HOLE", "Text", "text_of"]
-
 HOLE = "\ue000"
 
 _FIELD = re.compile(r"\{[^{}]*\}")
@@ -44,7 +42,7 @@ class Text:
 
 
 def text_of(node: ast.expr | None, constants: Mapping[str, Text | None]) -> Text | None:
-    """The string that `node` is, None for what is no string or nothing but a hole."""
+    """Return the string that `node` is, None if it is not a string or has no constant part."""
     found = _text(node, constants)
     return found if found is not None and found.value.strip(HOLE) else None
 

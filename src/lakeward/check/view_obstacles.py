@@ -8,16 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = [
-    "DOCUMENTATION",
-    "OBSTACLES",
-    "TIME_FUNCTIONS",
-    "UNSTABLE_FUNCTIONS",
-    "Obstacle",
-    "decoded",
-    "encoded",
-]
-
 DOCUMENTATION = "https://docs.databricks.com/aws/en/optimizations/incremental-refresh"
 SEPARATOR = "|"
 

@@ -18,8 +18,6 @@ from lakeward.cli.options import bundle_options, local_option, output_option
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle, Finding
 
-__all__ = ["bundle"]
-
 
 @click.group()
 def bundle() -> None:
@@ -85,7 +83,7 @@ def _local_deployment(bundle: Bundle) -> tuple[str | None, Mapping[str, str]]:
 
 
 def load_here(target: str | None, variables: dict[str, str]) -> Bundle:
-    """The bundle of this folder or one above it; UsageError without one."""
+    """Return the bundle of this folder or one above it; UsageError without one."""
     from lakeward.bundle import find_root, load
     from lakeward.cli.command_context import no_bundle
 
@@ -96,7 +94,7 @@ def load_here(target: str | None, variables: dict[str, str]) -> Bundle:
 
 
 def verdict(bundle: Bundle, problems: tuple[Finding, ...]) -> str:
-    """The last lines of a validation."""
+    """Return the last lines of a validation."""
     workspace = bundle.config["workspace"]
     mode = f" ({bundle.mode})" if bundle.mode else ""
     lines = [f"Bundle  {bundle.name}", f"Target  {bundle.target}{mode}"]

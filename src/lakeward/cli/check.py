@@ -10,8 +10,6 @@ import click
 
 from lakeward.cli.options import GivenPath, json_option, mount_option, runtime_option
 
-__all__ = ["check"]
-
 
 @click.command()
 @click.argument("path", metavar="[PATH]", default=".", type=GivenPath())

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from lakeward.bundle import Bundle
     from lakeward.session import Settings
 
-__all__ = ["Place", "here", "home_of_pipeline", "in_file"]
-
 
 @dataclass(frozen=True)
 class Place:
@@ -46,7 +44,7 @@ def no_bundle(request: str, otherwise: str) -> UsageError:
 def here(
     target: str | None = None, variables: Mapping[str, str] | None = None, *, key: str | None = None
 ) -> Place:
-    """The place of this process: target `local` and `main.default` outside a bundle.
+    """Return the place of this process: target `local` and `main.default` outside a bundle.
 
     The runtime is that of the bundle's job or pipeline `key`, else the bundle's.
 
@@ -76,7 +74,7 @@ def here(
 
 
 def runtime(bundle: Bundle, key: str | None) -> str | None:
-    """The runtime that the bundle names, if it is one that is known here."""
+    """Return the runtime that the bundle names, if it is one that is known here."""
     from lakeward.bundle import runtime_of
     from lakeward.session import known
 
@@ -115,7 +113,7 @@ def in_file(
 
 
 def home_of_pipeline(pipeline: Mapping[str, Any], settings: Settings) -> tuple[str, str]:
-    """The catalog and the schema that a resolved pipeline writes to."""
+    """Return the catalog and the schema that a resolved pipeline writes to."""
     catalog = pipeline.get("catalog") or settings.catalog
     schema = pipeline.get("schema") or pipeline.get("target") or settings.schema
     return str(catalog), str(schema)

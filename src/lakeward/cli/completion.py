@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 
 import click
 
-__all__ = ["completion", "parser_nodes"]
-
 
 @dataclass(frozen=True)
 class Node:
@@ -31,7 +29,7 @@ class Node:
 
     @property
     def words(self) -> list[str]:
-        """All that can be typed here: commands first."""
+        """Return all that can be typed here: commands first."""
         return [*self.commands, *self.options]
 
 
@@ -162,7 +160,7 @@ def _zsh(nodes: list[Node]) -> str:
 
 
 def _groups(nodes: list[Node]) -> str:
-    """The commands that have commands, as one pattern of `case`."""
+    """Return the commands that have commands, as one pattern of `case`."""
     return "|".join(shlex.quote(node.path) for node in nodes if node.commands and node.path)
 
 

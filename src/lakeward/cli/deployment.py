@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lakeward.cli.deployed_runs import run_job, run_pipeline
 from lakeward.cli.formatting import plain
-from lakeward.cli.local_workspace import workspace
+from lakeward.cli.local_workspace import run_job, run_pipeline, workspace
 from lakeward.cli.options import bundle_options, local_option, mapping_option, names_option, output_option
 from lakeward.errors import UsageError
 
 if TYPE_CHECKING:
     from lakeward.bundle import Bundle
     from lakeward.session import Settings
-
-__all__ = ["deploy", "destroy", "run"]
 
 
 @click.command()
@@ -152,7 +149,7 @@ def show(summary: Mapping[str, Any]) -> None:
 
 
 def of_target(target: str | None, variables: dict[str, str]) -> tuple[Bundle, Settings]:
-    """The bundle of this folder and where its target's state is."""
+    """Return the bundle of this folder and where its target's state is."""
     from lakeward.cli.command_context import here
 
     place = here(target, variables)
@@ -160,7 +157,7 @@ def of_target(target: str | None, variables: dict[str, str]) -> tuple[Bundle, Se
 
 
 def wheels_of(bundle: Bundle, scratch: Path) -> dict[str, Path]:
-    """Every wheel of the bundle, built into `scratch`, by the folder that tasks name it in."""
+    """Return every wheel of the bundle, built into `scratch`, by the folder that tasks name it in."""
     from lakeward.bundle import artifacts_of
     from lakeward.jobs import build_wheels
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from lakeward.report import StoredEvents
     from lakeward.session import Settings
 
-__all__ = ["doctor"]
-
 
 @click.command()
 @click.argument("subject", required=False, metavar="[TABLE|KEY|RUN|FOLDER]")

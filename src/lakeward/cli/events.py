@@ -15,8 +15,6 @@ from lakeward.errors import UsageError
 if TYPE_CHECKING:
     from lakeward.cli.command_context import Place
 
-__all__ = ["events"]
-
 POLL_SECONDS = 0.2
 
 
@@ -72,7 +70,7 @@ def show_as_it_goes(storage: Path, *, as_json: bool) -> int:
 
 
 def pipeline_name(place: Place, key: str) -> str:
-    """The name of the pipeline's state folder; raises `BundleError` for an unknown key."""
+    """Return the name of the pipeline's state folder; raises `BundleError` for an unknown key."""
     if place.bundle is None or (place.settings.pipelines / key).is_dir():
         return key
     place.bundle.pipeline(key)
@@ -80,7 +78,7 @@ def pipeline_name(place: Place, key: str) -> str:
 
 
 def line(event: dict[str, Any]) -> str:
-    """One event as a line: time, level, type, message and the first line of an error."""
+    """Return one event as a line: time, level, type, message and the first line of an error."""
     time = str(event.get("timestamp", ""))[:19].replace("T", " ")
     text = (
         f"{time}  {event.get('level', ''):<7}  {event.get('event_type', ''):<20}  {event.get('message', '')}"

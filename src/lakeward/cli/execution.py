@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from lakeward.pipelines import Update
     from lakeward.session import Settings
 
-__all__ = ["execute", "exit_code"]
-
 PIPED_WIDTH = 120
 
 

@@ -20,8 +20,6 @@ from lakeward.cli.formatting import plain
 from lakeward.errors import LakewardError
 from lakeward.private_folders import private_folder
 
-__all__ = ["Failure", "crash_log", "of", "show", "state_folder"]
-
 state_folder: ContextVar[Path | None] = ContextVar("state_folder", default=None)
 """The state folder of the target that the command has settled on."""
 
@@ -47,7 +45,7 @@ CANCELED = Failure("canceled by Ctrl-C", exit_code=130)
 
 
 def of(error: Exception) -> Failure:
-    """The failure that `error` is to the user; an internal one is written to a crash log first."""
+    """Return the failure that `error` is to the user; an internal one is written to a crash log first."""
     if "py4j" in sys.modules:
         from lakeward.session import is_lost, jvm_lost
 
@@ -74,7 +72,7 @@ def of(error: Exception) -> Failure:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of the error's text that says something."""
+    """Return the first line of the error's text that has content."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
 
 

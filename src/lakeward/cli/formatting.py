@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["STYLES", "count", "duration", "kind", "plain"]
-
 STYLES = {
     "COMPLETED": "green",
     "SUCCESS": "green",
@@ -38,7 +36,7 @@ def kind(name: str) -> str:
 
 
 def plain(text: str, *, keep: str = "\n\t") -> str:
-    """The text with control characters shown as escapes, so that data cannot steer the terminal."""
+    """Return the text with control characters shown as escapes, so that data cannot steer the terminal."""
     return "".join(
         char if char.isprintable() or char in keep else char.encode("unicode_escape").decode()
         for char in text

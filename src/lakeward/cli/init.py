@@ -11,8 +11,6 @@ import click
 from lakeward.cli.options import GivenPath
 from lakeward.errors import UsageError
 
-__all__ = ["init"]
-
 
 @click.command()
 @click.argument("folder", default=".", type=GivenPath())

@@ -19,7 +19,6 @@ from lakeward.errors import SetupError
 from lakeward.session import count_interrupts, use_daemon
 from lakeward.suggestions import did_you_mean
 
-__all__ = ["main"]
 COMMANDS = {
     "run": "run",
     "pipeline": "pipeline",

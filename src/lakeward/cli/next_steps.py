@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lakeward.pipelines import DatasetResult
 
-__all__ = ["after"]
-
 READABLE = ("materialized_view", "streaming_table")
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from lakeward.cli.output_streams import Streams
     from lakeward.notebooks import NotebookRun
 
-__all__ = ["notebook"]
-
 
 @click.command()
 @click.argument("path", metavar="PATH", type=GivenPath())
@@ -104,6 +102,6 @@ def show(run: NotebookRun, streams: Streams, *, as_json: bool) -> None:
 
 
 def shortened(files: Any) -> str:
-    """The outcome's page, relative to the working folder where it is below it."""
+    """Return the outcome's page, relative to the working folder where it is below it."""
     page = Path(files["html"])
     return str(page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page)

@@ -10,26 +10,6 @@ from typing import Any, TypedDict
 
 import click
 
-__all__ = [
-    "GivenPath",
-    "KeyValue",
-    "RefreshOptions",
-    "bundle_options",
-    "cold_option",
-    "entered_environment_options",
-    "environment_options",
-    "json_option",
-    "local_option",
-    "mapping_option",
-    "mount_option",
-    "names_option",
-    "output_option",
-    "refresh_options",
-    "runtime_option",
-    "verbose_option",
-    "watch_option",
-]
-
 Decorator = Callable[[Any], Any]
 
 
@@ -81,7 +61,7 @@ class Names(click.ParamType[tuple[str, ...]]):
 
 
 def flat(values: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """The names of an option given several times, in order, each once."""
+    """Return the names of an option given several times, in order, each once."""
     return tuple(dict.fromkeys(name for names in values for name in names))
 
 
@@ -103,12 +83,12 @@ def mapping_option(flag: str, name: str, *, help: str) -> Decorator:
 
 
 def names_option(flag: str, *, metavar: str, help: str) -> Decorator:
-    """An option that may be given several times, `A,B` each; the command gets all names, each once."""
+    """Return an option that may be given several times, `A,B` each; the command gets all names, each once."""
     return click.option(flag, type=Names(), multiple=True, callback=gather, metavar=metavar, help=help)
 
 
 def together(*decorators: Decorator) -> Decorator:
-    """The decorators as one, in the order in which `--help` shows them."""
+    """Return the decorators as one, in the order in which `--help` shows them."""
     return lambda function: reduce(lambda inner, wrap: wrap(inner), reversed(decorators), function)
 
 

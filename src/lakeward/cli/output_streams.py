@@ -23,7 +23,6 @@ from typing import TextIO
 from lakeward.dbutils import redacted
 from lakeward.session import drain
 
-__all__ = ["Streams", "redirect_output"]
 PATIENCE = 0.1  # seconds that the beginning of a line, such as a prompt, waits for its end
 _LOG_LINE = re.compile(
     r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
@@ -134,7 +133,7 @@ def carry(reading: int, ended: int, streams: Streams, verbose: bool) -> None:
 
 
 def not_py4j(record: logging.LogRecord) -> bool:
-    """Whether a record of the root logger is not py4j's.
+    """Return whether a record of the root logger is not py4j's.
 
     Interrupted by Ctrl-C, py4j logs tracebacks, with its own loggers and with the root logger.
     """
@@ -142,7 +141,7 @@ def not_py4j(record: logging.LogRecord) -> bool:
 
 
 def could_be_chatter(beginning: bytes) -> bool:
-    """Whether an unfinished line begins like one of Spark's; it then waits for its end."""
+    """Return whether an unfinished line begins like one of Spark's; it then waits for its end."""
     return beginning[:1].isdigit() or beginning.startswith((b"{", b"\r[Stage", b"[Stage", b"WARNING"))
 
 
@@ -153,7 +152,7 @@ def flush() -> None:
 
 
 def line_buffered(wanted: bool) -> bool:
-    """Make Python's stdout write line by line, or not; returns how it was before."""
+    """Make Python's stdout write line by line, or not; return the previous setting."""
     before = bool(getattr(sys.stdout, "line_buffering", False))
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
@@ -168,7 +167,7 @@ class SparkLogLines:
         self.within = False
 
     def __contains__(self, line: str) -> bool:
-        """Whether `line`, the next one of the stream, is Spark's own."""
+        """Return whether `line`, the next one of the stream, is Spark's own."""
         if _LOG_LINE.match(line) or line.startswith(_START_UP):
             self.within = True
         elif not (self.within and _TRACE.match(line)):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from itertools import groupby
 
-__all__ = ["show_patches"]
-
 
 def show_patches(*, as_json: bool) -> int:
     """Print every change with its reason, the changes of one reason together."""

@@ -25,8 +25,6 @@ from lakeward.errors import UsageError
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["pipeline", "state_name"]
-
 
 @click.command()
 @click.argument("paths", metavar="PATH…", nargs=-1, required=True, type=GivenPath())
@@ -113,7 +111,7 @@ def require(path: Path) -> None:
 
 
 def state_name(paths: Sequence[Path], root: Path, home: str) -> str:
-    """The name under which the state of these paths is kept, the same at every run.
+    """Return the name under which the state of these paths is kept, the same at every run.
 
     It comes from what the paths have in common, so that a file that is added or the order of the
     arguments does not reset the streams; another catalog or schema does.

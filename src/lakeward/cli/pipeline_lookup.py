@@ -10,11 +10,9 @@ if TYPE_CHECKING:
     from lakeward.bundle import Bundle
     from lakeward.session import Settings
 
-__all__ = ["first_pipeline", "pipeline_key", "pipeline_keys", "prefix"]
-
 
 def first_pipeline(bundle: Bundle) -> str | None:
-    """The pipeline that stands first in the bundle."""
+    """Return the pipeline that stands first in the bundle."""
     return next(iter(bundle.pipelines), None)
 
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lakeward.session import Settings
 
-__all__ = ["report_path", "report_warning", "write_report", "write_run_report"]
-
 
 def report_path(name: str, settings: Settings) -> Path:
     """Return the file of a pipeline's report in the state folder."""
@@ -65,6 +63,6 @@ def write_run_report(job: str, folder: Path, settings: Settings, path: Path | No
 
 
 def report_warning(error: Exception) -> str:
-    """Return the line that says why a run has no report: the run itself is not concerned."""
+    """Return the warning with the reason why a run has no report; the run itself is not affected."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
     return f"warning: the report of the run was not written: {reason}\n"

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from lakeward.jobs import TaskProgress
     from lakeward.pipelines import Progress
 
-__all__ = ["Plain", "Watcher", "watching"]
-
 
 class Watcher:
     """Takes the events of a run; `__call__` is what `on_event` wants."""
@@ -63,7 +61,7 @@ class Plain(Watcher):
 
 
 def said(line: Line, board: Board) -> str:
-    """One dataset's state as a sentence fragment: `heart_rate COMPLETED, 12 rows, 1.3 s`."""
+    """Return one dataset's state as a sentence fragment: `heart_rate COMPLETED, 12 rows, 1.3 s`."""
     facts = [f"{'task ' if line.kind == 'task' else ''}{line.name} {line.state}"]
     if line.state in TERMINAL:
         if line.rows_written is not None:
@@ -136,7 +134,7 @@ def living_table(board: Board, width: int, most: int) -> RenderableType:
 
 @contextmanager
 def watching(board: Board, streams: Streams) -> Iterator[Watcher]:
-    """The watcher that suits stderr, for the time of a run; nothing of the living table stays."""
+    """Yield the watcher that suits stderr, for the time of a run; nothing of the living table stays."""
     if not streams.err.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
         watcher = Plain(board, streams)
         watcher.say(f"{board.title}: {board.stage}")

@@ -6,8 +6,6 @@ import re
 
 from lakeward.cli.type_stubs import editor_files
 
-__all__ = ["name_from", "starter"]
-
 _BUNDLE = """\
 # Which workspace it goes to is not said here: DATABRICKS_HOST, or a profile, decides.
 bundle:
@@ -145,7 +143,7 @@ databricks bundle deploy      # to a workspace
 
 
 def name_from(text: str) -> str:
-    """A name for bundle, schema and pipeline made of `text`: small letters, digits and `_`.
+    """Return a name for bundle, schema and pipeline made of `text`: small letters, digits and `_`.
 
     >>> name_from("My Lake-House")
     'my_lake_house'

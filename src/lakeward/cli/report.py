@@ -13,8 +13,6 @@ from lakeward.errors import UsageError
 if TYPE_CHECKING:
     from lakeward.session import Settings
 
-__all__ = ["report"]
-
 
 @click.command()
 @click.argument("subject", metavar="[KEY|RUN]", required=False)

@@ -12,8 +12,6 @@ import click
 
 from lakeward.errors import LakewardError, UsageError
 
-__all__ = ["COMMANDS", "enter_environment"]
-
 COMMANDS = ("run", "notebook", "pipeline", "sql", "workspace")
 _VARIABLE = "LAKEWARD_ENVIRONMENT"
 _FILES = (

@@ -16,8 +16,6 @@ from lakeward.dbutils import redacted, redactor
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["as_csv", "as_json", "as_table", "csv_line"]
-
 MOST_ROWS = 1000
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 
@@ -46,7 +44,7 @@ def as_table(
 
 
 def as_text(frame: DataFrame) -> DataFrame:
-    """Every column as string."""
+    """Return every column as string."""
     # Positions instead of names: two columns may have the same name, and a name may hold a dot.
     positions = [f"c{number}" for number in range(len(frame.columns))]
     kinds = [field.dataType.typeName() for field in frame.schema.fields]
@@ -91,7 +89,7 @@ def shown(row: Iterable[str | None]) -> tuple[str | None, ...]:
 
 
 def csv_line(values: Iterable[str | None]) -> str:
-    """One record with its CRLF; `say "x"` is written `"say ""x""\"`."""
+    """Return one record with its CRLF; `say "x"` is written `"say ""x""\"`."""
     return ",".join(map(csv_field, values)) + "\r\n"
 
 

@@ -21,8 +21,6 @@ from lakeward.cli.options import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["run"]
-
 
 @click.command()
 @click.argument("key", default="")

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from lakeward.jobs import TaskProgress
     from lakeward.pipelines import Progress
 
-__all__ = ["TERMINAL", "Board", "Line"]
-
 TERMINAL = frozenset({"COMPLETED", "SUCCESS", "FAILED", "SKIPPED", "EXCLUDED", "CANCELED"})
 
 
@@ -54,7 +52,7 @@ class Board:
         return self.clock() - self.began
 
     def seconds(self, line: Line) -> float:
-        """How long the line took, or has been running up to now."""
+        """Return how long the line took, or has been running up to now."""
         if line.state in TERMINAL or line.since is None:
             return line.seconds
         return self.clock() - line.since

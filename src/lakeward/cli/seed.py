@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from lakeward.seeds import TableName
     from lakeward.session import Settings
 
-__all__ = ["pull", "seed"]
-
 
 @click.command()
 @click.argument("name", metavar="TABLE")

@@ -12,8 +12,6 @@ from lakeward.session import condensed as without_plan_and_stack
 from lakeward.session import is_lost, jvm_lost, message_of
 from lakeward.suggestions import close_matches
 
-__all__ = ["condensed", "error_message", "missing_name"]
-
 MISSING = ("TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
 NAME = re.compile(r"The table or view ((?:`[^`]*`\.?)+|\S+) cannot be found")
 ADVICE = re.compile(
@@ -26,7 +24,7 @@ ADVICE = re.compile(
 
 
 def error_message(error: BaseException, spark: Any) -> str | None:
-    """What to print for an error of Spark's; None when it is none of Spark's."""
+    """Return what to print for an error of Spark's; None when it is none of Spark's."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
@@ -42,13 +40,13 @@ def error_message(error: BaseException, spark: Any) -> str | None:
 
 
 def condensed(text: str) -> str:
-    """The text in short, and without the advice that a suggestion replaces."""
+    """Return the text in short, and without the advice that a suggestion replaces."""
     text = without_plan_and_stack(text)
     return ADVICE.sub(" ", text).strip() if text.startswith(tuple(f"[{c}" for c in MISSING)) else text
 
 
 def missing_name(text: str) -> list[str] | None:
-    """The parts of the name that was not found.
+    """Return the parts of the name that was not found.
 
     >>> missing_name("[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b` cannot be found.")
     ['a', 'b']
@@ -60,7 +58,7 @@ def missing_name(text: str) -> list[str] | None:
 
 
 def suggestion(name: list[str], spark: Any) -> str:
-    """The tables close to `name` in the schema that it names, else in the current one."""
+    """Return the tables close to `name` in the schema that it names, else in the current one."""
     from pyspark.errors import PySparkException
 
     schema = quote_name(name[:-1])
@@ -74,7 +72,7 @@ def suggestion(name: list[str], spark: Any) -> str:
 
 
 def seeding(name: list[str], spark: Any) -> str:
-    """How a table of the workspace gets rows here, by its full name."""
+    """Return how a table of the workspace gets rows here, by its full name."""
     above = [spark.catalog.currentCatalog(), spark.catalog.currentDatabase()]
     return f"\n  → {ways('.'.join([*above[: 3 - len(name)], *name]))}" if len(name) <= 3 else ""
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from lakeward.cli.output_streams import Streams
     from lakeward.session import Settings
 
-__all__ = ["sql"]
-
 FORMATS = ("table", "json", "csv")
 
 
@@ -71,7 +69,7 @@ def sql(
 
 
 def given(texts: tuple[str, ...], file: Path | None) -> str | None:
-    """The statements of the command line, the file or the pipe; None asks for a prompt."""
+    """Return the statements of the command line, the file or the pipe; None asks for a prompt."""
     if texts and file:
         raise UsageError("TWO_SOURCES", "Both -e and -f were given.", next_step="Give one of them.")
     if texts:
@@ -118,14 +116,14 @@ def print_error(error: Exception, spark: Any, settings: Settings, streams: Strea
 
 
 def opened(settings: Settings) -> Any:
-    """The session on the target's lakehouse, in the schema of the settings."""
+    """Return the session on the target's lakehouse, in the schema of the settings."""
     from lakeward.session import session
 
     return session(settings)
 
 
 def starting(streams: Streams) -> Any:
-    """A spinner on a terminal, nothing elsewhere: a query's stderr is for its errors."""
+    """Return a spinner on a terminal, nothing elsewhere: a query's stderr is for its errors."""
     if not streams.err.isatty() or os.environ.get("TERM") == "dumb":
         return nullcontext()
     from rich.console import Console
@@ -182,7 +180,7 @@ def run_prompt(settings: Settings, form: str) -> int:
 
 
 def prompt_session(settings: Settings) -> PromptSession[str]:
-    """A prompt with a history in the target's folder, where Enter ends what a semicolon ends."""
+    """Return a prompt with a history in the target's folder, where Enter ends what a semicolon ends."""
     from prompt_toolkit import PromptSession
     from prompt_toolkit.history import FileHistory
     from prompt_toolkit.key_binding import KeyBindings

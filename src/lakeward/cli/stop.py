@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["stop"]
-
 
 @click.command()
 def stop() -> int:
@@ -24,7 +22,7 @@ def stop() -> int:
 
 
 def lasting(seconds: float) -> str:
-    """How long, as people say it.
+    """Return a duration as text for people.
 
     >>> lasting(59), lasting(61), lasting(7200)
     ('59 seconds', '1 minute', '2 hours')

@@ -16,8 +16,6 @@ from lakeward.cli.formatting import count, duration
 if TYPE_CHECKING:
     from lakeward.session import Settings
 
-__all__ = ["BatchReader", "batch_text", "watching_streams"]
-
 Batch = dict[str, Any]
 _POLL_SECONDS = 0.5
 # Enough for the id of the first event: the file of another update begins with another one.

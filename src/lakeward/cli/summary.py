@@ -16,14 +16,12 @@ if TYPE_CHECKING:
     from lakeward.jobs import JobRun, TaskResult
     from lakeward.pipelines import DatasetResult, Update
 
-__all__ = ["of_job", "of_update", "print_summary"]
-
 SHORTEST_NAME = 12
 GAP = 2
 
 
 def of_update(title: str, update: Update, *, width: int) -> RenderableType:
-    """A pipeline's update."""
+    """Return a pipeline's update."""
     return Group(
         headline(title, update.state, update.seconds),
         *update_body(update, width),
@@ -31,7 +29,7 @@ def of_update(title: str, update: Update, *, width: int) -> RenderableType:
 
 
 def of_job(title: str, run: JobRun, *, width: int) -> RenderableType:
-    """A job's run: one section a task, with its datasets if it ran a pipeline."""
+    """Return a job's run: one section a task, with its datasets if it ran a pipeline."""
     parts: list[RenderableType] = [headline(title, run.state, run.seconds)]
     for task in run.tasks:
         parts.append(task_line(task))
@@ -56,7 +54,7 @@ def task_line(task: TaskResult) -> Text:
 
 
 def update_body(update: Update, width: int) -> Iterable[RenderableType]:
-    """The table of an update and the errors below it."""
+    """Return the table of an update and the errors below it."""
     if update.datasets:
         yield table(update.datasets, width)
     failed = [dataset for dataset in update.datasets if dataset.error]
@@ -97,7 +95,7 @@ def table(datasets: Sequence[DatasetResult], width: int) -> Table:
 
 
 def fitting(rows: Sequence[Mapping[str, Text]], width: int) -> list[str]:
-    """The columns that there is room for, names being cut to a dozen cells if need be."""
+    """Return the columns that there is room for, names being cut to a dozen cells if need be."""
     columns = list(rows[0])
     for dispensable in ("kind", "seconds", "passed", "dropped", "state"):
         full = {name: max(len(name), *(row[name].cell_len for row in rows)) for name in columns}
@@ -109,7 +107,7 @@ def fitting(rows: Sequence[Mapping[str, Text]], width: int) -> list[str]:
 
 
 def cells(dataset: DatasetResult) -> dict[str, Text]:
-    """One row by column; a dash for what was not measured, empty for what was not requested."""
+    """Return one row by column; a dash for what was not measured, empty for what was not requested."""
     checked = bool(dataset.expectations)
     failed = sum(each.failed for each in dataset.expectations)
     passed = sum(each.passed for each in dataset.expectations)

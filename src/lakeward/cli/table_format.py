@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from lakeward.cli.formatting import plain
 
-__all__ = ["Column", "render"]
-
 LONGEST = 60
 SHORTEST = 8
 GAP = "  "
@@ -28,7 +26,7 @@ class Column:
 def render(
     columns: Sequence[Column], rows: Sequence[Sequence[str | None]], *, width: int | None, colour: bool
 ) -> Iterator[str]:
-    """The lines of a table `width` cells wide; without a width it is as wide as it needs to be.
+    """Yield the lines of a table `width` cells wide; without a width it is as wide as it needs to be.
 
     Where the columns do not fit even when cut to eight cells, each row is shown as a block of `name value`.
     """
@@ -76,7 +74,7 @@ def fitted(full: list[int], width: int | None) -> list[int] | None:
 def vertical(
     names: list[str], rows: Sequence[Sequence[str | None]], cells: list[list[str]], width: int, colour: bool
 ) -> Iterator[str]:
-    """Each row as a block with a line a column."""
+    """Yield each row as a block with a line a column."""
     paint = painter(colour)
     label = min(max(map(cell_len, names)), max(SHORTEST, width // 3))
     for number, (row, texts) in enumerate(zip(rows, cells, strict=True), start=1):
@@ -102,7 +100,7 @@ def pad(text: str, width: int, right: bool) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """The text in at most `width` cells, the last of them `…` when something was cut away."""
+    """Return the text in at most `width` cells, the last of them `…` when something was cut away."""
     if cell_len(text) <= width:
         return text
     from rich.cells import set_cell_size

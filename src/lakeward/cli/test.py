@@ -12,8 +12,6 @@ import click
 
 from lakeward.cli.options import cold_option, environment_options, mount_option, runtime_option
 
-__all__ = ["test"]
-
 
 @click.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
 @click.option("--fresh-environment", "fresh", is_flag=True, help="Rebuild the environment.")

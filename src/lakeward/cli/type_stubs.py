@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = ["editor_files", "is_generated"]
-
 _HEAD = "# For the editor: what Databricks has and no package declares. Nothing reads this at run time.\n"
 # https://peps.python.org/pep-0561/#partial-stub-packages
 _PARTIAL = "partial\n"
@@ -39,7 +37,7 @@ _DECLARED = {
 
 
 def editor_files() -> dict[str, str]:
-    """The files that an editor wants, by their path in the project."""
+    """Return the files that an editor wants, by their path in the project."""
     return {
         "__builtins__.pyi": builtins_text(),
         "typings/dlt.pyi": pipelines_text(),

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 
-__all__ = ["version_lines"]
-
 # What decides how code behaves here; an editable install of lakeward is named as such.
 PACKAGES = (
     "pyspark", "delta-spark", "pandas", "pyarrow", "sqlglot", "databricks-sdk", "click", "pytest",

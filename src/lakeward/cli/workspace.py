@@ -17,8 +17,6 @@ from lakeward.cli.options import bundle_options, entered_environment_options, mo
 if TYPE_CHECKING:
     from lakeward.workspace import Connection, ScheduledStart
 
-__all__ = ["workspace"]
-
 _MOST_CHARACTERS = 200
 
 
@@ -86,7 +84,7 @@ def shortened(text: str) -> str:
 
 
 def start_lines(starts: Sequence[ScheduledStart], with_schedules: bool) -> Iterator[str]:
-    """How jobs start by themselves, in lines."""
+    """Yield how jobs start by themselves, in lines."""
     for start in starts:
         at = f", next {start.at:%Y-%m-%d %H:%M %Z}" if start.at and not start.paused else ""
         # Names are of clients: a sequence of control characters would act on the terminal.

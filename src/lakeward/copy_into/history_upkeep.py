@@ -92,16 +92,10 @@ _RETENTION_HOURS = 7 * 24.0
 _MIN_RETENTION_HOURS = 1.0
 
 
-def vacuum_history(
-    spark: SparkSession, *, table: Sequence[str], hours: float | None, now: float | None = None
-) -> None:
-    """Remove segments that the latest version does not reference and that exceed the retention.
+def vacuum_history(spark: SparkSession, *, table: Sequence[str], hours: float | None) -> None:
+    """Remove segments that the latest version does not reference and that are older than `hours`.
 
-    Args:
-        spark: The session.
-        table: Name parts of the table; tables that COPY INTO cannot load are ignored.
-        hours: Retention in hours, None for seven days.
-        now: Current time in seconds, for tests.
+    None means seven days. Tables that COPY INTO cannot load are ignored.
     """
     try:
         target = find_target(spark, table)
@@ -113,9 +107,7 @@ def vacuum_history(
         return
     history = read_history(store, target.begin(spark).txnVersion(APP_ID))
     kept = {segment.number for segment in history.segments}
-    until = (time.time() if now is None else now) - 3600 * max(
-        _RETENTION_HOURS if hours is None else hours, _MIN_RETENTION_HOURS
-    )
+    until = time.time() - 3600 * max(_RETENTION_HOURS if hours is None else hours, _MIN_RETENTION_HOURS)
     for number, when in written.items():
         if number not in kept and when < until:
             store.remove(number)

@@ -28,7 +28,7 @@ _ASKED = {"_sc", "_jsc", "_jvm", "_gateway", "_jsparkSession", "_jconf", "_ssql_
 
 
 def free_names() -> dict[str, Any]:
-    """Each of NAMES; nothing is started or imported before one is used."""
+    """Return each of NAMES; nothing is started or imported before one is used."""
     from lakeward.dbutils import dbutils
 
     spark = _lazy_names()

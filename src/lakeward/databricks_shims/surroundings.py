@@ -19,7 +19,7 @@ VERSION = "DATABRICKS_RUNTIME_VERSION"
 
 @contextmanager
 def running(given: Environment | None = None) -> Iterator[None]:
-    """A block in which code finds what it finds in a task on Databricks; afterwards all is as before.
+    """Yield a block in which code finds what it finds in a task on Databricks; afterwards all is as before.
 
     `given` is what `dbutils` works on, that which is in force already if left out.
     With LAKEWARD_DISABLE=1 or on Databricks nothing but `dbutils` of this package is affected.
@@ -45,5 +45,5 @@ def running(given: Environment | None = None) -> Iterator[None]:
 
 
 def runtime_version(profile: str) -> str:
-    """What the platform's variable holds under a runtime profile."""
+    """Return what the platform's variable holds under a runtime profile."""
     return "client.4.0" if profile == "serverless" else release(profile)

@@ -37,7 +37,7 @@ class Notebook(Utility):
         if run is None:
             raise refused(
                 "dbutils.notebook.run",
-                f"'{path}' was requested, but this process runs no notebook.",
+                f"'{path}' was requested, but no notebook runs in this process.",
                 "Start the calling notebook with `lakeward notebook PATH`.",
             )
         return run(path, timeout_seconds, dict(arguments or {}))

@@ -14,14 +14,12 @@ from typing import Any
 
 from lakeward.environments.layers import Layer
 
-__all__ = ["activate", "active", "forget_modules", "forget_replaced", "importable"]
-
 _VARIABLES = ("PATH", "VIRTUAL_ENV", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
 
 
 @contextmanager
 def active(layer: Layer | None) -> Iterator[None]:
-    """A block in which this process, and Spark workers started for it, import from `layer` first.
+    """Yield a block in which this process, and Spark workers started for it, import from `layer` first.
 
     Afterwards modules of the layer are forgotten, except extension modules, which load once per process.
     """
@@ -47,7 +45,7 @@ def active(layer: Layer | None) -> Iterator[None]:
 
 @contextmanager
 def importable(folders: Iterable[Path]) -> Iterator[None]:
-    """A block in which this process imports from `folders`, too, after everything else that it has."""
+    """Yield a block in which this process imports from `folders`, too, after everything else that it has."""
     added = [place for place in map(str, folders) if place not in sys.path]
     sys.path += added
     importlib.invalidate_caches()
@@ -59,7 +57,7 @@ def importable(folders: Iterable[Path]) -> Iterator[None]:
 
 
 def on(layer: Layer) -> bool:
-    """Whether this process runs on the layer's own Python."""
+    """Return whether this process runs the layer's own Python."""
     return Path(sys.prefix) == layer.folder
 
 
@@ -110,7 +108,7 @@ def forget_replaced(layer: Layer) -> None:
 
 
 def _workers() -> str | None:
-    """The Python that functions made from now on run with, where a Spark context exists."""
+    """Return the Python that functions made from now on run with, where a Spark context exists."""
     context = _context()
     return str(context.pythonExec) if context is not None else None
 

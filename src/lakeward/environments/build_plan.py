@@ -20,8 +20,6 @@ from lakeward.environments.pin_overrides import reconcile, unlocked
 from lakeward.environments.provided_packages import OWN_PYSPARK, STAND_INS
 from lakeward.environments.repository import is_package, package_digest
 
-__all__ = ["Attempt", "Plan", "enforced", "plan"]
-
 
 @dataclass(frozen=True)
 class Attempt:
@@ -51,7 +49,7 @@ class Plan:
 
 
 def plan(found: Found, root: Path, own: Own, interpreter: Interpreter) -> Plan:
-    """The environment for the tests of the repository in `root`, of which `found` is what it says."""
+    """Return the environment for the tests of the repository in `root`, of which `found` is what it says."""
     reconciled = reconcile(found.wanted, own.requires)
     constraints = reconcile(found.constraints, own.requires)
     versions, relaxed = unlocked(found.lock, own.requires) if found.lock else ({}, ())
@@ -117,7 +115,7 @@ def _attempts(
 
 
 def _file_of(origin: str) -> str:
-    """Where a requirement stands, without its line.
+    """Return where a requirement stands, without its line.
 
     >>> _file_of("x-requirements.txt:12"), _file_of("pyproject.toml extra se")
     ('x-requirements.txt', 'pyproject.toml extra se')
@@ -126,7 +124,7 @@ def _file_of(origin: str) -> str:
 
 
 def _overrides(own: Own) -> Iterator[str]:
-    """What uv takes in place of what packages of packages ask for: lakeward's Spark, and no other's."""
+    """Yield what uv takes in place of what packages of packages ask for: lakeward's Spark, and no other's."""
     pins = {canonicalize_name(each.name): each for each in (*own.spark_requires, *own.requires)}
     for name in STAND_INS:
         if name in pins:

@@ -23,8 +23,6 @@ from lakeward.environments.uv_program import Installer, python_of
 from lakeward.errors import LakewardError, SetupError
 from lakeward.session import not_writable
 
-__all__ = ["FIRST_PYARROW_WITHOUT_NUMPY_1", "build"]
-
 Say = Callable[[str], None]
 FIRST_PYARROW_WITHOUT_NUMPY_1 = 24
 """From this version on, pyarrow refuses NumPy 1 at import; its metadata has no such requirement."""

@@ -9,13 +9,11 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["CLASH", "clash", "cure"]
-
 CLASH = "databricks-connect"
 
 
 def clash(places: Iterable[str] = sys.path) -> str | None:
-    """The version of Databricks Connect that is installed in this environment; None when it is not."""
+    """Return the version of Databricks Connect that is installed in this environment; None when it is not."""
     for place in places:
         for found in Path(place).glob("databricks_connect-*.dist-info"):
             return found.name.removesuffix(".dist-info").partition("-")[2]
@@ -23,7 +21,7 @@ def clash(places: Iterable[str] = sys.path) -> str | None:
 
 
 def cure(spark: str = "4.2.0", *, prefix: Path | None = None) -> str:
-    """The command that takes it out of this environment and puts Spark's own files back."""
+    """Return the command that takes it out of this environment and puts Spark's own files back."""
     try:
         made_by_uv = "\nuv = " in ((prefix or Path(sys.prefix)) / "pyvenv.cfg").read_text(encoding="utf-8")
     except OSError:

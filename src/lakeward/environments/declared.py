@@ -18,8 +18,6 @@ from lakeward.environments.sources.requirements_txt import read_line
 from lakeward.errors import ConfigurationError
 from lakeward.session import find_platform_sources, is_platform_path
 
-__all__ = ["read_lines"]
-
 _EDITABLE = re.compile(r"(?:-e|--editable)[= ]\s*(?P<place>.+)")
 _PATH_LINE = re.compile(
     r"(?P<option>(?:(?:-[erc]|--(?:editable|requirement|constraint))[= ]\s*)?)(?P<path>.+)"

@@ -20,8 +20,6 @@ from lakeward.environments.uv_program import python_of
 from lakeward.file_lock import FileLock
 from lakeward.session import ensure_dir, not_writable
 
-__all__ = ["EnvironmentCache"]
-
 _KEPT = 30 * 24 * 3600.0
 """Seconds after its last use for which an environment is kept."""
 
@@ -34,7 +32,7 @@ class EnvironmentCache:
         self.now = now
 
     def find(self, key: str) -> Path | None:
-        """The whole environment of `key`; None if it does not exist."""
+        """Return the whole environment of `key`; None if it does not exist."""
         try:
             folder = self.home / str(json.loads(self._name(key).read_text(encoding="utf-8"))["folder"])
         except (OSError, ValueError, KeyError):
@@ -44,7 +42,7 @@ class EnvironmentCache:
     def make(
         self, key: str, build: Callable[[Path], None], *, rebuild: bool, waiting: Callable[[], None]
     ) -> Path:
-        """The environment of `key`, built by `build(folder)` when it is missing, or to `rebuild` it.
+        """Return the environment of `key`, built by `build(folder)` when it is missing, or to `rebuild` it.
 
         One process builds it; others wait, after a call of `waiting`, and take what it made.
         Raises SetupError when `home` cannot be written, and what `build` raises.
@@ -100,7 +98,7 @@ class EnvironmentCache:
 
     @contextlib.contextmanager
     def _alone(self, key: str, waiting: Callable[[], None]) -> Iterator[bool]:
-        """One builder of `key` at a time; whether another one had to be waited for."""
+        """Yield one builder of `key` at a time; whether another one had to be waited for."""
         waited = False
         lock = FileLock(self.home / f"{key}.lock")
         try:

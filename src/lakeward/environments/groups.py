@@ -6,8 +6,6 @@ import re
 
 from lakeward.environments.model import Role
 
-__all__ = ["role_of"]
-
 _TESTS = re.compile(r"tests?|testing|pytest|unit\w*|dev|develop|development|ci|cicd|qa|local")
 _NOT_TESTS = re.compile(
     r"docs?|documentation|mkdocs|sphinx|release|publish|publishing|deploy|build|lint|linters?|linting|"
@@ -16,7 +14,7 @@ _NOT_TESTS = re.compile(
 
 
 def role_of(name: str) -> Role | None:
-    """The role of the group `name`; None for one that is for documents, releases or style alone.
+    """Return the role of the group `name`; None for one that is for documents, releases or style alone.
 
     >>> [role_of(name) for name in ("test", "unit-tests", "spark", "docs", "docs-dev")]
     [<Role.TEST: 1>, <Role.TEST: 1>, <Role.OTHER: 2>, None, <Role.TEST: 1>]

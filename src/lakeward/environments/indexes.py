@@ -10,8 +10,6 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-__all__ = ["for_uv", "index_is_refused"]
-
 _SAME = (
     ("index-url", "UV_DEFAULT_INDEX", ("UV_INDEX_URL",)),
     ("extra-index-url", "UV_INDEX", ("UV_EXTRA_INDEX_URL",)),
@@ -22,7 +20,7 @@ _SAME = (
 
 
 def for_uv(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The settings of pip's variables and files as variables of uv; what uv has of its own stays."""
+    """Return the settings of pip's variables and files as variables of uv; what uv has of its own stays."""
     settings = _settings(environ)
     found: dict[str, str] = {}
     for name, variable, others in _SAME:

@@ -14,8 +14,6 @@ from packaging.specifiers import SpecifierSet
 import lakeward
 from lakeward.errors import SetupError
 
-__all__ = ["Own", "closure", "own"]
-
 
 @dataclass(frozen=True)
 class Own:
@@ -33,12 +31,12 @@ class Own:
 
     @property
     def version(self) -> str:
-        """The version, of the installation."""
+        """Return the version, of the installation."""
         return self.distribution.version
 
 
 def own() -> Own:
-    """The installation that this process runs from. Raises SetupError when it is none."""
+    """Return the installation that this process runs from. Raises SetupError when it is none."""
     package = Path(lakeward.__file__).parent
     try:
         distribution = metadata.distribution("lakeward")
@@ -63,7 +61,7 @@ def own() -> Own:
 
 
 def closure(roots: tuple[str, ...]) -> list[metadata.Distribution]:
-    """The installed packages among `roots` and everything that they need here."""
+    """Return the installed packages among `roots` and everything that they need here."""
     found: dict[str, metadata.Distribution] = {}
     waiting = [(name, frozenset[str]()) for name in roots]
     seen: set[tuple[str, frozenset[str]]] = set()

@@ -16,8 +16,6 @@ from lakeward.environments.pin_overrides import reconcile
 from lakeward.environments.repository import root_of
 from lakeward.environments.sources import read_all
 
-__all__ = ["installed_versions", "is_installed", "lacking"]
-
 
 def lacking(folder: Path) -> tuple[str, ...]:
     """Return what the repository around `folder` needs at run time and this environment does not have.
@@ -40,7 +38,7 @@ def lacking(folder: Path) -> tuple[str, ...]:
 
 
 def is_installed(requirement: Requirement) -> bool:
-    """Whether this environment satisfies `requirement`, with what its extras need."""
+    """Return whether this environment satisfies `requirement`, with what its extras need."""
     if requirement.url is not None:
         return False
     version = installed_versions().get(canonicalize_name(requirement.name))
@@ -60,7 +58,7 @@ def is_installed(requirement: Requirement) -> bool:
 
 @cache
 def installed_versions() -> Mapping[str, str]:
-    """The packages of this process's environment and their versions, as at the first call.
+    """Return the packages of this process's environment and their versions, as at the first call.
 
     A layer that is active later does not count: the next layer replaces it, and must have what it had.
     """

@@ -17,8 +17,6 @@ from lakeward.environments.model import PythonWanted
 from lakeward.environments.pin_overrides import compatible
 from lakeward.errors import ConfigurationError, SetupError
 
-__all__ = ["Interpreter", "choose"]
-
 _NAMES = ("python3.12", "python3.11", "python3.13", "python3.10", "python3.14", "python3")
 _PROBE = "import sys, venv, ensurepip; print('%d.%d.%d' % sys.version_info[:3])"
 
@@ -40,7 +38,7 @@ def choose(
     environ: Mapping[str, str] = os.environ,
     here: Interpreter | None = None,
 ) -> Interpreter:
-    """A Python that satisfies all of `requested` and lakeward's `own` bound; `uv` may fetch one.
+    """Return a Python that satisfies all of `requested` and lakeward's `own` bound; `uv` may fetch one.
 
     Raises ConfigurationError when no version can satisfy both, SetupError when the machine has none.
     """
@@ -97,7 +95,7 @@ def _minor(specifier: Specifier) -> str:
 
 
 def _by_uv(wanted: SpecifierSet, uv: str) -> Interpreter | None:
-    """One that uv knows; else one that it fetches."""
+    """Return one that uv knows; else one that it fetches."""
     request = ",".join(sorted(map(str, wanted)))
     for command in ((), ("install", request)):
         if command and _told([uv, "python", *command]) is None:
@@ -125,7 +123,7 @@ def _on_path(wanted: SpecifierSet, environ: Mapping[str, str]) -> Iterator[Inter
 
 
 def _told(command: list[str]) -> str | None:
-    """What a program prints; None when it fails."""
+    """Return what a program prints; None when it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     except (OSError, subprocess.TimeoutExpired):

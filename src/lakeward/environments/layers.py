@@ -39,8 +39,6 @@ from lakeward.environments.uv_program import Installer, python_of, scripts_of, u
 from lakeward.errors import ConfigurationError, LakewardError, SetupError
 from lakeward.session import cache_dir
 
-__all__ = ["Layer", "Layers"]
-
 _BASE = "_lakeward_base.pth"
 # What fails at import, and not at installation, when versions do not fit together.
 _COMPILED = ("numpy", "pandas", "pyarrow")
@@ -59,7 +57,7 @@ class Layer:
 
     @property
     def python(self) -> Path:
-        """The interpreter that sees the layer's packages, then lakeward's."""
+        """Return the interpreter that sees the layer's packages, then lakeward's."""
         return python_of(self.folder)
 
     def environ(self, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -91,7 +89,7 @@ class _Request:
 
     @property
     def constraints(self) -> tuple[str, ...]:
-        """What the declaration says, and the versions that lakeward needs in the same process."""
+        """Return what the declaration says, and the versions that lakeward needs in the same process."""
         stated = reconcile(self.found.constraints, self.own.requires).wanted
         texts = [each.text for each in stated if each.requirement and str(each.requirement.specifier)]
         needs = (each for each in self.own.requires if canonicalize_name(each.name) not in STAND_INS)
@@ -348,7 +346,7 @@ def _key(request: _Request) -> str:
 
 
 def _digest(text: str) -> str:
-    """A digest that changes when a local package must be installed again."""
+    """Return a digest that changes when a local package must be installed again."""
     path = Path(text.removeprefix("-e ").partition("[")[0].strip())
     if path.is_file():
         return hashlib.sha256(path.read_bytes()).hexdigest()
@@ -371,7 +369,7 @@ def _sources(folder: Path) -> Iterator[Path]:
 
 
 def _site(folder: Path) -> Path:
-    """The packages' folder of the environment in `folder`, which is for the Python that runs."""
+    """Return the packages' folder of the environment in `folder`, which is for the Python that runs."""
     paths = {"base": str(folder), "platbase": str(folder)}
     return Path(sysconfig.get_path("purelib", "posix_prefix", paths))
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-__all__ = ["Found", "LeftOut", "Lock", "PythonWanted", "Role", "Wanted"]
-
 
 class Role(IntEnum):
     """How much the tests need a requirement; the last ones are given up first."""

@@ -17,8 +17,6 @@ from pathlib import Path, PurePosixPath
 from lakeward.environments.conflict import clash
 from lakeward.environments.installation import Own, closure
 
-__all__ = ["carry"]
-
 _ROOTS = ("lakeward", "lakeward-jars", "pytest", "pip")
 _LINKS_REFUSED = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES)
 
@@ -43,7 +41,7 @@ def carry(own: Own, site: Path, *, same_python: bool, say: Callable[[str], None]
 
 
 def _runs_anywhere(distribution: metadata.Distribution) -> bool:
-    """Whether a package is for every Python 3 of this platform."""
+    """Return whether a package is for every Python 3 of this platform."""
     tags = [
         line.partition(":")[2].strip()
         for line in (distribution.read_text("WHEEL") or "").splitlines()

@@ -13,8 +13,6 @@ from packaging.version import InvalidVersion, Version
 from lakeward.environments.model import LeftOut, Lock, Wanted
 from lakeward.environments.provided_packages import StandIn, stands_in
 
-__all__ = ["Reconciled", "compatible", "reconcile", "unlocked"]
-
 
 @dataclass(frozen=True)
 class Reconciled:
@@ -50,7 +48,7 @@ def reconcile(wanted: Iterable[Wanted], own: Sequence[Requirement]) -> Reconcile
 
 
 def unlocked(lock: Lock, own: Sequence[Requirement]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The versions of a lock that may hold, and the sentences on those of them that may not."""
+    """Return the versions of a lock that may hold, and the sentences on those of them that may not."""
     needs = _by_name(own)
     kept: dict[str, str] = {}
     relaxed: list[str] = []
@@ -66,7 +64,7 @@ def unlocked(lock: Lock, own: Sequence[Requirement]) -> tuple[dict[str, str], tu
 
 
 def compatible(first: SpecifierSet, second: SpecifierSet) -> bool:
-    """Whether some version satisfies both.
+    """Return whether some version satisfies both.
 
     Tried are the versions that they name and their neighbours: where two ranges meet, they meet there.
 
@@ -101,7 +99,7 @@ def _near(specifiers: Iterable[object]) -> Iterable[Version]:
 def _instead(
     each: Wanted, requested: Requirement, stand_in: StandIn, needs: Mapping[str, Requirement]
 ) -> Iterable[Wanted]:
-    """What must come all the same: the extras of Spark, and what the package would have brought."""
+    """Return what must come all the same: the extras of Spark, and what the package would have brought."""
     texts = list(stand_in.instead)
     need = needs.get(canonicalize_name(requested.name))
     if requested.extras and need is not None:

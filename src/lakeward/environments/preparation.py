@@ -29,7 +29,6 @@ from lakeward.environments.uv_program import Installer, python_of, uv_program
 from lakeward.errors import UsageError
 from lakeward.session import cache_dir, project_table
 
-__all__ = ["Environment", "NoTests", "prepare"]
 _PLUGINS: Mapping[str, str] = {
     r"--(no-)?cov(-.*)?": "pytest-cov",
     r"-n(\d+|auto|logical)?|--numprocesses|--dist": "pytest-xdist",
@@ -42,7 +41,7 @@ _PLUGINS: Mapping[str, str] = {
 
 
 class NoTests(UsageError):
-    """There is nothing that pytest would collect; pytest's own exit code says so."""
+    """pytest would collect nothing; the exit code is pytest's for that."""
 
     exit_code = 5
 
@@ -62,7 +61,7 @@ class Environment:
     pinned: Pinned | None = None
 
     def command(self, *arguments: str) -> list[str]:
-        """The command line of pytest in this environment."""
+        """Return the command line of pytest in this environment."""
         return [str(python_of(self.folder)), "-m", "pytest", *arguments]
 
     def environ(self, environ: Mapping[str, str] = os.environ) -> dict[str, str]:

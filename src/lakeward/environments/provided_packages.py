@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from packaging.utils import NormalizedName, canonicalize_name
 
-__all__ = ["OWN_PYSPARK", "STAND_INS", "StandIn", "stands_in"]
-
 _SPARK = "lakeward brings Spark 4.2, which has this API"
 _DELTA = "lakeward brings the Delta Lake that belongs to its Spark"
 _CONNECT = "it brings a pyspark of its own; lakeward answers `databricks.connect` with its session"
@@ -48,5 +46,5 @@ STAND_INS: Mapping[NormalizedName, StandIn] = {
 
 
 def stands_in(name: str) -> StandIn | None:
-    """The entry of the package `name`; None for one that is installed."""
+    """Return the entry of the package `name`; None for one that is installed."""
     return STAND_INS.get(canonicalize_name(name))

@@ -13,8 +13,6 @@ from typing import Any
 
 from lakeward.environments.sources.reading import toml_of
 
-__all__ = ["has_tests", "is_package", "package_digest", "pytest_settings", "root_of", "source_folders"]
-
 _MARKS = (
     *("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "databricks.yml"),
     *("environment.yml", "environment.yaml"),
@@ -35,7 +33,7 @@ def root_of(folder: Path) -> Path:
 
 
 def is_package(root: Path) -> bool:
-    """Whether the repository is installed as a package: what its own tool would do."""
+    """Return whether the repository is installed as a package: what its own tool would do."""
     content = toml_of(root / "pyproject.toml")
     tool = content.get("tool") or {}
     if (tool.get("uv") or {}).get("package") is False or (tool.get("poetry") or {}).get(
@@ -62,7 +60,7 @@ def package_digest(root: Path) -> str:
 
 
 def source_folders(root: Path) -> tuple[Path, ...]:
-    """The folders that Python must know where the package cannot be installed."""
+    """Return the folders that Python must know where the package cannot be installed."""
     return tuple(folder for folder in (root / "src", root) if folder.is_dir())
 
 
@@ -89,7 +87,7 @@ def _files(place: Path) -> Iterator[str]:
 
 
 def pytest_settings(root: Path) -> Mapping[str, Any]:
-    """The settings of the first file that has any, in pytest's order."""
+    """Return the settings of the first file that has any, in pytest's order."""
     for name, section in (("pytest.ini", "pytest"), (".pytest.ini", "pytest"), ("tox.ini", "pytest")):
         if (found := _ini(root / name, section)) is not None:
             return found

@@ -17,8 +17,6 @@ from lakeward.environments.repository import root_of
 from lakeward.environments.sources import read_all
 from lakeward.session import PROFILES, Profile
 
-__all__ = ["Pinned", "pinned_by", "pinned_runtime"]
-
 # Databricks Connect has the number of its runtime, pyspark that of the runtime's Spark but for its fixes.
 _VERSION_OF: dict[str, Callable[[Profile], str]] = {
     "databricks-connect": lambda runtime: runtime.name,
@@ -53,7 +51,7 @@ def pinned_by(folder: Path) -> Pinned | None:
 
 
 def pinned_runtime(left_out: Iterable[LeftOut], lock: Lock | None) -> Pinned | None:
-    """The newest runtime that satisfies the pins, those on Databricks Connect first.
+    """Return the newest runtime that satisfies the pins, those on Databricks Connect first.
 
     The version in a lock is a pin, too. Where a pin is for a version that no runtime has, this is the oldest
     runtime above it. None where the newest runtime satisfies the pins, where they ask for a newer version,

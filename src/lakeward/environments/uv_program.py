@@ -16,8 +16,6 @@ from lakeward.environments.indexes import for_uv, index_is_refused
 from lakeward.environments.install_errors import install_error
 from lakeward.errors import SetupError
 
-__all__ = ["Installer", "clean_environ", "python_of", "scripts_of", "uv_program"]
-
 # They lead another Python astray.
 _ASTRAY = {
     *("PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_REQUIRE_VIRTUALENV"),

@@ -12,8 +12,6 @@ from lakeward.environments.indexes import for_uv
 from lakeward.environments.uv_program import clean_environ, uv_program
 from lakeward.errors import SetupError
 
-__all__ = ["build_wheel"]
-
 _TAIL = 20
 
 

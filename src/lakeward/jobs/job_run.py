@@ -27,7 +27,6 @@ from lakeward.jobs.dynamic_values import (
     resolve_references,
     resolved_parameters,
 )
-from lakeward.jobs.in_process import CompletedAttempt, attempt
 from lakeward.jobs.model import PipelineSelection, TaskProgress
 from lakeward.jobs.nested_runs import (
     NestedRun,
@@ -37,11 +36,11 @@ from lakeward.jobs.nested_runs import (
 )
 from lakeward.jobs.packages import layer_of_task
 from lakeward.jobs.run_history import PreviousRun
-from lakeward.jobs.run_loop import RunLoop, TaskAttempt
+from lakeward.jobs.run_loop import AttemptResult, RunLoop, TaskAttempt, TaskGraphState, TaskState
 from lakeward.jobs.task_process import TaskLog, TaskProcess
-from lakeward.jobs.task_protocol import TaskRequest
-from lakeward.jobs.task_state import AttemptResult, TaskGraphState, TaskState
+from lakeward.jobs.task_worker import TaskRequest
 from lakeward.jobs.tasks import COMPOSITES, Context, prepare
+from lakeward.jobs.tasks.context import CompletedAttempt, attempt
 from lakeward.jobs.worker_pool import PrestartedWorker
 from lakeward.session import dbfs_paths
 from lakeward.suggestions import unknown_name_hint
@@ -201,7 +200,7 @@ class PlannedJobRun:
 
     @property
     def processes(self) -> int:
-        """The number of tasks that need a worker on lakeward's own environment."""
+        """Return the number of tasks that need a worker on lakeward's own environment."""
         return sum(
             task.kind not in COMPOSITES and self.layer_of(task) is None
             for task in self.tasks

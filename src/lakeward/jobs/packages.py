@@ -85,7 +85,7 @@ def packages_of_pipeline(bundle: Bundle, key: str) -> tuple[list[str], str]:
     """Return the lines that the environment and the libraries of the pipeline `key` declare, and where.
 
     A pipeline of SQL alone runs no Python, and its environment is not installed: the platform's own template
-    names a folder there that is no Python project.
+    names a folder there that is not a Python project.
     """
     pipeline = bundle.pipeline(key)
     if not _has_python(bundle, key, pipeline):

@@ -15,7 +15,7 @@ from lakeward.atomic_files import atomic_write, read_regular
 from lakeward.dbutils import decrypted, encrypted, redacted, remember
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.model import JobRun
-from lakeward.jobs.task_state import AttemptResult
+from lakeward.jobs.run_loop import AttemptResult
 
 RETENTION_DAYS = 60
 """Days for which a run and its logs are kept (https://docs.databricks.com/aws/en/jobs/monitor)."""
@@ -88,9 +88,9 @@ def save_progress(folder: Path, content: Mapping[str, Any]) -> None:
     atomic_write(folder / _PROGRESS, json.dumps(content), mode=0o600)
 
 
-def delete_old_runs(jobs: Path, key: str, *, now: float | None = None) -> None:
-    """Remove the runs of the job `key` that ended RETENTION_DAYS days before `now`, with their logs."""
-    before = (time.time() if now is None else now) - RETENTION_DAYS * 24 * 3600
+def delete_old_runs(jobs: Path, key: str) -> None:
+    """Remove the runs of the job `key` that ended RETENTION_DAYS days ago or earlier, with their logs."""
+    before = time.time() - RETENTION_DAYS * 24 * 3600
     runs = jobs / key / "runs"
     for file in [*runs.glob(f"*/{_RUN}"), *runs.glob(f"*/{_PROGRESS}")]:
         folder = file.parent

@@ -29,8 +29,7 @@ from lakeward.jobs.run_history import (
     save_progress,
     save_run,
 )
-from lakeward.jobs.run_loop import RunLoop
-from lakeward.jobs.task_state import TaskGraphState, TaskState
+from lakeward.jobs.run_loop import RunLoop, TaskGraphState, TaskState
 from lakeward.jobs.wheels import unpack_wheels
 from lakeward.jobs.worker_pool import PrestartedWorker
 from lakeward.private_folders import private_folder

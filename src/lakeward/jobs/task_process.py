@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakeward.dbutils import StreamRedactor, redactor, remember
-from lakeward.jobs.task_protocol import (
+from lakeward.jobs.run_loop import AttemptResult
+from lakeward.jobs.task_worker import (
     JvmRequested,
     PipelineEvent,
     SecretRead,
@@ -23,7 +24,6 @@ from lakeward.jobs.task_protocol import (
     TaskStarted,
     TaskValueSet,
 )
-from lakeward.jobs.task_state import AttemptResult
 from lakeward.jobs.worker_pool import PrestartedWorker
 from lakeward.process_tree import signal_name
 

@@ -24,7 +24,7 @@ def parse_ipynb(content: bytes) -> Notebook:
             for number, cell in enumerate(notebook["cells"], start=1)
         ]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise ValueError(f"this is no notebook: {error!r}") from None
+        raise ValueError(f"this is not a notebook: {error!r}") from None
     cells = [
         _code(number, source, title, language) if kind == "code" else Cell(number, "md", source, title=title)
         for number, kind, source, title in raw

@@ -28,7 +28,7 @@ class Here(Protocol):
 
     @property
     def environment(self) -> Environment:
-        """What `dbutils` works on."""
+        """Return what `dbutils` works on."""
 
     def restart(self) -> None:
         """Clear the notebook's names."""

@@ -80,7 +80,7 @@ class Recorder:
 
 
 def display_data(*, text: str = "", html: str | None = None, png: str | None = None) -> Output:
-    """A `display_data` output."""
+    """Return a `display_data` output."""
     data = {"text/plain": text}
     if html is not None:
         data["text/html"] = html

@@ -30,7 +30,7 @@ class PatchSpec:
 
     @property
     def patch(self) -> Patch:
-        """What `lakeward check --patches` lists."""
+        """Return what `lakeward check --patches` lists."""
         return Patch(self.owner.replace(":", "."), self.attribute, self.layer, self.reason)
 
     def find_owner(self) -> Any:

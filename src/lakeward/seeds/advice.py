@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["missing_table", "ways"]
-
 _MISSING = re.compile(
     r"\[TABLE_OR_VIEW_NOT_FOUND\] The table or view ((?:`(?:[^`]|``)*`\.?)+|\S+) cannot be found"
 )

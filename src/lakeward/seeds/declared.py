@@ -11,8 +11,6 @@ from lakeward.errors import SeedError
 from lakeward.seeds.names import TableName
 from lakeward.session import Settings, project_file, project_table
 
-__all__ = ["Declared", "declared_seeds"]
-
 
 @dataclass(frozen=True)
 class Declared:
@@ -34,7 +32,7 @@ def declared_seeds(settings: Settings) -> dict[TableName, Declared]:
         return {}
     table = project_table(settings.root).get("seeds") or {}
     if not isinstance(table, dict):
-        raise _wrong(file, "`seeds` is no table")
+        raise _wrong(file, "`seeds` is not a table")
     found = {}
     for key, value in _flat("", table):
         name = TableName.of(key, catalog=settings.catalog, schema=settings.schema)

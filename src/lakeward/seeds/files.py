@@ -11,8 +11,6 @@ from typing import Any
 
 from lakeward.errors import SeedError
 
-__all__ = ["FORMATS", "is_one_document", "kind_of", "require_ddl"]
-
 FORMATS = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -31,7 +29,7 @@ _HERE = "Paths on the command line start at the working directory, those of pypr
 
 
 def kind_of(path: Path) -> str:
-    """The kind of seed that `path` is: `csv`, `tsv`, `json`, `parquet`, `delta` or `ddl`.
+    """Return the kind of seed that `path` is: `csv`, `tsv`, `json`, `parquet`, `delta` or `ddl`.
 
     Raises SeedError when nothing is there, or nothing that can be read.
     """
@@ -40,7 +38,7 @@ def kind_of(path: Path) -> str:
     if path.is_file():
         found = _kind(path)
         if found is None:
-            raise _unknown(f"The seed {path} is no file of a known kind.")
+            raise _unknown(f"The seed {path} is not a file of a known kind.")
         return found
     if (path / "_delta_log").is_dir():
         return "delta"
@@ -55,7 +53,7 @@ def kind_of(path: Path) -> str:
 def require_ddl(file: Path) -> None:
     """Raise SeedError when no file of a schema is there."""
     if not file.is_file():
-        raise SeedError("SEED_FILE_NOT_FOUND", f"The DDL {file} is no file.", next_step=_HERE)
+        raise SeedError("SEED_FILE_NOT_FOUND", f"The DDL {file} is not a file.", next_step=_HERE)
 
 
 def _files(folder: Path) -> Iterator[Path]:

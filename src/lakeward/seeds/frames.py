@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["from_files", "from_rows", "schema_of_ddl"]
-
 MISMATCH = "SEED_SCHEMA_MISMATCH"
 
 
 def from_files(spark: SparkSession, path: Path, ddl: Path | None = None) -> DataFrame:
-    """The rows of a file or folder, with the schema that `ddl` declares if it is given.
+    """Return the rows of a file or folder, with the schema that `ddl` declares if it is given.
 
     A file of DDL alone gives no rows. Raises SeedError: nothing there, no such format, a schema that does
     not fit.
@@ -76,7 +74,7 @@ def from_rows(
     rows: Iterable[Mapping[str, Any] | Sequence[Any]],
     schema: StructType | str | None = None,
 ) -> DataFrame:
-    """A frame of dicts, or of tuples with a schema (DDL such as `"id bigint, name string"` will do).
+    """Return a frame of dicts, or of tuples with a schema (DDL such as `"id bigint, name string"` will do).
 
     Raises SeedError for rows that do not fit: a key or a value too many, or a value of another type.
     """
@@ -97,7 +95,7 @@ def from_rows(
     except Exception as error:
         if not _is_sparks(error):
             raise
-        raise SeedError(MISMATCH, f"`{schema}` is no schema: {message_of(error)}") from None
+        raise SeedError(MISMATCH, f"`{schema}` is not a schema: {message_of(error)}") from None
     assert isinstance(declared, StructType)
     for number, row in enumerate(listed, start=1):
         if isinstance(row, Mapping):
@@ -111,7 +109,7 @@ def from_rows(
 
 
 def schema_of_ddl(spark: SparkSession, file: Path) -> StructType:
-    """The schema that a file declares: columns (`id bigint, name string`) or a CREATE TABLE statement.
+    """Return the schema that a file declares: columns (`id bigint, name string`) or a CREATE TABLE statement.
 
     Of a statement only the columns count: rows are what a seed gives.
     """

@@ -24,8 +24,6 @@ from lakeward.spark_internals import catalog_manager, session_state
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["apply", "patch", "reserve"]
-
 
 def apply(spark: SparkSession, seed: Declared) -> None:
     """Make the table of a declared seed, or leave it as it is where it exists. Raises SeedError."""

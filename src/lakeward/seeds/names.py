@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from lakeward.errors import SeedError
 from lakeward.quoting import quote_name
 
-__all__ = ["TableName"]
-
 _PART = r"(?:`(?:[^`]|``)+`|[^.`]+)"
 _NAME = re.compile(rf"{_PART}(?:\.{_PART}){{0,2}}")
 
@@ -24,9 +22,9 @@ class TableName:
 
     @classmethod
     def of(cls, text: str, *, catalog: str, schema: str) -> TableName:
-        """The table that `text` names; `catalog` and `schema` stand for the parts that it leaves out.
+        """Return the table that `text` names; `catalog` and `schema` stand for the parts that it leaves out.
 
-        Raises SeedError for a text that is no name.
+        Raises SeedError for a text that is not a name.
 
         >>> TableName.of("s.`a.b`", catalog="main", schema="default")
         TableName(catalog='main', schema='s', table='a.b')
@@ -34,7 +32,7 @@ class TableName:
         if _NAME.fullmatch(text) is None:
             raise SeedError(
                 "SEED_NAME_INVALID",
-                f"`{text}` is no name of a table.",
+                f"`{text}` is not a name of a table.",
                 next_step="Write it as catalog.schema.table.",
             )
         found = re.findall(_PART, text)
@@ -46,5 +44,5 @@ class TableName:
 
     @property
     def quoted(self) -> str:
-        """The name as SQL takes it, whatever its parts are."""
+        """Return the name as SQL takes it, whatever its parts are."""
         return quote_name((self.catalog, self.schema, self.table))

@@ -13,13 +13,11 @@ from lakeward.seeds.names import TableName
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["client", "pull"]
-
 _WAIT = "30s"
 
 
 def client(profile: str | None = None) -> Any:
-    """A client of the workspace that the environment or the profile names. Raises SetupError."""
+    """Return a client of the workspace that the environment or the profile names. Raises SetupError."""
     try:
         from databricks.sdk import WorkspaceClient
     except ImportError:
@@ -66,7 +64,7 @@ def pull(
 
 
 def _warehouse(workspace: Any) -> str:
-    """The warehouse of the configuration, else one that runs, else any."""
+    """Return the warehouse of the configuration, else one that runs, else any."""
     configured = workspace.config.warehouse_id
     if configured:
         return str(configured)

@@ -11,8 +11,6 @@ from lakeward.spark_internals import java_session
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["exists", "write"]
-
 
 def write(spark: SparkSession, name: TableName, frame: DataFrame) -> None:
     """Make `frame` the content and the schema of the table `name`; what was there is replaced."""

@@ -10,8 +10,6 @@ import re
 from collections.abc import MutableSequence
 from pathlib import Path
 
-__all__ = ["prefer_installed"]
-
 _PY4J = re.compile(r"(py4j-.+)-src\.zip")
 
 

@@ -15,8 +15,6 @@ from typing import Any
 
 from lakeward.errors import ConfigurationError
 
-__all__ = ["BIND_MOUNTS_VARIABLE", "MOUNTS_VARIABLE", "encode_mounts", "read_mount", "read_mounts"]
-
 MOUNTS_VARIABLE = "LAKEWARD_MOUNTS"
 """A JSON object from prefix to folder; relative folders start at the current one."""
 

@@ -19,18 +19,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = [
-    "PATH_RULES",
-    "PathRule",
-    "dbfs_paths",
-    "paths_are_dbfs",
-    "pytest_folders",
-]
-
 
 @dataclass(frozen=True)
 class PathRule:
-    """The place that a spelling leads to; None where it is no path for that user.
+    """The place that a spelling leads to; None where it is not a path for that user.
 
     Args:
         spelling: An example, `{local}` for a folder that stays local, `{mount}` for a mounted prefix.

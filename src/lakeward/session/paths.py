@@ -26,8 +26,6 @@ from lakeward.session.path_rules import paths_are_dbfs, pytest_folders
 if TYPE_CHECKING:
     from lakeward.session.settings import Settings
 
-__all__ = ["PathMap"]
-
 # In scripts and tests Spark finds these in DBFS without a scheme; Python's own functions do not.
 _DBFS_ROOTS = ("/mnt", "/FileStore", "/databricks-datasets")
 _ROOT = "/"

@@ -18,14 +18,6 @@ from lakeward.session.paths import PathMap
 if TYPE_CHECKING:
     from lakeward.session.settings import Settings
 
-__all__ = [
-    "MOUNT_ADVICE",
-    "find_platform_file",
-    "find_platform_folder",
-    "find_platform_sources",
-    "is_platform_path",
-]
-
 MOUNT_ADVICE = (
     "Map its folder: `--mount /Workspace/…=FOLDER`, or [tool.lakeward.mounts] in pyproject.toml. "
     "Files of the repository are found by the end of their path."

@@ -9,8 +9,6 @@ from typing import Any
 
 from lakeward.errors import ConfigurationError
 
-__all__ = ["project_file", "project_table"]
-
 
 def project_file(folder: Path) -> Path | None:
     """Return the pyproject.toml of `folder` or of its nearest parent that has one."""

@@ -13,8 +13,6 @@ from lakeward.session.mount_table import BIND_MOUNTS_VARIABLE, read_mounts
 from lakeward.session.project import project_file, project_table
 from lakeward.session.runtimes.profiles import DEFAULT_PROFILE
 
-__all__ = ["Settings"]
-
 
 def _user(environ: Mapping[str, str]) -> str:
     name = environ.get("USER") or environ.get("LOGNAME")

@@ -17,15 +17,6 @@ from typing import Any
 from lakeward.session.mount_table import BIND_MOUNTS_VARIABLE
 from lakeward.session.paths import PathMap
 
-__all__ = [
-    "FOLDER",
-    "PATHS",
-    "install_from_environment",
-    "point_workers",
-    "worker_environment",
-    "worker_python_path",
-]
-
 PATHS = "LAKEWARD_PATHS"
 """The environment variable that holds `PathMap.as_json()`."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakeward.sql.commands import Command, Rows, register_function, register_handler
-from lakeward.sql.construct import Construct, Verdict
+from lakeward.sql.construct import Construct, Edit, Edits, Refusal, RewriteResult, Verdict, apply_edits
 from lakeward.sql.constructs import CONSTRUCTS
 from lakeward.sql.constructs.clone import CopyLoadHistory
 from lakeward.sql.constructs.copy_into import CopyInto
@@ -25,13 +25,11 @@ from lakeward.sql.constructs.materialized_views import (
 from lakeward.sql.constructs.tables import TrimLoadHistory
 from lakeward.sql.passthrough_statements import PASSTHROUGH_STATEMENTS, PassthroughStatement
 from lakeward.sql.platform_functions import MISSING as MISSING_FUNCTIONS
-from lakeward.sql.rewrite_result import Edit, Edits, Refusal, RewriteResult, apply_edits
 from lakeward.sql.rewriter import constructs_in, fill_parameters, rewrite
 from lakeward.sql.session_context import current_context, run_with_delta
 from lakeward.sql.standalone_tables import LABELS, DatasetKind, StandaloneTable, find_standalone_table
 from lakeward.sql.statements import is_complete, spans, split
-from lakeward.sql.token_cursor import TokenCursor, Unmatched, unquoted
-from lakeward.sql.tokens import Token, tokenize
+from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, tokenize, unquoted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,7 +13,7 @@ from lakeward.errors import LakewardError, SqlError
 from lakeward.spark_internals import active_context, java_frame, java_gateway
 from lakeward.sql import information_schema  # noqa: F401  # registers the command that the JVM sends
 from lakeward.sql.commands import Command, Rows, run_command
-from lakeward.sql.rewrite_result import Edits, RewriteResult
+from lakeward.sql.construct import Edits, RewriteResult
 from lakeward.sql.rewriter import fill_parameters, rewrite, triggers
 
 if TYPE_CHECKING:

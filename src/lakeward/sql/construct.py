@@ -1,14 +1,60 @@
-"""One row of the table of SQL constructs."""
+"""One row of the table of SQL constructs, and the result of a rewrite."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lakeward.sql.rewrite_result import Edit, Refusal, RewriteResult
-from lakeward.sql.token_cursor import TokenCursor
-from lakeward.sql.tokens import Token
+from lakeward.sql.commands import Command
+from lakeward.sql.token_cursor import Token, TokenCursor
+
+
+@dataclass(frozen=True, order=True)
+class Edit:
+    """Replaces the characters from `start` to before `end` with `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Edits:
+    """Spark parses the text after these edits, which are sorted and do not overlap."""
+
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The statement fails with this error.
+
+    For a condition that Spark knows, `parameters` fill Spark's own message.
+    """
+
+    condition: str
+    message: str
+    sql_state: str | None = None
+    parameters: Mapping[str, str] | None = None
+
+
+RewriteResult = Edits | Command | Refusal
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """Return `text` with the edits applied.
+
+    >>> apply_edits("abc", [Edit(1, 2, "-")])
+    'a-c'
+    """
+    parts: list[str] = []
+    at = 0
+    for edit in edits:
+        parts += [text[at : edit.start], edit.text]
+        at = edit.end
+    return "".join([*parts, text[at:]])
+
 
 # Blanks and comments before a statement, for triggers. Possessive quantifiers prevent backtracking.
 BEGINNING = r"^(?:\s++|--[^\n]*+\n|/\*.*?\*/)*+"

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from lakeward.sql.construct import Construct
+from lakeward.sql.construct import Construct, Edit, Edits, RewriteResult, apply_edits
 from lakeward.sql.constructs import CONSTRUCTS
-from lakeward.sql.rewrite_result import Edit, Edits, RewriteResult, apply_edits
-from lakeward.sql.token_cursor import TokenCursor, Unmatched
-from lakeward.sql.tokens import Token, tokenize
+from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, tokenize
 
 
 def triggers() -> str:

@@ -62,7 +62,7 @@ class StandaloneTable:
 
     @property
     def pipeline(self) -> str:
-        """The name of the pipeline that refreshes it."""
+        """Return the name of the pipeline that refreshes it."""
         return f"{_PREFIXES[self.kind]}-{'.'.join(self.name)}"
 
     def folder(self, settings: Settings) -> Path:

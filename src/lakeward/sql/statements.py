@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from lakeward.sql.tokens import Token, tokenize
+from lakeward.sql.token_cursor import Token, tokenize
 
 # END before one of these closes neither BEGIN nor CASE.
 OTHER_BLOCKS = ("IF", "LOOP", "WHILE", "FOR", "REPEAT")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.patching import Order, PatchSpec
 from lakeward.session import in_catalog
 from lakeward.spark_internals import frame_from_java, java_session, jvm_view, session_state, split_identifier
-from lakeward.streaming.live_queries import started
+from lakeward.streaming.live_queries import current, started
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,6 +37,44 @@ def report_started(before: Any) -> Any:
         return query
 
     return start
+
+
+def await_restarted(before: Any) -> Any:
+    """Return `awaitTermination`, which waits for the restarted query, too."""
+
+    @wraps(before)
+    def await_termination(self: Any, timeout: int | None = None) -> bool | None:
+        if timeout is None:
+            query = None
+            while query is not (newest := current(self)):
+                query = newest
+                before(query)
+            return None
+        end = time.monotonic() + timeout
+        # The first wait gets the timeout as it is given: Spark refuses one that is not positive.
+        has_ended: bool = before(query := current(self), timeout)
+        while has_ended and query is not (newest := current(self)):
+            query = newest
+            has_ended = before(query, max(0.001, end - time.monotonic()))
+        return has_ended
+
+    return await_termination
+
+
+def stop_restarted(before: Any) -> Any:
+    """Return `stop`, which stops the query that runs in place of a restarted one."""
+
+    @wraps(before)
+    def stop(self: Any) -> None:
+        before(current(self))
+
+    return stop
+
+
+def tell_restarted(before: property) -> property:
+    """Return `isActive`, which is true while the query that runs in place of a restarted one is active."""
+    is_active: Any = before.fget
+    return property(lambda self: is_active(current(self)), doc=before.__doc__)
 
 
 def warn_on_once(before: Any) -> Any:
@@ -84,6 +123,8 @@ def _view(spark: SparkSession, name: str) -> Any:
 
 _READER = "pyspark.sql.streaming.readwriter:DataStreamReader"
 _WRITER = "pyspark.sql.streaming.readwriter:DataStreamWriter"
+_QUERY = "pyspark.sql.streaming.query:StreamingQuery"
+_RESTARTED = "the live view replaces a restarted query with a new one"
 _LIVE = "the live view shows running queries"
 # Around the other layers: a restart calls them again.
 PATCHES = (
@@ -99,5 +140,8 @@ PATCHES = (
     ),
     PatchSpec(_WRITER, "start", "streaming", _LIVE, report_started, Order.FALLBACK),
     PatchSpec(_WRITER, "toTable", "streaming", _LIVE, report_started, Order.FALLBACK),
+    PatchSpec(_QUERY, "awaitTermination", "streaming", _RESTARTED, await_restarted),
+    PatchSpec(_QUERY, "stop", "streaming", _RESTARTED, stop_restarted),
+    PatchSpec(_QUERY, "isActive", "streaming", _RESTARTED, tell_restarted),
     PatchSpec(_READER, "table", "streaming", "readStream.table reads views", read_views, Order.SOURCE),
 )

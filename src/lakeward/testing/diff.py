@@ -8,8 +8,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Difference", "Pair", "Row", "close", "compare"]
-
 Row = tuple[Any, ...]
 
 # Pairing compares every pair; reports with a thousand rows are unreadable.
@@ -40,7 +38,7 @@ class Difference:
 def compare(
     actual: Sequence[Row], expected: Sequence[Row], *, ordered: bool, rtol: float | None = None
 ) -> Difference:
-    """The difference of two lists of rows of the same width.
+    """Return the difference of two lists of rows of the same width.
 
     Unordered, equal rows are taken out first, each as often as it occurs in both; what remains is paired
     by the most cells in common, at least half of them, and the rest is missing or extra. Ordered, rows at
@@ -85,7 +83,7 @@ def close(actual: Any, expected: Any, rtol: float | None = None) -> bool:
 
 
 def hashable(value: Any) -> Hashable:
-    """A key that is equal for equal values; 0.0 and -0.0 are equal, NaN equals itself."""
+    """Return a key that is equal for equal values; 0.0 and -0.0 are equal, NaN equals itself."""
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else value
     if isinstance(value, Mapping):
@@ -106,7 +104,7 @@ def key_of(value: Any) -> Hashable:
 
 
 def without_common(actual: Sequence[Row], expected: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """What remains of both when equal rows have been taken out in pairs."""
+    """Return what remains of both when equal rows have been taken out in pairs."""
     waiting: dict[Hashable, int] = defaultdict(int)
     for row in expected:
         waiting[hashable(row)] += 1
@@ -127,7 +125,7 @@ def without_common(actual: Sequence[Row], expected: Sequence[Row]) -> tuple[list
 
 
 def without_close(actual: list[Row], expected: list[Row], rtol: float) -> tuple[list[Row], list[Row]]:
-    """What remains when rows that are equal within `rtol` have been taken out in pairs."""
+    """Return what remains when rows that are equal within `rtol` have been taken out in pairs."""
     right = list(expected)
     candidates: dict[Hashable, list[Row]] = defaultdict(list)
     for row in right:
@@ -145,7 +143,7 @@ def without_close(actual: list[Row], expected: list[Row], rtol: float) -> tuple[
 
 
 def without_floats(value: Any) -> Any:
-    """The value with every float in it replaced by the same mark."""
+    """Return the value with every float in it replaced by the same mark."""
     if isinstance(value, float):
         return "float"
     if isinstance(value, Mapping):

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-__all__ = ["assert_frame_equal", "assert_schema_equal"]
 _FIRST = 10
 _LONGEST = 40
 
@@ -115,7 +114,7 @@ def names_differ(actual: list[str], expected: list[str]) -> str | None:
 def rows_report(
     columns: Sequence[str], difference: Difference, *, actual_count: int, expected_count: int
 ) -> str:
-    """The differing cells with their column, then rows that are missing and rows that are too many."""
+    """Return the differing cells with their column, then rows that are missing and rows that are too many."""
     return "\n".join(_rows_lines(columns, difference, actual_count, expected_count))
 
 
@@ -141,7 +140,7 @@ def _rest(items: Sequence[object]) -> Iterator[str]:
 
 
 def _pair_lines(columns: Sequence[str], pair: Pair) -> Iterator[str]:
-    """The cells that agree in one line, then each that does not: column, actual, expected."""
+    """Yield the cells that agree in one line, then each that does not: column, actual, expected."""
     same = [
         f"{name}={_shown(value)}"
         for position, (name, value) in enumerate(zip(columns, pair.expected, strict=True))
@@ -184,7 +183,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _shown(value: Any, *, longest: int = _LONGEST) -> str:
-    """A value as short text: NULL for None, text in quotes."""
+    """Return a value as short text: NULL for None, text in quotes."""
     text = "NULL" if value is None else repr(value) if isinstance(value, (str, bytes)) else str(value)
     text = text.replace("\n", "\\n")
     return text if len(text) <= longest else f"{text[: longest - 1]}…"

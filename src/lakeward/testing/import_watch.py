@@ -8,8 +8,6 @@ import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
-__all__ = ["OnImport"]
-
 
 class OnImport(importlib.abc.MetaPathFinder):
     """Calls `then()` once the module `name` has been executed; at once when it already was.
@@ -35,7 +33,7 @@ class OnImport(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec that the other finders give for the module waited for, with a loader that tells."""
+        """Return the spec that the other finders give for the module waited for, with a loader that tells."""
         if fullname != self.name:
             return None
         self.uninstall()
@@ -50,7 +48,7 @@ class OnImport(importlib.abc.MetaPathFinder):
 
 
 class Telling(importlib.abc.Loader):
-    """A loader that does what another one does, and then says so."""
+    """Calls `then` after another loader has loaded a module."""
 
     def __init__(self, loader: importlib.abc.Loader, then: Callable[[], None]) -> None:
         self.loader, self.then = loader, then

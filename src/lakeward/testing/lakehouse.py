@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from lakeward.seeds import TableName
     from lakeward.session import Settings
 
-__all__ = ["Lakehouse"]
-
 
 class Lakehouse:
     """Tables, volumes and pipelines in a folder of their own; names without a schema are in `schema`."""
@@ -65,7 +63,7 @@ class Lakehouse:
         return self.update
 
     def expectations(self, name: str) -> dict[str, tuple[int, int]]:
-        """What the last `run` counted for the dataset `name`: expectation to (passed, failed) records.
+        """Return what the last `run` counted for the dataset `name`: expectation to (passed, failed) records.
 
         Raises AssertionError where that run has not completed, or has no such dataset.
         """
@@ -82,7 +80,7 @@ class Lakehouse:
         return {rule.name: (rule.passed, rule.failed) for rule in found[name.lower()]}
 
     def table(self, name: str) -> DataFrame:
-        """The table `name`."""
+        """Return the table `name`."""
         return self.spark.table(self.named(name).quoted)
 
     def volume(self, name: str) -> Path:
@@ -93,7 +91,7 @@ class Lakehouse:
         return folder
 
     def named(self, name: str) -> TableName:
-        """The table of a name that may leave catalog and schema out."""
+        """Return the table of a name that may leave catalog and schema out."""
         from lakeward.seeds import TableName
 
         return TableName.of(name, catalog=self.catalog, schema=self.schema)

@@ -30,16 +30,6 @@ if TYPE_CHECKING:
     from lakeward.session import Settings
     from lakeward.testing.lakehouse import Lakehouse
 
-__all__ = [
-    "dbutils",
-    "lakehouse",
-    "pytest_addoption",
-    "pytest_configure",
-    "pytest_load_initial_conftests",
-    "pytest_runtest_makereport",
-    "pytest_unconfigure",
-    "spark",
-]
 home_key = pytest.StashKey[Path]()
 version_key = pytest.StashKey[bool]()
 watches_key = pytest.StashKey[list[OnImport]]()
@@ -254,7 +244,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> SparkSession:
-    """The Spark session, made when the first test asks for it and shared by the suite."""
+    """Return the Spark session, made when the first test asks for it and shared by the suite."""
     from lakeward.session import session
 
     return session()
@@ -273,7 +263,7 @@ def dbutils() -> Iterator[DBUtils]:
 def lakehouse(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Lakehouse]:
-    """An empty lakehouse for this test alone; afterwards the session is where it was before."""
+    """Yield an empty lakehouse for this test alone; afterwards the session is where it was before."""
     from lakeward.session import Settings, current_settings, session
     from lakeward.testing.lakehouse import Lakehouse
 

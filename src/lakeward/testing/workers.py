@@ -14,8 +14,6 @@ from pathlib import Path
 
 from lakeward.file_lock import FileLock
 
-__all__ = ["Budget", "Worker", "acquire_jvm_slot", "budget", "machine_memory", "worker"]
-
 MIB = 1024 * 1024
 HEAP = 2048
 """The heap that a session has by default, in MiB."""
@@ -47,7 +45,7 @@ class Budget:
 
 
 def worker(environ: Mapping[str, str] = os.environ) -> Worker | None:
-    """Which worker this process is, by pytest-xdist's variables; None where it is the only one."""
+    """Return which worker this process is, by pytest-xdist's variables; None where it is the only one."""
     name = environ.get("PYTEST_XDIST_WORKER")
     count = environ.get("PYTEST_XDIST_WORKER_COUNT", "1")
     return Worker(name, max(1, int(count))) if name and count.isdigit() else None

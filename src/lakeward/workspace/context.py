@@ -44,12 +44,12 @@ class ServerRequest(ApiRequest):
 
     @property
     def store(self) -> Store:
-        """What the server knows."""
+        """Return the store of the server's documents."""
         return self.context.store
 
     @property
     def caller(self) -> str:
-        """Who asks."""
+        """Return the name of the caller."""
         return self.user or self.owner
 
 
@@ -58,7 +58,7 @@ def paginate(
 ) -> dict[str, Any]:
     """One page of `items`, with the token of the next one; the size is the request's `limit`/`max_results`.
 
-    A page token is the place where the page begins. Raises ApiError for one that is not.
+    A page token is the offset of the page. Raises ApiError for an invalid one.
     """
     begin, size = _bounds(call, default, most)
     return _page(name, items[begin : begin + size], begin, size, more=begin + size < len(items))

@@ -4,11 +4,12 @@ from lakeward.autoloader.discovery.file_listing import (
     FileLister,
     FileNames,
     FileStatus,
+    Globber,
+    literal_root,
     parse_partition_values,
     path_not_found,
     session_file_names,
 )
-from lakeward.autoloader.discovery.globs import Globber, literal_root
 from lakeward.autoloader.discovery.storage import Storage, open_storage
 
 __all__ = [

@@ -1,7 +1,8 @@
-"""File listings: complete, filtered by the options, with names as users see them (AL-1.4, AL-6).
+"""Glob patterns and file listings: complete, filtered by the options, with names as users see them.
 
 A file has a local path or URI and a key, the name that Databricks shows (`dbfs:/Volumes/…`, `file:/…`).
-`key=value` directories below the source are partition values (AL-5.2).
+`key=value` directories below the source are partition values. Globs are lenient or strict
+(AL-1.4, AL-5.2, AL-6, AL-7.4).
 """
 
 from __future__ import annotations
@@ -14,10 +15,91 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-from lakeward.autoloader.discovery.globs import Globber, name_pattern
 from lakeward.autoloader.discovery.storage import Storage
 from lakeward.errors import CloudFilesError
 from lakeward.session.paths import PathMap
+
+_SPECIAL = re.compile(r"[*?\[{]")
+
+
+def literal_root(path: str) -> str:
+    """Return the directory above the first segment with a wildcard; the path itself without wildcards."""
+    match = _SPECIAL.search(path)
+    if match is None:
+        return path.rstrip("/") or "/"
+    return path[: match.start()].rpartition("/")[0] or "/"
+
+
+class Globber:
+    """Matches files against a path that may have wildcards.
+
+    Lenient: `*` crosses directories, a trailing slash is ignored, and after a wildcard the last segment is a
+    prefix. Strict: `*` stays within a name. `?` and `[…]` always do. Both include everything below a matched
+    directory.
+    """
+
+    def __init__(self, path: str, *, strict: bool = False) -> None:
+        self.root = literal_root(path)
+        self.is_glob = _SPECIAL.search(path) is not None
+        star = "[^/]*" if strict else ".*"
+        body = _translate_glob(path.rstrip("/"), star)
+        if not self.is_glob or strict:
+            end = r"(?:/.*)?" if not path.endswith("/") or not self.is_glob else r"/.*"
+        else:
+            end = ".*"
+        self._pattern = _compile_glob(body + end, path)
+
+    def matches(self, path: str) -> bool:
+        """Return whether the file `path` matches."""
+        return self._pattern.fullmatch(path) is not None
+
+
+def name_pattern(glob: str) -> re.Pattern[str]:
+    """Return the pattern of `pathGlobFilter`, which is matched against the file name only."""
+    return _compile_glob(_translate_glob(glob, "[^/]*"), glob)
+
+
+def _compile_glob(pattern: str, glob: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern, re.DOTALL)
+    except re.error as error:
+        raise CloudFilesError(
+            "CF_INVALID_GLOB",
+            f"The glob {glob!r} is invalid: {error.msg}.",
+            next_step="Correct the brackets, or escape literal ones with a backslash.",
+        ) from None
+
+
+def _translate_glob(glob: str, star: str) -> str:
+    out, depth, i = [], 0, 0
+    while i < len(glob):
+        char = glob[i]
+        i += 1
+        if char == "*":
+            while i < len(glob) and glob[i] == "*":
+                i += 1
+            out.append(star)
+        elif char == "?":
+            out.append("[^/]")
+        elif char == "[" and (end := glob.find("]", i + 1)) > 0:
+            inside = glob[i:end].replace("\\", "\\\\").replace("[", "\\[")
+            out.append("(?!/)[" + ("^" + inside[1:] if inside[0] in "^!" else inside) + "]")
+            i = end + 1
+        elif char == "{" and "}" in glob[i:]:
+            depth += 1
+            out.append("(?:")
+        elif char == "}" and depth:
+            depth -= 1
+            out.append(")")
+        elif char == "," and depth:
+            out.append("|")
+        elif char == "\\" and i < len(glob):
+            out.append(re.escape(glob[i]))
+            i += 1
+        else:
+            out.append(re.escape(char))
+    return "".join(out)
+
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 # Java's URI does not encode these, nor letters of any script.
@@ -105,7 +187,7 @@ class FileLister:
 
     @property
     def root(self) -> str:
-        """The listed directory; partition columns are below it."""
+        """Return the listed directory; partition columns are below it."""
         return Globber(self.source, strict=self.strict).root
 
     def list_new(

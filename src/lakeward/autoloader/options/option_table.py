@@ -133,6 +133,13 @@ _XML_ROWS = (
         note="the text of an element with attributes or elements",
     ),
     Option("excludeAttribute", "bool", "false", formats=_XML),
+    Option(
+        "wildcardColName",
+        "string",
+        "xs_any",
+        formats=_XML,
+        note="the column (string or array of strings) of elements that the schema lacks",
+    ),
     Option("ignoreNamespace", "bool", "false", formats=_XML),
     Option("ignoreSurroundingSpaces", "bool", "true", formats=_XML),
     Option("rowValidationXSDPath", "path", note="records that do not conform are malformed", formats=_XML),
@@ -173,7 +180,6 @@ def _prefixed(rows: Iterable[Option]) -> list[Option]:
     ]
 
 
-_NOT_YET = "not yet supported"
 _LISTING = "files are discovered by listing, with the same result"
 
 _COMMON = _prefixed(

@@ -135,7 +135,7 @@ class Options:
 
     @cached_property
     def format(self) -> str:
-        """The file format in lower case. Raises CF_FILE_FORMAT_REQUIRED."""
+        """Return the file format in lower case. Raises CF_FILE_FORMAT_REQUIRED."""
         if not self.is_set(PREFIX + "format"):
             raise CloudFilesError(
                 "CF_FILE_FORMAT_REQUIRED",
@@ -153,7 +153,7 @@ class Options:
 
     @property
     def rescued_column(self) -> str | None:
-        """The name of the rescued data column, None if the user did not set it."""
+        """Return the name of the rescued data column, None if the user did not set it."""
         return self.text("rescuedDataColumn") or self.text("cloudFiles.rescuedDataColumn") or None
 
     @property

@@ -48,7 +48,7 @@ class FileSpans:
 
     @property
     def rows(self) -> int:
-        """The number of rows of the batch."""
+        """Return the number of rows of the batch."""
         return self._ends[-1] if self._ends else 0
 
     def file_at(self, row: int) -> FileStatus:
@@ -73,12 +73,12 @@ class BatchBuilder:
 
     @cached_property
     def options(self) -> Options:
-        """The user's options."""
+        """Return the user's options."""
         return self.plan.user_options
 
     @cached_property
     def data(self) -> dict[str, DataType]:
-        """The data columns, which come from the records, in order."""
+        """Return the data columns, which come from the records, in order."""
         special = {self.plan.rescued, self.plan.corrupt, *self.plan.partitions}
         return {f.name: f.dataType for f in self.plan.data_schema().fields if f.name not in special}
 

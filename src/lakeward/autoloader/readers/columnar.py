@@ -18,7 +18,7 @@ import pyarrow as pa
 from lakeward.autoloader.conversion.arrow_cast import ColumnCast, spark_compatible_type
 from lakeward.autoloader.readers.batch_builder import BatchBuilder
 from lakeward.autoloader.readers.file_contents import FileContents
-from lakeward.autoloader.readers.schema_drift import NewFieldsError
+from lakeward.autoloader.readers.parse_modes import NewFieldsError
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

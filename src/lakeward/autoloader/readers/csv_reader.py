@@ -14,8 +14,7 @@ from lakeward.autoloader.readers.batch_builder import BatchBuilder, FileSpans, t
 from lakeward.autoloader.readers.csv_dialect import CsvDialect, Row, has_header, header_names, split_lines
 from lakeward.autoloader.readers.csv_fast_path import is_regular_dialect, parse_text_columns
 from lakeward.autoloader.readers.file_contents import FileContents
-from lakeward.autoloader.readers.parse_modes import MalformedRecordPolicy
-from lakeward.autoloader.readers.schema_drift import NewFieldsError, widen_for_value
+from lakeward.autoloader.readers.parse_modes import MalformedRecordPolicy, NewFieldsError, widen_for_value
 
 if TYPE_CHECKING:
     from lakeward.autoloader.discovery import FileStatus

@@ -18,7 +18,7 @@ import pyarrow.json as pj
 from lakeward.autoloader.conversion.text_formats import TextFormats
 from lakeward.autoloader.conversion.text_parsing import parse_column
 from lakeward.autoloader.conversion.vectorized_casts import cast_text_column
-from lakeward.autoloader.readers.json_text import count_object_lines
+from lakeward.autoloader.readers.json_values import count_object_lines
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType

@@ -29,10 +29,16 @@ from lakeward.autoloader.readers.json_fast_path import (
     msgspec_type,
     raw_strings,
 )
-from lakeward.autoloader.readers.json_text import InvalidJson, JsonText, count_object_lines
-from lakeward.autoloader.readers.json_values import MatchRules, json_value_reader, rescued_json_value
+from lakeward.autoloader.readers.json_values import (
+    InvalidJson,
+    JsonText,
+    MatchRules,
+    count_object_lines,
+    json_value_reader,
+    rescued_json_value,
+)
 from lakeward.autoloader.readers.parse_modes import MalformedRecordPolicy as Policy
-from lakeward.autoloader.readers.schema_drift import NewFieldsError, widen_for_value
+from lakeward.autoloader.readers.parse_modes import NewFieldsError, widen_for_value
 
 if TYPE_CHECKING:
     from lakeward.autoloader.discovery import FileStatus

@@ -1,4 +1,4 @@
-"""Malformed records: PERMISSIVE, DROPMALFORMED, FAILFAST and `badRecordsPath` (AL-4.5)."""
+"""Malformed records by mode and `badRecordsPath`, and fields that the schema lacks (AL-4.5, AL-3)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from lakeward.autoloader.readers.batch_builder import FileSpan, FileSpans, to_js
 from lakeward.errors import CloudFilesError
 
 if TYPE_CHECKING:
+    from pyspark.sql.types import DataType
+
+    from lakeward.autoloader.read_plan import ReadPlan
     from lakeward.autoloader.readers.batch_builder import BatchBuilder
 
 
@@ -149,3 +152,36 @@ class MalformedRecordPolicy:
         for row, text in bad.items():
             corrupt[row] = (text if text is not None else text_of(row)).decode("utf-8", "replace")
         return None, corrupt
+
+
+class NewFieldsError(Exception):
+    """Fields that the schema lacks, or `types` to which columns must widen. `detail` is for the message."""
+
+    def __init__(
+        self, condition: str, detail: str, path: str, types: dict[str, DataType] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.types = types or {}
+        self.condition = condition
+        self.detail = detail
+        self.path = path
+
+
+def widen_for_value(plan: ReadPlan, name: str, dtype: DataType, text: str) -> DataType | None:
+    """Return the type to which a column widens to hold a value (AL-3.4), None if it cannot.
+
+    A hint pins the type of a column (AL-2.3.7).
+
+    Args:
+        plan: The read plan.
+        name: Name of the column.
+        dtype: Type of the column.
+        text: The value.
+    """
+    if plan.mode != "addNewColumnsWithTypeWidening" or name.lower() in plan.pinned:
+        return None
+    from lakeward.autoloader.conversion.text_parsing import infer_text_type
+    from lakeward.autoloader.conversion.type_merging import widen_type
+
+    grown = widen_type(dtype, infer_text_type(text))
+    return None if grown == dtype else grown

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakeward.autoloader.readers import json_text as json_lines
+from lakeward.autoloader.readers import json_values as json_lines
 from lakeward.autoloader.readers.batch_builder import BatchBuilder, to_json
 from lakeward.autoloader.readers.file_contents import FileContents
-from lakeward.autoloader.readers.json_text import JsonText
+from lakeward.autoloader.readers.json_values import JsonText
 from lakeward.autoloader.readers.parse_modes import MalformedRecordPolicy
 from lakeward.autoloader.readers.xml_records import BrokenRecord, XmlText
 from lakeward.autoloader.readers.xml_values import XmlRules, to_plain_values

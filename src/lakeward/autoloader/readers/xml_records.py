@@ -29,19 +29,19 @@ class Element:
 
     @property
     def text(self) -> str | None:
-        """The text of a leaf, None for an element with child elements."""
+        """Return the text of a leaf, None for an element with child elements."""
         if any(isinstance(member, Element) for member in self.members):
             return None
         return "".join(member for member in self.members if isinstance(member, str))
 
     @property
     def outer(self) -> str:
-        """The element as written in the file."""
+        """Return the element as written in the file."""
         return self.source[self.start : self.end].decode()
 
     @property
     def inner(self) -> str:
-        """The text between the tags."""
+        """Return the text between the tags."""
         opening = _TAG.match(self.source, self.start)
         whole = self.source[self.start : self.end]
         if opening is None or whole.rstrip().endswith(b"/>"):

@@ -30,6 +30,7 @@ class XmlRules:
     null: str | None = None
     trim: bool = True
     case_sensitive: bool = True
+    wildcard: str = "xs_any"
 
     @classmethod
     def of(cls, options: Options) -> XmlRules:
@@ -41,6 +42,7 @@ class XmlRules:
             options.raw.get("nullvalue"),
             options.flag("ignoreSurroundingSpaces"),
             options.flag("readerCaseSensitive"),
+            str(options.text("wildcardColName")),
         )
 
     def fields(self, element: Element) -> dict[str, list[Item]]:
@@ -210,18 +212,23 @@ class XmlValueReader:
     reads: Mapping[str, Read]
     rules: XmlRules
     spelled: Mapping[str, str]
+    wildcard: str | None = None
 
     @classmethod
     def of(cls, types: Mapping[str, DataType], formats: TextFormats, rules: XmlRules) -> XmlValueReader:
         """Create a reader for these columns."""
         items = {n: t.elementType if t.typeName() == "array" else t for n, t in types.items()}  # type: ignore[attr-defined]
         reads = {name: xml_value_reader(dtype, formats, rules) for name, dtype in items.items()}
-        return cls(types, reads, rules, {name.lower(): name for name in types})
+        any_column = items.get(rules.wildcard)
+        wildcard = rules.wildcard if any_column is not None and any_column.typeName() == "string" else None
+        return cls(types, reads, rules, {name.lower(): name for name in types}, wildcard)
 
     def __call__(self, fields: Mapping[str, list[Item]]) -> XmlRecordValues:
         """Map the fields of a record. Of repeated elements for a scalar column the last one is used."""
         result = XmlRecordValues({}, {}, [], misfit=False)
         misfit = False
+        if self.wildcard is not None:
+            fields = self._collect_unmatched(fields, self.wildcard)
         for key, items in fields.items():
             name = key if key in self.types else self.spelled.get(key.lower())
             if name is None or (name != key and self.rules.case_sensitive):
@@ -235,6 +242,25 @@ class XmlValueReader:
             if outcome.rest is not None:
                 result.rest[key] = outcome.rest
         return replace(result, misfit=misfit)
+
+    def _collect_unmatched(self, fields: Mapping[str, list[Item]], wildcard: str) -> Mapping[str, list[Item]]:
+        """Move the elements that match no column to the wildcard column, in document order."""
+        matched: dict[str, list[Item]] = {}
+        collected: list[Element] = []
+        for key, items in fields.items():
+            name = key if key in self.types else self.spelled.get(key.lower())
+            is_column = name is not None and (name == key or not self.rules.case_sensitive)
+            if is_column and name != wildcard:
+                matched[key] = items
+                continue
+            collected += (item for item in items if isinstance(item, Element))
+            texts: list[Item] = [item for item in items if isinstance(item, str)]
+            if texts:
+                matched[key] = texts
+        if collected:
+            collected.sort(key=lambda element: element.start)
+            matched[wildcard] = [*matched.get(wildcard, ()), *collected]
+        return matched
 
     def _read(self, name: str, items: list[Item]) -> Outcome:
         read = self.reads[name]

@@ -28,7 +28,7 @@ from lakeward.autoloader.conversion.text_formats import parse_timestamp, parse_z
 from lakeward.autoloader.conversion.type_merging import add_column, merge_types, to_table_type
 from lakeward.autoloader.options import Options
 from lakeward.autoloader.readers.json_fast_path import MIN_BYTES, msgspec_record_type, parse_records
-from lakeward.autoloader.readers.json_text import InvalidJson, JsonText
+from lakeward.autoloader.readers.json_values import InvalidJson, JsonText
 
 # Arrow reads larger whole numbers as double, Spark as decimal.
 _LONGS_END = float(1 << 63)

@@ -56,7 +56,7 @@ class FileRegistry:
 
     @property
     def last(self) -> int:
-        """The number of the last processed file, 0 for none."""
+        """Return the number of the last processed file, 0 for none."""
         return self._spans[-1].last if self._spans else self._before
 
     @property
@@ -66,7 +66,7 @@ class FileRegistry:
 
     @property
     def first_batch(self) -> int:
-        """The number of the last file of the first batch, 0 for none."""
+        """Return the number of the last file of the first batch, 0 for none."""
         return self._spans[0].last if self._spans else self._before
 
     def __len__(self) -> int:

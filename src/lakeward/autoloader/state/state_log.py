@@ -64,7 +64,7 @@ class Frame:
 
     @property
     def last(self) -> int:
-        """The number of the last file of this frame."""
+        """Return the number of the last file of this frame."""
         return self.first + self.count - 1 if self.is_numbered else self.first - 1
 
     @property

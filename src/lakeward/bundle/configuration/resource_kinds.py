@@ -63,7 +63,7 @@ RESOURCE_KINDS: dict[str, ResourceKind] = {
             ("url", "state", "creator_user_name", "spark_context_id"),
         ),
         ResourceKind(
-            *("dashboards", "Dashboards", False, (), ("dashboard_id",)),
+            *("dashboards", "Dashboards", True, (), ("dashboard_id",)),
             ("url", "path", "etag", "lifecycle_state", "create_time", "update_time"),
         ),
         ResourceKind("database_catalogs", "Database catalogs", full_name=("name",), computed=("url", "uid")),

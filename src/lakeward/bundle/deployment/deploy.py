@@ -53,6 +53,7 @@ def deploy(bundle: Bundle, api: Api, wheels: Mapping[str, Path], *, user: str) -
     api.upload(places.metadata, json.dumps({"bundle": bundle.name, "target": bundle.target}).encode())
     done: dict[str, list[str]] = {"created": [], "updated": [], "unchanged": [], "deleted": []}
     ids: dict[str, int | str] = {}
+    _create_catalogs(bundle, api)
     for kind in KINDS:
         for key, resource in _by_dependency(bundle, kind.name):
             name = f"{kind.name}.{key}"
@@ -61,6 +62,8 @@ def deploy(bundle: Bundle, api: Api, wheels: Mapping[str, Path], *, user: str) -
             known = state["resources"].get(name)
             if known is not None and not kind.exists(api, known["id"]):
                 known = None
+            if "parent_path" in body:
+                api.ask("POST", "/api/2.0/workspace/mkdirs", {"path": body["parent_path"]})
             if known is None:
                 identifier = kind.made(api, body)
                 done["created"].append(name)
@@ -74,7 +77,7 @@ def deploy(bundle: Bundle, api: Api, wheels: Mapping[str, Path], *, user: str) -
             protected = (resource.get("lifecycle") or {}).get("prevent_destroy") is True
             state["resources"][name] = {"id": identifier, "digest": digest, "protected": protected}
             _save(bundle, api, state)
-            if kind.name in ("jobs", "pipelines"):
+            if kind.name in ("dashboards", "jobs", "pipelines"):
                 ids[str(bundle.id_of(kind.name, key))] = (
                     int(identifier) if identifier.isdecimal() else identifier
                 )
@@ -188,6 +191,28 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
+# Where resources name the catalog that contains them.
+_CATALOGS = {"schemas": "catalog_name", "volumes": "catalog_name", "pipelines": "catalog"}
+_BUILT_IN_CATALOGS = ("main", "hive_metastore", "system", "samples")
+
+
+def _create_catalogs(bundle: Bundle, api: Api) -> None:
+    """Create the catalogs that resources name: a local workspace is empty at the first deployment.
+
+    On the platform an administrator creates them. A catalog that the bundle declares is a resource.
+    """
+    declared = {str(each.get("name")) for each in bundle.resources("catalogs").values()}
+    named = {
+        str(resource[field])
+        for kind, field in _CATALOGS.items()
+        for resource in bundle.resources(kind).values()
+        if resource.get(field)
+    }
+    for name in sorted(named - declared - {*_BUILT_IN_CATALOGS}):
+        with suppress(FileExistsError):
+            api.ask("POST", "/api/2.1/unity-catalog/catalogs", {"name": name})
+
+
 _GRANTED = {"catalogs": "catalog", "schemas": "schema", "volumes": "volume"}
 
 
@@ -200,16 +225,18 @@ def permit(api: Api, kind: str, identifier: str, resource: Mapping[str, Any], us
         if kind == "secret_scopes":
             _share(api, identifier, resource["permissions"], user)
         else:
-            _list(api, f"/api/2.0/permissions/{kind}/{identifier}", resource["permissions"], user)
+            owner = "CAN_MANAGE" if kind == "dashboards" else "IS_OWNER"
+            path = f"/api/2.0/permissions/{kind}/{identifier}"
+            _list(api, path, resource["permissions"], {"user_name": user, "permission_level": owner})
 
 
-def _list(api: Api, path: str, entries: list[Mapping[str, Any]], user: str) -> None:
+def _list(api: Api, path: str, entries: list[Mapping[str, Any]], owner: Mapping[str, str]) -> None:
     acls = [
         {**{name: entry[name] for name in PRINCIPALS if entry.get(name)}, "permission_level": entry["level"]}
         for entry in entries
     ]
-    if not any(entry["permission_level"] == "IS_OWNER" for entry in acls):
-        acls.append({"user_name": user, "permission_level": "IS_OWNER"})
+    if not any(entry["permission_level"] == owner["permission_level"] for entry in acls):
+        acls.append(dict(owner))
     api.ask("PUT", path, {"access_control_list": acls})
 
 

@@ -5,6 +5,7 @@ Source: BN-2.3 and the REST reference of jobs, pipelines, secrets and Unity Cata
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -12,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.bundle.resolved_bundle import Bundle
-
-__all__ = ["Places", "body_of", "identified"]
+from lakeward.errors import BundleError
 
 # Keys of a resource in a bundle that are not settings of the resource itself.
 _OURS = ("permissions", "lifecycle", "grants", "run_as")
@@ -30,16 +30,27 @@ class Places:
         self._root = bundle.root
         self._files = str(bundle.config["workspace"]["file_path"])
         self._state = str(bundle.config["workspace"]["state_path"])
+        self.resources = str(bundle.config["workspace"]["resource_path"])
         self._wheels = wheels
 
     @property
     def metadata(self) -> str:
-        """The metadata file by which a resource refers to its bundle."""
+        """Return the metadata file by which a resource refers to its bundle."""
         return f"{self._state}/metadata.json"
 
     def file(self, name: str) -> str:
         """Return the path in the workspace of a file of the bundle; others stay as they are."""
         return name if name.startswith(("/", "dbfs:")) or "://" in name else posixpath.join(self._files, name)
+
+    def content(self, name: str) -> str:
+        """Return the text of a file of the bundle. Raises BundleError(FILE_UNREADABLE)."""
+        try:
+            return (self._root / name).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            cure = "Name a text file of the bundle."
+            raise BundleError(
+                "FILE_UNREADABLE", f"The file {name} cannot be read: {error}.", next_step=cure
+            ) from None
 
     def notebook(self, name: str) -> str:
         """Return the path of a notebook, which has no extension in the workspace."""
@@ -162,6 +173,22 @@ def _pipeline(settings: dict[str, Any], places: Places) -> dict[str, Any]:
     return {**moved, "deployment": {"kind": "BUNDLE", "metadata_file_path": places.metadata}}
 
 
+def _dashboard(settings: dict[str, Any], places: Places) -> dict[str, Any]:
+    draft = settings.get("serialized_dashboard")
+    if draft is None and settings.get("file_path"):
+        draft = places.content(str(settings["file_path"]))
+    kept = ("display_name", "warehouse_id", "embed_credentials")
+    return {
+        **{name: settings[name] for name in kept if name in settings},
+        "parent_path": settings.get("parent_path") or places.resources,
+        **({} if draft is None else {"serialized_dashboard": _text(draft)}),
+    }
+
+
+def _text(draft: object) -> str:
+    return draft if isinstance(draft, str) else json.dumps(draft)
+
+
 def _scope(settings: dict[str, Any], _places: Places) -> dict[str, Any]:
     return {"scope": settings["name"], "scope_backend_type": settings.get("backend_type", "DATABRICKS")}
 
@@ -172,6 +199,7 @@ def _volume(settings: dict[str, Any], _places: Places) -> dict[str, Any]:
 
 _LIBRARIES = {"glob": "include", "file": "path", "notebook": "path"}
 _SHAPES: dict[str, Callable[[dict[str, Any], Places], dict[str, Any]]] = {
+    "dashboards": _dashboard,
     "jobs": _job,
     "pipelines": _pipeline,
     "secret_scopes": _scope,

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from lakeward.errors import BundleError
 
 _UC = "/api/2.1/unity-catalog"
+_DASHBOARDS = "/api/2.0/lakeview/dashboards"
 
 
 class Api(Protocol):
@@ -44,13 +45,16 @@ class Kind:
     id_field: str
     # How the body of a change and of a removal carries the id, where the path does not.
     keyed: str | None = None
+    # The call that publishes a draft after each of its changes.
+    publish: tuple[str, str] | None = None
 
     def made(self, api: Api, body: Mapping[str, Any]) -> str:
         """Make a resource and return its id.
 
         A schema, volume or secret scope that a local run has made before is taken over.
 
-        Raises BundleError(RESOURCE_EXISTS) for anything that this bundle did not create.
+        Raises BundleError(RESOURCE_EXISTS) for anything that this bundle did not create,
+        BundleError(PARENT_NOT_FOUND) if the schema that contains it does not exist.
         """
         try:
             answer = api.ask(*self.create, body) or {}
@@ -62,7 +66,12 @@ class Kind:
                 raise BundleError("RESOURCE_EXISTS", str(error), next_step=cure) from None
             parts = (body.get(part) for part in ("catalog_name", "schema_name", "name"))
             return ".".join(str(part) for part in parts if part)
-        return str(answer.get(self.id_field) or body.get(self.id_field))
+        except LookupError as error:
+            cure = "Declare the schema as a resource of the bundle, or create it with lakeward sql."
+            raise BundleError("PARENT_NOT_FOUND", str(error), next_step=cure) from None
+        identifier = str(answer.get(self.id_field) or body.get(self.id_field))
+        self._publish(api, identifier, body)
+        return identifier
 
     def exists(self, api: Api, identifier: str) -> bool:
         """Return whether the resource exists."""
@@ -70,10 +79,9 @@ class Kind:
             answer = api.ask("GET", self.read.replace("{id}", quote(identifier)))
         except LookupError:
             return False
-        names = (
-            [scope["name"] for scope in answer.get("scopes") or ()] if self.name == "secret_scopes" else None
-        )
-        return names is None or identifier in names
+        if self.name == "secret_scopes":
+            return identifier in [scope["name"] for scope in answer.get("scopes") or ()]
+        return bool(answer.get("lifecycle_state") != "TRASHED")
 
     def change(self, api: Api, identifier: str, body: Mapping[str, Any]) -> None:
         """Give the resource other settings."""
@@ -82,10 +90,19 @@ class Kind:
         method, path = self.update
         if self.keyed:
             api.ask(method, path, {self.keyed: _number(identifier), "new_settings": body})
+        elif self.publish is not None:
+            api.ask(method, path.replace("{id}", quote(identifier)), body)
+            self._publish(api, identifier, body)
         elif method == "PATCH":
             api.ask(method, path.replace("{id}", quote(identifier)), {"comment": body.get("comment") or ""})
         else:
             api.ask(method, path.replace("{id}", quote(identifier)), body)
+
+    def _publish(self, api: Api, identifier: str, body: Mapping[str, Any]) -> None:
+        if self.publish is not None:
+            method, path = self.publish
+            given = {name: body[name] for name in ("embed_credentials", "warehouse_id") if name in body}
+            api.ask(method, path.replace("{id}", quote(identifier)), given)
 
     def remove(self, api: Api, identifier: str) -> None:
         """Take the resource away; one that is gone already is fine."""
@@ -129,6 +146,15 @@ KINDS: tuple[Kind, ...] = (
         None,
         ("POST", "/api/2.0/secrets/scopes/delete"),
         "scope",
+    ),
+    Kind(
+        "dashboards",
+        ("POST", _DASHBOARDS),
+        f"{_DASHBOARDS}/{{id}}",
+        ("PATCH", f"{_DASHBOARDS}/{{id}}"),
+        ("DELETE", f"{_DASHBOARDS}/{{id}}"),
+        "dashboard_id",
+        publish=("POST", f"{_DASHBOARDS}/{{id}}/published"),
     ),
     Kind(
         "pipelines",

@@ -12,17 +12,6 @@ from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.rules.rule import Breach
 from lakeward.suggestions import unknown_name_hint
 
-__all__ = [
-    "hosts",
-    "levels",
-    "literal_secrets",
-    "opened_scopes",
-    "owners",
-    "principals",
-    "scope_names",
-    "shared_scopes",
-]
-
 _SCOPE_NAME = re.compile(r"[A-Za-z0-9\-_@.]{1,128}")
 _SECRET_WORD = re.compile(
     r"(^|[._-])(password|passwd|secret|token|api[._-]?key|access[._-]?key)$", re.IGNORECASE
@@ -76,7 +65,7 @@ def shared_scopes(bundle: Bundle) -> Iterator[Breach]:
         name = str(scope.get("name") or "").lower()
         if user["short_name"].lower() not in name and user["userName"].lower() not in name:
             where = ("resources", "secret_scopes", key, "name")
-            yield where, f"the secret scope `{scope.get('name')}` has one name for all who develop."
+            yield where, f"the secret scope `{scope.get('name')}` has the same name for every developer."
 
 
 def opened_scopes(bundle: Bundle) -> Iterator[Breach]:

@@ -14,17 +14,11 @@ from lakeward.bundle.rules.rule import Breach, Task, tasks
 from lakeward.errors import BundleError
 from lakeward.suggestions import unknown_name_hint
 
-__all__ = [
-    "entry_points",
-    "environment_needed",
-    "job_clusters",
-    "serverless_pipelines",
-    "serverless_tasks",
-    "unknown_environments",
-    "wheels",
-]
-
 _CLUSTERS = ("new_cluster", "job_cluster_key", "existing_cluster_id")
+_SINGLE_NODE = {
+    "spark_conf": {"spark.databricks.cluster.profile": "singleNode", "spark.master": "local[*]"},
+    "custom_tags": {"ResourceClass": "SingleNode"},
+}
 _NEED_ENVIRONMENT = ("python_wheel_task", "spark_python_task", "dbt_task")
 
 
@@ -71,6 +65,46 @@ def job_clusters(bundle: Bundle) -> Iterator[Breach]:
     """Yield job cluster keys that the job does not define."""
     for task in tasks(bundle):
         yield from _unknown(bundle, task, "job_cluster_key", "job_clusters", "job_cluster_key")
+
+
+def single_nodes(bundle: Bundle) -> Iterator[Breach]:
+    """Yield clusters without workers that lack a setting of single-node clusters.
+
+    A policy may add the settings, and `is_single_node` does.
+    """
+    for path, cluster in _clusters(bundle):
+        if cluster.get("num_workers") != 0 or cluster.get("policy_id") or cluster.get("is_single_node"):
+            continue
+        missing = [
+            f"{section}.{name}: {value}"
+            for section, settings in _SINGLE_NODE.items()
+            for name, value in settings.items()
+            if not _has_setting(cluster, section, name, value)
+        ]
+        if missing:
+            yield (*path, "num_workers"), f"the cluster has num_workers: 0 and lacks {', '.join(missing)}."
+
+
+def _has_setting(cluster: Mapping[str, Any], section: str, name: str, value: str) -> bool:
+    setting = (cluster.get(section) or {}).get(name)
+    # `local[*, 4]` is a single node, too.
+    return str(setting).startswith("local") if name == "spark.master" else setting == value
+
+
+def _clusters(bundle: Bundle) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """Yield the definitions of clusters in jobs, tasks, pipelines and resources."""
+    found: list[tuple[Path, Any]] = []
+    for key, job in bundle.jobs.items():
+        for number, each in enumerate(job.get("job_clusters") or ()):
+            path: Path = ("resources", "jobs", key, "job_clusters", number, "new_cluster")
+            found.append((path, each.get("new_cluster")))
+    found += [((*task.path, "new_cluster"), task.settings.get("new_cluster")) for task in tasks(bundle)]
+    for key, pipeline in bundle.pipelines.items():
+        for number, each in enumerate(pipeline.get("clusters") or ()):
+            found.append((("resources", "pipelines", key, "clusters", number), each))
+    for key, cluster in bundle.resources("clusters").items():
+        found.append((("resources", "clusters", key), cluster))
+    yield from ((path, cluster) for path, cluster in found if isinstance(cluster, Mapping))
 
 
 def _unknown(bundle: Bundle, task: Task, key: str, section: str, name: str) -> Iterator[Breach]:

@@ -11,8 +11,6 @@ from lakeward.bundle.rules.rule import Breach, tasks
 from lakeward.errors import ConfigurationError
 from lakeward.session import find_platform_file, find_platform_sources, is_platform_path
 
-__all__ = ["files", "missing_files", "notebook_markers", "notebooks", "pipeline_sources", "workspace_paths"]
-
 _NOTEBOOKS = (".py", ".ipynb", ".sql", ".scala", ".r", ".R")
 _MARKERS = {
     ".py": "# Databricks notebook source",

@@ -9,8 +9,6 @@ from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.rules.rule import Breach, tasks
 
-__all__ = ["hooks", "not_installed", "unbuilt", "undeployed"]
-
 _NOT_INSTALLED = ("jar", "maven", "cran", "egg")
 
 

@@ -47,7 +47,7 @@ class Task:
 
     @property
     def kinds(self) -> list[str]:
-        """The keys of its settings that define what it runs."""
+        """Return the keys of its settings that define what it runs."""
         return [name for name in self.settings if name.endswith("_task") and self.settings[name] is not None]
 
 

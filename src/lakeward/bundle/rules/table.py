@@ -12,8 +12,6 @@ from lakeward.bundle.rules import access, compute, files, local, tasks, timing
 from lakeward.bundle.rules.rule import Breach, Rule, position_of
 from lakeward.session import MOUNT_ADVICE
 
-__all__ = ["LOCAL_RULES", "RULES", "findings"]
-
 
 def _reported_while_loading(_bundle: Bundle) -> Sequence[Breach]:
     """Return nothing: the loader reports these as `Bundle.notices`."""
@@ -128,6 +126,13 @@ RULES: Sequence[Rule] = (
         holds="The job defines every job_cluster_key that its tasks use.",
         fix="Define it under the job's `job_clusters:`.",
         check=compute.job_clusters,
+    ),
+    Rule(
+        name="single-node",
+        severity="warning",
+        holds="A cluster without workers has the settings of a single-node cluster.",
+        fix="Set `is_single_node: true` with `kind: CLASSIC_PREVIEW`, or at least one worker.",
+        check=compute.single_nodes,
     ),
     Rule(
         name="wheel-missing",

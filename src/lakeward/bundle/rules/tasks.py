@@ -10,20 +10,6 @@ from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.rules.rule import Breach, Task, tasks
 from lakeward.suggestions import unknown_name_hint
 
-__all__ = [
-    "RUN_IF",
-    "cycles",
-    "dependencies",
-    "keys",
-    "kinds",
-    "loops",
-    "outcomes",
-    "parameters",
-    "run_conditions",
-    "task_values",
-    "wheel_arguments",
-]
-
 RUN_IF = (
     "ALL_SUCCESS",
     "ALL_DONE",

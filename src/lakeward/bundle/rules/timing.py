@@ -8,8 +8,6 @@ from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.rules.rule import Breach
 from lakeward.bundle.schedules import CronError, next_times, parse_cron, time_zone, timers_of
 
-__all__ = ["schedules", "several_timers", "triggers"]
-
 
 def schedules(bundle: Bundle) -> Iterator[Breach]:
     """Yield invalid schedules, and those without a next run."""

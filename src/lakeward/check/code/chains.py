@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from lakeward.check.values import Text, text_of
 
-__all__ = ["Link", "unroll"]
-
 
 @dataclass(frozen=True)
 class Link:
@@ -21,18 +19,18 @@ class Link:
 
     @property
     def line(self) -> int:
-        """The line of the name itself: chains go over many lines."""
+        """Return the line of the name itself: chains go over many lines."""
         return (self.node.end_lineno or self.node.lineno) if self.name else self.node.lineno
 
     @property
     def column(self) -> int:
-        """The column of the name itself."""
+        """Return the column of the name itself."""
         if not self.name:
             return self.node.col_offset + 1
         return (self.node.end_col_offset or len(self.name)) - len(self.name) + 1
 
     def argument(self, position: int, name: str = "") -> ast.expr | None:
-        """The argument at `position`, or called `name`."""
+        """Return the argument at `position`, or called `name`."""
         if self.call is None:
             return None
         if position < len(self.call.args):
@@ -41,7 +39,7 @@ class Link:
         return next((keyword.value for keyword in self.call.keywords if keyword.arg == name), None)
 
     def keywords(self) -> Iterator[tuple[str, ast.expr]]:
-        """The named arguments, those of a `**{…}` written out included."""
+        """Yield the named arguments, those of a `**{…}` written out included."""
         for keyword in self.call.keywords if self.call else ():
             if keyword.arg is not None:
                 yield keyword.arg, keyword.value
@@ -50,7 +48,7 @@ class Link:
 
 
 def entries(node: ast.Dict, constants: Mapping[str, Text | None]) -> Iterator[tuple[str, ast.expr]]:
-    """The entries of a written-out dict whose keys are strings."""
+    """Yield the entries of a written-out dict whose keys are strings."""
     for key, value in zip(node.keys, node.values, strict=True):
         text = text_of(key, constants)
         if text is not None:
@@ -58,7 +56,7 @@ def entries(node: ast.Dict, constants: Mapping[str, Text | None]) -> Iterator[tu
 
 
 def unroll(node: ast.expr) -> tuple[ast.expr, list[Link], list[ast.expr]]:
-    """The root of a chain, its steps from there on, and the nodes that are part of it."""
+    """Return the root of a chain, its steps from there on, and the nodes that are part of it."""
     links: list[Link] = []
     inside: list[ast.expr] = []
     call: ast.Call | None = None

@@ -13,8 +13,6 @@ from lakeward.check.model import WITHOUT_TRIGGER, Kind
 from lakeward.check.sql.constructs import missing_functions_in
 from lakeward.check.values import HOLE, Text, text_of
 
-__all__ = ["chain", "imported", "options_in", "text"]
-
 _MODULES = re.compile(
     r"(dlt|delta|databricks|dbruntime|mlflow|pyspark\.(pipelines|dbutils|databricks))(\.|$)"
 )
@@ -220,7 +218,7 @@ def _given(link: Link, environment: Environment) -> list[tuple[str, ast.expr]]:
 
 
 def _value(node: ast.expr, environment: Environment) -> str | None:
-    """An option's value as Spark gets it; None for what only a run would know."""
+    """Return an option's value as Spark gets it; None for what only a run would know."""
     if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float)):
         return str(node.value).lower() if isinstance(node.value, bool) else str(node.value)
     found = text_of(node, environment.constants)
@@ -228,7 +226,7 @@ def _value(node: ast.expr, environment: Environment) -> str | None:
 
 
 def _keyword(link: Link) -> str | None:
-    """The names of the keywords that a step is called with, for those where they matter."""
+    """Return the names of the keywords that a step is called with, for those where they matter."""
     return ",".join(sorted(name for name, _ in link.keywords())) or None if link.call else None
 
 

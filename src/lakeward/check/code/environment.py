@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from lakeward.check.code.chains import Link, unroll
 from lakeward.check.values import Text, text_of
 
-__all__ = ["Environment"]
 _CLASSES = {
     "pyspark.sql.SparkSession": "spark_class",
     "pyspark.sql.session.SparkSession": "spark_class",
@@ -96,7 +95,7 @@ class Environment:
         return self.kinds_along(root, links)[-1]
 
     def kinds_along(self, root: ast.expr, links: list[Link]) -> list[str | None]:
-        """The kind of the root of a chain, then the kind after each of its steps."""
+        """Return the kind of the root of a chain, then the kind after each of its steps."""
         kind = self.name_kind(root.id) if isinstance(root, ast.Name) else None
         full = self.origins.get(root.id, "") if isinstance(root, ast.Name) else ""
         found = [kind]
@@ -109,7 +108,7 @@ class Environment:
         return found
 
     def name_kind(self, name: str) -> str | None:
-        """The kind of a plain name; imported ones are what they were imported as."""
+        """Return the kind of a plain name; imported ones are what they were imported as."""
         if name in self.kinds:
             return self.kinds[name]
         origin = self.origins.get(name)
@@ -221,7 +220,7 @@ _BY_ANNOTATION = {
 
 
 def _named(name: str) -> str | None:
-    """The kind that a name itself suggests: `spark`, `dbutils`, `orders_df`."""
+    """Return the kind that a name itself suggests: `spark`, `dbutils`, `orders_df`."""
     if name in _BY_NAME:
         return _BY_NAME[name]
     if _SPARK_NAME.fullmatch(name):
@@ -230,7 +229,7 @@ def _named(name: str) -> str | None:
 
 
 def _annotated(annotation: str) -> str | None:
-    """The kind of a parameter or result with such an annotation."""
+    """Return the kind of a parameter or result with such an annotation."""
     return _BY_ANNOTATION.get(annotation.rpartition(".")[2])
 
 

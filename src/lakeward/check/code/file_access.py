@@ -12,8 +12,6 @@ from lakeward.check.collector import Sink
 from lakeward.check.model import Kind
 from lakeward.check.values import HOLE, text_of
 
-__all__ = ["files_of"]
-
 _FORMATS = ("csv", "json", "parquet", "orc", "text", "xml")
 # The position of the argument that is a path.
 _READS = {

@@ -14,7 +14,6 @@ from lakeward.check.values import HOLE, text_of
 from lakeward.check.view_obstacles import TIME_FUNCTIONS, UNSTABLE_FUNCTIONS, encoded
 from lakeward.pipelines import MODULES, Function, function
 
-__all__ = ["call", "decorated"]
 _METHODS = {
     **dict.fromkeys(("limit", "offset", "tail", "head"), "limit"),
     **dict.fromkeys(("subtract", "exceptAll", "intersect", "intersectAll"), "set operator"),
@@ -78,14 +77,14 @@ def decorated(node: _Dataset, environment: Environment, sink: Sink, functions: _
 
 
 def _module(root: ast.expr, environment: Environment) -> str:
-    """The module of the API that a decorator's name comes from."""
+    """Return the module of the API that a decorator's name comes from."""
     name = root.id if isinstance(root, ast.Name) else ""
     full = environment.origins.get(name, "")
     return next((each for each in MODULES if full in (each, f"{each}.{full.rpartition('.')[2]}")), full)
 
 
 def _function(root: ast.expr, links: list[Link], environment: Environment) -> tuple[str, Link | None] | None:
-    """The name of the API's function that a chain reaches, and the step that names or calls it."""
+    """Return the name of the API's function that a chain reaches, and the step that names or calls it."""
     if not isinstance(root, ast.Name):
         return None
     full = environment.origins.get(root.id)

@@ -15,7 +15,6 @@ from lakeward.check.model import Kind, Place, Use
 from lakeward.check.sql.scan import scan_sql
 from lakeward.check.values import HOLE, Text, text_of
 
-__all__ = ["Scanner"]
 _HOLES = re.compile(f"{HOLE}+")
 Step = Callable[[], None]
 _GUARDS = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
@@ -55,7 +54,7 @@ class Scanner:
         self.uses.append(Use(kind, shown, place, detail, guarded))
 
     def sql(self, text: Text) -> None:
-        """Look at SQL strings in the code; what is no SQL is left to the run."""
+        """Look at SQL strings in the code; other strings are left to the run."""
         with suppress(ValueError):
             scan_sql(text, self)
 
@@ -187,7 +186,7 @@ _VISITS: Mapping[type, Callable[[Scanner, Any], list[Any]]] = {
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
-    """The nodes right below `node` that are worth a look, in the order of the source."""
+    """Return the nodes right below `node` that are worth a look, in the order of the source."""
     found: list[ast.AST] = []
     for field in node._fields:
         value: Any = getattr(node, field, None)
@@ -199,7 +198,7 @@ def _children(node: ast.AST) -> list[ast.AST]:
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements of a body, less the text that only describes it."""
+    """Return the statements of a body, less the text that only describes it."""
     first = body[0] if body else None
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
         return body[1:]
@@ -207,13 +206,13 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _is_type_checking(test: ast.expr) -> bool:
-    """Whether a condition is `TYPE_CHECKING`: what stands below it is never run."""
+    """Return whether a condition is `TYPE_CHECKING`: what stands below it is never run."""
     name = test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", None)
     return name == "TYPE_CHECKING"
 
 
 def _catches_imports(handler: ast.ExceptHandler) -> bool:
-    """Whether a handler catches the failure of an import."""
+    """Return whether a handler catches the failure of an import."""
     if handler.type is None:
         return True
     caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]

@@ -11,8 +11,6 @@ from lakeward.check.values import HOLE
 from lakeward.sql import MISSING_FUNCTIONS, PASSTHROUGH_STATEMENTS, PassthroughStatement, Token
 from lakeward.sql import constructs_in as known_to_the_front_end
 
-__all__ = ["constructs_in", "missing_functions_in"]
-
 _CALL = re.compile(r"\b([a-z]\w+)\s*\(", re.IGNORECASE)
 
 

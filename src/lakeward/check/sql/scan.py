@@ -18,8 +18,6 @@ from lakeward.sql import unquoted
 if TYPE_CHECKING:
     from lakeward.sql import Token
 
-__all__ = ["scan_sql"]
-
 # Functions with a FROM of their own: extract(year FROM day).
 _OWN_FROM = frozenset(("EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY", "POSITION", "LTRIM", "RTRIM"))
 _MODIFIERS = frozenset(
@@ -92,7 +90,7 @@ _OF_PIPELINES = frozenset(("STREAMING", "MATERIALIZED", "LIVE", "PRIVATE", "TEMP
 
 
 def scan_sql(text: Text, sink: Sink) -> None:
-    """Hand over the uses in all statements of `text`. Raises ValueError for what is no SQL at all."""
+    """Emit the uses in all statements of `text`. Raises ValueError for text that is not SQL."""
     for each in statements(text.value):
         statement, names = each.tokens, words(each.tokens)
 
@@ -236,7 +234,7 @@ def _read(statement: list[Token], names: list[str]) -> Iterator[tuple[int, tuple
 
 
 def _listed(statement: list[Token], names: list[str], at: int) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The tables of a list `a, b AS c`; what is no table ends it."""
+    """Yield the tables of a list `a, b AS c`, up to the first item that is not a table."""
     while at < len(names):
         if names[at] == "STREAM":
             at += 1

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from lakeward.check.view_obstacles import TIME_FUNCTIONS, UNSTABLE_FUNCTIONS
 
-__all__ = ["obstacles_in", "view_at"]
-
 _TIMES = frozenset(each.upper() for each in TIME_FUNCTIONS)
 _UNSTABLE = frozenset(each.upper() for each in UNSTABLE_FUNCTIONS)
 _CLAUSES = frozenset(("SELECT", "FROM", "WHERE", "HAVING", "QUALIFY", "GROUP", "ORDER", "ON"))

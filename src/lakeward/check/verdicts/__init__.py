@@ -57,7 +57,7 @@ def knowledge_with(mounts: Sequence[tuple[str, str]]) -> Mapping[Kind, Judge]:
 
 
 def judged(use: Use, knowledge: Mapping[Kind, Judge] = KNOWLEDGE) -> Finding | None:
-    """The finding about one use, None for what needs no word."""
+    """Return the finding about one use, None for uses that simply work."""
     judge = knowledge.get(use.kind)
     fact = judge(use) if judge is not None else None
     if fact is None:

@@ -6,8 +6,6 @@ from lakeward.autoloader import READABLE_FORMATS, find_option
 from lakeward.check.model import Fact, Use
 from lakeward.check.verdicts.words import SERVED
 
-__all__ = ["option"]
-
 _PREFIX = "cloudfiles."
 
 

@@ -6,8 +6,6 @@ from lakeward.check.model import Fact, Use, Verdict
 from lakeward.check.verdicts.words import SERVED, sentence
 from lakeward.dbutils import FUNCTIONS, GROUPS
 
-__all__ = ["function"]
-
 _ROWS = {f"{row.group}.{row.name}": row for row in FUNCTIONS}
 _VERDICTS: dict[str, Verdict] = {
     "runs": "runs_with_lakeward",
@@ -18,7 +16,7 @@ _VERDICTS: dict[str, Verdict] = {
 
 
 def function(use: Use) -> Fact | None:
-    """The verdict on `dbutils.<group>.<function>`; None for a group that is only passed on."""
+    """Return the verdict on `dbutils.<group>.<function>`; None for a group that is only passed on."""
     name = use.name
     shown = f"dbutils.{name}"
     if name in GROUPS or name == "help" or name.endswith(".help"):

@@ -5,11 +5,9 @@ from __future__ import annotations
 from lakeward.check.model import Fact, Use
 from lakeward.check.verdicts.words import SERVED
 
-__all__ = ["task"]
-
 
 def task(use: Use) -> Fact:
-    """The verdict on a task: by its kind, or by what its definition is refused for (`detail`)."""
+    """Return the verdict on a task: by its kind, or by what its definition is refused for (`detail`)."""
     from lakeward.jobs import COMPOSITES, KINDS, REFUSED
 
     if use.detail is not None:

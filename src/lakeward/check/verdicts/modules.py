@@ -13,8 +13,6 @@ from lakeward.notebooks import MAGICS, WITHOUT_EFFECT
 from lakeward.pipelines import MODULES
 from lakeward.session import CONNECT_MODULES, SERVERLESS_NAMES
 
-__all__ = ["OF_DATABRICKS", "builtin", "is_installed", "magic", "module"]
-
 _WORKSPACE = (
     "A client without credentials is answered here: secrets, files, volumes, workspace files and the current "
     "user; other requests say what is missing."
@@ -37,7 +35,7 @@ _MAGICS = ", ".join(f"%{name}" for name in MAGICS if name not in WITHOUT_EFFECT)
 
 
 def module(use: Use) -> Fact | None:
-    """The verdict on an imported module."""
+    """Return the verdict on an imported module."""
     name = use.name
     if name in _SERVED:
         return Fact(f"module {name}", "runs_with_lakeward", SERVED)
@@ -75,7 +73,7 @@ def builtin(use: Use) -> Fact | None:
 
 
 def magic(use: Use) -> Fact | None:
-    """The verdict on a magic of a notebook."""
+    """Return the verdict on a magic of a notebook."""
     if use.name in WITHOUT_EFFECT or use.name == "python":
         return None
     name = f"magic %{use.name}"

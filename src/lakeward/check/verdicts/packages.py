@@ -8,11 +8,9 @@ from importlib import metadata
 
 from lakeward.check.model import Fact, Use
 
-__all__ = ["requirement"]
-
 
 def requirement(use: Use) -> Fact | None:
-    """The verdict on one requirement; `detail` is its version specifier. None where it may stay."""
+    """Return the verdict on one requirement; `detail` is its version specifier. None where it may stay."""
     from lakeward.environments import STAND_INS
 
     name = re.sub(r"[-_.]+", "-", use.name).lower()
@@ -38,7 +36,7 @@ def _admits(name: str, specifier: str) -> bool:
 
 @cache
 def _pinned() -> dict[str, str]:
-    """The versions that lakeward is bound to, as its own metadata says."""
+    """Return the versions that lakeward is bound to, as its own metadata says."""
     from packaging.requirements import Requirement
 
     try:

@@ -13,8 +13,6 @@ from lakeward.check.verdicts.words import SERVED
 from lakeward.errors import InvalidPathError
 from lakeward.session.paths import PathMap
 
-__all__ = ["is_mounted", "map_with", "path"]
-
 _FOLDER = Path("/nowhere")
 
 

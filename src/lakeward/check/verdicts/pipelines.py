@@ -6,11 +6,9 @@ from lakeward.check.model import Fact, Use
 from lakeward.check.verdicts.words import SERVED, sentence
 from lakeward.pipelines import FUNCTIONS, function
 
-__all__ = ["function_", "parameter"]
-
 
 def function_(use: Use) -> Fact:
-    """The verdict on a function or decorator."""
+    """Return the verdict on a function or decorator."""
     row = function(use.name)
     name = f"pipelines {use.name}"
     if row is None:
@@ -20,7 +18,7 @@ def function_(use: Use) -> Fact:
 
 
 def parameter(use: Use) -> Fact | None:
-    """The verdict on a parameter that was given, None for those that simply work."""
+    """Return the verdict on a parameter that was given, None for those that simply work."""
     name, _, parameter_name = use.name.partition(".")
     row = function(name)
     if row is None:

@@ -13,8 +13,6 @@ from lakeward.session import (
     refused_statement,
 )
 
-__all__ = ["attribute", "data_format", "setting", "statement"]
-
 _OWNERS = {
     "spark": "SparkSession",
     "frame": "DataFrame",
@@ -51,7 +49,7 @@ def _trigger(step: str, detail: str | None) -> Fact | None:
 
 
 def statement(use: Use) -> Fact | None:
-    """The verdict on a whole statement of SQL, None for one that serverless compute runs, too."""
+    """Return the verdict on a whole statement of SQL, None for one that serverless compute runs, too."""
     limit = refused_statement(use.name)
     if limit is None:
         return None
@@ -60,7 +58,7 @@ def statement(use: Use) -> Fact | None:
 
 
 def setting(use: Use) -> Fact | None:
-    """The verdict on a Spark setting that is set or read."""
+    """Return the verdict on a Spark setting that is set or read."""
     if use.detail == "set":
         if not use.name.startswith("spark.") or use.name in SERVERLESS_SETTINGS or "{…}" in use.name:
             return None
@@ -79,7 +77,7 @@ def setting(use: Use) -> Fact | None:
 
 
 def data_format(use: Use) -> Fact | None:
-    """The verdict on a format of `read`, `write` and their streams; None for Spark's own."""
+    """Return the verdict on a format of `read`, `write` and their streams; None for Spark's own."""
     name = use.name.lower()
     if name == "cloudfiles":
         return Fact("Auto Loader (cloudFiles)", "runs_with_lakeward", SERVED)

@@ -6,8 +6,6 @@ from lakeward.check.model import Fact, Use, Verdict
 from lakeward.check.verdicts.words import NOTHING, SERVED, sentence
 from lakeward.sql import CONSTRUCTS, MISSING_FUNCTIONS, PASSTHROUGH_STATEMENTS
 
-__all__ = ["construct"]
-
 _VERDICTS: dict[str, Verdict] = {
     "supported": "runs_as_is",
     "rewritten": "runs_with_lakeward",
@@ -37,5 +35,5 @@ _FACTS = _facts()
 
 
 def construct(use: Use) -> Fact | None:
-    """The verdict on a construct of SQL."""
+    """Return the verdict on a construct of SQL."""
     return _FACTS.get(use.name)

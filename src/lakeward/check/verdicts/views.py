@@ -5,11 +5,9 @@ from __future__ import annotations
 from lakeward.check.model import Fact, Use
 from lakeward.check.view_obstacles import DOCUMENTATION, decoded
 
-__all__ = ["view"]
-
 
 def view(use: Use) -> Fact:
-    """The verdict on one materialized view."""
+    """Return the verdict on one materialized view."""
     name = f"materialized view {use.name}"
     found = decoded(use.detail)
     if not found:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["NOTHING", "SERVED", "sentence"]
-
 NOTHING = "Nothing to do."
 SERVED = "Nothing to do: lakeward serves it."
 
 
 def sentence(text: str) -> str:
-    """The note of a table as a sentence: a capital first, a full stop last."""
+    """Return the note of a table as a sentence: a capital first, a full stop last."""
     text = text.strip()
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".") if text else ""

@@ -128,7 +128,7 @@ def _files(call: ApiRequest) -> FileSecrets:
 
 
 def _allowed(call: ApiRequest, level: str) -> str:
-    """The scope of the request. Raises ApiError where its list does not let the user do this."""
+    """Return the scope of the request. Raises ApiError where its list does not let the user do this."""
     scope = call.required("scope")
     groups = groups_of(call)
     if "admins" in groups:

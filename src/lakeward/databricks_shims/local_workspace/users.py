@@ -18,12 +18,12 @@ def user_id(name: str) -> str:
 
 
 def groups_of(call: ApiRequest) -> tuple[str, ...]:
-    """The groups that the user is in."""
+    """Return the groups that the user is in."""
     return ("users", "admins") if call.user in ("", call.owner) else ("users",)
 
 
 def me(call: ApiRequest) -> dict[str, Any]:
-    """Who asks; the owner of the lakehouse is its administrator."""
+    """Return the caller; the owner of the lakehouse is its administrator."""
     user = call.user or call.owner
     return {
         "id": user_id(user),

@@ -16,7 +16,7 @@ from lakeward.databricks_shims.local_workspace.contained_paths import check_name
 
 
 def list_volumes(call: ApiRequest) -> Any:
-    """The volumes of a schema."""
+    """Return the volumes of a schema."""
     catalog, schema = call.required("catalog_name"), call.required("schema_name")
     check_name(catalog)
     check_name(schema)
@@ -30,7 +30,7 @@ def list_volumes(call: ApiRequest) -> Any:
 
 @exclusively
 def create(call: ApiRequest) -> Any:
-    """A new managed volume; external ones need a storage account."""
+    """Create a managed volume; external ones need a storage account."""
     parts = [call.required(name) for name in ("catalog_name", "schema_name", "name")]
     if call.body.get("volume_type", "MANAGED") != "MANAGED":
         raise ApiError(
@@ -52,7 +52,7 @@ def create(call: ApiRequest) -> Any:
 
 
 def read(call: ApiRequest) -> Any:
-    """One volume."""
+    """Return one volume."""
     return _about(call, *_existing(call)[0])
 
 
@@ -149,7 +149,7 @@ def _require_schema(call: ApiRequest, catalog: str, schema: str) -> None:
 
 
 def _description(call: ApiRequest, parts: list[str]) -> Path:
-    """The hidden file next to a volume that holds what its folder cannot say."""
+    """Return the hidden file next to a volume that stores its metadata."""
     return _folder(call, parts).with_name(f".{parts[2]}.volume.json")
 
 

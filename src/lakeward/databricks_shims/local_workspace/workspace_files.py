@@ -35,7 +35,7 @@ _MARK = re.compile(rb"^(#|--|//) Databricks notebook source")
 
 
 def list_objects(call: ApiRequest) -> Any:
-    """The objects in a folder, or the one at the path."""
+    """Return the objects in a folder, or the one at the path."""
     path, place = _found(call)
     if not place.is_dir():
         return {"objects": [_about(path, place)]}
@@ -47,12 +47,12 @@ def list_objects(call: ApiRequest) -> Any:
 
 
 def get_status(call: ApiRequest) -> Any:
-    """What is at a path."""
+    """Return what is at a path."""
     return _about(*_found(call))
 
 
 def export(call: ApiRequest) -> Any:
-    """The source of a notebook, or a file."""
+    """Return the source of a notebook, or a file."""
     path, place = _found(call)
     if place.is_dir():
         raise ApiError(501, "NOT_IMPLEMENTED", f"{path} is a folder: export its files one by one.")

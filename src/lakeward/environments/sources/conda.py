@@ -15,8 +15,6 @@ from lakeward.environments.sources.reading import python_wanted, text_of, wanted
 from lakeward.environments.sources.requirements_txt import read_line
 from lakeward.errors import ConfigurationError
 
-__all__ = ["read"]
-
 _FILES = ("environment.yml", "environment.yaml", "conda.yml", "conda.yaml")
 # Programs and libraries of conda's own, which are no packages of Python.
 _NOT_PYTHON = {"pip", "openjdk", "git", "make", "nodejs", "gcc", "gxx", "compilers", "r-base", "libgcc"}
@@ -52,7 +50,7 @@ def _dependencies(file: Path) -> Iterator[Any]:
 
 
 def _package(text: str, origin: str, root: Path) -> Found:
-    """One package as conda writes it: `numpy`, `numpy=1.26`, `conda-forge::numpy==1.26.4=py311_0`."""
+    """Return one package as conda writes it: `numpy`, `numpy=1.26`, `conda-forge::numpy==1.26.4=py311_0`."""
     parts = re.fullmatch(r"(?:[\w/.-]+::)?(?P<name>[\w.-]+)\s*(?P<bound>.*)", text.strip())
     if parts is None:
         return Found()

@@ -13,14 +13,12 @@ from lakeward.environments.model import Found, Lock
 from lakeward.environments.sources.reading import text_of, toml_of
 from lakeward.errors import ConfigurationError
 
-__all__ = ["read"]
-
 _INVALID = "LOCK_INVALID"
 _TOML = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
 
 
 def read(root: Path) -> Found:
-    """The lock file of `root`; a member of a uv workspace has the lock of the workspace."""
+    """Return the lock file of `root`; a member of a uv workspace has the lock of the workspace."""
     for name in _TOML:
         file = _up(root, name) if name == "uv.lock" else root / name
         content = toml_of(file, condition=_INVALID) if file is not None else {}

@@ -12,13 +12,11 @@ from lakeward.environments.model import Found, Role, Wanted
 from lakeward.environments.sources.reading import indexes, python_wanted, toml_of, wanted
 from lakeward.environments.sources.uv_sources import git_url
 
-__all__ = ["read"]
-
 _SECTIONS = (("packages", Role.RUN), ("dev-packages", Role.TEST))
 
 
 def read(root: Path) -> Found:
-    """What the Pipfile of `root` says."""
+    """Return what the Pipfile of `root` says."""
     content = toml_of(root / "Pipfile", condition="REQUIREMENTS_INVALID")
     if not content:
         return Found()

@@ -17,8 +17,6 @@ from lakeward.environments.model import Found, Role, Wanted
 from lakeward.environments.sources.reading import indexes, python_wanted, toml_of, wanted
 from lakeward.environments.sources.uv_sources import git_url
 
-__all__ = ["read", "standard"]
-
 
 def read(root: Path) -> Found:
     """Return the requirements of the Poetry table in the pyproject.toml of `root`; empty without one."""
@@ -86,7 +84,7 @@ def _markers(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def standard(version: str) -> str:
-    """A version constraint of Poetry's as PEP 440 has it.
+    """Return a version constraint of Poetry's as PEP 440 has it.
 
     Of alternatives (`||`) the span from the first to the last is taken, which holds all of them.
 
@@ -123,7 +121,7 @@ def _clause(clause: str) -> str:
 
 
 def _next(version: str, *, caret: bool) -> str:
-    """The first version that a caret or a tilde excludes."""
+    """Return the first version that a caret or a tilde excludes."""
     parts = [int(part) for part in re.findall(r"\d+", re.split(r"[^\d.]", version)[0])] or [0]
     position = (
         next((i for i, part in enumerate(parts) if part), len(parts) - 1) if caret else min(1, len(parts) - 1)

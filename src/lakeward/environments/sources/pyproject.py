@@ -19,11 +19,9 @@ from lakeward.environments.model import Found, Role
 from lakeward.environments.sources import requirements_txt, uv_sources
 from lakeward.environments.sources.reading import indexes, python_wanted, toml_of, wanted
 
-__all__ = ["read"]
-
 
 def read(root: Path) -> Found:
-    """What the pyproject.toml of `root` says, but for Poetry's table."""
+    """Return what the pyproject.toml of `root` says, but for Poetry's table."""
     file = root / "pyproject.toml"
     content = toml_of(file)
     project = _table(content, "project")
@@ -46,7 +44,7 @@ def _group(root: Path, origin: str, name: str, texts: Iterable[object]) -> Found
 
 
 def _groups(content: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
-    """Every extra and group: where it stands, its name, its requirements."""
+    """Yield every extra and group: where it stands, its name, its requirements."""
     project, tool = _table(content, "project"), _table(content, "tool")
     name = canonicalize_name(str(project.get("name") or ""))
     for extra, texts in _table(project, "optional-dependencies").items():

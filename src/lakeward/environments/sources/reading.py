@@ -15,8 +15,6 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from lakeward.environments.model import Found, LeftOut, PythonWanted, Role, Wanted
 from lakeward.errors import ConfigurationError
 
-__all__ = ["indexes", "python_wanted", "text_of", "toml_of", "wanted"]
-
 # The standard library has it from 3.11 on, and there it is the very same code.
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
@@ -25,7 +23,7 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (code
 
 
 def text_of(file: Path, *, condition: str = "REQUIREMENTS_INVALID") -> str:
-    """The text of `file`, whatever Unicode encoding it has. Raises ConfigurationError."""
+    """Return the text of `file`, whatever Unicode encoding it has. Raises ConfigurationError."""
     try:
         content = file.read_bytes()
         encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
@@ -71,7 +69,7 @@ def wanted(texts: Iterable[object], origin: str, role: Role, root: Path) -> Foun
             found.append(Wanted(text, origin, role, Requirement(text)))
         except InvalidRequirement as error:
             reason = str(error).splitlines()[0]
-            left_out.append(LeftOut(text, origin, f"this is no requirement: {reason}"))
+            left_out.append(LeftOut(text, origin, f"this is not a requirement: {reason}"))
     return Found(tuple(found), tuple(left_out))
 
 
@@ -87,5 +85,7 @@ def python_wanted(text: object, origin: str) -> tuple[PythonWanted, ...]:
         return (PythonWanted(SpecifierSet(str(text)), origin),)
     except InvalidSpecifier:
         raise ConfigurationError(
-            "PYTHON_INVALID", f"{origin} asks for Python `{text}`, which is no version.", next_step=">=3.10"
+            "PYTHON_INVALID",
+            f"{origin} asks for Python `{text}`, which is not a version.",
+            next_step=">=3.10",
         ) from None

@@ -17,8 +17,6 @@ from lakeward.environments.model import Found, Role, Wanted
 from lakeward.environments.sources.reading import text_of, wanted
 from lakeward.errors import ConfigurationError
 
-__all__ = ["read", "read_file", "read_line"]
-
 _PLACES = ("*requirements*.txt", "requirements/*.txt")
 _FOLDERS = ("ci", "cicd", "dev", "reqs", "requirements", "test", "tests")
 _COMMENT = re.compile(r"(^|\s)#.*$")
@@ -62,7 +60,7 @@ def read_file(file: Path, role: Role, root: Path, opened: tuple[Path, ...] = ())
             f"{_shown(opened[-1], root)} names {file}, which is not there."
             if opened
             else f"{file} is not there.",
-            next_step="Correct the line, or make the file.",
+            next_step="Correct the line, or create the file.",
         )
     opened = (*opened, file.resolve())
     parts: list[Found] = [Found(files=(file,))]
@@ -92,7 +90,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 def read_line(
     line: str, origin: str, role: Role, root: Path, file: Path, opened: tuple[Path, ...] = ()
 ) -> Found:
-    """One logical line of `file`, in the repository `root`; `opened` are the files that led to it.
+    """Return one logical line of `file`, in the repository `root`; `opened` are the files that led to it.
 
     Raises ConfigurationError for a file that it names and that is not there.
     """

@@ -19,15 +19,13 @@ from lakeward.environments.model import Found, LeftOut, Role
 from lakeward.environments.sources.reading import python_wanted, text_of, wanted
 from lakeward.errors import ConfigurationError
 
-__all__ = ["read"]
-
 
 class _Computed(Exception):
     """A value that only running the file would tell."""
 
 
 def read(root: Path) -> Found:
-    """What setup.cfg and setup.py of `root` say."""
+    """Return what setup.cfg and setup.py of `root` say."""
     return _from_cfg(root) + _from_py(root)
 
 
@@ -100,7 +98,7 @@ def _is_setup(call: ast.Call) -> bool:
 
 
 def _value(node: ast.expr, known: Mapping[str, ast.expr], depth: int = 0) -> Any:
-    """The value of an expression made of constants, lists, names and sums. Raises _Computed."""
+    """Return the value of an expression made of constants, lists, names and sums. Raises _Computed."""
     if depth > 20:
         raise _Computed
     if isinstance(node, ast.Constant):

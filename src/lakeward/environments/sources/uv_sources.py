@@ -16,8 +16,6 @@ from packaging.utils import canonicalize_name
 from lakeward.environments.model import Found, Wanted
 from lakeward.environments.sources.reading import indexes, toml_of
 
-__all__ = ["applied", "git_url"]
-
 
 def applied(found: Found, content: Mapping[str, Any], root: Path) -> Found:
     """`found` with the packages that uv takes from a folder, a repository or an address taken from there."""
@@ -58,7 +56,7 @@ def _placed(each: Wanted, sources: Mapping[str, Any], members: Mapping[str, Path
 
 
 def git_url(source: Mapping[str, Any]) -> str:
-    """A Git source as an installer reads it: `git+https://host/repository@tag#subdirectory=a`."""
+    """Return a Git source as an installer reads it: `git+https://host/repository@tag#subdirectory=a`."""
     url = str(source["git"])
     if not url.startswith("git+"):
         # git@host:owner/name is how SSH is written for people.
@@ -71,7 +69,7 @@ def git_url(source: Mapping[str, Any]) -> str:
 
 
 def _members(settings: Mapping[str, Any], root: Path) -> dict[str, Path]:
-    """The packages of the workspace that `root` is the head or a member of, by name."""
+    """Return the packages of the workspace that `root` is the head or a member of, by name."""
     heads = [(root, settings)]
     for folder in root.parents:
         other = (toml_of(folder / "pyproject.toml").get("tool") or {}).get("uv") or {}

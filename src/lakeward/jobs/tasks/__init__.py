@@ -1,4 +1,4 @@
-"""Task types that can be run, one module each: it validates a task and returns its action."""
+"""Task types that can be run: each function validates a task and returns its action."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import Task
-from lakeward.jobs.tasks import notebook, pipeline, python_wheel, spark_python, sql
+from lakeward.jobs.tasks import notebook, pipeline, python_code, sql
 from lakeward.jobs.tasks.context import Action, Context, Prepare
 from lakeward.streaming import watching
 from lakeward.suggestions import unknown_name_hint
@@ -21,8 +21,8 @@ __all__ = ["COMPOSITES", "KINDS", "REFUSED", "Action", "Context", "prepare"]
 KINDS: Mapping[str, Prepare] = {
     "notebook_task": notebook.prepare,
     "pipeline_task": pipeline.prepare,
-    "python_wheel_task": python_wheel.prepare,
-    "spark_python_task": spark_python.prepare,
+    "python_wheel_task": python_code.prepare_wheel,
+    "spark_python_task": python_code.prepare_file,
     "sql_task": sql.prepare,
 }
 """Task types that run in a process of their own."""

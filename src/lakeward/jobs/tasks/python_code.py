@@ -1,21 +1,29 @@
-"""Run a user's Python code in this process with its own arguments, paths and modules."""
+"""Tasks that run a user's Python code: a file, or an entry point of a wheel.
+
+Source: https://docs.databricks.com/aws/en/jobs/python-wheel and …/jobs/task-parameters
+"""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import posixpath
+import runpy
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 
 from lakeward.bundle import Distribution, read_wheel
-from lakeward.databricks_shims import running
+from lakeward.databricks_shims import free_names, running
 from lakeward.dbutils import Context as Facts
 from lakeward.dbutils import Environment, JobValues, NotebookExit, redacting
+from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import Task
-from lakeward.jobs.tasks.context import Context
+from lakeward.jobs.tasks.context import Action, Context
+from lakeward.session import MOUNT_ADVICE, find_platform_file, is_platform_path
 from lakeward.user_code import is_user_file
 
 
@@ -118,3 +126,103 @@ def _interpreter(argv: list[str], paths: list[str]) -> Iterator[None]:
             # Extension modules of installed packages can be loaded only once.
             if is_user_file(file, paths):
                 del sys.modules[name]
+
+
+def prepare_file(context: Context, task: Task) -> Action | None:
+    """Return the run of the file as `__main__`; None in a dry run.
+
+    Its folder is first on `sys.path` and the working directory; `spark`, `dbutils` … are defined without an
+    import. Raises ConfigurationError if the file does not exist or comes from a Git source.
+    """
+    name = str(task.spec.get("python_file") or "")
+    if task.spec.get("source") == "GIT":
+        message = f"The task `{task.key}` takes its file from a Git source, which cannot be run here yet."
+        raise ConfigurationError("TASK_NOT_SUPPORTED", message)
+    file = _local_file(context, name)
+    if not name or not file.is_file():
+        message = f"The task `{task.key}` runs the file `{name}`, and there is no {file}."
+        advice = MOUNT_ADVICE if is_platform_path(name) else "Paths are relative to the file that names them."
+        raise ConfigurationError("FILE_NOT_FOUND", message, next_step=advice)
+    argv = [str(file), *(str(value) for value in task.spec.get("parameters") or ())]
+    folders = [
+        folder for found in bundle_distributions(context, task) for folder in context.folders_of(found)
+    ]
+    if context.selection.dry_run:
+        return None
+
+    def action() -> None:
+        def code() -> object:
+            # Only in the file, as on the platform: modules that it imports do not have them.
+            return runpy.run_path(str(file), init_globals=free_names(), run_name="__main__")
+
+        run_user_code(context, task, code, argv=argv, paths=[file.parent, *folders], folder=file.parent)
+
+    return action
+
+
+def _local_file(context: Context, name: str) -> Path:
+    if not name.startswith(("/", "dbfs:", "file:")):
+        return context.bundle.root / name
+    if is_platform_path(name):
+        root = context.bundle.root
+        found = find_platform_file(name, root, settings=context.settings, extensions=(".py",))
+        if found is not None:
+            return found
+    from lakeward.session.paths import PathMap
+
+    return Path(PathMap.of(context.settings).local(name))
+
+
+def prepare_wheel(context: Context, task: Task) -> Action | None:
+    """Return the call of the entry point; None in a dry run.
+
+    Raises ConfigurationError when the settings are incomplete or no artifact has the entry point.
+    """
+    package, name = (str(task.spec.get(field) or "") for field in ("package_name", "entry_point"))
+    if not package or not name:
+        message = f"The task `{task.key}` needs package_name and entry_point."
+        raise ConfigurationError("TASK_INVALID", message)
+    argv = [package, *arguments(context, task)]
+    wheel = next((each for each in wheels(context, task) if each.is_package(package)), None)
+    if wheel is not None:
+        target = wheel.entry_points.get(name, f"{package}:{name}")
+        return _prepared(context, task, target, argv, list(wheel.source_folders))
+    target = context.bundle.entry_point(package, name)
+    distributions = (context.bundle.distribution(package), *bundle_distributions(context, task))
+    paths = list(dict.fromkeys(folder for found in distributions for folder in context.folders_of(found)))
+    return _prepared(context, task, target, argv, paths)
+
+
+def _prepared(context: Context, task: Task, target: str, argv: list[str], paths: list[Path]) -> Action | None:
+    if context.selection.dry_run:
+        return None
+
+    def action() -> None:
+        run_user_code(context, task, lambda: _call(target), argv=argv, paths=paths)
+
+    return action
+
+
+def arguments(context: Context, task: Task) -> list[str]:
+    """Return the arguments of `task`: its parameters, or its named parameters as `--name=value`.
+
+    A task with named parameters is also given every parameter of the job, which wins over its own.
+    """
+    positional, named = task.spec.get("parameters"), task.spec.get("named_parameters")
+    if positional and named:
+        message = f"The task `{task.key}` has both parameters and named_parameters."
+        raise ConfigurationError("TASK_INVALID", message, next_step="Keep one of them.")
+    if named:
+        return [f"--{name}={value}" for name, value in {**named, **context.parameters}.items()]
+    return [str(value) for value in positional or ()]
+
+
+def _call(target: str) -> object:
+    module_name, _, attribute = target.partition(":")
+    module = importlib.import_module(module_name.strip())
+    try:
+        function = reduce(getattr, attribute.split("[")[0].strip().split("."), module)
+    except AttributeError:
+        message = f"The entry point leads to `{target}`, and {module_name} has no `{attribute}`."
+        raise JobError("ENTRY_POINT_UNKNOWN", message) from None
+    return function()  # type: ignore[operator]

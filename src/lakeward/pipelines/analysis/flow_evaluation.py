@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import PipelineError
 from lakeward.patching import Order, PatchSpec, applied
 from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
-from lakeward.pipelines.graph.dataset_reader import DatasetReader, active_reader, use_reader
-from lakeward.pipelines.graph.elements import Dataset, Flow
+from lakeward.pipelines.graph.elements import Dataset, DefaultSchema, Flow, split_name, without_live
 from lakeward.pipelines.graph.expectations import ObservedExpectations, apply_expectations
-from lakeward.pipelines.graph.names import DefaultSchema, split_name, without_live
 from lakeward.pipelines.graph.query_plans import referenced_tables
-from lakeward.pipelines.graph.session_scope import current_default_schema, temporary_conf
+from lakeward.pipelines.graph.session_scope import (
+    DatasetReader,
+    active_reader,
+    current_default_schema,
+    temporary_conf,
+    use_reader,
+)
 from lakeward.pipelines.sql.statements import blank_live
 from lakeward.quoting import quote_name
 from lakeward.suggestions import did_you_mean

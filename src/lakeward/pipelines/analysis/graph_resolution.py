@@ -35,13 +35,16 @@ from lakeward.pipelines.analysis.validation import (
     validate_stored_table,
     with_target_columns,
 )
-from lakeward.pipelines.graph.column_lineage import column_lineage
 from lakeward.pipelines.graph.dataflow_graph import DataflowGraph, ResolvedDataset, ResolvedGraph
-from lakeward.pipelines.graph.elements import Dataset, DatasetKind, Flow
+from lakeward.pipelines.graph.elements import Dataset, DatasetKind, Flow, Key
 from lakeward.pipelines.graph.error_location import with_source_location
 from lakeward.pipelines.graph.expectations import invalid_expectations
-from lakeward.pipelines.graph.names import Key
-from lakeward.pipelines.graph.query_plans import aggregates_without_watermark, plan_text, require_output_mode
+from lakeward.pipelines.graph.query_plans import (
+    aggregates_without_watermark,
+    column_lineage,
+    plan_text,
+    require_output_mode,
+)
 from lakeward.pipelines.storage.delta_tables import load_table, load_table_at
 
 if TYPE_CHECKING:

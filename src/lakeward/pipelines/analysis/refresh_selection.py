@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from lakeward.errors import ConfigurationError, PipelineError
 from lakeward.pipelines.graph.dataflow_graph import DataflowGraph, RefreshSelection
-from lakeward.pipelines.graph.elements import Dataset
-from lakeward.pipelines.graph.names import Key
+from lakeward.pipelines.graph.elements import Dataset, Key
 from lakeward.suggestions import did_you_mean
 
 _RESET_ALLOWED = "pipelines.reset.allowed"

@@ -9,8 +9,7 @@ from lakeward.pipelines.analysis.flow_evaluation import EvaluatedFlow, missing_t
 from lakeward.pipelines.autocdc.cdc_schema import CdcSchema
 from lakeward.pipelines.autocdc.snapshots import snapshot_error
 from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
-from lakeward.pipelines.graph.elements import Dataset, DatasetKind, Flow, ReplaceSpec
-from lakeward.pipelines.graph.names import split_name
+from lakeward.pipelines.graph.elements import Dataset, DatasetKind, Flow, ReplaceSpec, split_name
 from lakeward.pipelines.storage.delta_tables import StoredTable
 from lakeward.quoting import quote_name
 from lakeward.seeds import ways

@@ -20,8 +20,8 @@ from lakeward.pipelines.api.signatures import (
     spark_conf_option,
 )
 from lakeward.pipelines.autocdc.snapshots import DELETED_COLUMN, VERSION_COLUMN
-from lakeward.pipelines.graph.dataset_reader import active_reader, read_table
 from lakeward.pipelines.graph.elements import ChangeArgs, Flow, OutputMode, SourceCodeLocation
+from lakeward.pipelines.graph.session_scope import active_reader, read_table
 
 # Bitemporal tables contain type 2 histories.
 _SCD_TYPES: dict[str, Literal[1, 2]] = {"1": 1, "2": 2, "bitemporal": 2}

@@ -14,14 +14,16 @@ from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
 from lakeward.pipelines.graph.elements import (
     Dataset,
     DatasetType,
+    DefaultSchema,
     EventHook,
     Expectation,
     Flow,
     Sink,
     SourceCodeLocation,
     TableOptions,
+    split_name,
+    without_live,
 )
-from lakeward.pipelines.graph.names import DefaultSchema, split_name, without_live
 from lakeward.suggestions import did_you_mean
 
 log = logging.getLogger("lakeward.pipelines")

@@ -14,6 +14,7 @@ from lakeward.errors import PipelineError
 from lakeward.pipelines.api.parameters import Function, function
 from lakeward.pipelines.api.registry import GraphRegistry, PendingDataset, active_registry
 from lakeward.pipelines.graph.elements import (
+    DefaultSchema,
     Expectation,
     RefreshPolicy,
     ReplaceSpec,
@@ -21,7 +22,6 @@ from lakeward.pipelines.graph.elements import (
     TableOptions,
     ViolationAction,
 )
-from lakeward.pipelines.graph.names import DefaultSchema
 
 _unit_tests_enabled = False
 

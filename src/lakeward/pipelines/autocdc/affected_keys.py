@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges, range_condition
+from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges, range_condition, target_condition
 from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:
@@ -63,12 +63,9 @@ class AffectedKeys:
         """Lower the sequences to the starts `__start` of `rows`, which have the same keys."""
         return replace(self, keys=_lowest_sequences(self.keys.union(_sequences(rows, "__start"))))
 
-    def condition(self, of: str) -> str:
-        """Return the condition that rows with the keys meet, by which Delta skips files; "" if unknown.
-
-        `of` is the table or the struct that has the parts of the key.
-        """
-        return range_condition(self.ranges, [f"{of}.{quote_name([name])}" for name in self.names])
+    def target_condition(self, target: tuple[str, ...]) -> str:
+        """Return the condition that rows `t` of the target with the keys meet; "" if it skips no file."""
+        return target_condition(self.keys.sparkSession, target, self.ranges, self.names)
 
     def rows_of(self, table: DataFrame, reaches: str = "true", *, how: str = "left_semi") -> DataFrame:
         """Return the rows of `table` whose `__key` is affected.
@@ -80,7 +77,7 @@ class AffectedKeys:
         """
         from pyspark.sql import functions as F
 
-        condition = self.condition("__key")
+        condition = range_condition(self.ranges, [f"__key.{quote_name([name])}" for name in self.names])
         table = table.where(condition) if condition else table
         keys = self.keys.withColumnRenamed("__key", "__touched")
         keys = F.broadcast(keys) if self.count <= _MAX_BROADCAST_KEYS else keys

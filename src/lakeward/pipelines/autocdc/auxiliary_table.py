@@ -15,8 +15,8 @@ from lakeward.atomic_files import atomic_write
 from lakeward.pipelines.autocdc.scd1 import is_present, merge_states
 from lakeward.pipelines.autocdc.scd2 import distinct_events
 from lakeward.pipelines.graph.elements import ChangeArgs
+from lakeward.pipelines.storage.checkpoints import read_state_file
 from lakeward.pipelines.storage.delta_tables import idempotent_append
-from lakeward.pipelines.storage.state_files import read_state_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,7 +39,7 @@ class AuxiliaryTable:
 
     @property
     def target_sequence_column(self) -> str | None:
-        """The target's column with the current sequences if this table holds deletes only, else None.
+        """Return the target's column with the current sequences if this table holds deletes only, else None.
 
         See `scd1_in_target`.
         """

@@ -126,7 +126,7 @@ class ForeachBatchHandler:
             if known is None
             else local_checkpoint(with_known_deletes(added, touched.rows_of(known)), eager=False)
         ) as changes:
-            key_range = touched.condition("t")
+            key_range = touched.target_condition(self.target.key)
             # Where keys are not in order the first batch shows it, and the others need not look.
             self._has_new_keys = (
                 self._has_new_keys
@@ -175,7 +175,7 @@ class ForeachBatchHandler:
             columns = columns.unionByName(gone, allowMissingColumns=True)
         with local_checkpoint(columns, eager=False) as columns:
             # A truncate reaches all keys.
-            key_range = touched.condition("t") if truncates is None else ""
+            key_range = touched.target_condition(self.target.key) if truncates is None else ""
             written = self._write(columns, key_range, number)
         self._keep(added, app=self.app, number=number, truncates=truncates)
         self._took(written)
@@ -203,7 +203,7 @@ class ForeachBatchHandler:
                     added, known, current, tracked, partial=partial, has_whole_history=whole
                 )
                 with local_checkpoint(revised, eager=False) as changes:
-                    written = self._write(changes, touched.condition("t"), number)
+                    written = self._write(changes, touched.target_condition(self.target.key), number)
             self.auxiliary_table.add(added, app=self.app, number=number)
             self._took(written)
 
@@ -224,7 +224,7 @@ class ForeachBatchHandler:
             with local_checkpoint(distinct_events(known)) as events, local_checkpoint(rows) as current:
                 revised = revise_bitemporal_history(events, current, self.cdc_schema.tracked, partial=partial)
                 with local_checkpoint(revised, eager=False) as changes:
-                    written = self._write(changes, touched.condition("t"), number)
+                    written = self._write(changes, touched.target_condition(self.target.key), number)
             self.auxiliary_table.add(added, app=self.app, number=number)
             self._took(written)
 

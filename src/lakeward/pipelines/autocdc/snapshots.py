@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines.autocdc.scd2 import comparable_values
-from lakeward.pipelines.storage.state_files import read_state_file
+from lakeward.pipelines.storage.checkpoints import read_state_file
 from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:

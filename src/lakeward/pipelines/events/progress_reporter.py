@@ -1,7 +1,8 @@
-"""Reports the progress of an update to the event log, to event hooks and to a callback."""
+"""Reports the progress of an update and of its streams to the event log, to event hooks and to a callback."""
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,9 +10,53 @@ from typing import Any
 from lakeward.dbutils import redacted, redactor
 from lakeward.pipelines.events.event_log import EventLog
 from lakeward.pipelines.graph.dataflow_graph import ResolvedDataset, ResolvedGraph
-from lakeward.pipelines.graph.elements import Dataset, EventHook
+from lakeward.pipelines.graph.elements import Dataset, EventHook, Sink
 from lakeward.pipelines.graph.results import DatasetResult, FlowResult, Progress
 from lakeward.pipelines.incremental.refresh_plan import RefreshPlan
+
+Batch = dict[str, Any]
+_POLL_SECONDS = 1.0
+
+
+class StreamMonitor:
+    """Reports the last micro-batch of each running query at most once a second.
+
+    A look at a query costs milliseconds, so batches in between are left for `complete`, which gets all of
+    them when the flow has ended.
+    """
+
+    def __init__(self, report: Callable[[Dataset, str, Batch], None], clock: Callable[[], float]) -> None:
+        self._report, self._clock = report, clock
+        self._watched: list[tuple[Dataset, str, Any]] = []
+        self._reported: set[tuple[str, Any, str]] = set()
+        self._last = clock()
+
+    def watch(self, dataset: Dataset, flow: str, query: Any) -> None:
+        """Include a started query."""
+        self._watched.append((dataset, flow, query))
+
+    def poll(self) -> None:
+        """Report what is new of the running queries, if the last look was a second ago."""
+        if not self._watched or self._clock() - self._last < _POLL_SECONDS:
+            return
+        self._watched = [each for each in self._watched if each[2].isActive]
+        for dataset, flow, query in self._watched:
+            progress = query.lastProgress
+            if progress is not None:
+                self._add(dataset, flow, json.loads(progress.json))
+        self._last = self._clock()
+
+    def complete(self, dataset: Dataset, flow: str, batches: Sequence[str]) -> None:
+        """Report the batches of a flow that has ended, as JSON, without those that were reported."""
+        for batch in batches:
+            self._add(dataset, flow, json.loads(batch))
+
+    def _add(self, dataset: Dataset, flow: str, batch: Batch) -> None:
+        key = (str(batch.get("runId")), batch.get("batchId"), str(batch.get("timestamp")))
+        if key not in self._reported:
+            self._reported.add(key)
+            self._report(dataset, flow, batch)
+
 
 log = logging.getLogger("lakeward.pipelines")
 Event = dict[str, Any]
@@ -99,9 +144,9 @@ class ProgressReporter:
         details = {"name": hook.name, "status": status}
         self.events.add("hook_progress", text, details, level="WARN", error=error)
 
-    def update_state(self, state: str, message: str = "", *, error: str | None = None) -> None:
+    def update_state(self, state: str, *, error: str | None = None) -> None:
         """Report a state of the whole update (SDP-5.2)."""
-        text = message or f"Update {self.events.origin.update_id[:8]} is {state}."
+        text = f"Update {self.events.origin.update_id[:8]} is {state}."
         level = "ERROR" if state == "FAILED" else "INFO"
         self.events.add("update_progress", text, {"state": state}, level=level, error=error)
 
@@ -124,6 +169,8 @@ class ProgressReporter:
             details = {"dataset_type": resolved.kind.upper(), "num_flows": len(dataset.flows)}
             details["schema"] = resolved.schema.jsonValue()["fields"]
             self.events.add("dataset_definition", f"Dataset {full} is defined.", details, dataset=full)
+            if dataset.sink is not None:
+                self._sink_defined(dataset, dataset.sink)
             for flow in dataset.flows:
                 details = {
                     "output_dataset": full,
@@ -138,6 +185,12 @@ class ProgressReporter:
                 self.events.add(
                     "flow_definition", f"Flow {name} is defined.", details, dataset=full, flow=name
                 )
+
+    def _sink_defined(self, dataset: Dataset, sink: Sink) -> None:
+        """Report the format and the options of a sink (SDP-5.2)."""
+        details = {"format": sink.format, "options": redactor().value(sink.options)}
+        full = ".".join(dataset.key)
+        self.events.add("sink_definition", f"Sink {full} is defined.", details, dataset=full)
 
     def operators_measured(self, operators: list[dict[str, Any]]) -> None:
         """Report the operators that took the most time in the queries of the update."""

@@ -21,8 +21,8 @@ from lakeward.pipelines.graph.error_location import error_chain
 from lakeward.pipelines.graph.results import FlowResult
 from lakeward.pipelines.incremental.refresh_plan import RefreshPlan
 from lakeward.pipelines.storage.checkpoints import Checkpoints
+from lakeward.pipelines.storage.delta_tables import WriteMetrics
 from lakeward.pipelines.storage.streaming_query_task import QueryTask
-from lakeward.pipelines.storage.write_metrics import WriteMetrics
 from lakeward.pipelines.writers.auto_cdc import run_auto_cdc_flow, run_snapshot_flow
 from lakeward.pipelines.writers.materialized_view import ViewUpdate, refresh_materialized_view
 from lakeward.pipelines.writers.replace_flow import run_replace_flow

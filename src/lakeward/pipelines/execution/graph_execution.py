@@ -8,8 +8,7 @@ from typing import Any
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines.analysis.flow_evaluation import FlowEvaluator, InputNotReady, intercept_reads
-from lakeward.pipelines.events.progress_reporter import ProgressReporter
-from lakeward.pipelines.events.stream_monitor import StreamMonitor
+from lakeward.pipelines.events.progress_reporter import ProgressReporter, StreamMonitor
 from lakeward.pipelines.execution.flow_execution import (
     ExecutionContext,
     FlowExecution,
@@ -23,11 +22,10 @@ from lakeward.pipelines.graph.dataflow_graph import (
     ResolvedDataset,
     ResolvedGraph,
 )
-from lakeward.pipelines.graph.elements import Dataset, Flow
+from lakeward.pipelines.graph.elements import Dataset, Flow, Key
 from lakeward.pipelines.graph.error_location import with_source_location
 from lakeward.pipelines.graph.expectations import CountedExpectations, find_violation
-from lakeward.pipelines.graph.names import Key
-from lakeward.pipelines.graph.operator_times import OperatorTimes
+from lakeward.pipelines.graph.query_plans import OperatorTimes
 from lakeward.pipelines.graph.results import (
     DatasetResult,
     FlowResult,
@@ -133,7 +131,7 @@ class GraphExecution:
 
     @property
     def errors(self) -> list[str]:
-        """The errors of the failed datasets, in the order in which they failed."""
+        """Return the errors of the failed datasets, in the order in which they failed."""
         failed = [result for result in self.results.values() if result.state == "FAILED"]
         return [result.error for result in failed if result.error]
 

@@ -31,15 +31,15 @@ from lakeward.pipelines.graph.dataflow_graph import (
     ResolvedDataset,
     ResolvedGraph,
 )
+from lakeward.pipelines.graph.elements import Key
 from lakeward.pipelines.graph.error_location import error_message
-from lakeward.pipelines.graph.names import Key
 from lakeward.pipelines.graph.results import DatasetResult, Progress, Update, UpdateState, unreached_result
 from lakeward.pipelines.graph.session_scope import pipeline_conf, use_default_schema
 from lakeward.pipelines.sources.collection import collect
 from lakeward.pipelines.sources.python_source import pickle_by_value, user_files, user_modules
 from lakeward.pipelines.storage.checkpoints import Checkpoints, SchemaLocations
+from lakeward.pipelines.storage.delta_tables import listen_to_writes
 from lakeward.pipelines.storage.fingerprint import code_hash
-from lakeward.pipelines.storage.write_metrics import listen_to_writes
 from lakeward.pipelines.writers.auto_cdc import as_analysis_flow
 from lakeward.session import is_disk_full, keep_interrupts, private_tables
 from lakeward.sql import NAME_FILE

@@ -19,10 +19,9 @@ from lakeward.pipelines.api.registry import active_registry
 from lakeward.pipelines.execution.update import run_update
 from lakeward.pipelines.execution.update_context import PipelineUpdateContext, UpdateOptions
 from lakeward.pipelines.graph.column_ddl import format_ddl
-from lakeward.pipelines.graph.dataset_reader import active_reader
-from lakeward.pipelines.graph.elements import TableOptions
-from lakeward.pipelines.graph.names import DefaultSchema
+from lakeward.pipelines.graph.elements import DefaultSchema, TableOptions
 from lakeward.pipelines.graph.results import Update
+from lakeward.pipelines.graph.session_scope import active_reader
 from lakeward.pipelines.incremental.eligibility import check_eligibility
 from lakeward.pipelines.incremental.technique_choice import possible_techniques
 from lakeward.pipelines.incremental.view_plan import read_view_plan

@@ -13,7 +13,7 @@ from lakeward.pipelines.execution.update_context import (
     UpdateOptions,
     trigger_interval,
 )
-from lakeward.pipelines.graph.names import DefaultSchema
+from lakeward.pipelines.graph.elements import DefaultSchema
 from lakeward.pipelines.graph.results import Update
 from lakeward.pipelines.sources.collection import common_root, find_sources
 from lakeward.session import dbfs_paths

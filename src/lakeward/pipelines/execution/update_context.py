@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from lakeward.errors import ConfigurationError, PipelineError
 from lakeward.file_lock import exclusive_lock
-from lakeward.pipelines.graph.names import DefaultSchema
+from lakeward.pipelines.graph.elements import DefaultSchema
 from lakeward.pipelines.graph.results import Progress
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class PipelineUpdateContext:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """The folders that user modules are imported from."""
+        """Return the folders that user modules are imported from."""
         return tuple(dict.fromkeys([self.root, *(source.parent for source in self.sources)]))
 
     def after_schema_change(self) -> PipelineUpdateContext:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from lakeward.pipelines.graph.elements import Expectation, ViolationAction
-from lakeward.pipelines.graph.names import without_live
+from lakeward.pipelines.graph.elements import Expectation, ViolationAction, without_live
 from lakeward.quoting import quote_identifier, quote_name, quote_string
 from lakeward.sql import Token, TokenCursor, Unmatched, tokenize
 
@@ -24,7 +23,7 @@ class NestedTokenCursor(TokenCursor):
 
     @property
     def position(self) -> int:
-        """The end of the token before the next one, in characters of the source."""
+        """Return the end of the token before the next one, in characters of the source."""
         return self._tokens[self.at - 1].end if self.at else 0
 
     def any_words(self, *phrases: str) -> str | None:
@@ -295,7 +294,7 @@ class ColumnDefinition:
 
     @property
     def generation(self) -> str:
-        """The clause that generates the column's values, empty for a plain column."""
+        """Return the clause that generates the column's values, empty for a plain column."""
         if self.identity is not None:
             return self.identity
         return "" if self.generated is None else f"GENERATED ALWAYS AS ({self.generated})"

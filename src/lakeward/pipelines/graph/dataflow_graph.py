@@ -7,8 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lakeward.errors import PipelineError
-from lakeward.pipelines.graph.elements import Dataset, DatasetKind, EventHook
-from lakeward.pipelines.graph.names import DefaultSchema, Key, split_name, without_live
+from lakeward.pipelines.graph.elements import (
+    Dataset,
+    DatasetKind,
+    DefaultSchema,
+    EventHook,
+    Key,
+    split_name,
+    without_live,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -1,14 +1,19 @@
-"""Properties of analyzed Spark queries."""
+"""Properties of Spark's queries: text of the plan, aggregations, column lineage, the slowest operators."""
 
 from __future__ import annotations
 
+import json
+import logging
 import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from lakeward.spark_internals import analyzed_plan, jvm_view, sql_parser
+from lakeward.pipelines.graph.elements import Key
+from lakeward.spark_internals import analyzed_plan, java_session, jvm_view, sql_parser
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
 _UNRESOLVED = re.compile(r"'UnresolvedRelation \[(.*?)\], \[.*?\], (true|false)")
 _IDS = re.compile(r"#\d+L?|lakeward_\d+|(?<=\]), \d+$|\[plan_id=\d+\]", re.MULTILINE)
 _MAX_FIELDS = 2_147_483_647
@@ -78,3 +83,127 @@ def require_output_mode(df: DataFrame, mode: str) -> None:
 
 def _as_list(sequence: Any) -> list[Any]:
     return [sequence.apply(i) for i in range(sequence.length())]
+
+
+_log = logging.getLogger("lakeward.pipelines")
+SourceColumn = tuple[str, str]
+"""A table and one of its columns."""
+_Sources = dict[int, frozenset[SourceColumn]]
+
+
+def column_lineage(query: DataFrame) -> dict[str, list[SourceColumn]]:
+    """Return the source columns of each output column, in the order of the columns.
+
+    Views are resolved to the tables that they read. Conditions of filters and joins are no sources: they
+    choose rows. Columns of files and of generated rows have no table, so they are left out. Empty for a plan
+    that cannot be described: lineage is for reports, and fails no update.
+    """
+    try:
+        return _column_lineage(query)
+    except Exception as error:  # noqa: BLE001  # whatever is in the plan, the query itself is valid
+        _log.warning("The column lineage of a query is unknown: %s", error)
+        return {}
+
+
+def _column_lineage(query: DataFrame) -> dict[str, list[SourceColumn]]:
+    jvm = jvm_view(query.sparkSession)
+    plan = jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False).apply(analyzed_plan(query))
+    root = json.loads(jvm.lakeward.ViewPlan.describe(plan))
+    sources = _sources(root, None)
+    found: dict[str, list[SourceColumn]] = {}
+    for column in root["output"]:
+        found[column["name"]] = sorted(sources.get(column["id"], ()))
+    return found
+
+
+def _sources(node: dict[str, Any], table: str | None) -> _Sources:
+    """Return the source columns by attribute; `table` is the name of the relation right below an alias."""
+    children = node["children"]
+    if not children:
+        return {each["id"]: frozenset(((table, each["name"]),) if table else ()) for each in node["output"]}
+    # The lowest alias above a relation is the table's own name.
+    name = ".".join(node["alias"]) if "alias" in node else None
+    below = [_sources(child, name) for child in children]
+    known: _Sources = {}
+    for each in (*below, *(_sources(plan, None) for plan in node.get("subqueries", ()))):
+        known.update(each)
+    for item in node["derived"]:
+        known[item["id"]] = _union(known, item["references"]) | _of_subqueries(item)
+    if node["name"] == "Union":
+        # It has the attributes of its first child.
+        columns = zip(*(child["output"] for child in children), strict=True)
+        for output, merged in zip(node["output"], columns, strict=True):
+            parts = (each.get(column["id"], frozenset()) for each, column in zip(below, merged, strict=True))
+            known[output["id"]] = frozenset().union(*parts)
+    for output in node["output"]:
+        if output["id"] not in known:
+            # A generator, or a function of whole rows.
+            inputs = node["references"] or [each["id"] for child in children for each in child["output"]]
+            known[output["id"]] = _union(known, inputs)
+    return known
+
+
+def _of_subqueries(item: dict[str, Any]) -> frozenset[SourceColumn]:
+    found: frozenset[SourceColumn] = frozenset()
+    for plan in item.get("subqueries", ()):
+        found |= _union(_sources(plan, None), _ids(plan))
+    return found
+
+
+def _ids(plan: dict[str, Any]) -> Iterator[int]:
+    return (each["id"] for each in plan["output"])
+
+
+def _union(known: _Sources, columns: Iterable[int]) -> frozenset[SourceColumn]:
+    return frozenset().union(*(known.get(column, frozenset()) for column in columns))
+
+
+_MOST = 20
+_TAGS = "spark.job.tags"
+
+
+class OperatorTimes:
+    """Marks the queries of each dataset with a job tag, and finds their slowest operators by it.
+
+    Streams and threads inherit the tag of the thread that starts them. Spark keeps the newest 1,000 queries
+    (`spark.sql.ui.retainedExecutions`); earlier ones are not counted.
+    """
+
+    def __init__(self, spark: SparkSession, update_id: str) -> None:
+        self._spark, self._prefix = spark, f"lakeward-{update_id}-"
+        self._datasets: list[Key] = []
+        self._current: Key | None = None
+        self._users_tags: str | None = spark.sparkContext.getLocalProperty(_TAGS)
+
+    def enter(self, dataset: Key) -> None:
+        """Mark the queries that this thread starts from now on."""
+        if dataset == self._current:
+            return
+        self._current = dataset
+        if dataset not in self._datasets:
+            self._datasets.append(dataset)
+        tag = f"{self._prefix}{self._datasets.index(dataset)}"
+        tags = f"{self._users_tags},{tag}" if self._users_tags else tag
+        self._spark.sparkContext.setLocalProperty(_TAGS, tags)
+
+    def leave(self) -> None:
+        """Restore the thread's own tags: the update has ended, or was interrupted."""
+        self._current = None
+        self._spark.sparkContext.setLocalProperty(_TAGS, self._users_tags)  # type: ignore[arg-type]
+
+    def slowest(self) -> list[dict[str, Any]]:
+        """Return the slowest operators, the slowest first.
+
+        Each has `dataset`, `operator`, `milliseconds` summed over tasks and queries, the number of `queries`,
+        and where the operator counts them `rows`, `read_bytes`, `shuffled_bytes` and `spilled_bytes`.
+        Empty if Spark's metrics cannot be read: the tables of the update are complete.
+        """
+        try:
+            times = jvm_view(self._spark).lakeward.OperatorTimes
+            found = json.loads(times.slowest(java_session(self._spark), self._prefix, _MOST))
+        except Exception as error:  # noqa: BLE001  # as above
+            _log.warning("The metrics of the update's queries cannot be read: %s", error)
+            return []
+        for each in found:
+            each["dataset"] = ".".join(self._datasets[int(each.pop("tag").removeprefix(self._prefix))])
+        return list(found)

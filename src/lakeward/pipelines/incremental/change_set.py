@@ -66,7 +66,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The name of the table, or its folder."""
+        """Return the name of the table, or its folder."""
         table = self.node.java.catalogTable()
         return str(table.get().identifier().unquotedString()) if table.isDefined() else self.path
 

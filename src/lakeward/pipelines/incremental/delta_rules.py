@@ -39,10 +39,6 @@ class Delta:
     plus: Any = None
     minus: Any = None
 
-    @property
-    def is_empty(self) -> bool:
-        return self.plus is None and self.minus is None
-
 
 class DeltaRules:
     """Derives deltas and states of operators from the change sets of the sources.
@@ -62,14 +58,14 @@ class DeltaRules:
         self._found_ranges: dict[int, tuple[int, list[KeyRange]]] = {}
 
     def is_changed(self, node: PlanNode) -> bool:
-        """Whether a source below the operator changed."""
+        """Return whether a source below the operator changed."""
         changes = [self._changes.get(id(leaf)) for leaf in node.leaves]
         if any(change is not None and change.kind != "NO_CHANGE" for change in changes):
             return True
         return self.has_moved_filter(node)
 
     def has_moved_filter(self, node: PlanNode) -> bool:
-        """Whether a filter in the plan has another condition than at the last update."""
+        """Return whether a filter in the plan has another condition than at the last update."""
         return any(each.is_temporal and self._is_moved(each) for each in node.walk())
 
     def state(self, node: PlanNode, *, old: bool = False) -> Any:

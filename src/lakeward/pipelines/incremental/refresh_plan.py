@@ -43,14 +43,14 @@ class RefreshPlan:
 
     @property
     def issues(self) -> tuple[Issue, ...]:
-        """The reasons that prevented an incremental refresh."""
+        """Return the reasons that prevented an incremental refresh."""
         return tuple(
             dict.fromkeys(issue for each in self.techniques for issue in each.issues if issue.prevents)
         )
 
     @property
     def reason(self) -> str:
-        """The first reason for a complete recomputation, empty for an incremental refresh."""
+        """Return the first reason for a complete recomputation, empty for an incremental refresh."""
         return "" if self.is_incremental or not self.issues else self.issues[0].text
 
     def as_json(self) -> dict[str, Any]:

@@ -41,12 +41,12 @@ class RowGroups:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the groups are those of the uppermost operator."""
+        """Return whether the groups are those of the uppermost operator."""
         return len(self.columns) == len(self.top.keys)
 
 
 def is_usable_key(key_type: object) -> bool:
-    """Whether rows can be grouped and joined by the type with one rule for equality."""
+    """Return whether rows can be grouped and joined by the type with one rule for equality."""
     # Spark groups and joins floats by the same rule: -0.0 is 0.0, and every NaN is one value.
     return key_type in ("float", "double") or is_exact_key(key_type)
 

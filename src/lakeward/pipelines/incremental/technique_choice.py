@@ -120,7 +120,7 @@ def possible_techniques(
 
 
 def _can_merge(root: PlanNode, eligibility: Eligibility) -> bool:
-    """Whether the aggregates of added rows can be merged into those that the view stores."""
+    """Return whether the aggregates of added rows can be merged into those that the view stores."""
     top, groups = eligibility.top, eligibility.groups
     if top is None or top.name != "Aggregate" or not _only_adds(top.children[0]):
         return False
@@ -130,7 +130,7 @@ def _can_merge(root: PlanNode, eligibility: Eligibility) -> bool:
 
 
 def _only_adds(node: PlanNode) -> bool:
-    """Whether rows that are added to the sources only add rows to the operator's result."""
+    """Return whether rows that are added to the sources only add rows to the operator's result."""
     nodes = list(node.walk())
     return all(
         each.name not in KEYED and (each.name != "Join" or each.join in ("INNER", "CROSS")) for each in nodes

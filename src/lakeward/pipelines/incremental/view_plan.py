@@ -25,7 +25,6 @@ _SET_OPERATORS = (
     "RewriteExceptAll",
     "RewriteIntersectAll",
 )
-_NESTED = ("struct", "array", "map")
 
 
 @dataclass(frozen=True)
@@ -42,12 +41,12 @@ class PlanColumn:
 
     @property
     def is_exact_key(self) -> bool:
-        """Whether equal values of the type are the same value, also as parts of nested ones."""
+        """Return whether equal values of the type are the same value, also as parts of nested ones."""
         return is_exact_key(self.type)
 
 
 def is_exact_key(data_type: Any) -> bool:
-    """Whether rows can be grouped by the type, and equal values of it are identical.
+    """Return whether rows can be grouped by the type, and equal values of it are identical.
 
     It is false for maps and variants, which cannot be grouped by; for nested floats, of which -0.0 and 0.0
     are equal; and for collated strings.
@@ -133,7 +132,7 @@ class PlanNode:
 
     @property
     def is_temporal(self) -> bool:
-        """Whether it is a filter whose condition depends on the time of the update."""
+        """Return whether it is a filter whose condition depends on the time of the update."""
         return self.name == "Filter" and any(each.class_name in TIME_EXPRESSIONS for each in self.notable)
 
     @property
@@ -142,7 +141,7 @@ class PlanNode:
 
     @property
     def is_delta(self) -> bool:
-        """Whether it reads a Delta table."""
+        """Return whether it reads a Delta table."""
         return delta_index(self) is not None
 
 
@@ -155,17 +154,17 @@ class ViewPlan:
 
     @property
     def sources(self) -> list[PlanNode]:
-        """The Delta tables that it reads, once per occurrence."""
+        """Return the Delta tables that it reads, once per occurrence."""
         return [leaf for leaf in self.root.leaves if leaf.is_delta]
 
     @property
     def is_temporal(self) -> bool:
-        """Whether its rows depend on the time of the update."""
+        """Return whether its rows depend on the time of the update."""
         return any(node.is_temporal for node in self.root.walk())
 
     @property
     def has_opaque_code(self) -> bool:
-        """Whether it calls code that the plan does not contain."""
+        """Return whether it calls code that the plan does not contain."""
         return any(each.kind in ("python", "udf") for node in self.root.walk() for each in node.notable)
 
 

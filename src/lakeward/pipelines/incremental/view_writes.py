@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.incremental.row_bags import identity_columns, net_rows, repeat_rows, with_texts
 from lakeward.pipelines.storage.delta_tables import UNMATERIALIZED_SOURCE
-from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges, has_files, range_condition
+from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges, has_files, target_condition
 from lakeward.quoting import quote_name, quote_string
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class InconsistentViewError(Exception):
 
 
 def require_own_partitions(groups: DataFrame, partition_cols: Sequence[str]) -> None:
-    """Raise InconsistentViewError if two groups may have one partition: an empty text is stored as NULL."""
+    """Raise InconsistentViewError if two groups may share a partition: an empty text is stored as NULL."""
     partitioned = {name.lower() for name in partition_cols}
     texts = [name for name, kind in groups.dtypes if kind == "string" and name.lower() in partitioned]
     shared = " OR ".join(f"coalesce({quote_name([name])}, '') = ''" for name in texts)
@@ -60,7 +60,7 @@ def replace_groups(
     """
     from pyspark.sql import functions as F
 
-    condition = range_condition(ranges, _columns_of_target(columns))
+    condition = target_condition(rows.sparkSession, key, ranges, columns)
     if condition and not has_files(rows.sparkSession, key, condition):
         append_rows(key, rows, metadata)
         return
@@ -115,7 +115,7 @@ def merge_groups(
     clauses = update + _insert(rows.columns, names, "true")
     types = dict(rows.dtypes)
     count, ranges = _count_with_ranges(rows, [(quote_name([each]), types[each]) for each in columns])
-    condition = range_condition(ranges, _columns_of_target(columns))
+    condition = target_condition(rows.sparkSession, key, ranges, columns)
     if not count or (condition and not has_files(rows.sparkSession, key, condition)):
         append_rows(key, rows, metadata)
         return
@@ -145,7 +145,7 @@ def apply_row_changes(
     if not count:
         append_rows(key, repeat_rows(net, names).toDF(*columns), metadata)
         return
-    condition = range_condition(ranges, _columns_of_target(columns))
+    condition = target_condition(plus.sparkSession, key, ranges, columns)
     there = stored.alias("t").where(condition or "true")
     there = with_texts(there.select(*columns).toDF(*names))
     same = _all([F.col(f"a.{name}").eqNullSafe(F.col(f"b.{name}")) for name in groups])
@@ -171,10 +171,6 @@ def apply_row_changes(
     matches += [condition] if condition else []
     clauses = "WHEN MATCHED THEN DELETE " + _insert(columns, names, "NOT s.removes")
     _merge(key, source, " AND ".join(["s.removes", *matches]), clauses, metadata)
-
-
-def _columns_of_target(columns: Sequence[str]) -> list[str]:
-    return [f"t.{quote_name([column])}" for column in columns]
 
 
 def _count_with_ranges(rows: DataFrame, columns: Sequence[tuple[str, str]]) -> tuple[int, list[KeyRange]]:

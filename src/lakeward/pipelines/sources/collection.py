@@ -13,8 +13,8 @@ from lakeward.dbutils import dbutils
 from lakeward.errors import ConfigurationError, PipelineError
 from lakeward.pipelines.api.registry import GraphRegistry, register_into
 from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
+from lakeward.pipelines.graph.elements import DefaultSchema
 from lakeward.pipelines.graph.error_location import with_source_location
-from lakeward.pipelines.graph.names import DefaultSchema
 from lakeward.pipelines.sources.python_source import load_source
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from lakeward.errors import PipelineError
 from lakeward.pipelines.api.registry import duplicate_expectations
 from lakeward.pipelines.api.signatures import require_registry
 from lakeward.pipelines.graph.column_ddl import ColumnDefinition, format_ddl
-from lakeward.pipelines.graph.elements import Expectation, Flow, ReplaceSpec, SourceCodeLocation
-from lakeward.pipelines.graph.names import split_name
+from lakeward.pipelines.graph.elements import Expectation, Flow, ReplaceSpec, SourceCodeLocation, split_name
 from lakeward.pipelines.sql.clauses import SqlExpression
 from lakeward.pipelines.sql.grammar import SqlSyntaxError, parse_statement
 from lakeward.pipelines.sql.queries import (

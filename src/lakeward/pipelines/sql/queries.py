@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import PipelineError
 from lakeward.pipelines.autocdc.snapshots import snapshot_error
 from lakeward.pipelines.graph.column_ddl import ColumnDefinition, dotted_name
-from lakeward.pipelines.graph.names import DefaultSchema, split_name
+from lakeward.pipelines.graph.elements import DefaultSchema, split_name
 from lakeward.pipelines.graph.session_scope import current_default_schema, use_default_schema
 from lakeward.pipelines.sql.statements import SourceStatement, Span
 from lakeward.quoting import quote_name

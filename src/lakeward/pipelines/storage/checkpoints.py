@@ -15,14 +15,15 @@ from __future__ import annotations
 import json
 import shutil
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 from lakeward.atomic_files import atomic_write
+from lakeward.errors import PipelineError
 from lakeward.pipelines.graph.dataflow_graph import RefreshSelection
 from lakeward.pipelines.graph.elements import Flow
-from lakeward.pipelines.storage.state_files import read_state_file
 
 # A sibling of the flows' folders, whose names are encoded.
 _AUXILIARY_TABLE = "changes *"
@@ -108,7 +109,7 @@ def _read_intent(file: Path) -> dict[str, int]:
     def parse(text: str) -> dict[str, int]:
         numbers = json.loads(text)
         if not isinstance(numbers, dict) or not all(type(number) is int for number in numbers.values()):
-            raise ValueError("it is no map of folders to numbers")
+            raise ValueError("it is not a map of folders to numbers")
         if any(".." in folder.split("/") or folder.startswith("/") for folder in numbers):
             raise ValueError("it names folders outside of the checkpoints")
         return numbers
@@ -189,3 +190,32 @@ class SchemaLocations:
 
 def _relative_location(checkpoint: Path, reader: int) -> Path:
     return Path(*checkpoint.parts[-3:]) / str(reader)
+
+
+_T = TypeVar("_T")
+
+# What parsers raise for a file that is empty, truncated, of another type or of other bytes.
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError, StopIteration)
+
+
+def read_state_file(file: Path, what: str, parse: Callable[[str], _T], *, next_step: str) -> _T:
+    """Return the parsed content of a file that lakeward wrote atomically.
+
+    Args:
+        file: The file; it exists.
+        what: What it records, as the beginning of the message.
+        parse: Returns the content; raises ValueError, KeyError or TypeError for anything else.
+        next_step: How to repair it.
+
+    Raises:
+        PipelineError: PIPELINE_STATE_DAMAGED. Nothing is guessed: a table could lose rows or get them twice.
+    """
+    try:
+        return parse(file.read_text(encoding="utf-8"))
+    except _UNREADABLE as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise PipelineError(
+            "PIPELINE_STATE_DAMAGED",
+            f"{what} cannot be read: {file} ({reason or type(error).__name__}).",
+            next_step=next_step,
+        ) from None

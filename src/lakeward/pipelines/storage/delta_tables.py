@@ -1,21 +1,29 @@
-"""Delta tables, read through the catalog without starting a Spark job, and appends to them."""
+"""Delta tables: read through the catalog without a Spark job, appends, exact row counts of writes."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lakeward.pipelines.graph.expectations import ExpectationCounts
 from lakeward.pipelines.graph.query_plans import class_name
 from lakeward.quoting import quote_name
-from lakeward.spark_internals import catalog_manager, frame_from_java, java_gateway, java_session, jvm_view
+from lakeward.spark_internals import (
+    catalog_manager,
+    frame_from_java,
+    java_gateway,
+    java_session,
+    jvm_view,
+    scala_context,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.readwriter import DataFrameWriter
     from pyspark.sql.types import StructType
-
 
 UNMATERIALIZED_SOURCE = {"spark.databricks.delta.merge.materializeSource": "none"}
 """Settings of a MERGE whose source gives the same rows each time that it is read: it is not copied first."""
@@ -78,6 +86,12 @@ class StoredTable:
     def partition_cols(self) -> tuple[str, ...]:
         columns = self._snapshot.metadata().partitionColumns()
         return tuple(columns.apply(i) for i in range(columns.length()))
+
+    @property
+    def skipping_columns(self) -> frozenset[str]:
+        """Names, in lower case, of the top-level columns by whose values Delta can skip files."""
+        with_statistics = self._snapshot.statCollectionLogicalSchema().fieldNames()
+        return frozenset(name.lower() for name in (*with_statistics, *self.partition_cols))
 
     def commit(self, version: int | None = None) -> DeltaCommit:
         """Return the commit of `version` (default: the current one)."""
@@ -169,3 +183,69 @@ def add_missing_columns(spark: SparkSession, key: tuple[str, ...], schema: Struc
     if any(field.name.lower() not in has for field in schema.fields):
         empty = spark.createDataFrame([], schema)
         empty.write.format("delta").mode("append").option("mergeSchema", "true").saveAsTable(quote_name(key))
+
+
+_WRITE_EXECUTION = "deltaTransactionalWrite"
+_TIMEOUT_MS = 30_000
+
+
+class WriteMetrics:
+    """Metrics of finished Delta writes by name. Methods in camel case implement Spark's interface.
+
+    Spark's `Observation` never reports for Delta's CREATE OR REPLACE, and a stream's progress loses the
+    metrics when Delta casts a column. The execution in which Delta writes the files always carries them: it
+    is named `deltaTransactionalWrite`, and a listener sees it, for empty results and for streams (whose
+    sessions are clones) as well. A metric can still be wrong: a global sort above `observe` runs its input
+    twice. A count is therefore trusted only when it agrees with `numOutputRows` of the commits; otherwise a
+    batch query is counted by a separate query.
+    """
+
+    class Java:
+        implements = ["org.apache.spark.sql.util.QueryExecutionListener"]  # noqa: RUF012  # read by py4j
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._bus = scala_context(spark.sparkContext).listenerBus()
+        self._watched: set[str] = set()
+        self._found: dict[str, list[ExpectationCounts]] = {}
+
+    def watch(self, names: set[str]) -> None:
+        """Start collecting the metrics `names`."""
+        self._watched |= names
+        for name in names:
+            self._found.pop(name, None)
+
+    def take(self, names: set[str]) -> dict[str, list[ExpectationCounts]]:
+        """Return the reports of each metric since `watch`, after all events have been delivered."""
+        self._bus.waitUntilEmpty(_TIMEOUT_MS)
+        self._watched -= names
+        return {name: self._found.pop(name) for name in names if name in self._found}
+
+    def onSuccess(self, name: str, execution: Any, _duration: int) -> None:  # noqa: N802
+        if name != _WRITE_EXECUTION or not self._watched:
+            return
+        metrics = execution.observedMetrics()
+        for metric in list(self._watched):
+            row = metrics.get(metric)
+            if row.isDefined():
+                values = row.get()
+                counts = ExpectationCounts.of([values.getLong(i) for i in range(values.length())])
+                self._found.setdefault(metric, []).append(counts)
+
+    def onFailure(self, name: str, execution: Any, error: Any) -> None:  # noqa: N802
+        """Ignore failed writes."""
+
+
+@contextmanager
+def listen_to_writes(spark: SparkSession) -> Iterator[WriteMetrics]:
+    """Collect metrics of Delta writes until the block ends."""
+    from pyspark.java_gateway import ensure_callback_server_started
+
+    start: Any = ensure_callback_server_started
+    start(java_gateway(spark))
+    metrics = WriteMetrics(spark)
+    manager = java_session(spark).listenerManager()
+    manager.register(metrics)
+    try:
+        yield metrics
+    finally:
+        manager.unregister(metrics)

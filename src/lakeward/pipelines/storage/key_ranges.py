@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lakeward.pipelines.storage.delta_tables import read_stored_rows
-from lakeward.quoting import quote_string
+from lakeward.pipelines.storage.delta_tables import load_table, read_stored_rows
+from lakeward.quoting import quote_name, quote_string
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
@@ -56,7 +56,7 @@ class KeyRanges:
 
     @property
     def aggregates(self) -> list[Column]:
-        """The columns of an aggregation of the keys whose values `ranges` takes."""
+        """Return the columns of an aggregation of the keys whose values `ranges` takes."""
         from pyspark.sql import functions as F
 
         return [
@@ -77,6 +77,28 @@ class KeyRanges:
             for (position, _, kind), low, high, nulls in ends
             if low is not None
         ]
+
+
+def target_condition(
+    spark: SparkSession, key: tuple[str, ...], ranges: Sequence[KeyRange], columns: Sequence[str]
+) -> str:
+    """Return the condition that rows `t` of a table with the keys meet, by which Delta skips its files.
+
+    Delta's log keeps the text of a MERGE's condition. A range of a column without statistics skips no file,
+    and would keep values in the log that the table's owner has excluded from it.
+
+    Args:
+        spark: The session.
+        key: Name of the table.
+        ranges: The ranges of the keys.
+        columns: Names of the table's columns that contain the keys, by position.
+    """
+    stored = load_table(spark, key) if ranges else None
+    if stored is None:
+        return ""
+    known = stored.skipping_columns
+    skipping = [each for each in ranges if columns[each.position].lower() in known]
+    return range_condition(skipping, [f"t.{quote_name([column])}" for column in columns])
 
 
 def range_condition(ranges: Sequence[KeyRange], columns: Sequence[str]) -> str:

@@ -33,10 +33,9 @@ from lakeward.pipelines.autocdc.snapshots import (
     snapshot_error,
 )
 from lakeward.pipelines.autocdc.target_table import TargetTable
-from lakeward.pipelines.graph.dataset_reader import read_table
 from lakeward.pipelines.graph.elements import Dataset, Flow
 from lakeward.pipelines.graph.results import FlowResult
-from lakeward.pipelines.graph.session_scope import temporary_conf
+from lakeward.pipelines.graph.session_scope import read_table, temporary_conf
 from lakeward.pipelines.sql.queries import SqlSnapshots
 from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import add_missing_columns

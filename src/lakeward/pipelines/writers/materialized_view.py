@@ -40,9 +40,8 @@ from lakeward.pipelines.storage.dataset_manager import (
     replace_table,
     table_policies,
 )
-from lakeward.pipelines.storage.delta_tables import StoredTable, load_table
+from lakeward.pipelines.storage.delta_tables import StoredTable, WriteMetrics, load_table
 from lakeward.pipelines.storage.fingerprint import commit_metadata, fingerprint_in, query_fingerprint
-from lakeward.pipelines.storage.write_metrics import WriteMetrics
 from lakeward.session import is_disk_full, keep_interrupts
 
 if TYPE_CHECKING:

@@ -18,9 +18,8 @@ from lakeward.pipelines.graph.expectations import (
 from lakeward.pipelines.graph.results import FlowResult
 from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.storage.checkpoints import Checkpoints
-from lakeward.pipelines.storage.delta_tables import StoredTable, idempotent_append, load_table
+from lakeward.pipelines.storage.delta_tables import StoredTable, WriteMetrics, idempotent_append, load_table
 from lakeward.pipelines.storage.streaming_query_task import QueryTask, await_query
-from lakeward.pipelines.storage.write_metrics import WriteMetrics
 from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:

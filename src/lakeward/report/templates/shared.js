@@ -77,6 +77,8 @@ function graph(box, nodes, name, select) {
   }
   const width = columns.length * 270, height = Math.max(...rows) * 94 + 10;
   const svg = draw("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": name});
+  // A wide graph is reduced to the page, to a size that can still be read; a wider one scrolls.
+  Object.assign(svg.style, {width: "100%", height: "auto", maxWidth: width + "px", minWidth: Math.min(width, Math.max(660, 0.65 * width)) + "px"});
   svg.append(...edges);
   for (const n of nodes) {
     const p = place.get(n.id), lines = n.lines.filter(Boolean);

@@ -86,10 +86,11 @@ public class OperatorTimes {
             SparkPlanGraphNode node = (SparkPlanGraphNode) nodes.next();
             Map figures = new HashMap();
             String name = name(node);
-            figures(figures, node, metrics);
+            times(figures, node, metrics);
+            counts(figures, node, metrics);
             if (node instanceof SparkPlanGraphCluster) {
                 Iterator inside = ((SparkPlanGraphCluster) node).nodes().iterator();
-                while (inside.hasNext()) rows(figures, (SparkPlanGraphNode) inside.next(), metrics);
+                while (inside.hasNext()) counts(figures, (SparkPlanGraphNode) inside.next(), metrics);
             }
             Long milliseconds = (Long) figures.get("milliseconds");
             if (milliseconds == null || milliseconds.longValue() == 0) continue;
@@ -121,17 +122,26 @@ public class OperatorTimes {
         return names.isEmpty() ? node.name() : String.join(", ", names);
     }
 
-    private static void figures(Map figures, SparkPlanGraphNode node, scala.collection.immutable.Map metrics) {
+    /** The time of a stage of generated code includes those of its operators. */
+    private static void times(Map figures, SparkPlanGraphNode node, scala.collection.immutable.Map metrics) {
         Iterator each = node.metrics().iterator();
         while (each.hasNext()) {
             SQLPlanMetric metric = (SQLPlanMetric) each.next();
             String value = value(metric, metrics);
-            if (value == null) continue;
             String kind = metric.metricType();
-            if (kind.equals("timing") || kind.equals("nsTiming")) sum(figures, "milliseconds", milliseconds(value));
-            if (kind.equals("size") && metric.name().startsWith("spill")) sum(figures, "spilled_bytes", bytes(value));
-            if (kind.equals("size") && metric.name().equals("shuffle bytes written")) sum(figures, "shuffled_bytes", bytes(value));
-            if (kind.equals("size") && metric.name().equals("size of files read")) sum(figures, "read_bytes", bytes(value));
+            if (value != null && (kind.equals("timing") || kind.equals("nsTiming"))) sum(figures, "milliseconds", milliseconds(value));
+        }
+    }
+
+    private static void counts(Map figures, SparkPlanGraphNode node, scala.collection.immutable.Map metrics) {
+        Iterator each = node.metrics().iterator();
+        while (each.hasNext()) {
+            SQLPlanMetric metric = (SQLPlanMetric) each.next();
+            String value = value(metric, metrics);
+            if (value == null || !metric.metricType().equals("size")) continue;
+            if (metric.name().startsWith("spill")) sum(figures, "spilled_bytes", bytes(value));
+            if (metric.name().equals("shuffle bytes written")) sum(figures, "shuffled_bytes", bytes(value));
+            if (metric.name().equals("size of files read")) sum(figures, "read_bytes", bytes(value));
         }
         rows(figures, node, metrics);
     }

@@ -19,7 +19,7 @@ public class SparkCatalog {
         return text.toLowerCase(Locale.ROOT).contains(IdentifierCodec.SESSION);
     }
 
-    /** Make it another name where the session's setting says so. */
+    /** Make it another name if the session's setting requires it. */
     public static void admit(SparkSession session) {
         SQLConf conf = session.sessionState().conf();
         CatalogManager manager = session.sessionState().catalogManager();

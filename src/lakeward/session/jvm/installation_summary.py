@@ -9,8 +9,6 @@ from lakeward.session.cache import cache_dir
 from lakeward.session.jvm.jars import DELTA, packaged_folders
 from lakeward.session.jvm.java_runtime import OLDEST, Java, java_candidates
 
-__all__ = ["jars_summary", "java_summary"]
-
 
 def java_summary(environ: Mapping[str, str] = os.environ) -> str:
     """Return version and origin of the first Java that fits, `21 (java on PATH)`, and what was skipped."""

@@ -1,15 +1,24 @@
-"""The functions of `os` that take a path, `open`, and `os.scandir`.
+"""The functions of `os` that take a path, `open`, `os.scandir`, and the references to them.
 
-`os.path`, `os.walk`, `os.makedirs`, `pathlib`, `shutil`, `glob` and `tempfile` call these functions and need
-no patch.
+Other modules have bound some of them before (`from os import listdir`, attributes, defaults). `os.path`,
+`os.walk`, `os.makedirs`, `pathlib`, `shutil`, `glob` and `tempfile` call these functions and need no patch.
 """
 
 from __future__ import annotations
 
+import _io
+import builtins
+import glob
+import io
 import os
-from collections.abc import Callable, Iterator
+import pathlib
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from types import FunctionType, ModuleType
 from typing import Any, final
 
+from lakeward.patching import original
 from lakeward.session.path_redirection.programs import shell_command, start_of_program
 from lakeward.session.path_redirection.translator import (
     Function,
@@ -24,20 +33,19 @@ FIRST_PATH = (
     *("setxattr", "stat", "statvfs", "truncate", "unlink", "utime"),
 )
 
+# These modules define the plain functions, which lakeward itself also needs.
+_KEEP = {"builtins", "io", "os", "posix", "_io", "nt"}
+
 TWO_PATHS = ("link", "rename", "replace", "symlink")
 
 
-def functions(translator: PathTranslator, original: Callable[[str], Any]) -> Iterator[tuple[str, Function]]:
+def _functions(translator: PathTranslator) -> Iterator[tuple[str, Function]]:
     """Yield (name, replacement) for each of these functions that the operating system has."""
-    for name in FIRST_PATH:
-        if hasattr(os, name):
-            yield (
-                name,
-                Function(translate_first_path(translator, original(name), "path"), original(name), "os"),
-            )
-    for name in TWO_PATHS:
-        yield name, Function(translate_two_paths(translator, original(name)), original(name), "os")
+    one_path = ((name, translate_first_path) for name in FIRST_PATH)
+    two_paths = ((name, translate_two_paths) for name in TWO_PATHS)
     for name, make in (
+        *one_path,
+        *two_paths,
         ("scandir", scandir),
         ("readlink", _readlink),
         ("getcwd", _getcwd),
@@ -46,11 +54,12 @@ def functions(translator: PathTranslator, original: Callable[[str], Any]) -> Ite
         *((each, start_of_program) for each in ("execv", "execve", "posix_spawn", "posix_spawnp")),
     ):
         if hasattr(os, name):
-            yield name, Function(make(translator, original(name)), original(name), "os")
+            plain = original(os, name)
+            yield name, Function(make(translator, plain), plain, "os")
 
 
-def _readlink(translator: PathTranslator, original: Any) -> Callable[..., Any]:
-    read = translate_first_path(translator, original, "path")
+def _readlink(translator: PathTranslator, plain: Any) -> Callable[..., Any]:
+    read = translate_first_path(translator, plain)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return translator.user_path(read(*args, **kwargs))
@@ -58,9 +67,9 @@ def _readlink(translator: PathTranslator, original: Any) -> Callable[..., Any]:
     return call
 
 
-def _getcwd(translator: PathTranslator, original: Any) -> Callable[..., Any]:
+def _getcwd(translator: PathTranslator, plain: Any) -> Callable[..., Any]:
     def call() -> Any:
-        return translator.user_path(original())
+        return translator.user_path(plain())
 
     return call
 
@@ -70,14 +79,14 @@ _OPENER_POSITION = 6  # position among the arguments after the file
 _MODE = 0o666  # the mode with which open() creates files; os.open() would use 0o777
 
 
-def open_function(translator: PathTranslator, original: Any, os_open: Any) -> Callable[..., Any]:
+def open_function(translator: PathTranslator, plain: Any, os_open: Any) -> Callable[..., Any]:
     """Return `open` for mapped paths; `os_open` is the plain `os.open`. A caller's `opener` is kept."""
     find = translator.find
 
     def call(file: Any, *args: Any, **kwargs: Any) -> Any:
         local = find(file)
         if local is None or kwargs.get("opener") is not None or len(args) > _OPENER_POSITION:
-            return original(file, *args, **kwargs)
+            return plain(file, *args, **kwargs)
 
         def opener(name: object, flags: int) -> int:
             try:
@@ -87,7 +96,7 @@ def open_function(translator: PathTranslator, original: Any, os_open: Any) -> Ca
                 raise
 
         kwargs["opener"] = opener
-        return original(file, *args, **kwargs)
+        return plain(file, *args, **kwargs)
 
     return call
 
@@ -141,18 +150,78 @@ class DirectoryIterator:
         self._entries.close()
 
 
-def scandir(translator: PathTranslator, original: Any) -> Callable[..., Any]:
+def scandir(translator: PathTranslator, plain: Any) -> Callable[..., Any]:
     """List the folder of a mapped path as `os.scandir` does."""
     find = translator.find
 
     def call(path: Any = ".") -> Any:
         local = find(path)
         if local is None:
-            return original(path)
+            return plain(path)
         try:
-            return DirectoryIterator(original(local), path)
+            return DirectoryIterator(plain(local), path)
         except OSError as error:
             error.filename = os.fspath(path)
             raise
 
     return call
+
+
+def replacements(translator: PathTranslator) -> Iterator[tuple[object, str, Any]]:
+    """Yield (owner, attribute, replacement) of Python's file functions, in all modules that bound them."""
+    by_id: dict[int, Any] = {}
+    os_open = original(os, "open")
+    for name, function in _functions(translator):
+        by_id[id(function.original)] = function
+        yield os, name, function
+    plain = original(builtins, "open")
+    function = Function(open_function(translator, plain, os_open), plain, "io")
+    by_id[id(plain)] = function
+    yield builtins, "open", function
+    yield io, "open", function
+    code = original(io, "open_code")
+    for owner in (io, _io):
+        yield owner, "open_code", Function(translate_first_path(translator, code), code, "io")
+    yield from _prebound_references(by_id)
+
+
+def _prebound_references(replacements: Mapping[int, Any]) -> Iterator[tuple[object, str, Any]]:
+    """Yield (owner, attribute, replacement) for each reference to a plain function; `replacements` by id."""
+    yield from _modules(replacements)
+    yield from _classes(replacements)
+    yield from _defaults(replacements)
+
+
+def _modules(replacements: Mapping[int, Any]) -> Iterator[tuple[object, str, Any]]:
+    for name, module in list(sys.modules.items()):
+        if name in _KEEP or name.startswith("lakeward.session.") or not isinstance(module, ModuleType):
+            continue
+        for attribute, value in list(vars(module).items()):
+            if id(value) in replacements:
+                yield module, attribute, replacements[id(value)]
+
+
+def _classes(replacements: Mapping[int, Any]) -> Iterator[tuple[object, str, Any]]:
+    """Yield classes with functions as attributes: pathlib's accessor (3.10) and glob's workers (3.13)."""
+    for module, names in (
+        (pathlib, ("_NormalAccessor",)),
+        (glob, ("_GlobberBase", "_StringGlobber", "_Globber")),
+    ):
+        for cls in (vars(module)[name] for name in names if name in vars(module)):
+            for attribute, value in list(vars(cls).items()):
+                plain = value.__func__ if isinstance(value, staticmethod) else value
+                if id(plain) in replacements:
+                    yield cls, attribute, replacements[id(plain)]
+
+
+def _defaults(replacements: Mapping[int, Any]) -> Iterator[tuple[object, str, Any]]:
+    """Yield parameter defaults: NamedTemporaryFile removes its file by such an `os.unlink`."""
+    cls: Any = vars(tempfile).get("_TemporaryFileCloser")
+    for attribute, value in list(vars(cls).items()) if cls else ():
+        if isinstance(value, FunctionType) and any(id(d) in replacements for d in value.__defaults__ or ()):
+            defaults = tuple(replacements.get(id(d), d) for d in value.__defaults__ or ())
+            changed = FunctionType(
+                value.__code__, value.__globals__, value.__name__, defaults, value.__closure__
+            )
+            changed.__kwdefaults__ = value.__kwdefaults__
+            yield cls, attribute, changed

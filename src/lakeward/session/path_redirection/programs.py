@@ -8,6 +8,7 @@ prints names the local folders, too, and paths that it computes or reads from fi
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import re
 import shlex
@@ -24,6 +25,27 @@ _QUOTED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 # A prefix begins a word: not `$HOME/Volumes`, `s3://Volumes` or `dbfs:/Volumes`, which no program can open.
 _WORD_START = r"(?<![\w./}~*?\]%+@-])(?<!dbfs:)(?<!file:)"
 _PREFIX_END = r"(?=$|[\s/'\"`;|&<>(){},:])"
+
+
+def start_of_subprocess(translator: PathTranslator, original: Any) -> Callable[..., None]:
+    """Return `subprocess.Popen.__init__` with the working folder, the name and the arguments mapped."""
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def start(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            given = signature.bind(self, *args, **kwargs)
+        except TypeError:
+            original(self, *args, **kwargs)  # raises it
+            return
+        shell = bool(given.arguments.get("shell"))
+        given.arguments["args"] = translate_arguments(translator, given.arguments["args"], shell=shell)
+        for name in ("cwd", "executable"):
+            if given.arguments.get(name) is not None:
+                given.arguments[name] = translator.local(given.arguments[name])
+        original(*given.args, **given.kwargs)
+
+    return start
 
 
 def translate_arguments(translator: PathTranslator, arguments: Any, *, shell: bool = False) -> Any:

@@ -89,21 +89,21 @@ class Function(staticmethod):  # type: ignore[type-arg]  # generic in the stubs 
         return repr(self.original)
 
 
-def translate_first_path(translator: PathTranslator, original: Any, keyword: str) -> Callable[..., Any]:
-    """Return `original` with its first argument mapped; an OSError names the caller's path."""
+def translate_first_path(translator: PathTranslator, original: Any) -> Callable[..., Any]:
+    """Return `original` with its first argument `path` mapped; an OSError names the caller's path."""
     find = translator.find
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if args:
             path, args_after = args[0], args[1:]
-        elif keyword in kwargs:
-            path, args_after = kwargs[keyword], ()
+        elif "path" in kwargs:
+            path, args_after = kwargs["path"], ()
         else:
             return original(**kwargs)
         local = find(path)
         if local is None:
             return original(*args, **kwargs)
-        kwargs.pop(keyword, None)
+        kwargs.pop("path", None)
         try:
             return original(local, *args_after, **kwargs)
         except OSError as error:

@@ -12,8 +12,7 @@ from lakeward.errors import SqlError
 from lakeward.session import ensure_catalog
 from lakeward.spark_internals import catalog_manager
 from lakeward.sql.commands import Command, Rows
-from lakeward.sql.construct import BEGINNING, Construct, supported
-from lakeward.sql.rewrite_result import Edit
+from lakeward.sql.construct import BEGINNING, Construct, Edit, supported
 from lakeward.sql.session_context import (
     SessionContext,
     current_context,
@@ -21,8 +20,7 @@ from lakeward.sql.session_context import (
     matches_pattern,
     run_with_delta,
 )
-from lakeward.sql.token_cursor import TokenCursor, Unmatched
-from lakeward.sql.tokens import Token
+from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lakeward.sql.tokens import Token
+from lakeward.sql.token_cursor import Token
 
 
 def tokens_between(tokens: Sequence[Token], left: Sequence[Token], right: Sequence[Token]) -> list[Token]:

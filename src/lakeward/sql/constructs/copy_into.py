@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lakeward.sql.commands import Command
-from lakeward.sql.construct import Construct
-from lakeward.sql.rewrite_result import Refusal, RewriteResult
+from lakeward.sql.construct import Construct, Refusal, RewriteResult
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 _AREA = "Loading files"

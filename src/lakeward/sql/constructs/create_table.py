@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.quoting import quote_name
 from lakeward.sql.commands import Command
-from lakeward.sql.construct import Construct
+from lakeward.sql.construct import Construct, Edit, apply_edits
 from lakeward.sql.constructs.keys import Key, key_clauses, store_keys
 from lakeward.sql.constructs.policies import (
     PolicyFunction,
@@ -16,9 +16,7 @@ from lakeward.sql.constructs.policies import (
     mask_clauses,
     row_filter_clause,
 )
-from lakeward.sql.rewrite_result import Edit, apply_edits
-from lakeward.sql.token_cursor import TokenCursor, Unmatched
-from lakeward.sql.tokens import tokenize
+from lakeward.sql.token_cursor import TokenCursor, Unmatched, tokenize
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from lakeward.sql.construct import Construct, supported
-from lakeward.sql.rewrite_result import Edit
-from lakeward.sql.tokens import Token
+from lakeward.sql.construct import Construct, Edit, supported
+from lakeward.sql.token_cursor import Token
 
 _AREA = "Expressions"
 # The JVM side recognizes this mark; a path of a string literal or of a column ends before it.

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.quoting import quote_name
 from lakeward.sql.commands import Command, Rows
-from lakeward.sql.construct import Construct, unsupported
-from lakeward.sql.rewrite_result import RewriteResult
+from lakeward.sql.construct import Construct, RewriteResult, unsupported
 from lakeward.sql.session_context import SessionContext, current_context
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name
 from lakeward.sql.commands import Command
-from lakeward.sql.construct import BEGINNING, Construct
+from lakeward.sql.construct import BEGINNING, Construct, Edit
 from lakeward.sql.constructs.column_list import column_list_items, tokens_between
-from lakeward.sql.rewrite_result import Edit
 from lakeward.sql.session_context import SessionContext, current_context, run_with_delta
-from lakeward.sql.token_cursor import TokenCursor, Unmatched
-from lakeward.sql.tokens import Token
+from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,8 +16,7 @@ from lakeward.sql.commands import Command
 from lakeward.sql.construct import Construct
 from lakeward.sql.constructs.column_list import column_list_items
 from lakeward.sql.session_context import current_context
-from lakeward.sql.token_cursor import TokenCursor, Unmatched
-from lakeward.sql.tokens import Token
+from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -19,10 +19,8 @@ from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
 from lakeward.spark_internals import java_function
 from lakeward.sql.commands import register_function
-from lakeward.sql.construct import Construct
-from lakeward.sql.rewrite_result import Edit, Edits, Refusal
-from lakeward.sql.token_cursor import TokenCursor, Unmatched
-from lakeward.sql.tokens import Token
+from lakeward.sql.construct import Construct, Edit, Edits, Refusal
+from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lakeward.sql.construct import Construct, supported
-from lakeward.sql.rewrite_result import Edit
-from lakeward.sql.tokens import Token
+from lakeward.sql.construct import Construct, Edit, supported
+from lakeward.sql.token_cursor import Token
 
 _AREA = "Queries and scripts"
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
 from lakeward.sql.commands import Command
-from lakeward.sql.construct import Construct, unsupported
-from lakeward.sql.rewrite_result import Refusal, RewriteResult
+from lakeward.sql.construct import Construct, Refusal, RewriteResult, unsupported
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ class CatalogView:
 
     @property
     def user(self) -> str:
-        """The owner of objects without a stored owner."""
+        """Return the owner of objects without a stored owner."""
         return self._context.settings.user
 
     def metadata(self, kind: str, name: Name) -> Row:

@@ -25,7 +25,7 @@ def _catalog_name(view: CatalogView) -> Iterator[Row]:
 
 
 def _volumes(view: CatalogView) -> Iterator[Row]:
-    """The times are those of the volume's folder."""
+    """Keep the times of the volume's folder."""
     for name, folder in view.volumes():
         metadata = view.metadata("VOLUME", name)
         owner, location = metadata.get("owner") or view.user, metadata.get("location")

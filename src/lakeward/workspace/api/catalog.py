@@ -26,13 +26,13 @@ _FIELDS = ("comment", "properties", "storage_root", "enable_predictive_optimizat
 
 
 def list_catalogs(call: ServerRequest) -> Any:
-    """All catalogs."""
+    """Return all catalogs."""
     names = sorted({"main", *_folders(_warehouse(call))})
     return paginate(call, [_catalog(call, name) for name in names], "catalogs", default=100)
 
 
 def create_catalog(call: ServerRequest) -> Any:
-    """A new catalog with its schema `default`."""
+    """Create a catalog with its schema `default`."""
     name = _name(call.required("name"))
     if (_warehouse(call) / name).is_dir():
         raise ApiError(400, "CATALOG_ALREADY_EXISTS", f"Catalog '{name}' already exists")
@@ -42,7 +42,7 @@ def create_catalog(call: ServerRequest) -> Any:
 
 
 def get_catalog(call: ServerRequest) -> Any:
-    """One catalog."""
+    """Return one catalog."""
     return _catalog(call, _there(call, 1)[0])
 
 
@@ -59,7 +59,7 @@ def delete_catalog(call: ServerRequest) -> None:
 
 
 def list_schemas(call: ServerRequest) -> Any:
-    """The schemas of a catalog."""
+    """Return the schemas of a catalog."""
     catalog = _name(call.required("catalog_name"))
     _require_catalog(call, catalog)
     names = _folders(_warehouse(call) / catalog)
@@ -79,7 +79,7 @@ def create_schema(call: ServerRequest) -> Any:
 
 
 def get_schema(call: ServerRequest) -> Any:
-    """One schema."""
+    """Return one schema."""
     return _schema(call, *_there(call, 2))
 
 
@@ -192,7 +192,7 @@ def table_exists(call: ServerRequest) -> Any:
 
 
 def grants(call: ServerRequest) -> Any:
-    """Who has which privileges on an object."""
+    """Return who has which privileges on an object."""
     _require_securable(call)
     kept = call.store.get("grants", call.path_parameter.lower()) or {}
     return {

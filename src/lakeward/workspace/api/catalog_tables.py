@@ -79,7 +79,7 @@ def read_table(schema: Path, name: str) -> TableFacts:
 
 
 def _facts(schema: Path, name: str) -> TableFacts | None:
-    """What is known of a table, None if nothing can be read."""
+    """Return the document of a table, None if it cannot be read."""
     for kind, file in _described(schema, name):
         found = _load(file)
         return _from_object(kind, found, file) if found else None

@@ -65,7 +65,7 @@ def check_environments(clusters: Iterable[Document]) -> None:
 
 
 def _own_clusters(tasks: Iterable[Document]) -> Iterator[Document]:
-    """The clusters of tasks and of the tasks in their loops."""
+    """Yield the clusters of tasks and of the tasks in their loops."""
     for task in tasks:
         yield task.get("new_cluster") or {}
         nested = (task.get("for_each_task") or {}).get("task")

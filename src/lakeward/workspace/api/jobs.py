@@ -23,7 +23,7 @@ _NO_SETTINGS = ("access_control_list", "idempotency_token", "run_name")
 
 
 def create(call: ServerRequest) -> Any:
-    """A new job."""
+    """Create a job."""
     settings = settings_of(call.body)
     acl = access_control_list(call, "jobs", call.body.get("access_control_list"))
     job_id = call.store.number()
@@ -41,14 +41,14 @@ def create(call: ServerRequest) -> Any:
 
 
 def get(call: ServerRequest) -> Any:
-    """A job with its settings."""
+    """Return a job with its settings."""
     job = job_of(call, call.required("job_id"))
     require(call, "jobs", str(job["job_id"]), "CAN_VIEW")
     return job
 
 
 def list_jobs(call: ServerRequest) -> Any:
-    """All jobs that the user may see, the newest first; their tasks only with `expand_tasks`."""
+    """Return all jobs that the user may see, the newest first; their tasks only with `expand_tasks`."""
     jobs = [
         job
         for job in call.store.find("job", newest_first=True)
@@ -113,7 +113,7 @@ def delete(call: ServerRequest) -> None:
 
 
 def job_of(call: ServerRequest, job_id: object) -> Document:
-    """A job. Raises ApiError for one that does not exist, as the platform does."""
+    """Return a job. Raises ApiError for one that does not exist, as the platform does."""
     if not str(job_id).isdecimal():
         raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{job_id} is not the id of a job.")
     job = call.store.get("job", job_id)

@@ -65,7 +65,7 @@ _STORED = {
 
 
 def read(call: ServerRequest) -> Any:
-    """The access control list of an object."""
+    """Return the access control list of an object."""
     kind, key = _named(call)
     if kind in _OWNED:
         require(call, kind, key, "CAN_VIEW")
@@ -82,7 +82,7 @@ def replace(call: ServerRequest) -> Any:
 
 @exclusively
 def update(call: ServerRequest) -> Any:
-    """The list with some principals' levels changed."""
+    """Return the list with some principals' levels changed."""
     kind, key = _named(call)
     require(call, kind, key, "CAN_MANAGE")
     changed = _entries(call, kind)
@@ -95,7 +95,7 @@ def update(call: ServerRequest) -> Any:
 
 
 def levels(call: ServerRequest) -> Any:
-    """The levels that objects of this kind have."""
+    """Return the levels that objects of this kind have."""
     kind, _ = _named(call)
     return {
         "permission_levels": [{"permission_level": level, "description": level} for level in LEVELS[kind]]
@@ -103,12 +103,12 @@ def levels(call: ServerRequest) -> Any:
 
 
 def is_admin(call: ServerRequest) -> bool:
-    """Whether the user may do everything."""
+    """Return whether the user may do everything."""
     return "admins" in groups_of(call)
 
 
 def may(call: ServerRequest, kind: str, key: str, level: str) -> bool:
-    """Whether the list of an object lets the user do this."""
+    """Return whether the list of an object lets the user do this."""
     if is_admin(call):
         return True
     enough = {"IS_OWNER", *LEVELS[kind][LEVELS[kind].index(level) :]}

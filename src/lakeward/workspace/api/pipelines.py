@@ -28,7 +28,7 @@ _NO_SETTINGS = ("allow_duplicate_names", "dry_run", "expected_last_modified", "p
 
 @exclusively
 def create(call: ServerRequest) -> Any:
-    """A new pipeline."""
+    """Create a pipeline."""
     spec = _spec(call, "pipelines/create")
     same = [each for each in call.store.find("pipeline") if each["spec"].get("name") == spec["name"]]
     if same and not call.flag("allow_duplicate_names"):
@@ -47,13 +47,13 @@ def create(call: ServerRequest) -> Any:
 
 
 def get(call: ServerRequest) -> Any:
-    """A pipeline with its settings and newest updates."""
+    """Return a pipeline with its settings and newest updates."""
     pipeline = _pipeline(call, "CAN_VIEW")
     return _to_json(call, pipeline)
 
 
 def list_pipelines(call: ServerRequest) -> Any:
-    """All pipelines that the user may see; `filter` is `name LIKE '…'`."""
+    """Return all pipelines that the user may see; `filter` is `name LIKE '…'`."""
     pipelines = [
         each
         for each in call.store.find("pipeline", newest_first=True)
@@ -130,7 +130,7 @@ def _cancel(call: ServerRequest, update: Document) -> None:
 
 
 def get_update(call: ServerRequest) -> Any:
-    """An update as it stands."""
+    """Return the current state of an update."""
     pipeline_id = _pipeline(call, "CAN_VIEW")["pipeline_id"]
     update_id = call.path_parameter.partition("/")[2]
     update = call.store.get("update", update_id)
@@ -140,7 +140,7 @@ def get_update(call: ServerRequest) -> Any:
 
 
 def list_updates(call: ServerRequest) -> Any:
-    """The updates of a pipeline, the newest first."""
+    """Return the updates of a pipeline, the newest first."""
     updates = call.store.find("update", parent=_pipeline(call, "CAN_VIEW")["pipeline_id"], newest_first=True)
     return paginate(call, updates, "updates", default=5)
 
@@ -161,7 +161,7 @@ def list_events(call: ServerRequest) -> Any:
 
 
 def graph(call: ServerRequest) -> Any:
-    """The datasets of a pipeline and what each reads, as its newest update found them."""
+    """Return the datasets of a pipeline and what each reads, as its newest update found them."""
     pipeline_id = _pipeline(call, "CAN_VIEW")["pipeline_id"]
     return call.store.get("graph", pipeline_id) or {"datasets": []}
 
@@ -197,7 +197,7 @@ def _launch(call: ServerRequest, pipeline: Document, update: Document, recording
 
 
 def _pipeline(call: ServerRequest, level: str) -> Document:
-    """The pipeline of the request, where the user has this level on it."""
+    """Return the pipeline of the request, where the user has this level on it."""
     pipeline_id = call.path_parameter.partition("/")[0]
     pipeline = call.store.get("pipeline", pipeline_id)
     if pipeline is None:

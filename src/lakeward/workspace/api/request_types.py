@@ -35,7 +35,7 @@ def parse_object(body: Any, name: str) -> dict[str, Any]:
     parsed: dict[str, Any] = _parse(body, name, "")
     try:
         orjson.dumps(parsed)
-    except TypeError as error:  # numbers of more than 64 bits and text that is no Unicode, in other fields
+    except TypeError as error:  # numbers of more than 64 bits and text that is not Unicode, in other fields
         raise _malformed(str(error)) from None
     return parsed
 

@@ -302,7 +302,7 @@ def _parameters(settings: Document, body: Document) -> list[dict[str, str]]:
 
 
 def _with_overrides(settings: Document, body: Document) -> Document:
-    """The settings with the parameters of the request's old kind in every task that takes them."""
+    """Return the settings with the parameters of the request's old kind in every task that takes them."""
     given = {name: body[name] for name in _PARAMETERS if body.get(name)}
     if not given:
         return settings

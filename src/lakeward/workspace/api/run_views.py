@@ -22,7 +22,7 @@ _CODES = {"SUCCESS": "SUCCESS", "CANCELED": "USER_CANCELED", "TIMEDOUT": "RUN_EX
 
 
 def run_of(call: ServerRequest, run_id: str, level: str = "CAN_VIEW") -> Document:
-    """A run by its id or by that of one of its tasks.
+    """Return a run by its id or by that of one of its tasks.
 
     Raises ApiError for one that does not exist, and where the user does not have this level on its job.
     """
@@ -62,7 +62,7 @@ def task_of(run: Document, run_id: str, action: str) -> Document:
 
 
 def may_see(call: ServerRequest, run: Document) -> bool:
-    """Whether a run is listed for the user."""
+    """Return whether a run is listed for the user."""
     if is_admin(call):
         return True
     if _has_job(call, run):
@@ -71,7 +71,7 @@ def may_see(call: ServerRequest, run: Document) -> bool:
 
 
 def _is_of(call: ServerRequest, run: Document) -> bool:
-    """Whether the user may do everything with a run that has no job (any more)."""
+    """Return whether the user may do everything with a run that has no job (any more)."""
     return is_admin(call) or run["creator_user_name"] == call.caller
 
 
@@ -80,7 +80,7 @@ def _has_job(call: ServerRequest, run: Document) -> bool:
 
 
 def view(call: ServerRequest, run: Document, *, tasks: bool = True, history: bool = False) -> Document:
-    """A run as the API shows it."""
+    """Return a run as the API shows it."""
     run_id, job_id = run["run_id"], run["job_id"]
     shown = {
         "run_id": run_id,
@@ -119,7 +119,7 @@ def view(call: ServerRequest, run: Document, *, tasks: bool = True, history: boo
 
 
 def output_of(call: ServerRequest, run: Document, task: Document) -> Document:
-    """What a task gave back."""
+    """Return the result of a task."""
     folder = call.context.runner.folder_of(run["run_id"]) / task["log"]
     text, _, more = read_log(folder, task["task_key"])
     shown = view(call, run, tasks=False)

@@ -20,7 +20,7 @@ from lakeward.workspace.state.store import Document, now
 
 
 def get(call: ServerRequest) -> Any:
-    """A run, or the run of one task, as it stands."""
+    """Return the current state of a run, or of the run of one task."""
     return view(call, run_of(call, call.required("run_id")), history=call.flag("include_history"))
 
 
@@ -70,7 +70,7 @@ def cancel_all(call: ServerRequest) -> None:
 
 
 def get_output(call: ServerRequest) -> Any:
-    """What a task gave back and printed, also while it runs."""
+    """Return the output of a task, also while it runs."""
     run_id = call.required("run_id")
     run = run_of(call, run_id)
     task = task_of(run, run_id, "Retrieving the output of runs")
@@ -78,7 +78,7 @@ def get_output(call: ServerRequest) -> Any:
 
 
 def log(call: ServerRequest) -> Any:
-    """The log of a task from a byte on, for who follows it."""
+    """Return the log of a task from a byte on, for clients that follow it."""
     run_id = call.required("run_id")
     run = run_of(call, run_id)
     task = next((each for each in run["tasks"] if str(each["run_id"]) == run_id), None)

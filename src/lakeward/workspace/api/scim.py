@@ -37,7 +37,7 @@ class ResourceType:
 
     @property
     def kind(self) -> str:
-        """The kind of its documents in the store."""
+        """Return the kind of its documents in the store."""
         return f"scim_{self.path.lower()}"
 
 

@@ -44,9 +44,25 @@ def list_warehouses(call: ServerRequest) -> Any:
 
 def get_warehouse(call: ServerRequest) -> Any:
     """Describe the local warehouse."""
+    _require_warehouse(call)
+    return _warehouse(call)
+
+
+def start_warehouse(call: ServerRequest) -> None:
+    """Start the process of the warehouse."""
+    _require_warehouse(call)
+    call.context.warehouse.start()
+
+
+def stop_warehouse(call: ServerRequest) -> None:
+    """End the process of the warehouse and its statements."""
+    _require_warehouse(call)
+    call.context.warehouse.stop()
+
+
+def _require_warehouse(call: ServerRequest) -> None:
     if call.path_parameter != WAREHOUSE_ID:
         raise missing(f"SQL warehouse {call.path_parameter}")
-    return _warehouse(call)
 
 
 async def execute(call: ServerRequest) -> Any:
@@ -176,7 +192,7 @@ def _end(body: Document, answer: Document) -> None:
 
 
 def _stored(call: ServerRequest, statement_id: str) -> Document:
-    """The statement's document; only its user finds it."""
+    """Return the statement's document; only its user finds it."""
     found = call.store.get("statement", statement_id)
     if found is None or found["user"] != call.caller:
         raise missing(f"The statement {statement_id}")
@@ -205,7 +221,7 @@ def _manifest(found: Document) -> Document:
 
 
 def _result(call: ServerRequest, found: Document, index: int) -> Document:
-    """The `result` of a statement: one chunk."""
+    """Return the `result` of a statement: one chunk."""
     chunk = dict(found["manifest"]["chunks"][index])
     if index + 1 < found["manifest"]["total_chunk_count"]:
         link = f"/api/2.0/sql/statements/{found['statement_id']}/result/chunks/{index + 1}"

@@ -15,7 +15,7 @@ _LONGEST = 730 * 24 * 3600
 
 
 def create(call: ServerRequest) -> Any:
-    """A token for the user who asks."""
+    """Create a token for the caller."""
     return _created(call, call.caller)
 
 
@@ -30,7 +30,7 @@ def create_on_behalf(call: ServerRequest) -> Any:
 
 
 def list_all(call: ServerRequest) -> Any:
-    """The user's tokens, without their values."""
+    """Return the user's tokens, without their values."""
     return {"token_infos": [_to_json(info) for info in call.context.tokens.of(call.caller)]}
 
 

@@ -103,7 +103,7 @@ class RequestHandler:
         self.log.add(fault=fault)
 
     def user_of(self, request: Request) -> str:
-        """Who asks, by the token. Raises ApiError without a good one."""
+        """Return the caller that the token belongs to. Raises ApiError for an invalid token."""
         if len(request.headers.getlist("authorization")) > 1:
             raise ApiError(400, "MALFORMED_REQUEST", "The request has more than one Authorization header.")
         value = bearer(request.headers.get("authorization", ""))
@@ -118,7 +118,7 @@ class RequestHandler:
         return str(info["user"])
 
     async def answer(self, request: Request, route: Route, at: str, user: str) -> tuple[int, Any]:
-        """What the route's handler says to the request."""
+        """Return status and response of the route's handler."""
         most = self.max_upload_bytes if route.upload else self.max_json_bytes
         announced = request.headers.get("content-length", "0")
         if announced.isdecimal() and int(announced) > most:
@@ -174,7 +174,7 @@ def reraise(error: Exception) -> None:
 
 
 def to_response(status: int, answer: Any, *, head: bool) -> Response:
-    """An answer as a response; each says which workspace it is from."""
+    """Return an answer as a response with the id of the workspace."""
     common = {"X-Databricks-Org-Id": str(WORKSPACE_ID), "X-Content-Type-Options": "nosniff"}
     if isinstance(answer, ApiResponse):
         headers = {**answer.headers, **common}
@@ -193,7 +193,7 @@ def encoded(answer: Any) -> bytes:
 
 
 def bearer(header: str) -> str:
-    """The token of an Authorization header: `Bearer …`, or Basic with the user `token`."""
+    """Return the token of an Authorization header: `Bearer …`, or Basic with the user `token`."""
     kind, _, value = header.partition(" ")
     if kind.lower() == "bearer":
         return value.strip()
@@ -207,7 +207,7 @@ def bearer(header: str) -> str:
 
 
 def is_result_link(request: Request) -> bool:
-    """Whether the request is for a signed link. Raises ApiError for one that carries a token, too."""
+    """Return whether the request is for a signed link. Raises ApiError for one that carries a token, too."""
     if not request.scope["path"].startswith(RESULTS_PATH):
         return False
     if "authorization" in request.headers:
@@ -234,12 +234,12 @@ def has_two_lengths(request: Request) -> bool:
 
 
 def too_large(most: int) -> ApiError:
-    """The answer to a body without end."""
+    """Return the answer to a body without end."""
     return ApiError(413, "REQUEST_TOO_LARGE", f"The body has more than {most} bytes.")
 
 
 def application(handler: RequestHandler, closing: Callable[[], None]) -> Starlette:
-    """The application; `closing` is called when the server shuts down."""
+    """Return the application; `closing` is called when the server shuts down."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

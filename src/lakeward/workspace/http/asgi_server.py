@@ -174,7 +174,7 @@ class TimedProtocol(H11Protocol):
         return cycle is not None and cycle.response_started and not cycle.response_complete
 
     def _is_idle(self) -> bool:
-        """Whether no request is being answered or sent; half a head counts as idle."""
+        """Return whether no request is being received or answered; an incomplete head counts as idle."""
         cycle: RequestResponseCycle | None = self.cycle
         return self.conn.their_state is h11.IDLE and (cycle is None or cycle.response_complete)
 

@@ -112,6 +112,8 @@ OWN: tuple[Route, ...] = (
     Route("GET", f"{_UC}/effective-permissions/*", catalog.effective_grants),
     Route("GET", "/api/2.0/sql/warehouses", statements.list_warehouses),
     Route("GET", "/api/2.0/sql/warehouses/{}", statements.get_warehouse),
+    Route("POST", "/api/2.0/sql/warehouses/{}/start", statements.start_warehouse),
+    Route("POST", "/api/2.0/sql/warehouses/{}/stop", statements.stop_warehouse),
     Route("POST", "/api/2.0/sql/statements", statements.execute),
     Route("GET", "/api/2.0/sql/statements/{}", statements.get),
     Route("GET", "/api/2.0/sql/statements/{}/result/chunks/{}", statements.result_chunk),

@@ -26,7 +26,7 @@ def created_event(pipeline: Document, update_id: str, cause: str, facts: Mapping
 
 
 def update_event(pipeline: Document, update_id: str, state: str, error: str = "") -> Document:
-    """The whole update has come to another state."""
+    """Return the event for a new state of the whole update."""
     text = f"Update {update_id[:6]} is {state}."
     return _event(pipeline, update_id, "update_progress", text, {"state": state}, error=error)
 
@@ -46,7 +46,7 @@ def events_of_progress(pipeline: Document, update_id: str, progress: Mapping[str
 
 
 def flow_events(pipeline: Document, update_id: str, result: Mapping[str, Any]) -> Iterable[Document]:
-    """How each dataset of an update ended."""
+    """Return how each dataset of an update ended."""
     for dataset in result.get("datasets") or ():
         name, state, error = dataset["name"], dataset["state"], dataset.get("error")
         details: Document = {"status": state, "metrics": {"num_output_rows": dataset["rows_written"]}}
@@ -76,7 +76,7 @@ def flow_events(pipeline: Document, update_id: str, result: Mapping[str, Any]) -
 
 
 def selected(events: Sequence[Document], wanted: str) -> list[Document]:
-    """The events that a filter such as `update_id = '…' AND level in ('ERROR')` lets through.
+    """Return the events that a filter such as `update_id = '…' AND level in ('ERROR')` lets through.
 
     >>> selected([{"level": "INFO", "timestamp": "", "id": "1"}], "level='ERROR'")
     []

@@ -79,7 +79,7 @@ class Log:
             with os.fdopen(open_to_append(log_file(self._folder, task)), "ab") as file:
                 file.write(data)
         except OSError:
-            # A full disk, or what is no file, costs lines of the log, never the run.
+            # A full disk, or a path that is not a file, costs lines of the log, never the run.
             return
         self._written[task] = written + len(data)
 

@@ -65,7 +65,7 @@ def exit_with_parent() -> None:
 
 
 def prestart_task_process(order: Mapping[str, Any]) -> list[PrestartedWorker]:
-    """The process of a job's first task, unless its environment is still to be filled with secrets."""
+    """Return the process of a job's first task, unless its environment is still to be filled with secrets."""
     if order["kind"] != "job" or (order.get("cluster") or {}).get("spark_env_vars"):
         return []
     from lakeward.jobs import PrestartedWorker

@@ -47,7 +47,7 @@ class ProcessResult:
 
 @dataclass
 class RunProcess:
-    """One process; `hear` gets each event, `ended` how it ended, both in a thread of the worker's.
+    """One process; `on_event` receives each event, `ended` the result, both in a thread of the worker.
 
     An event that cannot be handled is reported to `fault` and does not end the run. `known` gives secrets to
     redact in addition to those that the process itself reads.

@@ -47,7 +47,7 @@ class Runner:
         self._closed = False
 
     def folder_of(self, key: object) -> Path:
-        """Where the logs of a run are."""
+        """Return the folder with the logs of a run."""
         return self._folder / str(key)
 
     def start(
@@ -67,7 +67,7 @@ class Runner:
             key: The id of the run or update, unique among those that are active.
             order: What its process does.
             began: Called when it is its turn; returns whether it still is to run.
-            hear: Called with each event of its process.
+            on_event: Called with each event of its process.
             ended: Called once with its end; not when `began` returned False.
             timeout: Seconds that it may take, counted from its first event.
             folder: Where its order and logs are; `folder_of(key)` if None.
@@ -150,7 +150,7 @@ class Runner:
             self._next()
 
     def _room(self) -> int:
-        """How many may begin now; where nothing runs always one, whatever else fills the memory."""
+        """Return how many runs may start now; at least one if nothing runs, however little memory is free."""
         free = min(self._at_once - len(self._running), self._free() // _PER_RUN)
         return free if self._running else max(1, free)
 

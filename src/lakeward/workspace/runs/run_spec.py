@@ -16,7 +16,7 @@ _ROOTS = ("/Workspace/", "/Volumes/", "dbfs:/", "/Users/", "/Shared/", "/Repos/"
 
 
 def build_job_run_spec(store: Store, settings: Settings, run: Document, *, host: str = "") -> Document:
-    """The order of a job's run: the job, and every pipeline that its tasks may update.
+    """Return the order of a job's run: the job, and every pipeline that its tasks may update.
 
     `host` is where the server is.
     """
@@ -53,7 +53,7 @@ def build_job_run_spec(store: Store, settings: Settings, run: Document, *, host:
 
 
 def build_pipeline_update_spec(settings: Settings, pipeline: Document, flags: Mapping[str, Any]) -> Document:
-    """The order of an update."""
+    """Return the order of an update."""
     spec = _local_pipeline(pipeline["spec"], settings)
     clusters = spec.get("clusters") or [{}]
     return {
@@ -66,7 +66,7 @@ def build_pipeline_update_spec(settings: Settings, pipeline: Document, flags: Ma
 
 
 def state_names(settings: Settings, pipelines: Collection[Document]) -> dict[str, str]:
-    """The names of pipelines' state folders, by their ids.
+    """Return the names of pipelines' state folders, by their ids.
 
     A pipeline of the bundle in this folder keeps the state that `lakeward run` gave it: the tables are the
     same, so the streams that feed them must be.
@@ -78,7 +78,7 @@ def state_names(settings: Settings, pipelines: Collection[Document]) -> dict[str
 
 
 def _origin(run: Document, host: str) -> Document:
-    """What its tasks may ask of the run (`{{job.trigger.type}}` …)."""
+    """Return the facts about the run that tasks can refer to (`{{job.trigger.type}}` …)."""
     cause = str(run.get("trigger") or "ONE_TIME")
     trigger = run["settings"].get("trigger") or {}
     arrival = (trigger.get("file_arrival") or {}) if cause == "FILE_ARRIVAL" else {}
@@ -95,16 +95,24 @@ def _origin(run: Document, host: str) -> Document:
 
 
 def _own_pipelines(settings: Settings) -> dict[str, str]:
-    """The keys of the pipelines of the bundle in this folder, by their names."""
+    """The keys of the pipelines of the bundle in this folder, by their names.
+
+    A name contains the user who deploys: a pipeline that another user has updated has the name that is
+    stored with its state.
+    """
     from lakeward.bundle import find_root, load
     from lakeward.errors import LakewardError
+    from lakeward.sql import NAME_FILE
 
     try:
         root = find_root(settings.root)
         bundle = load(root, settings.target, {}) if root is not None else None
     except LakewardError:
         return {}
-    return {str(each.get("name")): key for key, each in (bundle.pipelines if bundle else {}).items()}
+    own = bundle.pipelines if bundle else {}
+    names = {key: settings.pipelines / key / NAME_FILE for key in own}
+    stored = {file.read_text(): key for key, file in names.items() if file.is_file()}
+    return stored | {str(each.get("name")): key for key, each in own.items()}
 
 
 def _local_job(job: Document, settings: Settings) -> Document:
@@ -153,7 +161,7 @@ def _local(text: str, settings: Settings) -> str:
 
 
 def _jobs_within(store: Store, settings: Document) -> list[Document]:
-    """The jobs that a job runs, those that they run …"""
+    """Return the jobs that a job runs, those that they run …"""
     found: dict[str, Document] = {}
     left = [settings]
     while left:
@@ -176,7 +184,7 @@ def _pipelines_within(store: Store, jobs: Iterable[Document]) -> dict[str, Docum
 
 
 def _tasks(job: Document) -> Iterator[Document]:
-    """The tasks of a job, and those that its loops repeat."""
+    """Yield the tasks of a job, and those that its loops repeat."""
     for task in job.get("tasks") or ():
         yield task
         yield (task.get("for_each_task") or {}).get("task") or {}

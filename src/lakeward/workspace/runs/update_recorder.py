@@ -28,7 +28,7 @@ class UpdateRecorder:
     def begin(
         cls, store: Store, pipeline: Document, *, cause: str, **facts: Any
     ) -> tuple[Document, UpdateRecorder]:
-        """A new update, which waits to begin."""
+        """Create an update, which waits to begin."""
         update = {
             "update_id": str(uuid.uuid4()),
             "pipeline_id": pipeline["pipeline_id"],

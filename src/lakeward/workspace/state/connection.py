@@ -23,7 +23,7 @@ class Connection:
 
 
 def connection_file(settings: Settings) -> Path:
-    """The file of a target."""
+    """Return the file of a target."""
     return settings.workspace / CONNECTION
 
 

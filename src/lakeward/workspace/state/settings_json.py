@@ -13,7 +13,7 @@ _PLACES = ("root", "home")
 
 
 def settings_to_json(settings: Settings) -> dict[str, Any]:
-    """What JSON can hold of the settings; tables are always in `home`."""
+    """Return what JSON can hold of the settings; tables are always in `home`."""
     return {
         **asdict(settings),
         **{place: str(getattr(settings, place)) for place in _PLACES},
@@ -22,7 +22,7 @@ def settings_to_json(settings: Settings) -> dict[str, Any]:
 
 
 def settings_from_json(known: Mapping[str, Any]) -> Settings:
-    """The settings that `as_sent` gave, once they were JSON.
+    """Return the settings that `as_sent` gave, once they were JSON.
 
     >>> settings = Settings(Path("/shop"), Path("/shop/.lakeward"), mounts=(("s3://raw", "/raw"),))
     >>> received(as_sent(settings)) == settings

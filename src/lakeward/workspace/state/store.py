@@ -130,7 +130,7 @@ class Store:
         return None if row is None else row.body
 
     def is_damaged(self, kind: str, key: object) -> bool:
-        """Whether a document exists that cannot be read."""
+        """Return whether a document exists that cannot be read."""
         self.get(kind, key)
         return (kind, str(key)) in self._damaged
 
@@ -250,7 +250,7 @@ class Store:
         except ValueError:
             body = None
         if not isinstance(body, dict):
-            self.exclude(kind, key, "it is no JSON object")
+            self.exclude(kind, key, "it is not a JSON object")
             return None
         wrong = [name for name, of in _REQUIRED.get(kind, {}).items() if not isinstance(body.get(name), of)]
         if wrong:

@@ -40,7 +40,7 @@ class Tokens:
         return value, info
 
     def owner_of(self, value: str) -> Document | None:
-        """What is known of a token, expired or not; None for one that was never made, or revoked."""
+        """Return the document of a token, expired or not; None for an unknown or revoked one."""
         digest, found = _digest(value), None
         for known, info in self._all():
             # No early way out: the time says nothing about which token it was.
@@ -49,7 +49,7 @@ class Tokens:
         return found
 
     def of(self, user: str) -> list[Document]:
-        """A user's tokens."""
+        """Return a user's tokens."""
         return self._store.find("token", parent=user)
 
     def revoke(self, token_id: str) -> bool:

@@ -28,11 +28,11 @@ class Trigger(Protocol):
 
     @property
     def cause(self) -> str:
-        """What a run that it starts says of its trigger."""
+        """Return the trigger that its runs report."""
         ...
 
     def due(self, now: float) -> bool:
-        """Whether a run starts now."""
+        """Return whether a run starts now."""
         ...
 
     def set_back(self, now: float, seconds: float, /) -> None:
@@ -50,7 +50,7 @@ class Scheduled:
         self._next = self._after(now)
 
     def due(self, now: float) -> bool:
-        """Whether a time of the schedule has come since the last one."""
+        """Return whether a time of the schedule has come since the last one."""
         if self._next is None or now < self._next:
             return False
         self._next = self._after(max(now, self._next + _BETWEEN - 1))
@@ -75,7 +75,7 @@ class Periodic:
         self._next = now + self._seconds
 
     def due(self, now: float) -> bool:
-        """Whether the interval is over."""
+        """Return whether the interval is over."""
         if now < self._next:
             return False
         self._next += self._seconds * (1 + (now - self._next) // self._seconds)
@@ -110,7 +110,7 @@ class Arrival:
         self._fired = float("-inf")
 
     def due(self, now: float) -> bool:
-        """Whether anything is new, long enough ago, and the last run, too."""
+        """Return whether anything is new, long enough ago, and the last run, too."""
         seen = self._look()
         if seen != self._latest:
             self._latest, self._changed = seen, now
@@ -146,7 +146,7 @@ class Continuous:
         self._past = past
 
     def due(self, now: float) -> bool:
-        """Whether there is no run, and the time to wait after failures is over."""
+        """Return whether there is no run, and the time to wait after failures is over."""
         past = self._past()
         wait = min(_FIRST_WAIT * 2 ** min(past.failures - 1, 20), _LONGEST_WAIT) if past.failures else 0.0
         return not past.active and now >= past.ended + wait
@@ -156,7 +156,7 @@ class Continuous:
 
 
 def files_below(folder: Path) -> dict[str, object]:
-    """The files in a folder and those below it, each with its size and time."""
+    """Return the files in a folder and those below it, each with its size and time."""
     found: dict[str, object] = {}
     for place, _, names in os.walk(folder):
         for file in (Path(place, name) for name in names):
@@ -167,7 +167,7 @@ def files_below(folder: Path) -> dict[str, object]:
 
 
 def versions(warehouse: Path, names: Iterable[str]) -> dict[str, object]:
-    """The newest commit of each Delta table that is there."""
+    """Return the newest commit of each Delta table that is there."""
     found: dict[str, object] = {}
     for name in names:
         commits = warehouse.joinpath(*name.split("."), "_delta_log").glob("*.json")

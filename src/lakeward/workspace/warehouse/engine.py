@@ -61,7 +61,7 @@ class Execution:
 
     @property
     def is_done(self) -> bool:
-        """Whether `on_end` has returned."""
+        """Return whether `on_end` has returned."""
         return self._done
 
     async def wait(self, seconds: float) -> bool:
@@ -131,7 +131,7 @@ class Warehouse:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is there."""
+        """Return whether the process runs."""
         process = self._process
         return process is not None and process.is_alive
 
@@ -188,10 +188,16 @@ class Warehouse:
             process.send({"cancel": key})
             _timer(_CANCEL_SECONDS, lambda: self._give_up(process, key))
 
-    def close(self, reason: str = "The workspace's server was stopped.") -> None:
-        """End the process and all statements."""
+    def start(self) -> None:
+        """Start the process unless it runs. Spark starts with the first statement."""
         with self._lock:
-            self._closed = True
+            if not self._closed and not self.is_running:
+                self._spawn()
+        self._rest()
+
+    def stop(self, reason: str = "The SQL warehouse was stopped.") -> None:
+        """End the process and all statements; the next statement starts a new process."""
+        with self._lock:
             queued, self._queue = list(self._queue), deque()
             running = [each for table in self._running.values() for each in table.values()]
             processes = list(self._running)
@@ -204,6 +210,12 @@ class Warehouse:
             execution.end({"error": reason, "error_code": "ABORTED"})
         for process in processes:
             process.wait(1.0)
+
+    def close(self) -> None:
+        """End the process and all statements; later statements are aborted."""
+        with self._lock:
+            self._closed = True
+        self.stop("The workspace's server was stopped.")
 
     def _dispatch(self) -> None:
         """Start queued statements while there is room."""

@@ -51,7 +51,7 @@ def _read(file: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
 
 def _is_local(frame: DataFrame) -> bool:
-    """Whether the driver has the rows already, as texts: collecting them needs no Spark job."""
+    """Return whether the driver has the rows already, as texts: collecting them needs no Spark job."""
     from pyspark.sql.types import StringType
 
     texts = all(isinstance(field.dataType, StringType) for field in frame.schema.fields)

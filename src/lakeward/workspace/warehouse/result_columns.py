@@ -33,7 +33,7 @@ _INTERVALS = (T.DayTimeIntervalType, T.YearMonthIntervalType, T.CalendarInterval
 
 
 def describe(schema: T.StructType) -> list[dict[str, Any]]:
-    """The `columns` of a manifest's schema."""
+    """Return the `columns` of a manifest's schema."""
     return [_column(position, field) for position, field in enumerate(schema.fields)]
 
 
@@ -55,7 +55,7 @@ def _column(position: int, field: T.StructField) -> dict[str, Any]:
 
 
 def type_text(kind: T.DataType) -> str:
-    """A type as SQL writes it.
+    """Return a type as SQL writes it.
 
     >>> type_text(T.StructType([T.StructField("Ab", T.ArrayType(T.LongType()))]))
     'STRUCT<Ab: ARRAY<BIGINT>>'
@@ -78,7 +78,7 @@ def _quoted(name: str) -> str:
 
 
 def as_text(frame: DataFrame) -> DataFrame:
-    """All values as the strings that JSON_ARRAY and CSV contain, in columns `c0`, `c1` …."""
+    """Return all values as the strings that JSON_ARRAY and CSV contain, in columns `c0`, `c1` …."""
     return _converted(frame, [_text(field.dataType) for field in frame.schema.fields])
 
 
@@ -90,7 +90,7 @@ def as_arrow(frame: DataFrame) -> DataFrame:
 
 
 def _converted(frame: DataFrame, conversions: list[tuple[str, ...]]) -> DataFrame:
-    """The frame with unique names (results may have several of one name) and converted columns."""
+    """Return the frame with unique names (results may have several of one name) and converted columns."""
     if not conversions:
         return frame
     spark = frame.sparkSession
@@ -100,7 +100,7 @@ def _converted(frame: DataFrame, conversions: list[tuple[str, ...]]) -> DataFram
 
 
 def _text(kind: T.DataType) -> tuple[str, ...]:
-    """The conversion to text, as the Java class `ResultColumns` reads it."""
+    """Return the conversion to text, as the Java class `ResultColumns` reads it."""
     if isinstance(kind, T.TimestampType):
         return ("date_format", _TIMESTAMP)
     if isinstance(kind, T.TimestampNTZType):
@@ -116,7 +116,7 @@ def _text(kind: T.DataType) -> tuple[str, ...]:
 
 
 def _of_strings(kind: T.DataType) -> T.DataType:
-    """The type with strings for its scalars, except for those that JSON writes as strings itself."""
+    """Return the type with strings for its scalars, except for those that JSON writes as strings itself."""
     if isinstance(kind, T.StructType):
         return T.StructType([T.StructField(f.name, _of_strings(f.dataType), f.nullable) for f in kind.fields])
     if isinstance(kind, T.ArrayType):

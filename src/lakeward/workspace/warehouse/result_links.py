@@ -25,7 +25,7 @@ class ResultLinks:
     _key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     def link(self, host: str, chunk: str) -> dict[str, str]:
-        """The fields `external_link` and `expiration` for a chunk, `STATEMENT_ID/INDEX`."""
+        """Return the fields `external_link` and `expiration` for a chunk, `STATEMENT_ID/INDEX`."""
         expires = int(self.clock()) + LINK_SECONDS
         query = f"expires={expires}&signature={self._signature(chunk, str(expires))}"
         moment = datetime.fromtimestamp(expires, timezone.utc)

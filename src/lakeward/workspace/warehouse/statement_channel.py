@@ -59,7 +59,7 @@ class StatementChannel:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process has not exited."""
+        """Return whether the process has not exited."""
         return self._process.poll() is None
 
     def send(self, message: Mapping[str, Any]) -> None:

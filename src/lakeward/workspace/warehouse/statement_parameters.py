@@ -20,7 +20,7 @@ _NESTED = ("array", "map", "struct")
 
 
 def bind_parameters(spark: SparkSession, parameters: Sequence[Mapping[str, Any]]) -> dict[str, Column]:
-    """The arguments of `spark.sql` for the parameters of a request.
+    """Return the arguments of `spark.sql` for the parameters of a request.
 
     Args:
         spark: The session of the statement; its settings decide how values are converted.
@@ -47,7 +47,7 @@ def bind_parameters(spark: SparkSession, parameters: Sequence[Mapping[str, Any]]
 
 
 def _type(spark: SparkSession, text: str) -> str:
-    """The type in SQL. Raises Spark's ParseException for what is no type."""
+    """Return the type in SQL. Raises Spark's ParseException for what is not a type."""
     kind = sql_parser(spark).parseDataType(text)
     if kind.typeName() in _NESTED:
         raise SqlError(

@@ -140,7 +140,7 @@ class StatementProcess:
 
 
 def failure(error: BaseException) -> dict[str, Any]:
-    """The error of a statement as its answer."""
+    """Return the error of a statement as its answer."""
     from lakeward.session import condition_of, message_of
 
     if isinstance(error, SqlError):

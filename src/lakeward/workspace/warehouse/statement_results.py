@@ -38,7 +38,7 @@ _CHUNK_BYTES = {"INLINE": 4 * 2**20, "EXTERNAL_LINKS": 16 * 2**20}
 
 
 def chunk_file(folder: Path, layout: str, index: int) -> Path:
-    """The file of a chunk of a result in the format `layout`."""
+    """Return the file of a chunk of a result in the format `layout`."""
     return folder / f"chunk-{index}.{EXTENSIONS[layout]}"
 
 
@@ -105,7 +105,7 @@ class Limits:
         self.reached = False
 
     def apply(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The batches up to the limits; at least one, which carries the schema."""
+        """Yield the batches up to the limits; at least one, which carries the schema."""
         rows, size = self.rows, self.size
         for number, batch in enumerate(batches):
             fitting: int = batch.num_rows
@@ -125,7 +125,7 @@ class Limits:
 
 
 def too_large() -> SqlError:
-    """The platform's error for a result that does not fit into the disposition INLINE."""
+    """Return the platform's error for a result that does not fit into the disposition INLINE."""
     return SqlError(
         "INLINE_BYTE_LIMIT_EXCEEDED",
         "Inline byte limit exceeded. Statements executed with disposition=INLINE can have a result size of "
@@ -208,7 +208,7 @@ def _redacted(column: pa.Array, redact: Redactor) -> pa.Array:
 
 
 def _texts(column: pa.Array) -> list[str]:
-    """All text of a column, joined: one search finds out that most columns have no secret."""
+    """Return all text of a column, joined: one search finds out that most columns have no secret."""
     import pyarrow as pa
 
     kind = column.type

@@ -39,7 +39,9 @@ export function graph(nodes, name) {
     bend(x2, y2 + HEIGHT / 2);
     edges.push(svg("path", { d: line, class: "edge" }));
   }
+  // A wide graph is reduced to the page, to a size that can still be read; a wider one scrolls.
   const width = (Math.max(...level.values()) + 1) * COLUMN - COLUMN + WIDTH + 16, height = Math.max(...rows.filter(Boolean)) * ROW;
+  const style = { width: "100%", height: "auto", maxWidth: width + "px", minWidth: Math.min(width, Math.max(660, 0.65 * width)) + "px" };
   const boxes = nodes.map(node => {
     const [x, y] = at.get(node.id), lines = (node.lines || []).filter(Boolean);
     const parts = [svg("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 6, class: "box" }), svg("rect", { x, y, width: 5, height: HEIGHT, rx: 2, class: "mark" + (node.state ? " " + node.state : "") }),
@@ -48,5 +50,5 @@ export function graph(nodes, name) {
     const spaced = parts.flatMap(part => [part, " "]);
     return node.href ? svg("a", { href: node.href, "aria-current": node.current ? "true" : null }, ...spaced) : svg("g", {}, ...spaced);
   });
-  return el("figure", { tabindex: "0", role: "group", "aria-label": name }, svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": name }, ...edges, ...boxes));
+  return el("figure", { tabindex: "0", role: "group", "aria-label": name }, svg("svg", { width, height, style, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": name }, ...edges, ...boxes));
 }

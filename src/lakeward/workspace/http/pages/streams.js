@@ -7,12 +7,12 @@ const NOTHING = { batch: null, rows: null, input_rate: null, processing_rate: nu
 
 function figures(batches) {
   const last = batches[batches.length - 1] || NOTHING, top = Math.max(0.001, ...batches.map(batch => batch.seconds || 0));
-  const bars = batches.map(batch => el("i", { style: { height: Math.max(2, 40 * (batch.seconds || 0) / top) + "px" }, title: `Batch ${batch.batch}: ${number(batch.rows)} rows in ${duration(batch.seconds)}` }));
-  return [number(last.batch), number(last.rows), rate(last.input_rate), rate(last.processing_rate), [last.backlog_files === null ? null : number(last.backlog_files) + " files", last.backlog_bytes === null ? null : bytes(last.backlog_bytes)].filter(Boolean).join(", "),
-    number(last.state_rows), last.late_rows ? number(last.late_rows) : last.state_rows === null ? "" : "0", last.watermark ? time(last.watermark) : "", last.watermark_lag === null ? "" : duration(last.watermark_lag),
-    batches.length ? el("div", { class: "chart", style: { height: "44px" }, role: "img", "aria-label": `Durations of ${batches.length} micro-batches, the last ${duration(last.seconds)}` }, bars) : ""];
+  const bars = batches.slice(-20).map(batch => el("i", { style: { height: Math.max(2, 40 * (batch.seconds || 0) / top) + "px" }, title: `Batch ${batch.batch}: ${number(batch.rows)} rows in ${duration(batch.seconds)}` }));
+  const chart = batches.length ? el("div", { class: "chart small", style: { height: "44px" }, role: "img", "aria-label": `Durations of ${batches.length} micro-batches, the last ${duration(last.seconds)}` }, bars) : "";
+  return [chart, number(last.batch), number(last.rows), rate(last.input_rate), rate(last.processing_rate), [last.backlog_files === null ? null : number(last.backlog_files) + " files", last.backlog_bytes === null ? null : bytes(last.backlog_bytes)].filter(Boolean).join(", "),
+    number(last.state_rows), last.late_rows ? number(last.late_rows) : last.state_rows === null ? "" : "0", last.watermark ? time(last.watermark) : "", last.watermark_lag === null ? "" : duration(last.watermark_lag)];
 }
-const HEADS = ["#batch", "#rows", "#input/s", "#processed/s", "#backlog", "#state rows", "#late rows", "watermark", "#lag", "batch durations"];
+const HEADS = ["batch durations", "#batch", "#rows", "#input/s", "#processed/s", "#backlog", "#state rows", "#late rows", "watermark", "#lag"];
 const EXPLANATION = "The last micro-batch of each query: rows a second, backlog of the source, rows of state, and how far the watermark is behind. Bars are the durations of the batches.";
 
 export function streamTable(found) {
