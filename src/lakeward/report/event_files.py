@@ -74,9 +74,10 @@ def _rows(path: Path, whole: Collection[str] | None) -> Iterator[Event]:
     import pyarrow.parquet as pq
 
     # Not by its path: reading a named pipe would never end. `pq.read_table`, Arrow's scalars and timestamps
-    # as Python objects would import pandas.
+    # as Python objects would import pandas. Without threads: one of Arrow's that still holds the bytes, which
+    # are Python's, at the end of the process would abort it (apache/arrow#34314).
     with pq.ParquetFile(pa.BufferReader(read_regular(path))) as parquet:
-        table = parquet.read()
+        table = parquet.read(use_threads=False)
     if whole is not None:
         result = pc.match_substring_regex(table["event_type"], _one_of(_RESULTS))
         of_whole = pc.match_substring_regex(pc.struct_field(table["origin"], "update_id"), _one_of(whole))
