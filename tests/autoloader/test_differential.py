@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lakeward.autoloader.readers import json_fast_path as json_plain
+from lakeward.autoloader.readers import json_reader as json_plain
 from tests.autoloader.reader_harness import rows_of
 
 JSON_VALUES = [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.autoloader.discovery import (
+from lakeward.autoloader.discovery.file_listing import (
     FileLister,
     FileNames,
     FileStatus,
@@ -16,7 +16,7 @@ from lakeward.autoloader.discovery import (
     open_storage,
     parse_partition_values,
 )
-from lakeward.autoloader.discovery.storage import ArrowStorage
+from lakeward.autoloader.discovery.object_store import ArrowStorage
 from lakeward.autoloader.streams.file_tracker import select_batch
 from lakeward.errors import CloudFilesError
 from lakeward.session.paths import PathMap

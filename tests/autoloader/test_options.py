@@ -6,15 +6,14 @@ import re
 
 import pytest
 
-from lakeward.autoloader.options import (
-    OPTIONS,
+from lakeward.autoloader.options.option_table import FORMATS, OPTIONS, find_option
+from lakeward.autoloader.options.option_values import (
     Options,
-    find_option,
     option_warnings,
+    parse_bytes,
+    parse_interval,
     validate_options,
 )
-from lakeward.autoloader.options.option_table import FORMATS
-from lakeward.autoloader.options.option_values import parse_bytes, parse_interval
 from lakeward.errors import CloudFilesError
 
 JSON = {"cloudFiles.format": "json"}

@@ -79,7 +79,7 @@ def test_a_setting_omits_the_path(tmp_path: Path) -> None:
 
     from pyspark.sql.types import StringType, StructField, StructType
 
-    from lakeward.autoloader.discovery import FileStatus
+    from lakeward.autoloader.discovery.file_listing import FileStatus
 
     path = tmp_path / "a.json"
     path.write_text('{"a":"x"}\n')

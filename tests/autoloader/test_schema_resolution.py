@@ -13,10 +13,10 @@ import pytest
 from pyspark.sql.types import StructType
 
 from lakeward.autoloader.data_sources import read_batch_files
-from lakeward.autoloader.discovery import FileNames
-from lakeward.autoloader.options import Options
+from lakeward.autoloader.discovery.file_listing import FileNames
+from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.read_plan import create_lister
-from lakeward.autoloader.schema import ResolvedSchema, resolve_schema
+from lakeward.autoloader.schema.schema_resolution import ResolvedSchema, resolve_schema
 from lakeward.errors import CloudFilesError
 from lakeward.session.paths import PathMap
 from tests.autoloader.reader_harness import rows_of, schema_of
@@ -153,7 +153,7 @@ def test_partition_columns_never_evolve(tmp_path: Path) -> None:
     """A new key in a path is no column; a field named as a partition column is no drift either."""
     from dataclasses import replace
 
-    from lakeward.autoloader.discovery import FileStatus
+    from lakeward.autoloader.discovery.file_listing import FileStatus
     from tests.autoloader.reader_harness import plan_of
 
     path = tmp_path / "p=1" / "q=2" / "a.json"

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from lakeward.autoloader.data_sources import CloudFilesStreamReader
 from lakeward.autoloader.read_plan import ReadPlan
-from lakeward.autoloader.streams.checkpoint_handoff import CheckpointOffer, offer_checkpoints
+from lakeward.autoloader.streams.query_start import CheckpointOffer, offer_checkpoints
 
 COLUMNS = StructType().add("a", "integer")
 

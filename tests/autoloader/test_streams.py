@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F
 
-from lakeward.autoloader.metadata_column import references_metadata
+from lakeward.autoloader.read_plan import references_metadata
 
 
 @pytest.mark.rule("6.1.1")

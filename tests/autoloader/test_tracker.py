@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.autoloader.options import Options
+from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.file_contents import FileContents
 from lakeward.autoloader.state import FileRegistry, StateLog
 from lakeward.autoloader.state.state_log import MAGIC, encode_frame

@@ -21,8 +21,7 @@ from pyspark.sql.types import (
 )
 
 from lakeward.autoloader.conversion.text_formats import TextFormats, parse_zone
-from lakeward.autoloader.conversion.text_parsing import value_parser
-from lakeward.autoloader.conversion.vectorized_casts import cast_text_column, common_shape
+from lakeward.autoloader.conversion.text_parsing import cast_text_column, common_shape, value_parser
 
 UTC = TextFormats(timezone.utc)
 PARIS = TextFormats(parse_zone("Europe/Paris") or timezone.utc)

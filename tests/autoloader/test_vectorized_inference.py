@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from lakeward.autoloader.options import Options
+from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers import csv_fast_path as csv_plain
 from lakeward.autoloader.schema import json_inference as infer_json_plain
 from lakeward.autoloader.schema.csv_inference import CsvInference

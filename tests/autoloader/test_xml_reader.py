@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql.types import ArrayType, DataType, IntegerType, MapType, StringType, StructType
 
-from lakeward.autoloader.discovery import FileStatus
-from lakeward.autoloader.options import Options
-from lakeward.autoloader.schema.file_inference import infer_schema
+from lakeward.autoloader.discovery.file_listing import FileStatus
+from lakeward.autoloader.options.option_values import Options
+from lakeward.autoloader.schema.schema_resolution import infer_schema
 from lakeward.errors import CloudFilesError
 from tests.autoloader.reader_harness import rows_of, schema_of
 

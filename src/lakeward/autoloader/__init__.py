@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward.autoloader.discovery import FileStatus
+from lakeward.autoloader.discovery.file_listing import FileStatus
 from lakeward.autoloader.file_source import FileSource, Rescue
-from lakeward.autoloader.options import OPTIONS, READABLE_FORMATS, Option, find_option
+from lakeward.autoloader.options.option_table import OPTIONS, Option, find_option
+from lakeward.autoloader.options.option_values import READABLE_FORMATS
 from lakeward.autoloader.state import SkippedFiles
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import heapq
 import json
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
@@ -21,14 +22,18 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from lakeward.autoloader.discovery import FileStatus
+from lakeward.autoloader.discovery.file_listing import FileStatus
 from lakeward.autoloader.read_plan import PLAN_OPTION, ReadPlan
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
+    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
+    from lakeward.autoloader.readers.batch_builder import BatchBuilder
+    from lakeward.autoloader.state import SkippedFiles
     from lakeward.autoloader.streams.file_tracker import FileTracker
+
 
 # The cost of opening a file, as the number of bytes read in the same time.
 OPEN_COST_BYTES = 16 * 1024
@@ -114,7 +119,7 @@ class CloudFilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
     def tracker(self) -> FileTracker:
         """Return the file tracker, created on first use, when the checkpoint is known."""
         if self._tracker is None:
-            from lakeward.autoloader.streams.checkpoint_handoff import claim_checkpoint
+            from lakeward.autoloader.streams.query_start import claim_checkpoint
 
             binding = claim_checkpoint(Path(self.plan.handoff_dir), self.plan.token)
             self._state, self._metadata = binding.state, binding.metadata
@@ -176,8 +181,7 @@ def read_batch_files(
         CloudFilesError: A file cannot be read.
         UnknownFieldException: The schema has to grow; the next version is stored.
     """
-    from lakeward.autoloader.readers import read_task_files
-    from lakeward.autoloader.readers.parse_modes import NewFieldsError
+    from lakeward.autoloader.readers.file_contents import NewFieldsError
 
     try:
         yield from read_task_files(plan, schema, files)
@@ -187,10 +191,64 @@ def read_batch_files(
         raise evolve_schema(plan, drift, batch) from None
 
 
+def read_task_files(plan: ReadPlan, schema: StructType, files: list[FileStatus]) -> Iterator[RecordBatch]:
+    """Read the files of one task as record batches of `schema`.
+
+    Raises CloudFilesError for files that cannot be read, NewFieldsError if the schema must grow first.
+    """
+    from lakeward.autoloader.readers.batch_builder import BatchBuilder
+    from lakeward.autoloader.state import SkippedFiles
+
+    builder = BatchBuilder.of(plan, schema)
+    skips = SkippedFiles(Path(plan.skipped)) if plan.skipped else None
+    if skips is not None:
+        skips.unmark(status.key for status in files)
+    yield from _create_reader(builder, skips).read(files)
+
+
+class FormatReader(Protocol):
+    """A reader of one format."""
+
+    def read(self, files: list[FileStatus]) -> Iterator[RecordBatch]:
+        """Yield record batches; raise CloudFilesError or NewFieldsError."""
+
+
+def _create_reader(builder: BatchBuilder, skips: SkippedFiles | None) -> FormatReader:
+    from lakeward.autoloader.readers.file_contents import BadRecordsWriter, FileContents
+
+    name, contents = builder.plan.format, FileContents(builder.options, BadRecordsWriter.of(builder), skips)
+    if builder.options.text("singleVariantColumn"):
+        from lakeward.autoloader.readers.variant_reader import VariantReader
+
+        return VariantReader(builder, contents)
+    if name == "json":
+        from lakeward.autoloader.readers.json_reader import JsonReader
+
+        return JsonReader(builder, contents)
+    if name == "csv":
+        from lakeward.autoloader.readers.csv_reader import CsvReader
+
+        return CsvReader(builder, contents)
+    if name == "xml":
+        from lakeward.autoloader.readers.xml_reader import XmlReader
+
+        return XmlReader(builder, contents)
+    if name == "text":
+        from lakeward.autoloader.readers.raw_files import TextReader
+
+        return TextReader(builder, contents)
+    if name == "binaryfile":
+        from lakeward.autoloader.readers.raw_files import BinaryReader
+
+        return BinaryReader(builder, contents)
+    from lakeward.autoloader.readers.columnar import ColumnarReader, file_opener
+
+    return ColumnarReader(builder, contents, file_opener(builder.options))
+
+
 def _create_tracker(plan: ReadPlan, state: Path) -> FileTracker:
     from lakeward.autoloader.state import FileRegistry, StateLog
-    from lakeward.autoloader.streams.file_tracker import FileTracker
-    from lakeward.autoloader.streams.source_cleaning import SourceCleaner, cleaning_policy
+    from lakeward.autoloader.streams.file_tracker import FileTracker, SourceCleaner, cleaning_policy
 
     options = plan.user_options
     registry = FileRegistry(StateLog(state), versions=options.flag("cloudFiles.allowOverwrites"))
@@ -230,8 +288,6 @@ class FileListReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return the files, in about as many groups as there are cores."""
-        from lakeward.autoloader.discovery import FileStatus
-
         rows = json.loads(Path(self._listed).read_text(encoding="utf-8", errors="surrogateescape"))
         plan = ReadPlan.from_json(self._plan_text)
         return [
@@ -241,8 +297,21 @@ class FileListReader(DataSourceReader):
 
     def read(self, partition: InputPartition | None) -> Iterator[RecordBatch]:
         """Return Arrow batches of these files, none for the empty partition of an empty list."""
-        from lakeward.autoloader.readers import read_task_files
-
         if not isinstance(partition, FileListPartition):
             return iter(())
         return read_task_files(ReadPlan.from_json(self._plan_text), self._schema, partition.files)
+
+
+_registration_lock = threading.Lock()
+
+
+def register_data_source(spark: SparkSession, source: Any) -> None:
+    """Register a Python data source in a session, once."""
+    from lakeward.spark_internals import activated, session_state
+
+    with _registration_lock:
+        if session_state(spark).dataSourceManager().dataSourceExists(source.name()):
+            return
+        # Spark looks for an existing source in the active session instead of this one.
+        with activated(spark):
+            spark.dataSource.register(source)

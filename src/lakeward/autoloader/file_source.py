@@ -1,18 +1,29 @@
-"""Files below a path as a batch, for read_files and COPY INTO: listing, columns and rows."""
+"""Sources of files: the columns and the read plan of a stream, and files as a batch (AL-2, AL-4.3, AL-5).
+
+`define_stream` serves `load`; `FileSource` serves read_files and COPY INTO.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import uuid
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.autoloader.discovery import FileLister, FileNames, FileStatus, session_file_names
-from lakeward.autoloader.options import Options
-from lakeward.autoloader.read_plan import METADATA, PLAN_OPTION, create_lister
-from lakeward.autoloader.streams.checkpoint_handoff import handoff_directory
+from lakeward.autoloader.discovery.file_listing import (
+    FileLister,
+    FileNames,
+    FileStatus,
+    Globber,
+    session_file_names,
+)
+from lakeward.autoloader.options.option_values import Options, evolution_mode
+from lakeward.autoloader.read_plan import METADATA, PLAN_OPTION, ReadPlan, create_lister
+from lakeward.autoloader.streams.query_start import handoff_directory
 from lakeward.errors import CloudFilesError
+from lakeward.spark_internals import java_session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +31,154 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from lakeward.autoloader.schema import ResolvedSchema
+    from lakeward.autoloader.schema.schema_resolution import ResolvedSchema
+
+
+RESCUED_COLUMN = "_rescued_data"
+_FORMATS_WITH_RESCUE = ("json", "csv", "parquet", "avro", "xml")
+
+
+def define_stream(
+    spark: SparkSession,
+    *,
+    path: str | None,
+    user_options: Mapping[str, str],
+    user_schema: StructType | None,
+    names: FileNames,
+    handoff_dir: Path,
+) -> tuple[ReadPlan, StructType]:
+    """Return the read plan and the visible columns in order; raise CloudFilesError.
+
+    Args:
+        spark: The session.
+        path: The path of `load`.
+        user_options: The user's options.
+        user_schema: The schema of `.schema(…)`.
+        names: File names of the lakehouse.
+        handoff_dir: Directory of the checkpoint handoff.
+    """
+    from lakeward.autoloader.schema.schema_resolution import resolve_schema
+
+    options = Options.of(
+        {key: value for key, value in user_options.items() if key.lower() not in ("path", PLAN_OPTION)}
+    )
+    source = names.local(_require_path(path, options, has_schema=user_schema is not None))
+    location = options.text("cloudFiles.schemaLocation")
+    resolved = resolve_schema(
+        spark,
+        options,
+        create_lister(source, names, options),
+        user_schema=user_schema,
+        location=names.local(location) if location else None,
+    )
+    rescued = _rescued_column(options, has_user_schema=user_schema is not None)
+    plan = create_read_plan(
+        spark,
+        options,
+        names,
+        source,
+        resolved,
+        rescued=rescued,
+        user_schema=user_schema,
+        handoff_dir=handoff_dir,
+    )
+    return plan, output_columns(resolved, plan.rescued, user_schema)
+
+
+def create_read_plan(
+    spark: SparkSession,
+    options: Options,
+    names: FileNames,
+    source: str,
+    resolved: ResolvedSchema,
+    *,
+    rescued: str | None,
+    user_schema: StructType | None,
+    handoff_dir: Path,
+) -> ReadPlan:
+    """Create the plan of a source with resolved columns.
+
+    Args:
+        spark: The session.
+        options: The options of the source.
+        names: File names of the lakehouse.
+        source: Local path or URI.
+        resolved: The resolved columns.
+        rescued: The rescued data column; ignored for formats without one.
+        user_schema: The user's schema.
+        handoff_dir: Directory of the checkpoint handoff.
+    """
+    conf = spark.conf
+    return ReadPlan(
+        token=uuid.uuid4().hex,
+        handoff_dir=str(handoff_dir),
+        source=source,
+        source_key=names.key(Globber(source).root),
+        paths=names.path_map.entries,
+        format=options.format,
+        columns=json.dumps(resolved.data.jsonValue()),
+        mode=resolved.mode,
+        rescued=rescued if options.format in _FORMATS_WITH_RESCUE else None,
+        rescue_path=conf.get("spark.databricks.sql.rescuedDataColumn.filePath.enabled", "true") != "false",
+        corrupt=_corrupt_column(options, resolved.data),
+        partitions=tuple(resolved.partitions.names),
+        schema_location=resolved.location,
+        has_user_schema=user_schema is not None,
+        infer_types=options.infer_types,
+        case_sensitive=options.flag("readerCaseSensitive"),
+        time_zone=options.text("timeZone") or str(conf.get("spark.sql.session.timeZone")),
+        parallelism=java_session(spark).sparkContext().defaultParallelism(),
+        options=options.without_secrets().raw,
+    )
+
+
+def _require_path(path: str | None, options: Options, *, has_schema: bool) -> str:
+    if path:
+        return path
+    queues = ("cloudFiles.queueUrl", "cloudFiles.queueName", "cloudFiles.subscription")
+    if any(map(options.is_set, queues)) and not has_schema:
+        raise CloudFilesError(
+            "CF_MISSING_SCHEMA_IN_PATHLESS_MODE",
+            "cloudFiles was loaded from a queue without a path and without a schema.",
+            next_step="Set the directory in load(path); files are discovered by listing it.",
+        )
+    raise CloudFilesError(
+        "CF_MISSING_PATH",
+        "cloudFiles was loaded without a path"
+        + (", from a queue" if any(map(options.is_set, queues)) else "")
+        + ".",
+        next_step="Set the directory in load(path); files are discovered by listing it.",
+    )
+
+
+def _rescued_column(options: Options, *, has_user_schema: bool) -> str | None:
+    """Return the rescued column: for inferred schemas, if named, and in mode `rescue` (AL-4.3)."""
+    named = options.rescued_column
+    if not has_user_schema:
+        return named or RESCUED_COLUMN
+    if named or evolution_mode(options, has_user_schema=True) == "rescue":
+        return named or RESCUED_COLUMN
+    return None
+
+
+def _corrupt_column(options: Options, data: StructType) -> str | None:
+    name = options.text("columnNameOfCorruptRecord")
+    return name if name in data.names else None
+
+
+def output_columns(
+    resolved: ResolvedSchema, rescued: str | None, user_schema: StructType | None
+) -> StructType:
+    """Return the visible columns. A user schema keeps its order, also of the rescued column."""
+    from pyspark.sql.types import StringType, StructType
+
+    data, partitions = resolved.data, resolved.partitions
+    columns = list(user_schema.fields) if user_schema is not None else [*data.fields, *partitions.fields]
+    if rescued is not None and rescued not in {field.name for field in columns}:
+        position = len(data.fields) if user_schema is None else len(columns)
+        columns.insert(position, StructType().add(rescued, StringType()).fields[0])
+    return StructType(columns)
+
 
 _EXTENSIONS = {
     **dict.fromkeys(("json", "jsonl", "ndjson"), "json"),
@@ -83,10 +241,14 @@ class FileSource:
         """
         from pyspark.sql.types import StructType
 
-        from lakeward.autoloader.options.validation import has_fixed_schema
-        from lakeward.autoloader.schema import ResolvedSchema, apply_hints_option
-        from lakeward.autoloader.schema.file_inference import infer_schema
-        from lakeward.autoloader.schema.schema_resolution import fixed_schema, infer_partition_schema
+        from lakeward.autoloader.options.option_values import has_fixed_schema
+        from lakeward.autoloader.schema.schema_resolution import (
+            ResolvedSchema,
+            apply_hints_option,
+            fixed_schema,
+            infer_partition_schema,
+            infer_schema,
+        )
 
         if has_fixed_schema(self.options):
             partitions = infer_partition_schema(self._below(files), self.options, None)
@@ -109,8 +271,7 @@ class FileSource:
         """Split the user's columns into data columns and partition columns, which the paths have."""
         from pyspark.sql.types import StructType
 
-        from lakeward.autoloader.schema import ResolvedSchema
-        from lakeward.autoloader.schema.schema_resolution import infer_partition_schema
+        from lakeward.autoloader.schema.schema_resolution import ResolvedSchema, infer_partition_schema
 
         partitions = infer_partition_schema(self._below(files[:1]), self.options, schema)
         data = [field for field in schema.fields if field.name != rescue.name]
@@ -138,10 +299,12 @@ class FileSource:
         """
         from pyspark.sql.types import StructType
 
-        from lakeward.autoloader.data_sources import FILE_LIST_OPTION, FileListDataSource
-        from lakeward.autoloader.metadata_column import hide_metadata, raw_metadata_field
-        from lakeward.autoloader.pyspark_patches import register_data_source
-        from lakeward.autoloader.streams.stream_definition import create_read_plan, output_columns
+        from lakeward.autoloader.data_sources import (
+            FILE_LIST_OPTION,
+            FileListDataSource,
+            register_data_source,
+        )
+        from lakeward.autoloader.read_plan import hide_metadata, raw_metadata_field
 
         plan = create_read_plan(
             *(spark, self.options, self.names, self.source, columns),

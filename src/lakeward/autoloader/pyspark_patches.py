@@ -1,22 +1,22 @@
-"""Patches of PySpark's readers, writers and streaming queries."""
+"""Patches of PySpark's readers, writers, streaming queries and their progress."""
 
 from __future__ import annotations
 
-import threading
+import copy
+import json
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from lakeward import patching
-from lakeward.autoloader.streams.query_progress import patch_from_java, patch_from_json
 from lakeward.errors import CloudFilesError
 from lakeward.patching import Order, PatchSpec
-from lakeward.spark_internals import activated, session_state
+from lakeward.spark_internals import use_python_progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+
 _STATE_ATTRIBUTE = "_lakeward_reader"
-_registration_lock = threading.Lock()
 
 
 def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of all `install`
@@ -26,19 +26,6 @@ def install(spark: SparkSession) -> None:  # noqa: ARG001  # the signature of al
     start a Python process to look for others, which costs a second.
     """
     patch()
-
-
-def register_data_source(spark: SparkSession, source: Any) -> None:
-    """Register a Python data source in a session, once."""
-    with _registration_lock:
-        if not session_state(spark).dataSourceManager().dataSourceExists(source.name()):
-            _register(spark, source)
-
-
-def _register(spark: SparkSession, source: Any) -> None:
-    # Spark looks for an existing source in the active session instead of this one.
-    with activated(spark):
-        spark.dataSource.register(source)
 
 
 class _ReaderState:
@@ -130,13 +117,12 @@ def _patch_stream_load(before: Any) -> Any:
 def _load_cloud_files(reader: Any, before: Any, path: str | None) -> Any:
     from pyspark.sql.types import StructType, _parse_datatype_string
 
-    from lakeward.autoloader.data_sources import CloudFilesDataSource
-    from lakeward.autoloader.discovery import session_file_names
+    from lakeward.autoloader.data_sources import CloudFilesDataSource, register_data_source
+    from lakeward.autoloader.discovery.file_listing import session_file_names
     from lakeward.autoloader.error_translation import to_analysis_exception
-    from lakeward.autoloader.metadata_column import hide_metadata, raw_metadata_field
-    from lakeward.autoloader.read_plan import METADATA, PLAN_OPTION
-    from lakeward.autoloader.streams.checkpoint_handoff import handoff_directory
-    from lakeward.autoloader.streams.stream_definition import define_stream
+    from lakeward.autoloader.file_source import define_stream
+    from lakeward.autoloader.read_plan import METADATA, PLAN_OPTION, hide_metadata, raw_metadata_field
+    from lakeward.autoloader.streams.query_start import handoff_directory
 
     seen, spark = _reader_state(reader), reader._spark
     register_data_source(spark, CloudFilesDataSource)
@@ -216,6 +202,71 @@ def _translate_exception(before: Any) -> Any:
         return translate_query_exception(before(self))
 
     return exception
+
+
+_BACKLOG_METRICS = ("numFilesOutstanding", "numBytesOutstanding")
+
+
+def to_databricks_progress(progress: dict[str, Any]) -> dict[str, Any] | None:
+    """Return progress JSON with rewritten Auto Loader sources, None if it has none."""
+    sources = progress.get("sources") or []
+    ours = [_input_path(source) for source in sources]
+    if not any(ours):
+        return None
+    out = copy.deepcopy(progress)
+    for source, path in zip(out["sources"], ours, strict=True):
+        if path is not None:
+            source["description"] = f"CloudFilesSource[{path}]"
+            source["metrics"] = {**source.get("metrics", {}), **_backlog_metrics(source["latestOffset"])}
+            source["latestOffset"] = source["endOffset"]
+    return out
+
+
+def _input_path(source: dict[str, Any]) -> str | None:
+    """Return the input path of an Auto Loader source, recognized by its offset."""
+    end = _parse_offset(source.get("endOffset"))
+    return str(end["lastInputPath"]) if {"seqNum", "lastInputPath"} <= set(end) else None
+
+
+def _backlog_metrics(latest: Any) -> dict[str, str]:
+    offset = _parse_offset(latest)
+    figures = {name: str(offset[name]) for name in _BACKLOG_METRICS if name in offset}
+    return {**figures, "isBacklogComputationComplete": "true"} if figures else {}
+
+
+def _parse_offset(offset: Any) -> dict[str, Any]:
+    """Parse an offset, which is an object or JSON text."""
+    if isinstance(offset, str):
+        try:
+            offset = json.loads(offset)
+        except ValueError:
+            return {}
+    return offset if isinstance(offset, dict) else {}
+
+
+def patch_from_json(before: Any) -> Any:
+    """Wrap `StreamingQueryProgress.fromJson` to rewrite the JSON first."""
+
+    def from_json(cls: Any, progress: dict[str, Any]) -> Any:
+        return before.__get__(None, cls)(to_databricks_progress(progress) or progress)
+
+    return classmethod(from_json)
+
+
+def patch_from_java(before: Any) -> Any:
+    """Wrap `StreamingQueryProgress.fromJObject`, which listeners use, to rewrite sources."""
+
+    def from_java(cls: Any, progress: Any) -> Any:
+        made = before.__get__(None, cls)(progress)
+        shown = to_databricks_progress(json.loads(progress.json()))
+        if shown is not None:
+            for source, words in zip(made["sources"], shown["sources"], strict=True):
+                source.update(description=words["description"], metrics=words.get("metrics", {}))
+                use_python_progress(source, words)
+            use_python_progress(made, shown)
+        return made
+
+    return classmethod(from_java)
 
 
 _READER = "pyspark.sql.streaming.readwriter:DataStreamReader"

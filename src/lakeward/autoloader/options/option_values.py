@@ -1,4 +1,4 @@
-"""The options of one stream with declared types and defaults.
+"""The options of one stream with declared types and defaults, and their validation at its start (AL-1).
 
 Options arrive as strings, whatever the user passed (AL-1.1.9).
 """
@@ -12,8 +12,9 @@ from datetime import datetime, timedelta, timezone
 from functools import cached_property
 from typing import Any
 
-from lakeward.autoloader.options.option_table import PREFIX, Option, find_option
+from lakeward.autoloader.options.option_table import FORMATS, MODES, OPTIONS, PREFIX, Option, find_option
 from lakeward.errors import CloudFilesError
+from lakeward.suggestions import close_matches
 
 _SIZE = re.compile(r"(\d+)\s*([a-z]*)")
 _UNITS = {"": 0, "b": 0, "k": 1, "kb": 1, "m": 2, "mb": 2, "g": 3, "gb": 3, "t": 4, "tb": 4, "p": 5, "pb": 5}
@@ -193,3 +194,180 @@ def _choice(row: Option, text: str) -> str:
         if choice.lower() == text.strip().lower():
             return choice
     raise ValueError("one of " + ", ".join(row.choices))
+
+
+_NOT_WITH_MANAGED_EVENTS = (
+    *("useNotifications", "useIncrementalListing", "backfillInterval", "fetchParallelism", "pathRewrites"),
+    *("resourceTag", "queueUrl", "queueName", "subscription"),
+)
+
+
+def reject_incompatible_options(options: Options) -> None:
+    """Raise CloudFilesError for the first incompatible combination (AL-1.3, assumed)."""
+    notified = options.flag("cloudFiles.useNotifications")
+    managed = options.flag("cloudFiles.useManagedFileEvents")
+    if managed:
+        _reject_managed_events_conflicts(options)
+    if notified and _uses_incremental_listing(options):
+        raise CloudFilesError(
+            "CF_AMBIGUOUS_INCREMENTAL_LISTING_MODE_ERROR",
+            "cloudFiles.useIncrementalListing and cloudFiles.useNotifications are both set.",
+            next_step="Remove one of the two options.",
+        )
+    _require_exact_numbers(options)
+    secrets = _credential_keys(options)
+    if secrets and not notified and not managed:
+        raise CloudFilesError(
+            "CF_AMBIGUOUS_AUTH_OPTIONS_ERROR",
+            f"Files are discovered by listing, but notification credentials are set: {', '.join(secrets)}.",
+            next_step="Set cloudFiles.useNotifications=true, or remove them "
+            "(cloudFiles.validateOptions=false ignores them).",
+        )
+    cleaned = str(options.value("cloudFiles.cleanSource")) != "OFF"
+    if cleaned and options.flag("cloudFiles.allowOverwrites"):
+        raise CloudFilesError(
+            "CF_CLEAN_SOURCE_ALLOW_OVERWRITES_BOTH_ON",
+            "cloudFiles.cleanSource and cloudFiles.allowOverwrites are both enabled.",
+            next_step="Disable one of them: cleaned files cannot be read again.",
+        )
+
+
+def _uses_incremental_listing(options: Options) -> bool:
+    text = options.raw.get("cloudfiles.useincrementallisting", "false")
+    return text.strip().lower() in ("true", "auto")
+
+
+def _credential_keys(options: Options) -> list[str]:
+    rows = [find_option(key) for key in options.raw if key.startswith(PREFIX.lower())]
+    return sorted(row.key for row in rows if row is not None and row.secret)
+
+
+def _require_exact_numbers(options: Options) -> None:
+    """Type widening requires `prefersDecimal` (AL-3.4)."""
+    mode = str(options.text("cloudFiles.schemaEvolutionMode") or "").strip().lower()
+    if mode != "addnewcolumnswithtypewidening" or not options.is_set("prefersDecimal"):
+        return
+    if not options.flag("prefersDecimal"):
+        raise CloudFilesError(
+            "CF_UNSUPPORTED_OPTION",
+            "prefersDecimal is false; mode addNewColumnsWithTypeWidening requires exact numbers.",
+            next_step="Remove prefersDecimal, or set it to true.",
+        )
+
+
+def _reject_managed_events_conflicts(options: Options) -> None:
+    keys = {key.lower(): key for key in (PREFIX + name for name in _NOT_WITH_MANAGED_EVENTS)}
+    rows = [find_option(key) for key in options.raw]
+    conflicting = sorted(row.key for row in rows if row is not None and row.key.lower() in keys)
+    if conflicting:
+        raise CloudFilesError(
+            "CF_INVALID_MANAGED_FILE_EVENTS_OPTION_KEYS",
+            f"Options that are not allowed with cloudFiles.useManagedFileEvents: {', '.join(conflicting)}.",
+            next_step="Remove them, or disable managed file events.",
+        )
+
+
+READABLE_FORMATS = tuple(name.lower() for name in FORMATS)
+FIXED_SCHEMA_FORMATS = ("text", "binaryfile")
+# AL-1.2: files whose state expires earlier would be read twice.
+_SHORTEST_AGE = timedelta(days=14)
+
+
+def validate_options(options: Options, *, has_user_schema: bool) -> None:
+    """Raise the CloudFilesError of the first invalid option; has no side effects."""
+    if options.flag("cloudFiles.validateOptions"):
+        _require_known_keys(options)
+        reject_incompatible_options(options)
+    require_format_options(options)
+    evolution_mode(options, has_user_schema=has_user_schema)
+    for key in options.raw:
+        row = find_option(key)
+        if row is not None:
+            options.value(key)
+    if options.max_files < 1:
+        raise CloudFilesError(
+            "CF_INVALID_OPTION_VALUE",
+            f"Option cloudFiles.maxFilesPerTrigger is {options.max_files}; the minimum is 1.",
+            next_step="Set a positive number or remove the option.",
+        )
+    age: timedelta | None = options.value("cloudFiles.maxFileAge")
+    if age is not None and age < _SHORTEST_AGE:
+        raise CloudFilesError(
+            "CF_INVALID_OPTION_VALUE",
+            f"Option cloudFiles.maxFileAge is {age.days} days; the minimum is {_SHORTEST_AGE.days} days.",
+            next_step="Set 90 days or more, or remove the option.",
+        )
+
+
+def evolution_mode(options: Options, *, has_user_schema: bool) -> str:
+    """Return the schema evolution mode (AL-3.1); raise if schema or format exclude it, or it is unknown."""
+    key = "cloudFiles.schemaEvolutionMode"
+    text, fixed = options.raw.get(key.lower()), has_fixed_schema(options)
+    if text is None:
+        return "none" if has_user_schema or fixed else "addNewColumns"
+    mode = next((known for known in MODES if known.lower() == text.strip().lower()), None)
+    if mode is None:
+        raise CloudFilesError(
+            "CF_INVALID_SCHEMA_EVOLUTION_MODE",
+            f"cloudFiles.schemaEvolutionMode is {text!r}; the modes are {', '.join(MODES)}.",
+            next_step="Choose one of them.",
+        )
+    if mode != "none" and fixed:
+        raise CloudFilesError(
+            "CF_UNSUPPORTED_SCHEMA_EVOLUTION_MODE",
+            f"cloudFiles.schemaEvolutionMode is {mode}, but {options.format} files have a fixed schema.",
+            next_step="Remove cloudFiles.schemaEvolutionMode or set it to none.",
+        )
+    if mode.startswith("addNewColumns") and has_user_schema:
+        raise CloudFilesError(
+            "CF_ADD_NEW_NOT_SUPPORTED",
+            f"Schema evolution mode {mode} is not supported when a schema is given.",
+            next_step="Remove .schema(…) and set types in cloudFiles.schemaHints.",
+        )
+    return mode
+
+
+def has_fixed_schema(options: Options) -> bool:
+    """Return whether nothing is inferred: the format fixes the columns, or a VARIANT column does."""
+    return options.format in FIXED_SCHEMA_FORMATS or bool(options.text("singleVariantColumn"))
+
+
+def option_warnings(options: Options) -> list[str]:
+    """Return a warning for each accepted option without effect; values are never included."""
+    rows = (find_option(key) for key in options.raw)
+    return [
+        f"Option {row.key} has no effect here: {row.note}."
+        for row in rows
+        if row and row.verdict == "accepted"
+    ]
+
+
+def _require_known_keys(options: Options) -> None:
+    unknown = [key for key in options.raw if key.startswith(PREFIX.lower()) and find_option(key) is None]
+    if not unknown:
+        return
+    similar = [name for key in unknown for name in _similar_keys(key)]
+    hint = f"Did you mean {' or '.join(similar)}?" if similar else "Check the spelling, or remove them."
+    raise CloudFilesError(
+        "CF_UNKNOWN_OPTION_KEYS_ERROR",
+        f"Found unknown option keys: {', '.join(sorted(unknown))}.",
+        next_step=f"{hint} (cloudFiles.validateOptions=false skips this check.)",
+    )
+
+
+def _similar_keys(key: str) -> list[str]:
+    """Return the option that `key` is with a surplus prefix, or the one that it resembles, if any."""
+    bare = key.removeprefix(PREFIX.lower())
+    by_bare_name = {row.key.removeprefix(PREFIX): row.key for row in reversed(OPTIONS)}
+    unprefixed = [row.key for row in OPTIONS if row.key.lower() == bare]
+    return unprefixed or [by_bare_name[name] for name in close_matches(bare, by_bare_name, max_matches=1)]
+
+
+def require_format_options(options: Options) -> None:
+    """Raise CloudFilesError if an option is missing that the format requires."""
+    if options.format == "xml" and not options.text("rowTag"):
+        raise CloudFilesError(
+            "XML_ROW_TAG_MISSING",
+            "cloudFiles.format is xml, but the option rowTag is not set.",
+            next_step="Set it to the element name of a row: .option('rowTag', 'book').",
+        )

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakeward.autoloader.readers.columnar import ColumnarFile, FileOpener
+from lakeward.autoloader.readers.file_contents import ColumnarFile, FileOpener
 
 Convert = Callable[[Any], Any]
 _PRIMITIVE_TYPES = {

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from lakeward.autoloader.discovery import FileNames, parse_partition_values
-from lakeward.autoloader.metadata_column import encode_file_metadata
-from lakeward.autoloader.options import Options
-from lakeward.autoloader.read_plan import METADATA, ReadPlan
+from lakeward.autoloader.discovery.file_listing import FileNames, parse_partition_values
+from lakeward.autoloader.options.option_values import Options
+from lakeward.autoloader.read_plan import METADATA, ReadPlan, encode_file_metadata
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
-    from lakeward.autoloader.discovery import FileStatus
+    from lakeward.autoloader.discovery.file_listing import FileStatus
 
 to_json = json.JSONEncoder(ensure_ascii=False).encode
 """A value as JSON."""

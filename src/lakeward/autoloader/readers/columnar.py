@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -17,13 +16,14 @@ import pyarrow as pa
 
 from lakeward.autoloader.conversion.arrow_cast import ColumnCast, spark_compatible_type
 from lakeward.autoloader.readers.batch_builder import BatchBuilder
-from lakeward.autoloader.readers.file_contents import FileContents
-from lakeward.autoloader.readers.parse_modes import NewFieldsError
+from lakeward.autoloader.readers.file_contents import ColumnarFile, FileContents, FileOpener, NewFieldsError
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
+    from pyspark.sql.types import DataType, StructType
 
-    from lakeward.autoloader.discovery import FileStatus
+    from lakeward.autoloader.discovery.file_listing import FileStatus
+    from lakeward.autoloader.options.option_values import Options
 
 
 def rescued_json(value: Any) -> str | None:
@@ -51,18 +51,6 @@ def _json_value(value: Any) -> Any:
 
 
 ROWS = 64_000
-
-
-@dataclass(frozen=True)
-class ColumnarFile:
-    """An opened file."""
-
-    schema: pa.Schema
-    batches: Iterator[pa.RecordBatch]
-
-
-# Opens the content of a file. Raises ValueError or OSError if the content has another format.
-FileOpener = Callable[[bytes], ColumnarFile]
 
 
 class ColumnarReader:
@@ -200,3 +188,44 @@ def _with_instants(dtype: pa.DataType, leaves: Iterator[str]) -> pa.DataType:
         keys, values = _with_instants(dtype.key_type, leaves), _with_instants(dtype.item_type, leaves)
         return pa.map_(dtype.key_field.with_type(keys), dtype.item_field.with_type(values))
     return pa.timestamp("us", "UTC") if next(leaves) == "INT96" else dtype
+
+
+def file_opener(options: Options) -> FileOpener:
+    """Return the function that opens typed files of the format."""
+    if options.format == "avro":
+        from lakeward.autoloader.readers.avro import avro_opener
+
+        return avro_opener(options.text("avroSchema"))
+    if options.format == "orc":
+        return open_orc
+    return open_parquet
+
+
+class ColumnarInference:
+    """Infers the schema of files that carry their types, the wider type where files differ (AL-2.2)."""
+
+    def __init__(self, opened: FileOpener) -> None:
+        self._opened = opened
+        self._columns: dict[str, DataType] = {}
+
+    def add(self, data: bytes) -> None:
+        """Add the content of a file. Files of another format are ignored."""
+        from pyspark.sql.pandas.types import from_arrow_type
+
+        from lakeward.autoloader.conversion.type_merging import add_column
+
+        try:
+            source = self._opened(data)
+        except (ValueError, EOFError, OSError):
+            return
+        for field in source.schema:
+            add_column(self._columns, field.name, from_arrow_type(spark_compatible_type(field.type)))
+
+    def schema(self) -> StructType:
+        """Return columns in file order; a column that is always null is a string."""
+        from pyspark.sql.types import StructField, StructType
+
+        from lakeward.autoloader.conversion.type_merging import to_table_type
+
+        columns = [(name, to_table_type(dtype)) for name, dtype in self._columns.items()]
+        return StructType([StructField(name, dtype) for name, dtype in columns if dtype is not None])

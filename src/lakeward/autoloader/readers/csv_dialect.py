@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lakeward.autoloader.options import Options
+from lakeward.autoloader.options.option_values import Options
 
 Row = list["str | None"]
 

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lakeward.autoloader.conversion.text_formats import TextFormats
-from lakeward.autoloader.conversion.text_parsing import parse_column
-from lakeward.autoloader.conversion.vectorized_casts import cast_text_column
+from lakeward.autoloader.conversion.text_parsing import cast_text_column, parse_column
 from lakeward.autoloader.readers.batch_builder import BatchBuilder, FileSpans, to_json
 from lakeward.autoloader.readers.csv_dialect import CsvDialect, Row, has_header, header_names, split_lines
 from lakeward.autoloader.readers.csv_fast_path import is_regular_dialect, parse_text_columns
-from lakeward.autoloader.readers.file_contents import FileContents
-from lakeward.autoloader.readers.parse_modes import MalformedRecordPolicy, NewFieldsError, widen_for_value
+from lakeward.autoloader.readers.file_contents import (
+    FileContents,
+    MalformedRecordPolicy,
+    NewFieldsError,
+    widen_for_value,
+)
 
 if TYPE_CHECKING:
-    from lakeward.autoloader.discovery import FileStatus
+    from lakeward.autoloader.discovery.file_listing import FileStatus
 
 ROWS = 20_000
 

@@ -1,20 +1,24 @@
 """The JSON reader: JSON lines, and whole documents with `multiLine`.
 
-Files whose records match the schema are decoded as a whole by msgspec. A line that does not match (unknown
-member, value of another type, malformed text) is parsed member by member.
+Arrow parses large files whose records all match the schema; msgspec decodes smaller ones as a whole. A line
+that does not match (unknown member, value of another type, malformed text) is parsed member by member, and so
+are texts that Arrow and Spark read differently: `NaN`, several records in a line, records across lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
 
 from lakeward.autoloader.conversion.text_formats import TextFormats
-from lakeward.autoloader.conversion.text_parsing import parse_column
+from lakeward.autoloader.conversion.text_parsing import cast_text_column, parse_column
 from lakeward.autoloader.readers.batch_builder import (
     BatchBuilder,
     FileSpan,
@@ -22,13 +26,8 @@ from lakeward.autoloader.readers.batch_builder import (
     join_json_object,
     to_json,
 )
-from lakeward.autoloader.readers.file_contents import FileContents
-from lakeward.autoloader.readers.json_fast_path import (
-    JsonFastPath,
-    msgspec_record_type,
-    msgspec_type,
-    raw_strings,
-)
+from lakeward.autoloader.readers.file_contents import FileContents, NewFieldsError, widen_for_value
+from lakeward.autoloader.readers.file_contents import MalformedRecordPolicy as Policy
 from lakeward.autoloader.readers.json_values import (
     InvalidJson,
     JsonText,
@@ -37,14 +36,17 @@ from lakeward.autoloader.readers.json_values import (
     json_value_reader,
     rescued_json_value,
 )
-from lakeward.autoloader.readers.parse_modes import MalformedRecordPolicy as Policy
-from lakeward.autoloader.readers.parse_modes import NewFieldsError, widen_for_value
 
 if TYPE_CHECKING:
-    from lakeward.autoloader.discovery import FileStatus
+    from pyspark.sql.types import DataType, StructType
+
+    from lakeward.autoloader.discovery.file_listing import FileStatus
+    from lakeward.autoloader.readers.batch_builder import BatchBuilder
+
 
 ROWS = 20_000
 BYTES = 16 << 20
+# Arrow reads these as strings.
 _TIMES = ("timestamp", "timestamp_ntz", "date")
 
 
@@ -267,3 +269,176 @@ class JsonReader:
                 return [line for line in data.split(b"\n") if line.strip()][row - first]
             first += count
         raise IndexError(row)
+
+
+_RANGES = {"byte": 7, "short": 15, "integer": 31, "long": 63}
+
+
+def msgspec_type(dtype: DataType) -> Any:
+    """Return the msgspec type of values that need no conversion; None if each must be checked."""
+    name = dtype.typeName()
+    if name == "string":
+        return str | None
+    if name in _RANGES:
+        limit = 1 << (_RANGES[name] if name != "long" else 62)
+        return Annotated[int, msgspec.Meta(ge=-limit, le=limit - 1)] | None
+    if name in ("double", "float"):
+        return float | None
+    if name == "boolean":
+        return bool | None
+    if name == "array":
+        inner = msgspec_type(dtype.elementType)  # type: ignore[attr-defined]
+        return None if inner is None else list[inner] | None  # type: ignore[valid-type]  # made at run time
+    if name == "struct":
+        return _msgspec_struct(dtype)  # type: ignore[arg-type]
+    return None
+
+
+def msgspec_record_type(fields: dict[str, Any]) -> Any:
+    """Return a record type with attributes `f0`, `f1`, …; unknown members are rejected."""
+    return msgspec.defstruct(
+        "Record",
+        [(f"f{i}", kind, None) for i, kind in enumerate(fields.values())],
+        rename={f"f{i}": name for i, name in enumerate(fields)},
+        forbid_unknown_fields=True,
+        gc=False,
+    )
+
+
+def _msgspec_struct(dtype: StructType) -> Any:
+    inner = {field.name: msgspec_type(field.dataType) for field in dtype.fields}
+    return None if not inner or None in inner.values() else msgspec_record_type(inner) | None
+
+
+_NULL = msgspec.Raw(b"null")
+
+
+def raw_strings(raws: Sequence[Any]) -> pa.Array | None:
+    """Return raw JSON values as strings: strings without quotes, other values verbatim.
+
+    None if a string has an escape sequence.
+    """
+    kinds = set(map(type, raws))
+    if not kinds <= {msgspec.Raw, type(None)}:
+        return None
+    column = _binary_column([_NULL if raw is None else raw for raw in raws] if type(None) in kinds else raws)
+    is_text = pc.equal(pc.binary_slice(column, 0, 1), b'"')
+    escaped = pc.and_(is_text, pc.match_substring(column, "\\"))
+    if pc.any(escaped).as_py():
+        return None
+    texts = pc.if_else(is_text, pc.binary_slice(column, 1, -1), column)
+    try:
+        return pc.if_else(pc.equal(column, b"null"), pa.scalar(None, pa.binary()), texts).cast(pa.string())
+    except pa.ArrowInvalid:
+        return None
+
+
+def _binary_column(raws: Sequence[Any]) -> pa.BinaryArray:
+    """Return the values as a binary column, without an object per value."""
+    ends = np.zeros(len(raws) + 1, np.int32)
+    np.cumsum(np.fromiter(map(len, raws), np.int32, len(raws)), out=ends[1:])
+    content = pa.py_buffer(b"".join(raws))
+    return pa.Array.from_buffers(pa.binary(), len(raws), [None, pa.py_buffer(ends), content])
+
+
+# Arrow does not pay off for shorter texts; many of them share one record batch.
+MIN_BYTES = 256 << 10
+# Arrow rejects lines longer than its block size.
+_BLOCK = 16 << 20
+_ARROW_TYPES = {
+    "string": pa.string(),
+    "byte": pa.int8(),
+    "short": pa.int16(),
+    "integer": pa.int32(),
+    "long": pa.int64(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+}
+
+
+# After this many unsuitable files the rest of a task is assumed to be unsuitable, too.
+_MAX_FAILURES = 3
+
+
+class JsonFastPath:
+    """Reads whole files of one task if all records match the schema."""
+
+    def __init__(self, builder: BatchBuilder, formats: TextFormats) -> None:
+        self._builder = builder
+        self._formats = formats
+        types = {
+            name: pa.string() if dtype.typeName() in _TIMES else arrow_json_type(dtype)
+            for name, dtype in builder.data.items()
+        }
+        known = [(name, arrow_type) for name, arrow_type in types.items() if arrow_type is not None]
+        # Surplus members are dropped if nothing is rescued and names are case-sensitive.
+        self._surplus = builder.plan.mode == "none" and not builder.rescues
+        can = len(known) == len(types) and (builder.plan.case_sensitive or not self._surplus)
+        self._schema = pa.schema(known)
+        self._chances = _MAX_FAILURES if can and types else 0
+
+    def batches(self, status: FileStatus, data: bytes) -> list[pa.RecordBatch] | None:
+        """Return all rows of a file, None if they must be read one by one."""
+        if not self._chances or len(data) < MIN_BYTES:
+            return None
+        batches = self._batches(status, data)
+        self._chances = _MAX_FAILURES if batches is not None else self._chances - 1
+        return batches
+
+    def _batches(self, status: FileStatus, data: bytes) -> list[pa.RecordBatch] | None:
+        table = parse_records(data, self._schema, surplus=self._surplus)
+        batches = []
+        for part in () if table is None else table.to_batches():
+            columns = {name: self._column(name, part.column(name)) for name in self._builder.data}
+            arrays = {name: column for name, column in columns.items() if column is not None}
+            if len(arrays) < len(columns):
+                return None
+            batches.append(self._builder.build(arrays, [(status, part.num_rows)], None, None))
+        return batches if table is not None else None
+
+    def _column(self, name: str, read: pa.Array) -> pa.Array | None:
+        dtype, arrow_type = self._builder.data[name], self._builder.arrow.field(name).type
+        if dtype.typeName() not in _TIMES:
+            return read.cast(arrow_type)
+        whole = cast_text_column(read, dtype, arrow_type, self._formats)
+        if whole is not None:
+            return whole
+        column, bad = parse_column(read.to_pylist(), dtype, arrow_type, self._formats)
+        return None if bad else column
+
+
+def arrow_json_type(dtype: DataType) -> pa.DataType | None:
+    """Return the type with which Arrow reads a column, None if it differs from Spark."""
+    name = dtype.typeName()
+    if name == "array":
+        item = arrow_json_type(dtype.elementType)  # type: ignore[attr-defined]
+        return None if item is None else pa.list_(item)
+    if name == "struct":
+        members = [(field.name, arrow_json_type(field.dataType)) for field in dtype.fields]  # type: ignore[attr-defined]
+        return pa.struct(members) if members and all(member for _, member in members) else None
+    return _ARROW_TYPES.get(name)
+
+
+def parse_records(data: bytes, schema: pa.Schema | None, *, surplus: bool = False) -> pa.Table | None:
+    """Return the records of a text with one record per line, None if one does not match.
+
+    Args:
+        data: The text.
+        schema: The expected columns, None to infer them.
+        surplus: Whether members that the schema lacks are dropped; otherwise they do not match.
+    """
+    lines = count_object_lines(data)
+    # Arrow accepts NaN and Infinity as numbers, and hangs on a line that is only `null`.
+    if lines is None or b"NaN" in data or b"Inf" in data:
+        return None
+    unexpected = "infer" if schema is None else "ignore" if surplus else "error"
+    try:
+        data.isascii() or data.decode()
+        table = pj.read_json(
+            pa.BufferReader(data),
+            pj.ReadOptions(use_threads=False, block_size=_BLOCK),
+            pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
+        )
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        return None
+    return table if table.num_rows == lines else None

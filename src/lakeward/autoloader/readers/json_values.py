@@ -11,7 +11,7 @@ import msgspec
 
 from lakeward.autoloader.conversion.text_formats import TextFormats
 from lakeward.autoloader.conversion.text_parsing import RANGES, parse_decimal, value_parser
-from lakeward.autoloader.options import Options
+from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.batch_builder import join_json_object, to_json
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from lakeward.autoloader.readers.batch_builder import BatchBuilder
 from lakeward.autoloader.readers.file_contents import FileContents
 
 if TYPE_CHECKING:
-    from lakeward.autoloader.discovery import FileStatus
+    from lakeward.autoloader.discovery.file_listing import FileStatus
 
 TEXT_ROWS = 50_000
 TEXT_BYTES = 16 << 20

@@ -9,14 +9,13 @@ import pyarrow as pa
 
 from lakeward.autoloader.readers import json_values as json_lines
 from lakeward.autoloader.readers.batch_builder import BatchBuilder, to_json
-from lakeward.autoloader.readers.file_contents import FileContents
+from lakeward.autoloader.readers.file_contents import FileContents, MalformedRecordPolicy
 from lakeward.autoloader.readers.json_values import JsonText
-from lakeward.autoloader.readers.parse_modes import MalformedRecordPolicy
 from lakeward.autoloader.readers.xml_records import BrokenRecord, XmlText
 from lakeward.autoloader.readers.xml_values import XmlRules, to_plain_values
 
 if TYPE_CHECKING:
-    from lakeward.autoloader.discovery import FileStatus
+    from lakeward.autoloader.discovery.file_listing import FileStatus
 
 ROWS = 5_000
 

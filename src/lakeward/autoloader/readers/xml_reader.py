@@ -14,14 +14,18 @@ import pyarrow as pa
 from lakeward.autoloader.conversion.text_formats import TextFormats
 from lakeward.autoloader.read_plan import ReadPlan
 from lakeward.autoloader.readers.batch_builder import BatchBuilder, join_json_object
-from lakeward.autoloader.readers.file_contents import FileContents
-from lakeward.autoloader.readers.parse_modes import MalformedRecordPolicy, NewFieldsError, widen_for_value
+from lakeward.autoloader.readers.file_contents import (
+    FileContents,
+    MalformedRecordPolicy,
+    NewFieldsError,
+    widen_for_value,
+)
 from lakeward.autoloader.readers.xml_records import BrokenRecord, Element, XmlText
 from lakeward.autoloader.readers.xml_values import XmlRules, XmlValueReader
 from lakeward.errors import CloudFilesError
 
 if TYPE_CHECKING:
-    from lakeward.autoloader.discovery import FileStatus
+    from lakeward.autoloader.discovery.file_listing import FileStatus
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
-from lakeward.autoloader.options import Options
+from lakeward.autoloader.options.option_values import Options
 
 # A tag; attribute values may contain `>`.
 _TAG = re.compile(rb"<(?:\"[^\"]*\"|'[^']*'|[^>\"'])*>")

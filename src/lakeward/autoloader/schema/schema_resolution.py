@@ -1,4 +1,4 @@
-"""Stored schema versions; data and partition columns of a stream at definition (AL-2.1, AL-2.4, AL-5.2)."""
+"""Columns of a stream at its definition: given, stored in a schema location, or inferred (AL-2, AL-5.2)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pyspark.sql.types import (
     BinaryType,
@@ -27,14 +27,25 @@ from pyspark.sql.types import (
 
 from lakeward.autoloader.conversion.text_formats import parse_date
 from lakeward.autoloader.conversion.type_merging import merge_types
-from lakeward.autoloader.discovery import FileLister, FileStatus, parse_partition_values
-from lakeward.autoloader.options import Options
-from lakeward.autoloader.options.option_values import parse_bytes, parse_int
-from lakeward.autoloader.options.validation import evolution_mode, has_fixed_schema, require_format_options
+from lakeward.autoloader.discovery.file_listing import (
+    FileLister,
+    FileNames,
+    FileStatus,
+    parse_partition_values,
+)
+from lakeward.autoloader.options.option_values import (
+    Options,
+    evolution_mode,
+    has_fixed_schema,
+    parse_bytes,
+    parse_int,
+    require_format_options,
+)
 from lakeward.errors import CloudFilesError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
 
 _HEAD = "v1"
 SchemaVersion = tuple[StructType, StructType]
@@ -196,7 +207,6 @@ def resolve_schema(
     mode = evolution_mode(options, has_user_schema=user_schema is not None)
     if user_schema is not None:
         return _resolve_user_schema(options, lister, user_schema, mode, location)
-    from lakeward.autoloader.schema.schema_resolution import SchemaStore
 
     if location is None and mode.startswith("addNewColumns"):
         raise CloudFilesError(
@@ -225,8 +235,6 @@ def _resolve_user_schema(
 
 def _infer_version(spark: SparkSession, options: Options, lister: FileLister) -> SchemaVersion:
     from pyspark.sql.types import StructType
-
-    from lakeward.autoloader.schema.file_inference import infer_schema, sample_files
 
     require_format_options(options)
     try:
@@ -286,3 +294,72 @@ def _store_version(store: SchemaStore, version: SchemaVersion, *, first: bool) -
     if not store.add(version) and first:
         return store.latest() or version
     return version
+
+
+class Inference(Protocol):
+    """Schema inference of a format."""
+
+    def add(self, data: bytes) -> None:
+        """Add the content of a file."""
+
+    def schema(self) -> StructType:
+        """Return the merged schema."""
+
+
+def sample_files(files: Sequence[FileStatus], *, max_files: int, max_bytes: int) -> list[FileStatus]:
+    """Return the newest files up to both limits, oldest first (AL-2.1.2, AL-2.1.3, assumed)."""
+    chosen, total = [], 0
+    for status in sorted(files, key=lambda s: (-s.mtime, s.key))[:max_files]:
+        chosen.append(status)
+        total += status.size
+        if total >= max_bytes:
+            break
+    return sorted(chosen, key=lambda s: (s.mtime, s.key))
+
+
+def infer_schema(files: Sequence[FileStatus], options: Options, *, also_orc: bool = False) -> StructType:
+    """Infer the schema of files; raise CF_FAILED_TO_INFER_SCHEMA if none is readable.
+
+    `also_orc` includes ORC, whose schema Auto Loader does not infer (AL-2.2).
+    """
+    from lakeward.autoloader.readers.file_contents import FileContents
+
+    inference = _create_inference(options, also_orc=also_orc)
+    contents = FileContents(options)
+    for status in files:
+        data = contents.of(status)
+        if data is not None:
+            inference.add(data)
+    schema = inference.schema()
+    if not schema.fields:
+        shown = FileNames.encode(files[0].key) if files else ""
+        raise CloudFilesError(
+            "CF_FAILED_TO_INFER_SCHEMA",
+            f"No columns were found in {len(files)} {options.format} files, such as {shown}.",
+            next_step="Check cloudFiles.format and the files, or set a schema with .schema(…).",
+        )
+    return schema
+
+
+def _create_inference(options: Options, *, also_orc: bool) -> Inference:
+    if options.format == "json":
+        from lakeward.autoloader.schema.json_inference import JsonInference
+
+        return JsonInference(options)
+    if options.format == "csv":
+        from lakeward.autoloader.schema.csv_inference import CsvInference
+
+        return CsvInference(options)
+    if options.format == "xml":
+        from lakeward.autoloader.schema.xml_inference import XmlInference
+
+        return XmlInference(options)
+    if options.format in ("parquet", "avro") or (also_orc and options.format == "orc"):
+        from lakeward.autoloader.readers.columnar import ColumnarInference, file_opener
+
+        return ColumnarInference(file_opener(options))
+    raise CloudFilesError(
+        "CF_UNSUPPORTED_FORMAT_FOR_SCHEMA_INFERENCE",
+        f"The schema of {options.format} files cannot be inferred.",
+        next_step="Set a schema with .schema(…).",
+    )

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from lakeward.autoloader.discovery import session_file_names
+from lakeward.autoloader.discovery.file_listing import session_file_names
 from lakeward.autoloader.state import CleanedFile, Frame, StateLog, commit_times
 from lakeward.errors import CloudFilesError
 
