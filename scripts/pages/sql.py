@@ -7,8 +7,8 @@ from itertools import groupby
 
 from lakeward.session import INFORMATION_SCHEMA
 from lakeward.sql.construct import Construct
-from lakeward.sql.constructs import CONSTRUCTS
 from lakeward.sql.platform_functions import ADDED, MISSING
+from lakeward.sql.rewriter import CONSTRUCTS
 
 _HEAD = """# Databricks SQL
 

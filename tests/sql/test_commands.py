@@ -11,8 +11,8 @@ import pytest
 
 from lakeward.errors import SqlError
 from lakeward.sql import CONSTRUCTS, Command, CopyInto, register_function, register_handler, rewrite
-from lakeward.sql.bridge import as_json
-from lakeward.sql.commands import run_command
+from lakeward.sql.construct import run_command
+from lakeward.sql.rewriter import as_json
 from tests.sql.corpus_file import cases, files
 
 EVERY_CLAUSE = (
@@ -47,14 +47,14 @@ def test_every_command_survives_json() -> None:
 def test_every_command_runs_or_has_a_registered_handler() -> None:
     import lakeward.copy_into
     import lakeward.pipelines
-    from lakeward.sql import commands
+    from lakeward.sql import construct
 
-    before = dict(commands._command_handlers)
-    commands._command_handlers.clear()
+    before = dict(construct._command_handlers)
+    construct._command_handlers.clear()
     lakeward.copy_into.install(NO_SESSION)
     lakeward.pipelines.install(NO_SESSION)
-    registered = set(commands._command_handlers)
-    commands._command_handlers.update(before)
+    registered = set(construct._command_handlers)
+    construct._command_handlers.update(before)
     without = {each for each in Command._types.values() if "run" not in vars(each)}
     assert without == registered
 

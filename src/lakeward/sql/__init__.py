@@ -9,9 +9,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward.sql.commands import Command, Rows, register_function, register_handler
-from lakeward.sql.construct import Construct, Edit, Edits, Refusal, RewriteResult, Verdict, apply_edits
-from lakeward.sql.constructs import CONSTRUCTS
+from lakeward.sql.construct import (
+    Command,
+    Construct,
+    Edit,
+    Edits,
+    Refusal,
+    RewriteResult,
+    Rows,
+    Verdict,
+    apply_edits,
+    register_function,
+    register_handler,
+)
 from lakeward.sql.constructs.clone import CopyLoadHistory
 from lakeward.sql.constructs.copy_into import CopyInto
 from lakeward.sql.constructs.event_log import NAME_FILE, PIPELINE
@@ -25,7 +35,7 @@ from lakeward.sql.constructs.materialized_views import (
 from lakeward.sql.constructs.tables import TrimLoadHistory
 from lakeward.sql.passthrough_statements import PASSTHROUGH_STATEMENTS, PassthroughStatement
 from lakeward.sql.platform_functions import MISSING as MISSING_FUNCTIONS
-from lakeward.sql.rewriter import constructs_in, fill_parameters, rewrite
+from lakeward.sql.rewriter import CONSTRUCTS, constructs_in, fill_parameters, rewrite
 from lakeward.sql.session_context import current_context, run_with_delta
 from lakeward.sql.standalone_tables import LABELS, DatasetKind, StandaloneTable, find_standalone_table
 from lakeward.sql.statements import is_complete, spans, split
@@ -86,6 +96,6 @@ def install(spark: SparkSession) -> None:
 
     Must not be called on Databricks, whose parser has these constructs.
     """
-    from lakeward.sql.bridge import connect
+    from lakeward.sql.rewriter import connect
 
     connect(spark)

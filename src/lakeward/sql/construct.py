@@ -1,13 +1,16 @@
-"""One row of the table of SQL constructs, and the result of a rewrite."""
+"""One row of the table of SQL constructs, and what a statement becomes: edits, a command or a refusal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from lakeward.sql.commands import Command
+from lakeward.errors import SqlError
 from lakeward.sql.token_cursor import Token, TokenCursor
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True, order=True)
@@ -37,6 +40,51 @@ class Refusal:
     message: str
     sql_state: str | None = None
     parameters: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The result of a command: the columns as DDL, and one sequence of values per row.
+
+    Values are None, texts, booleans and integers; a TIMESTAMP is microseconds since the epoch.
+    """
+
+    schema: str
+    rows: Sequence[Sequence[Any]]
+
+
+class Command:
+    """A statement that this process runs instead of Spark: a frozen dataclass next to its grammar.
+
+    The fields are what the grammar read, JSON values or dataclasses of such; `run` is the effect. Subclasses
+    register themselves by their class name. The JVM keeps a parsed command as JSON (`as_json`) and sends it
+    back when the statement is executed (`run_command`).
+    """
+
+    _types: ClassVar[dict[str, type[Command]]] = {}
+    command_name: ClassVar[str]
+
+    def __init_subclass__(cls, *, name: str | None = None) -> None:
+        cls.command_name = name or cls.__name__
+        Command._types[cls.command_name] = cls
+
+    def run(self, spark: SparkSession) -> Any:
+        """Run the statement.
+
+        Returns:
+            Rows, a DataFrame, a Dataset of the JVM, or None for no result.
+
+        Raises:
+            SqlError: The statement cannot be run; also what Spark raises.
+        """
+        handler = _command_handlers.get(type(self))
+        if handler is None:
+            raise _no_handler(self.command_name)
+        return handler(spark, self)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the command as the JVM keeps it."""
+        return {"name": self.command_name, "arguments": asdict(self)}  # type: ignore[call-overload]  # subclasses are dataclasses
 
 
 RewriteResult = Edits | Command | Refusal
@@ -114,3 +162,63 @@ def unsupported(name: str, area: str, *, example: str, starts: str, reason: str)
         return Refusal("UNSUPPORTED_SQL", f"{name} is not supported here: {reason}", "0A000")
 
     return Construct(name, area, "unsupported", example, reason, (first,), statement)
+
+
+# SQL functions that Spark lacks come from the JVM in the form of commands, with this prefix.
+_FUNCTION = "function."
+
+FunctionHandler = Callable[..., Any]
+C = TypeVar("C", bound=Command)
+
+_command_handlers: dict[type[Command], Callable[[SparkSession, Any], Any]] = {}
+_function_handlers: dict[str, FunctionHandler] = {}
+
+
+class HandlerRegistration:
+    """A registered handler; leaving the `with` block restores the previous one."""
+
+    def __init__(self, handlers: dict[Any, Any], key: object, handler: object) -> None:
+        self._handlers, self._key, self._previous = handlers, key, handlers.get(key)
+        handlers[key] = handler
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        if self._previous is None:
+            self._handlers.pop(self._key, None)
+        else:
+            self._handlers[self._key] = self._previous
+
+
+def register_handler(command: type[C], handler: Callable[[SparkSession, C], Any]) -> HandlerRegistration:
+    """Run a type of commands without its own `run` with `handler`, until the block ends or for good."""
+    return HandlerRegistration(_command_handlers, command, handler)
+
+
+def register_function(name: str, handler: FunctionHandler) -> HandlerRegistration:
+    """Serve a SQL function that Spark lacks, until the block ends or for good.
+
+    The handler is called with the session and the keywords `positional` and `named`; constants arrive as
+    text. A table function returns a DataFrame (or its `_jdf`). With STREAM before the call the function is
+    `stream_<name>`.
+    """
+    return HandlerRegistration(_function_handlers, name, handler)
+
+
+def run_command(spark: SparkSession, name: str, arguments: Mapping[str, Any]) -> Any:
+    """Run a command or function that the JVM sent; raises SqlError, or what Spark raises."""
+    if name.startswith(_FUNCTION):
+        handler = _function_handlers.get(name.removeprefix(_FUNCTION))
+        if handler is None:
+            raise _no_handler(name.removeprefix(_FUNCTION))
+        return handler(spark, **arguments)
+    if name not in Command._types:
+        raise _no_handler(name)
+    import msgspec
+
+    return msgspec.convert(dict(arguments), Command._types[name]).run(spark)
+
+
+def _no_handler(name: str) -> SqlError:
+    return SqlError("UNSUPPORTED_SQL", f"{name} is not available in this session.", sql_state="0A000")

@@ -29,11 +29,23 @@ public class PythonSqlBridge {
 
     /** Conditions registered here: their template is their message. */
     private static final Set DECLARED = ConcurrentHashMap.newKeySet();
-    private static volatile SqlRewriter rewriter;
+    private static volatile Rewriter rewriter;
     private static volatile Pattern triggers;
 
+    /** The Python part. Answers are JSON texts, so that each request is one gateway call. */
+    public interface Rewriter {
+        /** How to process a text that Spark does not parse; null leaves it to Spark. */
+        String rewrite(String text, boolean isExpression);
+
+        /** Substitute parameter markers by values (JSON: an object by name, or a list). */
+        String fill(String text, String parameters);
+
+        /** Run a command; returns a JSON text with its rows, a Dataset, or the Throwable to throw. */
+        Object run(String command, Object session);
+    }
+
     /** `pattern` finds texts that Spark would parse with another meaning than the platform. */
-    public static void use(SqlRewriter half, String pattern) {
+    public static void use(Rewriter half, String pattern) {
         triggers = Pattern.compile(pattern, Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
         rewriter = half;
     }
@@ -49,7 +61,7 @@ public class PythonSqlBridge {
 
     /** The answer of the Python part; null without one, or if Python has ended: Spark's parser is used then. */
     static ObjectNode ask(String text, boolean isExpression) {
-        SqlRewriter half = rewriter;
+        Rewriter half = rewriter;
         if (half == null) return null;
         try {
             String answer = half.rewrite(text, isExpression);
@@ -63,7 +75,7 @@ public class PythonSqlBridge {
 
     /** The command of a statement with parameters; null if it is not one of ours. */
     static ObjectNode command(String text, JsonNode parameters) {
-        SqlRewriter half = rewriter;
+        Rewriter half = rewriter;
         if (half == null) return null;
         try {
             ObjectNode answer = ask(half.fill(text, parameters.toString()), false);
@@ -74,7 +86,7 @@ public class PythonSqlBridge {
     }
 
     static Object run(String command, Object session) {
-        SqlRewriter half = rewriter;
+        Rewriter half = rewriter;
         if (half == null) throw new IllegalStateException("The Python process that serves this command is gone");
         return half.run(command, session);
     }

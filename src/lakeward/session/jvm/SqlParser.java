@@ -3,6 +3,10 @@ package lakeward;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
+import java.util.IdentityHashMap;
+import org.apache.spark.QueryContext;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -17,12 +21,15 @@ import org.apache.spark.sql.catalyst.parser.PositionalParameterContext;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
 import org.apache.spark.sql.catalyst.trees.Origin;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
+import scala.Product;
 import scala.Some;
 import scala.Tuple2;
+import scala.collection.Iterable;
 import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 
@@ -171,5 +178,153 @@ public class SqlParser implements ParserInterface {
 
     public DataType parseDataType(String text) throws ParseException {
         return spark.parseDataType(text);
+    }
+
+    /**
+     * A rewritten text, and the mapping of its positions to those of the user's text. Positions count code points,
+     * not UTF-16 units, as in Spark's lexer and in Python.
+     */
+    private static class SqlPositions {
+
+        private final String original;
+        final String text;
+        private final int[] characters;
+        private final int[] starts;
+        private final int[] stops;
+        private final int[] lengths;
+
+        /** `edits`: [[start, stop, replacement] …] in the order of the text, none overlapping another. */
+        SqlPositions(String original, JsonNode edits) {
+            this.original = original;
+            starts = new int[edits.size()];
+            stops = new int[edits.size()];
+            lengths = new int[edits.size()];
+            StringBuilder out = new StringBuilder();
+            characters = original.codePoints().toArray();
+            int from = 0;
+            for (int i = 0; i < edits.size(); i++) {
+                JsonNode edit = (JsonNode) edits.get(i);
+                starts[i] = ((JsonNode) edit.get(0)).asInt();
+                stops[i] = ((JsonNode) edit.get(1)).asInt();
+                String replacement = ((JsonNode) edit.get(2)).asText();
+                lengths[i] = replacement.codePointCount(0, replacement.length());
+                out.append(new String(characters, from, starts[i] - from)).append(replacement);
+                from = stops[i];
+            }
+            text = out.append(new String(characters, from, characters.length - from)).toString();
+        }
+
+        /** The position in the user's text; positions in a replacement map to the start of the replaced text. */
+        int back(int index) {
+            int shift = 0;
+            for (int i = 0; i < starts.length; i++) {
+                int start = starts[i] + shift;
+                if (index < start) break;
+                if (index < start + lengths[i]) return Math.min(starts[i] + Math.min(index - start, Math.max(stops[i] - starts[i] - 1, 0)), characters.length);
+                shift += lengths[i] - (stops[i] - starts[i]);
+            }
+            return Math.max(0, Math.min(index - shift, characters.length));
+        }
+
+        /** Whether the range of the rewritten text contains a replacement and other text. */
+        private boolean holdsEdit(int begin, int end) {
+            int shift = 0;
+            for (int i = 0; i < starts.length; i++) {
+                int start = starts[i] + shift;
+                int stop = start + lengths[i];
+                if (begin <= start && stop <= end && (begin < start || stop < end)) return true;
+                shift += lengths[i] - (stops[i] - starts[i]);
+            }
+            return false;
+        }
+
+        private Origin back(Origin o) {
+            Option line = o.line();
+            Option column = o.startPosition();
+            if (line.isDefined() && column.isDefined()) {
+                int place = back(index(text, ((Integer) line.get()).intValue(), ((Integer) column.get()).intValue()));
+                int begin = 0;
+                int number = 1;
+                for (int i = 0; i < place; i++) {
+                    if (characters[i] == '\n') {
+                        number++;
+                        begin = i + 1;
+                    }
+                }
+                line = new Some(Integer.valueOf(number));
+                column = new Some(Integer.valueOf(place - begin));
+            }
+            return new Origin(line, column, back(o.startIndex()), back(o.stopIndex()),
+                o.sqlText().isDefined() ? new Some(original) : o.sqlText(), o.objectType(), o.objectName(), o.stackTrace(),
+                o.pysparkErrorContext(), o.positionMapper());
+        }
+
+        private Option back(Option index) {
+            return index.isDefined() ? new Some(Integer.valueOf(back(((Integer) index.get()).intValue()))) : index;
+        }
+
+        private static int index(String text, int line, int column) {
+            int begin = 0;
+            for (int i = 1; i < line; i++) {
+                int next = text.indexOf('\n', begin);
+                if (next < 0) break;
+                begin = next + 1;
+            }
+            return text.codePointCount(0, begin) + column;
+        }
+
+        /** The exception with positions in the user's text. */
+        ParseException restore(ParseException e) {
+            ParseException out = new ParseException(new Some(original), back(e.start()), e.getCondition(), e.messageParameters(), new QueryContext[0]);
+            out.setStackTrace(e.getStackTrace());
+            return out;
+        }
+
+        /** Set the position in the user's text for every node below `root`; analysis errors report it. */
+        void restore(Object root) {
+            try {
+                Field field = TreeNode.class.getDeclaredField("origin");
+                field.setAccessible(true);
+                restore(root, field, new IdentityHashMap());
+            } catch (ReflectiveOperationException e) {
+                throw new IllegalStateException("This Spark keeps positions elsewhere than 4.2 does", e);
+            }
+        }
+
+        private void restore(Object node, Field field, IdentityHashMap seen) throws ReflectiveOperationException {
+            if (node instanceof TreeNode) {
+                if (seen.put(node, node) != null) return;
+                field.set(node, back(((TreeNode) node).origin()));
+                String kind = node.getClass().getSimpleName();
+                if (kind.indexOf("View") >= 0 || kind.indexOf("Function") >= 0) restoreTexts(node);
+            }
+            Iterator parts = null;
+            if (node instanceof Iterable) {
+                parts = ((Iterable) node).iterator();
+            } else if (node instanceof Product) {
+                parts = ((Product) node).productIterator();
+            }
+            while (parts != null && parts.hasNext()) restore(parts.next(), field, seen);
+        }
+
+        /** Views and functions are stored as the user's text, which this parser parses again on use. */
+        private void restoreTexts(Object node) throws ReflectiveOperationException {
+            Field[] fields = node.getClass().getDeclaredFields();
+            for (int i = 0; i < fields.length; i++) {
+                if (Modifier.isStatic(fields[i].getModifiers())) continue;
+                fields[i].setAccessible(true);
+                Object value = fields[i].get(node);
+                Object inside = value instanceof Some ? ((Some) value).value() : value;
+                int at = inside instanceof String ? text.indexOf((String) inside) : -1;
+                if (at < 0) continue;
+                int begin = text.codePointCount(0, at);
+                int end = text.codePointCount(0, at + ((String) inside).length());
+                if (!holdsEdit(begin, end)) continue;
+                int from = back(begin);
+                int to = back(end);
+                String own = new String(characters, from, Math.max(0, to - from));
+                fields[i].set(node, value instanceof Some ? new Some(own) : own);
+            }
+        }
     }
 }

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from lakeward.errors import SqlError
 from lakeward.session import ensure_catalog
 from lakeward.spark_internals import catalog_manager
-from lakeward.sql.commands import Command, Rows
-from lakeward.sql.construct import BEGINNING, Construct, Edit, supported
+from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Rows, supported
 from lakeward.sql.session_context import (
     SessionContext,
     current_context,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name, quote_string
 from lakeward.spark_internals import java_session, jvm_view
-from lakeward.sql.commands import Command, Rows
-from lakeward.sql.construct import BEGINNING, Construct, supported
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, supported
 from lakeward.sql.token_cursor import TokenCursor
 
 if TYPE_CHECKING:

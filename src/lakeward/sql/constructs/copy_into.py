@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakeward.sql.commands import Command
-from lakeward.sql.construct import Construct, Refusal, RewriteResult
+from lakeward.sql.construct import Command, Construct, Refusal, RewriteResult
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 _AREA = "Loading files"

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.quoting import quote_name
-from lakeward.sql.commands import Command
-from lakeward.sql.construct import Construct, Edit, apply_edits
+from lakeward.sql.construct import Command, Construct, Edit, apply_edits
 from lakeward.sql.constructs.keys import Key, key_clauses, store_keys
 from lakeward.sql.constructs.policies import (
     PolicyFunction,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
 from lakeward.session import current_settings
-from lakeward.sql.commands import register_function
+from lakeward.sql.construct import register_function
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -6,8 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
-from lakeward.sql.commands import Rows, register_function
-from lakeward.sql.construct import Construct, supported
+from lakeward.sql.construct import Construct, Rows, register_function, supported
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakeward.quoting import quote_name
-from lakeward.sql.commands import Command, Rows
-from lakeward.sql.construct import Construct, RewriteResult, unsupported
+from lakeward.sql.construct import Command, Construct, RewriteResult, Rows, unsupported
 from lakeward.sql.session_context import SessionContext, current_context
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 

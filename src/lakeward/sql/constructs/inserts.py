@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name
-from lakeward.sql.commands import Command
-from lakeward.sql.construct import BEGINNING, Construct
+from lakeward.sql.construct import BEGINNING, Command, Construct
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:

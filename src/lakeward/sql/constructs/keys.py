@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name
-from lakeward.sql.commands import Command
-from lakeward.sql.construct import BEGINNING, Construct, Edit
+from lakeward.sql.construct import BEGINNING, Command, Construct, Edit
 from lakeward.sql.constructs.column_list import column_list_items, tokens_between
 from lakeward.sql.session_context import SessionContext, current_context, run_with_delta
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lakeward.sql.commands import Command
-from lakeward.sql.construct import BEGINNING, Construct, Refusal, RewriteResult
+from lakeward.sql.construct import BEGINNING, Command, Construct, Refusal, RewriteResult
 from lakeward.sql.standalone_tables import DatasetKind
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import SqlError
 from lakeward.patching import original
 from lakeward.quoting import quote_identifier, quote_name
-from lakeward.sql.commands import Command
-from lakeward.sql.construct import Construct
+from lakeward.sql.construct import Command, Construct
 from lakeward.sql.constructs.column_list import column_list_items
 from lakeward.sql.session_context import current_context
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched

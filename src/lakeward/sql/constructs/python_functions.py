@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
 from lakeward.spark_internals import java_function
-from lakeward.sql.commands import register_function
-from lakeward.sql.construct import Construct, Edit, Edits, Refusal
+from lakeward.sql.construct import Construct, Edit, Edits, Refusal, register_function
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.quoting import quote_identifier, quote_name, quote_string
 from lakeward.spark_internals import jvm_view
-from lakeward.sql.commands import Command, Rows
-from lakeward.sql.construct import BEGINNING, Construct
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
 from lakeward.sql.constructs.event_log import PIPELINE, managing_pipeline
 from lakeward.sql.session_context import current_context, run_with_delta
 from lakeward.sql.standalone_tables import find_standalone_table

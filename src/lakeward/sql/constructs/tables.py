@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.quoting import quote_identifier, quote_name
 from lakeward.spark_internals import java_session, jvm_view
-from lakeward.sql.commands import Command
-from lakeward.sql.construct import BEGINNING, Construct, Edit, Edits, supported, unsupported
+from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Edits, supported, unsupported
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import Token, TokenCursor
 

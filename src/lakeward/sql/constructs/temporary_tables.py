@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name, quote_string
 from lakeward.spark_internals import session_state
-from lakeward.sql.commands import Command
-from lakeward.sql.construct import BEGINNING, Construct, Refusal, RewriteResult
+from lakeward.sql.construct import BEGINNING, Command, Construct, Refusal, RewriteResult
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:

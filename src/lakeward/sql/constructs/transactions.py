@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
-from lakeward.sql.commands import Command
-from lakeward.sql.construct import Construct, Refusal, RewriteResult, unsupported
+from lakeward.sql.construct import Command, Construct, Refusal, RewriteResult, unsupported
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:

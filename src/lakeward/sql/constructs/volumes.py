@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
 from lakeward.session import PathMap
-from lakeward.sql.commands import Command, Rows
-from lakeward.sql.construct import BEGINNING, Construct
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
 from lakeward.sql.constructs.catalogs import like_pattern
 from lakeward.sql.session_context import SessionContext, current_context, matches_pattern
 from lakeward.sql.token_cursor import TokenCursor, Unmatched

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lakeward.sql.commands import Command
+from lakeward.sql.construct import Command
 from lakeward.sql.information_schema import constraints, governance, privileges, routines
 from lakeward.sql.information_schema.catalog_view import CatalogView, Row
 
