@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakeward.jobs.definition import Task
-from lakeward.jobs.run_if import RUN_IF, RunDecision, Upstream, evaluate_run_if
+from lakeward.jobs.definition import RUN_IF, RunDecision, Task, Upstream, evaluate_run_if
 from lakeward.jobs.run_loop import AttemptResult, TaskGraphState
 
 SUCCESS, FAILED = AttemptResult("SUCCESS"), AttemptResult("FAILED", "no bread")

@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from lakeward.streaming import query_file, request_file
-from lakeward.workspace.http.page_files import PAGES
+from lakeward.workspace.http.application import PAGES
 from tests.report.events import Events
 from tests.workspace.server import Server, until
 
@@ -166,7 +166,7 @@ def test_files_of_the_pages_need_no_token_and_hold_no_data(server: Server) -> No
         assert policy["connect-src"] == "'self'"
         assert policy["frame-ancestors"] == "'none'"
         assert server.answer("POST", path).status_code == 501
-    for path in ("/ui/", "/ui/none.js", "/ui/../page_files.py", "/ui/%2e%2e/page_files.py"):
+    for path in ("/ui/", "/ui/none.js", "/ui/../application.py", "/ui/%2e%2e/application.py"):
         assert requests.get(server.host + path, timeout=60).status_code == 401
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from lakeward.session import Settings
-from lakeward.workspace.runs.run_process import ProcessResult
-from lakeward.workspace.runs.run_queue import Runner
+from lakeward.workspace.runs.run_process import ProcessResult, Runner
 
 GIGABYTE = 2**30
 

@@ -18,7 +18,7 @@ from lakeward.session import Settings
 from lakeward.workspace.api import run_submission, runs
 from lakeward.workspace.context import ServerContext, ServerRequest
 from lakeward.workspace.runs import run_state
-from lakeward.workspace.runs.run_queue import Runner
+from lakeward.workspace.runs.run_process import Runner
 from lakeward.workspace.state.store import Store
 from lakeward.workspace.state.tokens import Tokens
 from tests.workspace.server import running, until
@@ -139,8 +139,8 @@ STEPS = [
     "lakeward.workspace.runs.run_state.begin",
     "lakeward.workspace.runs.run_state.finish",
     "lakeward.workspace.runs.run_state.task_changed",
-    "lakeward.workspace.runs.run_queue.settings_to_json",
-    "lakeward.workspace.runs.run_queue.FileSecrets",
+    "lakeward.workspace.runs.run_process.settings_to_json",
+    "lakeward.workspace.runs.run_process.FileSecrets",
     "lakeward.workspace.runs.run_process.Log",
     "lakeward.workspace.runs.run_process.RunOutputReader",
     "lakeward.workspace.runs.run_process.os.pipe",
@@ -150,8 +150,8 @@ STEPS = [
     "lakeward.workspace.runs.run_process.threading.Thread",
     "lakeward.workspace.runs.run_log.Log.take",
     "lakeward.workspace.runs.run_process.RunOutputReader.take",
-    "lakeward.workspace.runs.task_updates.TaskUpdates.task_changed",
-    "lakeward.workspace.runs.task_updates.TaskUpdates.close",
+    "lakeward.workspace.runs.update_recorder.TaskUpdates.task_changed",
+    "lakeward.workspace.runs.update_recorder.TaskUpdates.close",
 ]
 ERRORS = [
     ValueError("a value"),

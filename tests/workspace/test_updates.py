@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lakeward.workspace.runs.task_updates import TaskUpdates
+from lakeward.workspace.runs.update_recorder import TaskUpdates
 from lakeward.workspace.state.store import Store
 
 PIPELINE = {"pipeline_id": "p", "spec": {"name": "silver"}}

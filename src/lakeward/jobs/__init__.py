@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from lakeward.jobs.concurrency import free_memory
     from lakeward.jobs.definition import tasks_of
     from lakeward.jobs.dynamic_values import RunTrigger
-    from lakeward.jobs.model import JobRun, PipelineSelection, TaskProgress, TaskResult
     from lakeward.jobs.packages import require_packages
     from lakeward.jobs.pipeline_sources import sources
     from lakeward.jobs.pipelines import run_pipeline
     from lakeward.jobs.run_history import RETENTION_DAYS, can_repair
+    from lakeward.jobs.run_loop import JobRun, PipelineSelection, TaskProgress, TaskResult
     from lakeward.jobs.runner import RunListeners, RunOptions, run
-    from lakeward.jobs.tasks import COMPOSITES, KINDS, REFUSED
+    from lakeward.jobs.task_worker import COMPOSITES, KINDS, REFUSED
     from lakeward.jobs.wheels import build_wheels
     from lakeward.jobs.worker_pool import PrestartedWorker
 

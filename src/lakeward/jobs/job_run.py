@@ -27,7 +27,6 @@ from lakeward.jobs.dynamic_values import (
     resolve_references,
     resolved_parameters,
 )
-from lakeward.jobs.model import PipelineSelection, TaskProgress
 from lakeward.jobs.nested_runs import (
     NestedRun,
     evaluate_condition,
@@ -36,11 +35,18 @@ from lakeward.jobs.nested_runs import (
 )
 from lakeward.jobs.packages import layer_of_task
 from lakeward.jobs.run_history import PreviousRun
-from lakeward.jobs.run_loop import AttemptResult, RunLoop, TaskAttempt, TaskGraphState, TaskState
+from lakeward.jobs.run_loop import (
+    AttemptResult,
+    PipelineSelection,
+    RunLoop,
+    TaskAttempt,
+    TaskGraphState,
+    TaskProgress,
+    TaskState,
+)
 from lakeward.jobs.task_process import TaskLog, TaskProcess
-from lakeward.jobs.task_worker import TaskRequest
-from lakeward.jobs.tasks import COMPOSITES, Context, prepare
-from lakeward.jobs.tasks.context import CompletedAttempt, attempt
+from lakeward.jobs.task_worker import COMPOSITES, TaskRequest, prepare
+from lakeward.jobs.tasks.context import CompletedAttempt, Context, attempt
 from lakeward.jobs.worker_pool import PrestartedWorker
 from lakeward.session import dbfs_paths
 from lakeward.suggestions import unknown_name_hint

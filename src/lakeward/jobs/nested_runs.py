@@ -15,8 +15,15 @@ from typing import Any
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import Task, nested_task
 from lakeward.jobs.dynamic_values import loop_input_references, resolve_references
-from lakeward.jobs.model import TaskProgress
-from lakeward.jobs.run_loop import AttemptResult, Launch, RunLoop, TaskAttempt, TaskGraphState, first_failure
+from lakeward.jobs.run_loop import (
+    AttemptResult,
+    Launch,
+    RunLoop,
+    TaskAttempt,
+    TaskGraphState,
+    TaskProgress,
+    first_failure,
+)
 from lakeward.suggestions import unknown_name_hint
 
 _ORDER: Mapping[str, Callable[[Decimal, Decimal], bool]] = {

@@ -1,4 +1,4 @@
-"""A pipeline of the bundle, from its definition to an update."""
+"""A pipeline of the bundle, from its definition to an update, and the schemas and volumes that it needs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lakeward.bundle import Bundle
-from lakeward.jobs.model import PipelineSelection
 from lakeward.jobs.packages import layer_of_pipeline, projects_of_pipeline
 from lakeward.jobs.pipeline_sources import sources
-from lakeward.jobs.provisioning import ensure_schemas_and_volumes
+from lakeward.jobs.run_loop import PipelineSelection
 
 if TYPE_CHECKING:
     from lakeward.pipelines import Progress, Update
@@ -74,3 +73,28 @@ def run_pipeline(
             on_event=on_event,
         )
         return run(files, options, settings=settings)
+
+
+def declared_schemas(bundle: Bundle) -> tuple[tuple[str, str], ...]:
+    """Return the (catalog, schema) pairs that the schemas, volumes and pipelines of `bundle` name."""
+    pairs = [(schema.get("catalog_name"), schema.get("name")) for schema in bundle.schemas.values()]
+    pairs += [(volume.get("catalog_name"), volume.get("schema_name")) for volume in bundle.volumes.values()]
+    pairs += [(pipeline.get("catalog"), pipeline.get("schema")) for pipeline in bundle.pipelines.values()]
+    return tuple(
+        dict.fromkeys((str(catalog), str(schema)) for catalog, schema in pairs if catalog and schema)
+    )
+
+
+def ensure_schemas_and_volumes(bundle: Bundle, settings: Settings) -> None:
+    """Create missing schemas and volumes of `bundle` in the state folder of its target.
+
+    Starts the Spark session of the target, so that a task's own `SparkSession.builder` returns it.
+    """
+    for volume in bundle.volumes.values():
+        parts = (volume["catalog_name"], volume["schema_name"], volume["name"])
+        settings.volumes.joinpath(*map(str, parts)).mkdir(parents=True, exist_ok=True)
+    from lakeward.session import ensure_schema, session
+
+    spark = session(settings)
+    for catalog, schema in declared_schemas(bundle):
+        ensure_schema(spark, catalog, schema)

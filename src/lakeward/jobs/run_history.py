@@ -14,8 +14,7 @@ from typing import Any
 from lakeward.atomic_files import atomic_write, read_regular
 from lakeward.dbutils import decrypted, encrypted, redacted, remember
 from lakeward.errors import ConfigurationError
-from lakeward.jobs.model import JobRun
-from lakeward.jobs.run_loop import AttemptResult
+from lakeward.jobs.run_loop import AttemptResult, JobRun
 
 RETENTION_DAYS = 60
 """Days for which a run and its logs are kept (https://docs.databricks.com/aws/en/jobs/monitor)."""

@@ -19,8 +19,7 @@ from lakeward.jobs.concurrency import FileSemaphore, RunSemaphore, max_parallel_
 from lakeward.jobs.definition import NOTEBOOK_EXIT, Task
 from lakeward.jobs.dynamic_values import MANUAL, RunTrigger
 from lakeward.jobs.job_run import TaskLauncher
-from lakeward.jobs.model import JobRun, PipelineSelection, TaskResult
-from lakeward.jobs.provisioning import ensure_schemas_and_volumes
+from lakeward.jobs.pipelines import ensure_schemas_and_volumes
 from lakeward.jobs.run_history import (
     PreviousRun,
     delete_old_runs,
@@ -29,7 +28,7 @@ from lakeward.jobs.run_history import (
     save_progress,
     save_run,
 )
-from lakeward.jobs.run_loop import RunLoop, TaskGraphState, TaskState
+from lakeward.jobs.run_loop import JobRun, PipelineSelection, RunLoop, TaskGraphState, TaskResult, TaskState
 from lakeward.jobs.wheels import unpack_wheels
 from lakeward.jobs.worker_pool import PrestartedWorker
 from lakeward.private_folders import private_folder

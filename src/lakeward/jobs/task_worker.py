@@ -1,4 +1,4 @@
-"""The process of one task, and its messages: receives a TaskRequest, executes it, reports the result."""
+"""The process of one task, its messages, and the task types that it executes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.bundle import Bundle
 from lakeward.dbutils import hear_secrets, remember
+from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import Task
-from lakeward.jobs.model import PipelineSelection
-from lakeward.jobs.run_loop import AttemptResult
-from lakeward.jobs.tasks import Context, prepare
-from lakeward.jobs.tasks.context import attempt
+from lakeward.jobs.run_loop import AttemptResult, PipelineSelection
+from lakeward.jobs.tasks import notebook, pipeline, python_code, sql
+from lakeward.jobs.tasks.context import Action, Context, Prepare, attempt
 from lakeward.process_tree import adopt_orphans, kill_detached, kill_tree
+from lakeward.streaming import watching
+from lakeward.suggestions import unknown_name_hint
 
 if TYPE_CHECKING:
+    from lakeward.pipelines import Update
     from lakeward.session import GatewayAddress, Settings
 
 
@@ -187,3 +190,52 @@ def _execute(
     action = prepare(context, work.task)
     line.send(TaskStarted())
     return AttemptResult("EXCLUDED") if action is None else attempt(action, work.bundle)
+
+
+KINDS: Mapping[str, Prepare] = {
+    "notebook_task": notebook.prepare,
+    "pipeline_task": pipeline.prepare,
+    "python_wheel_task": python_code.prepare_wheel,
+    "spark_python_task": python_code.prepare_file,
+    "sql_task": sql.prepare,
+}
+"""Task types that run in a process of their own."""
+
+COMPOSITES = ("condition_task", "for_each_task", "run_job_task")
+"""Task types that the run itself executes: conditions, loops and nested jobs."""
+
+REFUSED: Mapping[str, str] = {
+    "dbt_task": "dbt needs a SQL warehouse and its adapter; run dbt against a workspace.",
+    "clean_rooms_notebook_task": "It needs a clean room, which only a workspace has.",
+    "dashboard_task": "It refreshes a dashboard, which only a workspace has.",
+    "power_bi_task": "It refreshes a model of Power BI.",
+    "spark_jar_task": "Its JAR is written against Databricks' own Spark.",
+    "spark_submit_task": "The platform itself refuses it on serverless compute.",
+}
+"""Task types that are refused, with the reason."""
+
+
+def prepare(context: Context, task: Task) -> Action | None:
+    """Return the action of `task`, or None if a dry run has nothing to do for it.
+
+    Raises ConfigurationError: TASK_NOT_SUPPORTED for a type that is not in the table, and the errors of the
+    type's own validation.
+    """
+    kind = KINDS.get(task.kind)
+    if kind is None:
+        message = f"The task `{task.key}` is a {task.kind}, which cannot be run here."
+        next_step = REFUSED.get(task.kind) or unknown_name_hint(task.kind, KINDS, what="kinds")
+        raise ConfigurationError("TASK_NOT_SUPPORTED", message, next_step=next_step)
+    action = kind(context, task)
+    # The event log of a pipeline has the progress of its queries.
+    if action is None or context.run_id is None or task.kind == "pipeline_task":
+        return action
+    return _watched(action, context.settings.state / "streams", context.run_id, task.key)
+
+
+def _watched(action: Action, folder: Path, run_id: str, task_key: str) -> Action:
+    def watched() -> Update | None:
+        with watching(folder, run_id, task_key):
+            return action()
+
+    return watched

@@ -25,7 +25,7 @@ from lakeward.workspace.command_contexts.contexts import Contexts
 from lakeward.workspace.context import ServerContext, ServerRequest
 from lakeward.workspace.http.request_log import RequestLog
 from lakeward.workspace.runs import run_state
-from lakeward.workspace.runs.run_queue import Runner
+from lakeward.workspace.runs.run_process import Runner
 from lakeward.workspace.state.connection import Connection, connection_file, read_connection, write_connection
 from lakeward.workspace.state.database import usable_state
 from lakeward.workspace.state.store import Document, Store, now

@@ -13,8 +13,7 @@ from lakeward.dbutils import redacted
 from lakeward.error_formatting import describe_error
 from lakeward.errors import LakewardError
 from lakeward.jobs.definition import Task
-from lakeward.jobs.model import PipelineSelection
-from lakeward.jobs.run_loop import AttemptResult
+from lakeward.jobs.run_loop import AttemptResult, PipelineSelection
 from lakeward.session import dbfs_paths, is_lost, jvm_lost, keep_interrupts
 from lakeward.user_code import is_user_file
 

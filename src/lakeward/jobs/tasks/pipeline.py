@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import Task
-from lakeward.jobs.model import PipelineSelection
 from lakeward.jobs.pipeline_sources import sources
 from lakeward.jobs.pipelines import run_pipeline
+from lakeward.jobs.run_loop import PipelineSelection
 from lakeward.jobs.tasks.context import Action, Context
 from lakeward.suggestions import unknown_name_hint
 

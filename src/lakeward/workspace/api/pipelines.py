@@ -11,10 +11,9 @@ from lakeward.workspace.api.job_validation import check_environments
 from lakeward.workspace.api.permissions import forget, may, require
 from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.context import ServerRequest, paginate, paginate_query
-from lakeward.workspace.runs.pipeline_events import selected
 from lakeward.workspace.runs.run_process import ProcessResult
 from lakeward.workspace.runs.run_spec import build_pipeline_update_spec
-from lakeward.workspace.runs.update_recorder import ENDED, UpdateRecorder
+from lakeward.workspace.runs.update_recorder import ENDED, UpdateRecorder, selected
 from lakeward.workspace.state.store import Document, now
 
 _FLAGS = (

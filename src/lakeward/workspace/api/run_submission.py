@@ -22,7 +22,7 @@ from lakeward.workspace.context import ServerContext, ServerRequest
 from lakeward.workspace.runs import run_state
 from lakeward.workspace.runs.run_process import ProcessResult
 from lakeward.workspace.runs.run_spec import build_job_run_spec
-from lakeward.workspace.runs.task_updates import TaskUpdates
+from lakeward.workspace.runs.update_recorder import TaskUpdates
 from lakeward.workspace.state.store import Document, Store, now
 
 _one_at_a_time = threading.Lock()
