@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.pipelines.sources.python_source import user_files, user_modules
+from lakeward.pipelines.sources.collection import user_files, user_modules
 
 FILES = {
     "company_of_test/__init__.py": "",

@@ -1,19 +1,26 @@
-"""One update of a pipeline from its files to its tables: collect, select, analyze, reset, execute."""
+"""One update of a pipeline from its files to its tables: collect, select, analyze, reset, execute.
+
+An update that finds new columns in its input is followed by a second one."""
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from lakeward.databricks_shims import running
 from lakeward.errors import PipelineError
 from lakeward.notebooks import notebook_packages
-from lakeward.pipelines.analysis.graph_resolution import resolve_graph
-from lakeward.pipelines.analysis.refresh_selection import select_datasets, with_interrupted_resets
+from lakeward.pipelines.analysis.graph_resolution import (
+    resolve_graph,
+    select_datasets,
+    with_interrupted_resets,
+)
 from lakeward.pipelines.api.modules import serve_modules
 from lakeward.pipelines.events.event_log import EventFileWriter, EventLog, EventOrigin
 from lakeward.pipelines.events.progress_reporter import ProgressReporter
@@ -21,6 +28,7 @@ from lakeward.pipelines.execution.flow_execution import ExecutionContext
 from lakeward.pipelines.execution.graph_execution import GraphExecution
 from lakeward.pipelines.execution.update_context import (
     PipelineUpdateContext,
+    UpdateOptions,
     stop_on_sigterm,
     trigger_interval,
     update_lock,
@@ -31,20 +39,97 @@ from lakeward.pipelines.graph.dataflow_graph import (
     ResolvedDataset,
     ResolvedGraph,
 )
-from lakeward.pipelines.graph.elements import Key
+from lakeward.pipelines.graph.elements import DefaultSchema, Key
 from lakeward.pipelines.graph.error_location import error_message
 from lakeward.pipelines.graph.results import DatasetResult, Progress, Update, UpdateState, unreached_result
 from lakeward.pipelines.graph.session_scope import pipeline_conf, use_default_schema
-from lakeward.pipelines.sources.collection import collect
-from lakeward.pipelines.sources.python_source import pickle_by_value, user_files, user_modules
+from lakeward.pipelines.sources.collection import (
+    code_hash,
+    collect,
+    common_root,
+    find_sources,
+    pickle_by_value,
+    user_files,
+    user_modules,
+)
 from lakeward.pipelines.storage.checkpoints import Checkpoints, SchemaLocations
 from lakeward.pipelines.storage.delta_tables import listen_to_writes
-from lakeward.pipelines.storage.fingerprint import code_hash
 from lakeward.pipelines.writers.auto_cdc import as_analysis_flow
-from lakeward.session import is_disk_full, keep_interrupts, private_tables
+from lakeward.session import dbfs_paths, is_disk_full, keep_interrupts, private_tables
 from lakeward.sql import NAME_FILE
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lakeward.session import Settings
+
+
 _CANCELED: tuple[UpdateState, str] = ("CANCELED", "The update was interrupted.")
+
+
+@dbfs_paths()
+def run(
+    paths: Sequence[Path],
+    options: UpdateOptions | None = None,
+    *,
+    session: SparkSession | None = None,
+    settings: Settings | None = None,
+) -> Update:
+    """Run one update of the pipeline that the files at `paths` declare.
+
+    An update that finds new columns in its input files is started a second time, once. Errors in user files,
+    failed flows and a concurrent update of the same pipeline result in an Update with the state FAILED;
+    Ctrl-C in one with the state CANCELED.
+
+    Args:
+        paths: Source files, folders or globs.
+        options: Options of the update.
+        session: The Spark session; default: the session of `settings`.
+        settings: Lakehouse settings; default: those of the running session, or of the project at `root`.
+
+    Returns:
+        The result of the update and of each dataset.
+
+    Raises:
+        ConfigurationError: Invalid paths, dataset names or combinations of options.
+    """
+    context = _context(paths, options or UpdateOptions(), session, settings)
+    if context.options.continuous:
+        trigger_interval(context.conf)
+    return run_update(context)
+
+
+def run_update(context: PipelineUpdateContext) -> Update:
+    """Run one update, and a second one after new columns were found. Paths follow the rule in force."""
+    execution = PipelineExecution(context)
+    update = execution.run()
+    if not execution.restarts:
+        return update
+    second = PipelineExecution(context.after_schema_change()).run()
+    return replace(second, seconds=update.seconds + second.seconds)
+
+
+def _context(
+    paths: Sequence[Path],
+    options: UpdateOptions,
+    session: SparkSession | None,
+    settings: Settings | None,
+) -> PipelineUpdateContext:
+    from lakeward.session import Settings, current_settings
+    from lakeward.session import session as make_session
+
+    sources = find_sources([Path(path) for path in paths])
+    settings = settings or current_settings() or Settings.here(options.root)
+    return PipelineUpdateContext(
+        spark=session or make_session(settings),
+        sources=tuple(sources),
+        default_schema=DefaultSchema(options.catalog or settings.catalog, options.schema or settings.schema),
+        root=(options.root or common_root(sources)).absolute(),
+        storage=options.storage or settings.pipelines / options.name,
+        user=settings.user,
+        conf={str(key): str(value) for key, value in (options.configuration or {}).items()},
+        options=options,
+    )
 
 
 class UpdateFailedError(Exception):

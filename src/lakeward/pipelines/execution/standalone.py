@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from lakeward.atomic_files import atomic_write
 from lakeward.errors import SqlError
 from lakeward.pipelines.api.registry import active_registry
-from lakeward.pipelines.execution.update import run_update
+from lakeward.pipelines.execution.pipeline_execution import run_update
 from lakeward.pipelines.execution.update_context import PipelineUpdateContext, UpdateOptions
 from lakeward.pipelines.graph.column_ddl import format_ddl
 from lakeward.pipelines.graph.elements import DefaultSchema, TableOptions

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines.analysis.flow_evaluation import EvaluatedFlow
@@ -24,7 +26,7 @@ from lakeward.pipelines.graph.expectations import (
     find_violation,
     kept_rows,
 )
-from lakeward.pipelines.graph.query_plans import plan_text
+from lakeward.pipelines.graph.query_plans import class_name, plan_text, source_nodes
 from lakeward.pipelines.graph.results import FlowResult
 from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.incremental.cost import add_start
@@ -41,11 +43,13 @@ from lakeward.pipelines.storage.dataset_manager import (
     table_policies,
 )
 from lakeward.pipelines.storage.delta_tables import StoredTable, WriteMetrics, load_table
-from lakeward.pipelines.storage.fingerprint import commit_metadata, fingerprint_in, query_fingerprint
 from lakeward.session import is_disk_full, keep_interrupts
+from lakeward.spark_internals import analyzed_plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
 log = logging.getLogger("lakeward.pipelines")
 _GLOBAL_SORT = re.compile(r"Sort \[.*\], true|RepartitionByExpression \[.*(ASC|DESC)")
 
@@ -232,3 +236,95 @@ def _unchanged_result(
                 CountedExpectations(name, expectations, ExpectationCounts.none(expectations))
             )
     return flow_result
+
+
+# The fingerprint is stored in the metadata of the commit that wrote the view and is valid only while that
+# commit is the table's latest. It can therefore be neither newer nor older than the data, even after a kill.
+_KEY = "lakeward.fingerprint"
+# Analyzed expressions whose value changes from run to run although Spark calls them deterministic.
+_PER_RUN = re.compile(
+    r"\b(now|current_timestamp|current_date|curdate|current_time|localtimestamp|unix_timestamp\(current_timestamp|"
+    r"current_user|session_user|input_file_name|version)\(|current_timestamp|current_date|localtimestamp",
+    re.IGNORECASE,
+)
+_NO_DATA = ("OneRowRelation", "Range", "CTERelationRef")
+_TEMPORAL_SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
+
+
+def query_fingerprint(df: DataFrame, dataset: Dataset, *, code: str, conf: Mapping[str, str]) -> str | None:
+    """Return the fingerprint of a view's query, None if its result may change without a changed input.
+
+    It is None for sources that are not Delta tables (files, Python data): such a view is always rewritten.
+    """
+    analyzed: Any = analyzed_plan(df)
+    text = plan_text(df)
+    if not analyzed.deterministic() or _PER_RUN.search(text):
+        return None
+    versions = []
+    for leaf in source_nodes(df):
+        version = _source_version(leaf)
+        if version is None:
+            return None
+        versions.append(version)
+    options = dataset.options
+    parts = [
+        text,
+        versions,
+        [
+            [expectation.name, expectation.constraint, expectation.action]
+            for expectation in dataset.expectations
+        ],
+        [
+            options.comment,
+            dict(options.properties),
+            options.partition_cols,
+            options.cluster_by,
+            str(options.schema),
+            options.row_filter,
+        ],
+        df.schema.json(),
+        code,
+        dict(conf),
+        {key: df.sparkSession.conf.get(key, None) for key in _TEMPORAL_SETTINGS},
+        df.sparkSession.version,
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _source_version(leaf: Any) -> str | None:
+    name = class_name(leaf)
+    if name in _NO_DATA:
+        return name
+    if name == "LocalRelation":
+        return str(leaf.data().mkString("\n"))
+    if name == "LogicalRelation":
+        index = _file_index(leaf.relation())
+        if index is not None and class_name(index) == "TahoeLogFileIndex":
+            # The write may see a later version than this one: then the next update rewrites unnecessarily.
+            snapshot = index.getSnapshot()
+            return f"{snapshot.metadata().id()}@{snapshot.version()}"
+    return None
+
+
+def _file_index(relation: Any) -> Any:
+    """Return the file index of a relation, None for relations that do not read files."""
+    from py4j.protocol import Py4JError
+
+    try:
+        return relation.location()
+    except Py4JError:
+        return None
+
+
+def commit_metadata(hashed: str | None, update_id: str) -> str:
+    """Return the user metadata of the commit."""
+    return json.dumps({_KEY: hashed, "lakeward.update": update_id})
+
+
+def fingerprint_in(text: str | None) -> str | None:
+    """Return the fingerprint in a commit's user metadata, None if it has none."""
+    try:
+        found = json.loads(text or "{}").get(_KEY)
+    except (ValueError, AttributeError):
+        return None
+    return found if isinstance(found, str) else None
