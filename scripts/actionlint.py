@@ -12,7 +12,7 @@ _SOURCE = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 
 
 def find_actionlint(folder: Path) -> tuple[Path | None, str]:
-    """The program, on PATH or in `folder`, built into it with Go when there is one; else None and why."""
+    """Return the program, on PATH or in `folder` (built there if Go is installed); else None and why."""
     found = shutil.which("actionlint", path=f"{os.environ.get('PATH', os.defpath)}{os.pathsep}{folder}")
     if found:
         return Path(found), ""

@@ -26,7 +26,7 @@ def missing_here() -> str:
 
 
 def other_python():  # type: ignore[no-untyped-def]  # a union has no spelling that old
-    """The first Python on PATH that will do, or None."""
+    """Return the first suitable Python on PATH, or None."""
     for name in OTHERS:
         try:
             with open(os.devnull, "w") as nothing:

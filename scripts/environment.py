@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
 
 
 def is_current(venv: Path, level: str) -> bool:
-    """Whether `venv` was made completely, here, by this Python, from these locks, for `level` or more."""
+    """Return whether `venv` is complete, made here, by this Python, from these locks, for `level` or more."""
     stamp = read_stamp(venv)
     return (
         stamp is not None

@@ -22,7 +22,7 @@ _CERTIFICATE = (
     "the certificate of the package index is not trusted; set PIP_CERT to a file with the authorities that "
     "your network uses, and call again."
 )
-_HASHES = "a package that came is not the one in the lock file ({reason}); something on the way changes it."
+_HASHES = "{reason} does not match its hash in the lock file; a proxy or mirror of the index changes it."
 _NOT_THERE = "the package index does not have {reason}; point PIP_INDEX_URL to one that mirrors all of PyPI."
 
 _BROKEN_NETWORK = (
@@ -56,7 +56,7 @@ def explained(output: str, place: Path) -> SetupFailed:
 
 
 def place_failed(place: Path, error: OSError) -> SetupFailed:
-    """Why files cannot be kept at `place`."""
+    """Return the reason why files cannot be kept at `place`."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return SetupFailed(_NO_SPACE.format(place=place))
     return SetupFailed(_READ_ONLY.format(place=place, reason=os.strerror(error.errno or errno.EIO)))

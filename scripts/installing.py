@@ -138,7 +138,7 @@ def _run(command: list[str], venv: Path) -> None:
 
 
 def say(text: str) -> None:
-    """One line of progress."""
+    """Print one line of progress."""
     sys.stderr.write(f"lakeward set-up: {text}\n")
     sys.stderr.flush()
 

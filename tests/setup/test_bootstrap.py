@@ -205,7 +205,7 @@ def test_an_unknown_level_names_those_that_exist(project: Project) -> None:
         ),
         (
             "THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n    six==1.17.0 from x:",
-            "not the one in the lock file (six==1.17.0)",
+            "six==1.17.0 does not match its hash in the lock file",
         ),
         ("ERROR: No matching distribution found for six==1.17.0", "does not have six==1.17.0"),
         ("Collecting x\nERROR: something new\nhint: y", "a step failed: ERROR: something new"),

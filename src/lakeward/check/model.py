@@ -125,7 +125,7 @@ class Report:
 
     @property
     def blocking(self) -> tuple[Finding, ...]:
-        """What keeps code from running: refused, without a seed, and on serverless what fails there."""
+        """Return what keeps code from running: refusals, missing seeds, and failures on serverless."""
         stops = {"refused", "needs_seed"} | (
             {"fails_on_serverless"} if self.profile == "serverless" else set()
         )

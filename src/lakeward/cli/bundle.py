@@ -198,7 +198,7 @@ def approved(question: str) -> bool:
 
 
 def show(summary: Mapping[str, Any]) -> None:
-    """The one object of `-o json`."""
+    """Print the one object of `-o json`."""
     print(json.dumps(summary, ensure_ascii=False, indent=2))
 
 

@@ -76,7 +76,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _cases(nodes: list[Node]) -> str:
-    """The two `case` tables that bash and zsh read alike: descent into a command, and a command's words."""
+    """Return the two `case` tables of bash and zsh: descent into a command, and a command's words."""
     inner = [f"{node.path} {name}" for node in nodes for name in node.commands]
     descent = [f"            {shlex.quote(each)}) place={shlex.quote(each.strip())} ;;" for each in inner]
     words = [

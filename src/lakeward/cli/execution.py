@@ -108,7 +108,7 @@ def exit_code(state: str) -> int:
 
 
 def show(title: str, result: Any, commands: Sequence[str], streams: Streams) -> None:
-    """The summary on stdout; where stdout is not a terminal, as wide as it needs to be."""
+    """Print the summary on stdout; if stdout is not a terminal, as wide as it needs to be."""
     from rich.console import Console
 
     from lakeward.cli.summary import of_job, of_update, print_summary

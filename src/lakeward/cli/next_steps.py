@@ -15,7 +15,7 @@ READABLE = ("materialized_view", "streaming_table")
 def after(
     datasets: Sequence[DatasetResult], *, prefix: str, target: str | None, events_of: str | None
 ) -> list[str]:
-    """A look at the last table that was completed, the report and the events of the pipeline `events_of`.
+    """Return commands for the last completed table, and the report and events of the pipeline `events_of`.
 
     `prefix` goes before the table's name (`catalog.schema.` where the shell starts elsewhere), `target`
     is the `-t` that the commands need, None without a target.

@@ -87,7 +87,7 @@ def notebook(
 
 
 def show(run: NotebookRun, streams: Streams, *, as_json: bool) -> None:
-    """The outcome on stdout, its error on stderr; the exit value comes last."""
+    """Print the outcome on stdout, its error on stderr; the exit value comes last."""
     from lakeward.dbutils import redacted, redactor
 
     if as_json:

@@ -76,7 +76,7 @@ def as_mapping(
 
 
 def mapping_option(flag: str, name: str, *, help: str) -> Decorator:
-    """An option that may be given several times, `K=V` each; the command gets a dictionary as `name`."""
+    """Return a repeatable option with values `K=V`; the command gets a dictionary as `name`."""
     return click.option(
         flag, name, type=KeyValue(), multiple=True, callback=as_mapping, metavar="K=V", help=help
     )

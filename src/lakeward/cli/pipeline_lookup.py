@@ -17,7 +17,7 @@ def first_pipeline(bundle: Bundle) -> str | None:
 
 
 def pipeline_key(bundle: Bundle, key: str) -> str | None:
-    """The pipeline `key`, or the last one that the job `key` refreshes; None when it refreshes none."""
+    """Return the pipeline `key`, or the last one that the job `key` refreshes; None if it refreshes none."""
     keys = pipeline_keys(bundle, key)
     return keys[-1] if keys else None
 
@@ -33,7 +33,7 @@ def pipeline_keys(bundle: Bundle, key: str) -> list[str]:
 
 
 def prefix(bundle: Bundle, key: str | None, settings: Settings) -> str:
-    """What goes before the names of pipeline `key` in `lakeward sql`; nothing for the first pipeline."""
+    """Return the prefix of names of pipeline `key` in `lakeward sql`; empty for the first pipeline."""
     if key is None or key == first_pipeline(bundle):
         return ""
     catalog, schema = home_of_pipeline(bundle.pipelines[key], settings)

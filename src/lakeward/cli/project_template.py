@@ -153,7 +153,7 @@ def name_from(text: str) -> str:
 
 
 def starter(name: str) -> dict[str, str]:
-    """The files of a new bundle called `name` (as `name_from` gives it), by their paths in its folder."""
+    """Return the files of a new bundle called `name` (from `name_from`), by their paths in its folder."""
     texts = {
         "databricks.yml": _BUNDLE,
         f"resources/{name}.schema.yml": _SCHEMA,

@@ -23,7 +23,7 @@ NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 def as_table(
     frame: DataFrame, out: TextIO, *, width: int | None, clock: Callable[[], float], began: float
 ) -> None:
-    """A table of at most 1,000 rows, then their number and the seconds; `OK` when there are no columns."""
+    """Print a table of at most 1,000 rows, then their number and the seconds; `OK` without columns."""
     if not frame.columns:
         out.write(f"OK ({duration(clock() - began)})\n")
         return
@@ -63,7 +63,7 @@ def text_of(column: Column, kind: str) -> Column:
 
 
 def as_json(frame: DataFrame, out: TextIO) -> None:
-    """One array of objects, a row a line; NULL is written as null."""
+    """Print one array of objects, a row a line; NULL is written as null."""
     from pyspark.sql import functions as F
 
     row = F.to_json(F.struct(F.col("*")), {"ignoreNullFields": "false"})
@@ -76,7 +76,7 @@ def as_json(frame: DataFrame, out: TextIO) -> None:
 
 
 def as_csv(frame: DataFrame, out: TextIO) -> None:
-    """A header and the rows as RFC 4180 has them; NULL is empty, an empty string is `""`."""
+    """Print a header and the rows as in RFC 4180; NULL is empty, an empty string is `""`."""
     out.write(csv_line(map(redacted, frame.columns)))
     rows: Iterator[Iterable[str | None]] = as_text(frame).toLocalIterator()
     out.writelines(csv_line(shown(row)) for row in rows)

@@ -82,12 +82,12 @@ class Progress:
         self.show("")
 
     def say(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         self.show("")
         click.echo(f"lakeward test: {text}", err=True)
 
     def show(self, line: str) -> None:
-        """A line that the next one replaces."""
+        """Print a line that the next one replaces."""
         if sys.stderr.isatty():
             width = shutil.get_terminal_size().columns - 1
             sys.stderr.write(f"\r\x1b[K{line[:width]}")

@@ -96,7 +96,7 @@ def prepare(
     tests: bool = True,
     environ: Mapping[str, str] = os.environ,
 ) -> Environment:
-    """The environment for the tests of the repository that `folder` lies in, made when it is not there.
+    """Return the environment for the tests of the repository around `folder`; create it if missing.
 
     `say` receives each decision, `show` each line of the installer; `arguments` are pytest's. `added` are
     further requirements; `excluded` are names of packages to leave out, whichever package requires them.

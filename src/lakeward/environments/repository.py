@@ -23,7 +23,7 @@ _BUILD_TOOLS = ("flit", "hatch", "maturin", "pdm", "poetry", "setuptools", "setu
 
 
 def root_of(folder: Path) -> Path:
-    """The nearest folder at or above `folder` with a project file, up to the top of the Git repository."""
+    """Return the nearest folder at or above `folder` with a project file, up to the Git repository's root."""
     for candidate in (folder, *folder.parents):
         if any((candidate / mark).is_file() for mark in _MARKS):
             return candidate
@@ -65,7 +65,7 @@ def source_folders(root: Path) -> tuple[Path, ...]:
 
 
 def has_tests(root: Path) -> bool:
-    """Whether pytest has anything to look at below `root`, by its own settings for names and places."""
+    """Return whether pytest collects anything below `root`, by its own settings of names and folders."""
     settings = pytest_settings(root)
     patterns = _words(settings.get("python_files")) or ["test_*.py", "*_test.py"]
     places = [root / place for place in _words(settings.get("testpaths"))] or [root]

@@ -37,7 +37,7 @@ class Pinned:
 
     @property
     def reason(self) -> str:
-        """Why this runtime is used, as the rest of a sentence that names it."""
+        """Return why this runtime is used, as the rest of a sentence that names it."""
         pins, plural = " and ".join(self.pins), len(self.pins) > 1
         if self.exact:
             return f"which {pins} {'ask' if plural else 'asks'} for"
@@ -45,7 +45,7 @@ class Pinned:
 
 
 def pinned_by(folder: Path) -> Pinned | None:
-    """The runtime that the pins of the repository around `folder` choose. Raises ConfigurationError."""
+    """Return the runtime of the pins in the repository around `folder`. Raises ConfigurationError."""
     found = read_all(root_of(folder))
     return pinned_runtime((*found.left_out, *reconcile(found.wanted, ()).left_out), found.lock)
 

@@ -64,7 +64,7 @@ def _cast(frame: DataFrame, schema: StructType) -> DataFrame:
 
 
 def read_whole(frame: DataFrame) -> DataFrame:
-    """The frame, once every row of it has been read: an error must come before the table is touched."""
+    """Return the frame after reading every row of it: errors must come before the table is touched."""
     frame.write.format("noop").mode("overwrite").save()
     return frame
 

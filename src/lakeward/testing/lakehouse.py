@@ -84,7 +84,7 @@ class Lakehouse:
         return self.spark.table(self.named(name).quoted)
 
     def volume(self, name: str) -> Path:
-        """The folder behind the volume `name`, made if need be: `/Volumes/<catalog>/<schema>/<name>`."""
+        """Return the folder of the volume `/Volumes/<catalog>/<schema>/<name>`, created if missing."""
         named = self.named(name)
         folder = self.settings.volumes / named.catalog / named.schema / named.table
         folder.mkdir(parents=True, exist_ok=True)

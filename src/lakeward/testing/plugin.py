@@ -50,7 +50,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """What a suite can ask for in its pytest settings."""
+    """Declare the pytest settings of suites."""
     about = (
         "set DATABRICKS_RUNTIME_VERSION, as on Databricks: for code that looks at it to find out where it is"
     )
@@ -171,7 +171,7 @@ def dlt(module: ModuleType) -> None:
 
 
 def settings_here() -> Settings:
-    """This folder's settings, on the runtime that its bundle names."""
+    """Return the settings of this folder, on the runtime that its bundle names."""
     from lakeward.bundle import runtime_here
     from lakeward.session import Settings
 

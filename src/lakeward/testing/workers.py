@@ -52,7 +52,7 @@ def worker(environ: Mapping[str, str] = os.environ) -> Worker | None:
 
 
 def budget(count: int, *, memory: int, cores: int) -> Budget:
-    """The share of each of `count` workers in `memory` MiB, a fifth of which stays for everything else.
+    """Return the share of each of `count` workers in `memory` MiB; a fifth stays for everything else.
 
     >>> budget(4, memory=32_000, cores=8)
     Budget(jvms=4, heap=2048, cores=2)

@@ -56,9 +56,10 @@ class ServerRequest(ApiRequest):
 def paginate(
     call: ApiRequest, items: Sequence[Any], name: str, *, default: int = 20, most: int = 100
 ) -> dict[str, Any]:
-    """One page of `items`, with the token of the next one; the size is the request's `limit`/`max_results`.
+    """Return a page of `items` with the token of the next one.
 
-    A page token is the offset of the page. Raises ApiError for an invalid one.
+    The request's `limit` or `max_results` is the size, a page token the offset of the page. Raises ApiError
+    for an invalid one.
     """
     begin, size = _bounds(call, default, most)
     return _page(name, items[begin : begin + size], begin, size, more=begin + size < len(items))

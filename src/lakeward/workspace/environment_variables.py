@@ -9,7 +9,7 @@ MAX_BYTES = 100_000
 
 
 def find_problem(variables: Mapping[str, str]) -> str | None:
-    """Why no process can start with these variables, without their values; None if one can."""
+    """Return why no process can start with these variables, without their values; None if one can."""
     size = 0
     for name, value in variables.items():
         if not name or "=" in name or "\0" in name:

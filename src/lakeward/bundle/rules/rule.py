@@ -42,7 +42,7 @@ class Task:
 
     @property
     def name(self) -> str:
-        """Its name in messages."""
+        """Return the name in messages."""
         return f"the task `{self.settings.get('task_key', '?')}` of the job {self.job}"
 
     @property

@@ -234,7 +234,7 @@ def _annotated(annotation: str) -> str | None:
 
 
 def step(kind: str | None, name: str, *, called: bool) -> str | None:
-    """The kind of `<kind>.name`, or of its result when called; an empty `name` calls the kind itself."""
+    """Return the kind of `<kind>.name`, or of its result if called; an empty `name` calls the kind itself."""
     if not name:
         return _CALLED.get(kind or "", kind if kind in ("spark", "frame") else None)
     if kind is not None:

@@ -31,7 +31,7 @@ _Dataset = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def call(root: ast.expr, links: list[Link], environment: Environment, sink: Sink) -> None:
-    """A function of the API, called, or bare above a dataset function."""
+    """Report a function of the API, called, or bare above a dataset function."""
     found = _function(root, links, environment)
     if found is None:
         return
@@ -56,7 +56,7 @@ def call(root: ast.expr, links: list[Link], environment: Environment, sink: Sink
 
 
 def decorated(node: _Dataset, environment: Environment, sink: Sink, functions: _Functions) -> None:
-    """The dataset that a function declares, with its own name if the decorator names none."""
+    """Report the dataset that a function declares, with its own name if the decorator names none."""
     for decorator in node.decorator_list:
         root, links, _ = unroll(decorator)
         found = _function(root, links, environment)
@@ -108,7 +108,7 @@ def _function(root: ast.expr, links: list[Link], environment: Environment) -> tu
 
 
 def _is_view(node: _Dataset, decorator: str, module: str) -> bool:
-    """Whether a decorated function declares a materialized view: by name, or as a table without a stream."""
+    """Return whether a decorated function declares a materialized view: by name, or by its query."""
     if decorator == "materialized_view":
         return True
     if decorator != "table" or module != "dlt":

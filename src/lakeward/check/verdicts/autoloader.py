@@ -10,7 +10,7 @@ _PREFIX = "cloudfiles."
 
 
 def option(use: Use) -> Fact | None:
-    """The verdict on one option and, where it is known, its value; None for what Auto Loader ignores."""
+    """Return the verdict on one option and, if known, its value; None for what Auto Loader ignores."""
     row = find_option(use.name)
     if row is None:
         if not use.name.lower().startswith(_PREFIX) or "{…}" in use.name:

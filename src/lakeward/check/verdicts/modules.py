@@ -63,7 +63,7 @@ def is_installed(name: str) -> bool:
 
 
 def builtin(use: Use) -> Fact | None:
-    """The verdict on a name that code has without an import; `detail` is where it was imported from."""
+    """Return the verdict on a name that needs no import; `detail` is where it was imported from."""
     limit = SERVERLESS_NAMES.get(use.name)
     if limit is not None:
         return Fact(f"name {use.name}", "fails_on_serverless", sentence(limit))

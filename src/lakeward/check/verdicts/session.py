@@ -25,7 +25,7 @@ _TRIGGER = "INFINITE_STREAMING_TRIGGER_NOT_SUPPORTED there: use trigger(availabl
 
 
 def attribute(use: Use) -> Fact | None:
-    """The verdict on an attribute of a session, a DataFrame or the catalog; None for what runs everywhere."""
+    """Return the verdict on an attribute of a session, DataFrame or catalog; None if it runs everywhere."""
     owner, _, name = use.name.partition(".")
     if owner == "builder" and name == "getOrCreate":
         return Fact(

@@ -138,7 +138,7 @@ def _refusal(message: str) -> ApiError:
 
 
 def _folders(settings: Settings) -> list[Path]:
-    """The folders that requests may name: the three roots of the target, and mounts of the settings."""
+    """Return the folders that requests may name: the target's three roots, and mounts of the settings."""
     folders = (
         settings.dbfs,
         settings.volumes,

@@ -124,7 +124,7 @@ def _require_parent(path: object, place: Path) -> None:
 
 
 def _notebook(place: Path, data: bytes, language: str) -> tuple[Path, bytes]:
-    """Where the source of a notebook is kept, and its text with the mark, which it may be sent without."""
+    """Return the file of a notebook's source, and its text with the mark, which requests may omit."""
     ending = next((end for end, name in _LANGUAGES.items() if name == language), None)
     if ending is None:
         message = f"'{language}' is not a language of notebooks: {', '.join(_LANGUAGES.values())}."

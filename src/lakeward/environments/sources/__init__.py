@@ -35,7 +35,7 @@ SOURCES: tuple[tuple[str, Callable[[Path], Found]], ...] = (
 
 
 def read_all(root: Path) -> Found:
-    """What all files of the repository in `root` say together. Raises ConfigurationError with the file."""
+    """Return what all files of the repository in `root` declare. Raises ConfigurationError with the file."""
     return reduce(add, (read(root) for _, read in SOURCES), Found())
 
 

@@ -51,7 +51,7 @@ def toml_of(file: Path, *, condition: str = "PYPROJECT_INVALID") -> dict[str, An
 
 
 def indexes(stated: object) -> tuple[str, ...]:
-    """The package indexes in a tool's list of them, in addition to PyPI, as options of the installers."""
+    """Return the package indexes that a tool lists in addition to PyPI, as options of the installers."""
     urls = [str(each["url"]) for each in stated if "url" in each] if isinstance(stated, list) else []
     return tuple(f"--extra-index-url {url}" for url in urls if "//pypi.org/" not in url)
 

@@ -31,7 +31,7 @@ _LOCAL = re.compile(r"\.{0,2}/|.*\.(whl|zip|tar\.gz)$")
 
 
 def read(root: Path) -> Found:
-    """What the requirements files of `root` say: those in it, and those in folders that are kept for them."""
+    """Return the content of the requirements files in `root` and in its folders of requirements."""
     patterns = (*_PLACES, *(f"{folder}/*requirements*.txt" for folder in _FOLDERS))
     files = {file for pattern in patterns for file in root.glob(pattern) if file.is_file()}
     parts = [Found()]
@@ -51,7 +51,7 @@ def _each_once(found: Found) -> Found:
 
 
 def read_file(file: Path, role: Role, root: Path, opened: tuple[Path, ...] = ()) -> Found:
-    """One requirements file and those that it names. Raises ConfigurationError for one that is not there."""
+    """Return one requirements file and those that it names. Raises ConfigurationError for a missing one."""
     if file.resolve() in opened:
         return Found()
     if not file.is_file():

@@ -54,7 +54,7 @@ class Function:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its name and the older ones."""
+        """Return the name and the older ones."""
         return (self.name, *self.aliases)
 
     def parameter(self, name: str) -> Parameter | None:

@@ -113,7 +113,7 @@ def installed_map() -> PathMap | None:
 
 
 def _path_hook(translator: PathTranslator) -> Callable[[str], Any]:
-    """A hook of `sys.path_hooks`: `sys.path.append("/Workspace/…")` finds modules in the mapped folder."""
+    """Return a hook for `sys.path_hooks`: `sys.path.append("/Workspace/…")` finds mapped modules."""
 
     def hook(entry: str) -> Any:
         local = translator.find(entry)

@@ -167,7 +167,7 @@ def get_table(call: ServerRequest) -> Any:
 
 
 def _facts(folder: Path, name: str) -> TableFacts:
-    """What is known of a table of a list; the comment of one that cannot be read names the damaged file."""
+    """Return the facts on a listed table; the comment of an unreadable one names the damaged file."""
     try:
         return read_table(folder, name)
     except DamagedTable as damaged:

@@ -129,7 +129,7 @@ def require(call: ServerRequest, kind: str, key: str, level: str) -> None:
 
 
 def forget(call: ServerRequest, kind: str, key: str) -> None:
-    """An object is gone, and its list with it."""
+    """Delete the list of an object that was deleted."""
     call.store.delete("acl", f"{kind}/{key}")
 
 

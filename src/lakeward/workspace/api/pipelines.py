@@ -145,7 +145,7 @@ def list_updates(call: ServerRequest) -> Any:
 
 
 def list_events(call: ServerRequest) -> Any:
-    """The events of a pipeline, the newest first; Raises ApiError for a filter that is not understood."""
+    """Return the events of a pipeline, newest first. Raises ApiError for an unknown filter."""
     pipeline = _pipeline(call, "CAN_VIEW")
     newest_first = "timestamp asc" not in call.query.get("order_by", "")
 

@@ -13,7 +13,7 @@ from lakeward.workspace.state.store import Document
 
 
 def list_streams(call: ServerRequest) -> Any:
-    """The streaming queries that a task has started, with the figures of their newest micro-batches."""
+    """Return the streaming queries that a task has started, with figures of their newest micro-batches."""
     run_id = call.required("run_id")
     run = run_of(call, run_id)
     found = read_queries(_file(call, run, task_of(run, run_id, "Streaming queries of runs"))) or {}

@@ -95,7 +95,7 @@ def _origin(run: Document, host: str) -> Document:
 
 
 def _own_pipelines(settings: Settings) -> dict[str, str]:
-    """The keys of the pipelines of the bundle in this folder, by their names.
+    """Return the keys of the pipelines of the bundle in this folder, by name.
 
     A name contains the user who deploys: a pipeline that another user has updated has the name that is
     stored with its state.
@@ -151,7 +151,7 @@ def _localize(holder: Any, name: str, settings: Settings) -> None:
 
 
 def _local(text: str, settings: Settings) -> str:
-    """A workspace path as a path on this disk; with `--editable ` in front, as dependencies may have it."""
+    """Return a workspace path as a path on this disk; a prefix `--editable ` is kept."""
     prefix = next((each for each in ("--editable ", "-e ") if text.startswith(each)), "")
     path = text[len(prefix) :]
     if not path.startswith(_ROOTS):
@@ -175,7 +175,7 @@ def _jobs_within(store: Store, settings: Document) -> list[Document]:
 
 
 def _pipelines_within(store: Store, jobs: Iterable[Document]) -> dict[str, Document]:
-    """The pipelines that jobs update, by their ids; all there are where an id is known only in the run."""
+    """Return the pipelines that jobs update, by id; all pipelines if an id is known only in the run."""
     tasks = (task for job in jobs for task in _tasks(job))
     named = {str((task.get("pipeline_task") or {}).get("pipeline_id") or "") for task in tasks}
     late = any("{{" in identifier for identifier in named)

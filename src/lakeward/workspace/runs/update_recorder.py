@@ -50,7 +50,7 @@ class UpdateRecorder:
         return True
 
     def on_event(self, progress: Mapping[str, Any]) -> None:
-        """One step of it."""
+        """Record one step of the update."""
         self._draw(progress)
         if progress["state"] == "RUNNING":
             self._moved("RUNNING")
@@ -58,7 +58,7 @@ class UpdateRecorder:
             self._note(event)
 
     def ended(self, result: Mapping[str, Any], *, canceled: bool = False, reason: str = "") -> None:
-        """It is over: `result` is what the runner says of it, `reason` why it could say nothing."""
+        """Record the end: `result` is the runner's, `reason` explains a missing one."""
         state = "CANCELED" if canceled else str(result.get("state") or "FAILED")
         for event in flow_events(self._pipeline, self._id, result):
             self._note(event)
@@ -93,7 +93,7 @@ class TaskUpdates:
         self._open: dict[tuple[str, str], UpdateRecorder] = {}
 
     def on_event(self, task: str, pipeline_id: str, progress: Mapping[str, Any]) -> None:
-        """A step of the update that `task` makes of a pipeline; the first one begins it."""
+        """Record a step of the update that `task` makes of a pipeline; the first one begins it."""
         recording = self._open.get((task, pipeline_id))
         if recording is None:
             pipeline = self._store.get("pipeline", pipeline_id)
@@ -112,7 +112,7 @@ class TaskUpdates:
         self._close(task, update or {}, canceled=state == "CANCELED", reason=f"The task {task} {how}.")
 
     def close(self, *, canceled: bool, reason: str) -> None:
-        """The run is over."""
+        """Close all updates at the end of the run."""
         for task in {task for task, _ in self._open}:
             self._close(task, {}, canceled=canceled, reason=reason)
 

@@ -102,7 +102,7 @@ class Store:
             self._connection.close()
 
     def number(self) -> int:
-        """A number that nothing else has or had; later ones are larger, and JavaScript can hold them."""
+        """Return a number that was never used; later ones are larger, and JavaScript can represent them."""
         with self._lock:
             self._last = max(self._last + 1, int(self._clock() * 1000) * _PER_MILLISECOND)
             return self._last

@@ -83,7 +83,7 @@ def as_text(frame: DataFrame) -> DataFrame:
 
 
 def as_arrow(frame: DataFrame) -> DataFrame:
-    """All values in types that Arrow has, in columns `c0`, `c1` …; intervals and variants are strings."""
+    """Return all values in types of Arrow, in columns `c0`, `c1` …; intervals and variants are strings."""
     texts = (*_INTERVALS, T.VariantType)
     kinds = [field.dataType for field in frame.schema.fields]
     return _converted(frame, [_text(kind) if isinstance(kind, texts) else () for kind in kinds])

@@ -35,7 +35,7 @@ class ResultLinks:
         }
 
     def is_valid(self, chunk: str, query: Mapping[str, str]) -> bool:
-        """Whether the query of a request for the chunk has a signature of ours that has not expired."""
+        """Return whether the query of a request for the chunk has a valid signature that has not expired."""
         expires, signature = query.get("expires", ""), query.get("signature", "")
         if not hmac.compare_digest(
             self._signature(chunk, expires).encode(), signature.encode("utf-8", "replace")

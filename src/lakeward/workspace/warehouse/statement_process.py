@@ -116,7 +116,7 @@ class StatementProcess:
 
     @contextmanager
     def _cancelable(self, key: str, spark: SparkSession) -> Iterator[None]:
-        """A block whose Spark jobs and JVM thread `cancel` finds; each Python thread has a JVM thread."""
+        """Mark the block's Spark jobs and JVM thread for `cancel`; each Python thread has a JVM thread."""
         assert self._pool is not None
         jvm_thread = self._pool.jvm_thread
         spark.sparkContext.setJobGroup(key, f"statement {key}", interruptOnCancel=True)

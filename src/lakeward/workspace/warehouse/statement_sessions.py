@@ -58,7 +58,7 @@ class SessionPool:
 
     @contextmanager
     def session(self) -> Iterator[SparkSession]:
-        """A session in the catalog and schema of the settings, active in this thread during the block."""
+        """Yield a session in the catalog and schema of the settings, active in this thread."""
         try:
             fresh = self._ready.get_nowait()
         except queue.Empty:
