@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakeward.pipelines.analysis.flow_evaluation import blank_live
 from lakeward.pipelines.graph.column_ddl import format_ddl
 from lakeward.pipelines.sql.grammar import SqlSyntaxError, parse_statement
 from lakeward.pipelines.sql.statements import (
@@ -15,7 +16,6 @@ from lakeward.pipelines.sql.statements import (
     FlowStatement,
     SetStatement,
     UseStatement,
-    blank_live,
     split_source,
 )
 

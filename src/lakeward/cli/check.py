@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import groupby
 from pathlib import Path
 
 import click
@@ -35,8 +36,6 @@ def check(
     verdict, its places, and what to do.
     """
     if patches:
-        from lakeward.cli.patches import show_patches
-
         return show_patches(as_json=as_json)
     from lakeward.check import as_object
     from lakeward.check import check as look_through
@@ -51,3 +50,23 @@ def check(
         for line in lines(report, terminal=sys.stdout.isatty(), **({"limit": None} if everything else {})):
             print(line)
     return 1 if strict and (report.blocking or report.unread) else 0
+
+
+def show_patches(*, as_json: bool) -> int:
+    """Print every change with its reason, the changes of one reason together."""
+    from lakeward.patching import list_patches
+
+    found = list_patches()
+    if as_json:
+        rows = [
+            {"owner": each.owner_name, "attribute": each.attribute, "layer": each.layer, "why": each.reason}
+            for each in found
+        ]
+        print(json.dumps({"patches": rows}, ensure_ascii=False))
+        return 0
+    print(f"{len(found)} changes to other people's classes and modules; each can be removed alone.")
+    for reason, patches in groupby(found, key=lambda patch: patch.reason):
+        print(f"\n{reason}")
+        for patch in patches:
+            print(f"  {patch.owner_name}.{patch.attribute}")
+    return 0

@@ -38,8 +38,16 @@ from lakeward.sql.platform_functions import MISSING as MISSING_FUNCTIONS
 from lakeward.sql.rewriter import CONSTRUCTS, constructs_in, fill_parameters, rewrite
 from lakeward.sql.session_context import current_context, run_with_delta
 from lakeward.sql.standalone_tables import LABELS, DatasetKind, StandaloneTable, find_standalone_table
-from lakeward.sql.statements import is_complete, spans, split
-from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, tokenize, unquoted
+from lakeward.sql.token_cursor import (
+    Token,
+    TokenCursor,
+    Unmatched,
+    is_complete,
+    spans,
+    split,
+    tokenize,
+    unquoted,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,8 +26,8 @@ from lakeward.pipelines.graph.session_scope import (
     temporary_conf,
     use_reader,
 )
-from lakeward.pipelines.sql.statements import blank_live
 from lakeward.quoting import quote_name
+from lakeward.sql import tokenize
 from lakeward.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -304,3 +305,26 @@ PATCHES = tuple(
         ("pyspark.sql.streaming.readwriter:DataStreamReader", "format", _format_method),
     )
 )
+
+
+_LIVE = re.compile(r"\blive\s*\.", re.IGNORECASE)
+
+
+def blank_live(text: str) -> str:
+    """Blank out the legacy schema LIVE before names of datasets; other characters stay in place.
+
+    >>> blank_live("SELECT 'live.x' FROM LIVE.x, stream(live.y), a.live.z")
+    "SELECT 'live.x' FROM      x, stream(     y), a.live.z"
+    """
+    if not _LIVE.search(text):
+        return text
+    tokens = tokenize(text) or ()
+    out = text
+    for i, token in enumerate(tokens[:-2]):
+        is_schema = token.word == "LIVE" and tokens[i + 1].text == "." and tokens[i + 2].is_name
+        is_first = i == 0 or tokens[i - 1].text != "."
+        is_last = i + 3 >= len(tokens) or tokens[i + 3].text != "."
+        if is_schema and is_first and is_last:
+            begin, end = token.start, tokens[i + 1].end
+            out = out[:begin] + " " * (end - begin) + out[end:]
+    return out

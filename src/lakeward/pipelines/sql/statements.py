@@ -14,7 +14,6 @@ from lakeward.quoting import quote_string
 from lakeward.sql import fill_parameters, spans, tokenize
 
 _VARIABLE = re.compile(r"\$\{([^}$\s]+)\}")
-_LIVE = re.compile(r"\blive\s*\.", re.IGNORECASE)
 _SKIP_CHANGES = re.compile(r"WITH\s*\(\s*SKIPCHANGECOMMITS\s*\)", re.IGNORECASE)
 Lookup = Callable[[str], "str | None"]
 
@@ -73,26 +72,6 @@ def _substitute(text: str, lookup: Lookup) -> str:
 
 def _or_else(value: str | None, text: str) -> str:
     return text if value is None else value
-
-
-def blank_live(text: str) -> str:
-    """Blank out the legacy schema LIVE before names of datasets; other characters stay in place.
-
-    >>> blank_live("SELECT 'live.x' FROM LIVE.x, stream(live.y), a.live.z")
-    "SELECT 'live.x' FROM      x, stream(     y), a.live.z"
-    """
-    if not _LIVE.search(text):
-        return text
-    tokens = tokenize(text) or ()
-    out = text
-    for i, token in enumerate(tokens[:-2]):
-        is_schema = token.word == "LIVE" and tokens[i + 1].text == "." and tokens[i + 2].is_name
-        is_first = i == 0 or tokens[i - 1].text != "."
-        is_last = i + 3 >= len(tokens) or tokens[i + 3].text != "."
-        if is_schema and is_first and is_last:
-            begin, end = token.start, tokens[i + 1].end
-            out = out[:begin] + " " * (end - begin) + out[end:]
-    return out
 
 
 Span = tuple[int, int]

@@ -1,7 +1,8 @@
-"""Expressions: paths into JSON and VARIANT (`column:a.b[0]`), and casts that do not fail."""
+"""Expressions, queries and scripts: JSON paths, casts and versions; Spark itself runs most other forms."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -115,6 +116,22 @@ def _fold_wildcards(path: JsonPath) -> Edit | None:
     return Edit(folded[0].start, folded[-1].end, f"`{inside}`")
 
 
+_QUERIES = "Queries and scripts"
+
+
+def _at_version(tokens: Sequence[Token]) -> list[Edit]:
+    """Rewrite `t@v3` as `t VERSION AS OF 3`."""
+    return [
+        Edit(at.start, version.end, f" VERSION AS OF {version.text[1:]}")
+        for table, at, version in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if at.text == "@"
+        and table.is_name
+        and table.end == at.start
+        and at.end == version.start
+        and re.fullmatch(r"[vV]\d+", version.text)
+    ]
+
+
 CONSTRUCTS = (
     Construct(
         "column:path on STRING",
@@ -161,4 +178,27 @@ CONSTRUCTS = (
     supported("::", _AREA, "SELECT '5'::int"),
     supported("IDENTIFIER()", _AREA, "SELECT IDENTIFIER('id') FROM range(3)"),
     supported("try_cast", _AREA, "SELECT try_cast('x' AS INT)"),
+    supported("Named parameters", _QUERIES, "SELECT :x", "`spark.sql(text, args={…})`"),
+    supported("Positional parameters", _QUERIES, "SELECT ?", "`spark.sql(text, args=[…])`"),
+    supported(
+        "WITH RECURSIVE",
+        _QUERIES,
+        "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT * FROM r",
+    ),
+    supported(
+        "QUALIFY", _QUERIES, "SELECT id FROM range(5) QUALIFY row_number() OVER (ORDER BY id DESC) = 1"
+    ),
+    supported("GROUP BY ALL", _QUERIES, "SELECT id, count(*) FROM range(3) GROUP BY ALL"),
+    supported("ORDER BY ALL", _QUERIES, "SELECT id FROM range(3) ORDER BY ALL"),
+    supported("* EXCEPT", _QUERIES, "SELECT * EXCEPT (id) FROM (SELECT 1 AS id, 2 AS b)"),
+    supported("PIVOT, UNPIVOT", _QUERIES, "SELECT * FROM VALUES (1, 2) t(a, b) PIVOT (sum(a) FOR b IN (2))"),
+    supported("Pipes", _QUERIES, "FROM range(3) |> WHERE id > 1 |> SELECT id"),
+    supported("Session variables", _QUERIES, "DECLARE OR REPLACE VARIABLE v INT DEFAULT 5"),
+    supported("SET, RESET", _QUERIES, "SET spark.sql.shuffle.partitions = 4"),
+    supported("${conf}", _QUERIES, "SELECT '${spark.app.name}'", "Spark substitutes the setting's value"),
+    supported("EXECUTE IMMEDIATE", _QUERIES, "EXECUTE IMMEDIATE 'SELECT 1 AS a'"),
+    supported("BEGIN … END", _QUERIES, "BEGIN DECLARE x INT DEFAULT 1; SELECT x; END"),
+    supported("Time travel", _QUERIES, "SELECT * FROM t VERSION AS OF 0"),
+    Construct("t@v1", _QUERIES, "rewritten", "SELECT * FROM t@v0", "VERSION AS OF", edits=_at_version),
+    supported("table_changes", _QUERIES, "SELECT * FROM table_changes('t', 0)"),
 )

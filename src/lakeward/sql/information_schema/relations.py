@@ -1,14 +1,14 @@
-"""One function per relation, and the command with which the JVM reads them."""
+"""Relations of the information schema, one function each, and the command with which the JVM reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakeward.sql.construct import Command
-from lakeward.sql.information_schema import constraints, governance, privileges, routines
-from lakeward.sql.information_schema.catalog_view import CatalogView, Row
+from lakeward.sql.information_schema import routines
+from lakeward.sql.information_schema.catalog_view import CatalogView, Name, Row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,27 +43,252 @@ def _volumes(view: CatalogView) -> Iterator[Row]:
         }
 
 
+# The privileges on a catalog or schema that its objects inherit.
+_FOR_TABLES = {"ALL PRIVILEGES", "SELECT", "MODIFY", "APPLY TAG", "MANAGE"}
+_FOR_VOLUMES = {"ALL PRIVILEGES", "READ VOLUME", "WRITE VOLUME", "APPLY TAG", "MANAGE"}
+_FOR_ROUTINES = {"ALL PRIVILEGES", "EXECUTE", "MANAGE"}
+
+
+def catalog_privileges(view: CatalogView) -> Iterator[Row]:
+    """Yield the rows of catalog_privileges."""
+    return _privilege_rows(view, "CATALOG", (view.catalog,), ("catalog_name",), None)
+
+
+def schema_privileges(view: CatalogView) -> Iterator[Row]:
+    """Yield the rows of schema_privileges."""
+    for name in view.schemas():
+        yield from _privilege_rows(view, "SCHEMA", name, ("catalog_name", "schema_name"), None)
+
+
+def table_privileges(view: CatalogView) -> Iterator[Row]:
+    """Yield the rows of table_privileges, of views too."""
+    columns = ("table_catalog", "table_schema", "table_name")
+    for name in view.relations():
+        yield from _privilege_rows(view, "TABLE", name, columns, _FOR_TABLES)
+
+
+def volume_privileges(view: CatalogView) -> Iterator[Row]:
+    """Yield the rows of volume_privileges."""
+    columns = ("volume_catalog", "volume_schema", "volume_name")
+    for name, _ in view.volumes():
+        yield from _privilege_rows(view, "VOLUME", name, columns, _FOR_VOLUMES)
+
+
+def routine_privileges(view: CatalogView) -> Iterator[Row]:
+    """Yield the rows of routine_privileges."""
+    columns = ("specific_catalog", "specific_schema", "specific_name")
+    for name, _ in view.functions():
+        for row in _privilege_rows(view, "FUNCTION", name, columns, _FOR_ROUTINES):
+            yield row | dict(zip(("routine_catalog", "routine_schema", "routine_name"), name, strict=True))
+
+
+def _privilege_rows(
+    view: CatalogView, kind: str, name: Name, columns: Sequence[str], inherited: set[str] | None
+) -> Iterator[Row]:
+    """Yield one row per privilege on an object.
+
+    Args:
+        view: The catalog.
+        kind: The object's kind.
+        name: Its full name.
+        columns: The relation's columns for the name.
+        inherited: The privileges on schema and catalog that apply to the object; None for all.
+    """
+    parents = [("CATALOG", name[:1]), ("SCHEMA", name[:2])][: len(name) - 1]
+    for origin, securable in (*parents, ("NONE", name)):
+        metadata = view.metadata(kind if origin == "NONE" else origin, securable)
+        for grantee, privileges in sorted(metadata.get("grants", {}).items()):
+            for privilege in privileges:
+                if origin != "NONE" and inherited is not None and privilege not in inherited:
+                    continue
+                row = dict(zip(columns, name, strict=True))
+                rights = {
+                    "grantor": view.user,
+                    "grantee": grantee,
+                    "privilege_type": privilege.replace(" ", "_"),
+                }
+                yield row | rights | {"is_grantable": "NO", "inherited_from": origin}
+
+
+_SCHEMA = ("catalog_name", "schema_name")
+_TABLE = (*_SCHEMA, "table_name")
+
+
+def catalog_tags(view: CatalogView) -> Iterator[Row]:
+    """Yield the rows of catalog_tags."""
+    tags = view.metadata("CATALOG", (view.catalog,)).get("tags", {})
+    return _tag_rows({"catalog_name": view.catalog}, tags)
+
+
+def schema_tags(view: CatalogView) -> Iterator[Row]:
+    """Yield the rows of schema_tags."""
+    for name in view.schemas():
+        tags = view.metadata("SCHEMA", name).get("tags", {})
+        yield from _tag_rows(dict(zip(_SCHEMA, name, strict=True)), tags)
+
+
+def table_tags(view: CatalogView) -> Iterator[Row]:
+    """Yield the rows of table_tags, of views too."""
+    return _object_tags("table_name", view.tables_with_metadata())
+
+
+def volume_tags(view: CatalogView) -> Iterator[Row]:
+    """Yield the rows of volume_tags."""
+    return _object_tags("volume_name", ((name, view.metadata("VOLUME", name)) for name, _ in view.volumes()))
+
+
+def column_tags(view: CatalogView) -> Iterator[Row]:
+    """Yield the rows of column_tags."""
+    for name, metadata in view.tables_with_metadata():
+        table = dict(zip(_TABLE, name, strict=True))
+        for column, tags in sorted(metadata.get("column_tags", {}).items()):
+            yield from _tag_rows(table | {"column_name": column}, tags)
+
+
+def _object_tags(column: str, objects: Iterable[tuple[Name, Row]]) -> Iterator[Row]:
+    for name, metadata in objects:
+        yield from _tag_rows(dict(zip((*_SCHEMA, column), name, strict=True)), metadata.get("tags", {}))
+
+
+def _tag_rows(securable: Row, tags: Mapping[str, str]) -> Iterator[Row]:
+    for name, value in sorted(tags.items()):
+        yield securable | {"tag_name": name, "tag_value": value}
+
+
+def row_filters(view: CatalogView) -> Iterator[Row]:
+    """Yield the row filters of all tables."""
+    for name, metadata in view.tables_with_metadata():
+        policy = metadata.get("row_filter")
+        if policy:
+            usage = {"filter_col_usage": ", ".join(policy["arguments"])}
+            yield dict(zip(_TABLE, name, strict=True)) | _function("filter", policy) | usage
+
+
+def column_masks(view: CatalogView) -> Iterator[Row]:
+    """Yield the masks of all tables; the usage lists the arguments after the column itself."""
+    for name, metadata in view.tables_with_metadata():
+        for column, policy in sorted(metadata.get("masks", {}).items()):
+            table = dict(zip(_TABLE, name, strict=True)) | {"column_name": column}
+            usage = {"mask_col_usage": ", ".join(policy["arguments"][1:]) or None}
+            yield table | _function("mask", policy) | usage
+
+
+def _function(kind: str, policy: dict[str, Any]) -> Row:
+    return dict(zip((f"{kind}_catalog", f"{kind}_schema", f"{kind}_name"), policy["function"], strict=True))
+
+
+_CHECK = "delta.constraints."
+_CONSTRAINED_TABLE = ("table_catalog", "table_schema", "table_name")
+
+
+def table_constraints(view: CatalogView) -> Iterator[Row]:
+    """Yield all keys and CHECK constraints."""
+    for name, key in _keys(view):
+        yield _constraint_row(name, key["name"]) | _kind(key["type"], enforced="NO")
+    for name, constraint, _ in _checks(view):
+        yield _constraint_row(name, constraint) | _kind("CHECK", enforced="YES")
+
+
+def check_constraints(view: CatalogView) -> Iterator[Row]:
+    """Yield CHECK constraints with their conditions."""
+    for name, constraint, clause in _checks(view):
+        yield _constraint(name, constraint) | {"check_clause": clause}
+
+
+def key_column_usage(view: CatalogView) -> Iterator[Row]:
+    """Yield the columns of keys in order; for foreign keys with the position in the referenced key."""
+    for name, key in _keys(view):
+        for number, column in enumerate(key["columns"], 1):
+            referenced = number if key["type"] == "FOREIGN KEY" else None
+            position = {"ordinal_position": number, "position_in_unique_constraint": referenced}
+            yield _constraint_row(name, key["name"]) | {"column_name": column} | position
+
+
+def constraint_column_usage(view: CatalogView) -> Iterator[Row]:
+    """Yield the referenced columns: a primary key's own, or the parent's for a foreign key."""
+    for name, key in _keys(view):
+        for column in key["parent_columns"] or key["columns"]:
+            yield _referenced(name, key) | {"column_name": column} | _constraint(name, key["name"])
+
+
+def constraint_table_usage(view: CatalogView) -> Iterator[Row]:
+    """Yield the referenced tables."""
+    for name, key in _keys(view):
+        yield _referenced(name, key) | _constraint(name, key["name"])
+
+
+def referential_constraints(view: CatalogView) -> Iterator[Row]:
+    """Yield foreign keys with the primary key that each references."""
+    for name, key in _keys(view):
+        if key["type"] != "FOREIGN KEY":
+            continue
+        parent = tuple(key["parent"])
+        keys = view.metadata("TABLE", parent).get("keys", ())
+        primary = next((k["name"] for k in keys if k["type"] == "PRIMARY KEY"), None)
+        unique = dict(zip(("unique_constraint_catalog", "unique_constraint_schema"), parent, strict=False))
+        rules = {"match_option": "FULL", "update_rule": "NO ACTION", "delete_rule": "NO ACTION"}
+        yield _constraint(name, key["name"]) | unique | {"unique_constraint_name": primary} | rules
+
+
+def _keys(view: CatalogView) -> Iterator[tuple[Name, Any]]:
+    for name, metadata in view.tables_with_metadata():
+        for key in metadata.get("keys", ()):
+            yield name, key
+
+
+def _checks(view: CatalogView) -> Iterator[tuple[Name, str, str]]:
+    for name, table in view.tables():
+        properties = table.properties()
+        for key in sorted(k for k in properties if k.startswith(_CHECK)):
+            yield name, key.removeprefix(_CHECK), properties[key]
+
+
+def _constraint(name: Name, constraint: str) -> Row:
+    return {
+        "constraint_catalog": name[0],
+        "constraint_schema": name[1],
+        "constraint_name": constraint,
+    }
+
+
+def _constraint_row(name: Name, constraint: str) -> Row:
+    return _constraint(name, constraint) | dict(zip(_CONSTRAINED_TABLE, name, strict=True))
+
+
+def _referenced(name: Name, key: Any) -> Row:
+    return dict(zip(_CONSTRAINED_TABLE, key["parent"] or name, strict=True))
+
+
+def _kind(kind: str, *, enforced: str) -> Row:
+    return {
+        "constraint_type": kind,
+        "is_deferrable": "YES",
+        "initially_deferred": "NO",
+        "enforced": enforced,
+    }
+
+
 _RELATIONS: Mapping[str, Callable[[CatalogView], Iterable[Row]]] = {
     "catalogs": _catalogs,
     "information_schema_catalog_name": _catalog_name,
-    "catalog_privileges": privileges.catalog_privileges,
-    "schema_privileges": privileges.schema_privileges,
-    "table_privileges": privileges.table_privileges,
-    "volume_privileges": privileges.volume_privileges,
-    "routine_privileges": privileges.routine_privileges,
-    "catalog_tags": governance.catalog_tags,
-    "schema_tags": governance.schema_tags,
-    "table_tags": governance.table_tags,
-    "column_tags": governance.column_tags,
-    "volume_tags": governance.volume_tags,
-    "row_filters": governance.row_filters,
-    "column_masks": governance.column_masks,
-    "table_constraints": constraints.table_constraints,
-    "check_constraints": constraints.check_constraints,
-    "key_column_usage": constraints.key_column_usage,
-    "constraint_column_usage": constraints.constraint_column_usage,
-    "constraint_table_usage": constraints.constraint_table_usage,
-    "referential_constraints": constraints.referential_constraints,
+    "catalog_privileges": catalog_privileges,
+    "schema_privileges": schema_privileges,
+    "table_privileges": table_privileges,
+    "volume_privileges": volume_privileges,
+    "routine_privileges": routine_privileges,
+    "catalog_tags": catalog_tags,
+    "schema_tags": schema_tags,
+    "table_tags": table_tags,
+    "column_tags": column_tags,
+    "volume_tags": volume_tags,
+    "row_filters": row_filters,
+    "column_masks": column_masks,
+    "table_constraints": table_constraints,
+    "check_constraints": check_constraints,
+    "key_column_usage": key_column_usage,
+    "constraint_column_usage": constraint_column_usage,
+    "constraint_table_usage": constraint_table_usage,
+    "referential_constraints": referential_constraints,
     "routines": routines.routines,
     "parameters": routines.parameters,
     "routine_columns": routines.routine_columns,

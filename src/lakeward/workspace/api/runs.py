@@ -1,13 +1,20 @@
-"""Routes of existing runs: get, list, cancel and delete; their output and logs.
+"""Routes of existing runs: get, list, cancel and delete; their output, logs, notebooks and streaming queries.
 
 Source: https://docs.databricks.com/api/workspace/jobs/getrun and its siblings.
 """
 
 from __future__ import annotations
 
+import base64
+import json
+import urllib.parse
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.report import batch_of
+from lakeward.streaming import ACTIONS, query_file, read_queries, request_file
 from lakeward.workspace.api.jobs import job_of
 from lakeward.workspace.api.permissions import is_admin, require
 from lakeward.workspace.api.run_submission import start_queued
@@ -128,3 +135,109 @@ def _cancel(call: ServerRequest, run: Document) -> None:
 def _end_canceled(run: Document) -> None:
     if run_state.is_active(run):
         run_state.finish(run, ProcessResult(None, canceled=True), now())
+
+
+_VIEWS = ("CODE", "DASHBOARDS", "ALL")
+
+
+def export(call: ServerRequest) -> Any:
+    """Return the notebook of a task run as HTML, with the model from which clients read the results of cells.
+
+    Source: https://docs.databricks.com/api/workspace/jobs/exportrun
+    """
+    run_id = call.required("run_id")
+    run = run_of(call, run_id)
+    wanted = call.query.get("views_to_export") or "CODE"
+    if wanted not in _VIEWS:
+        message = f"views_to_export is {wanted[:20]!r}: use {', '.join(_VIEWS)}."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    task = task_of(run, run_id, "Exporting runs")
+    settings: Document = next(
+        (each for each in run["settings"]["tasks"] if each["task_key"] == task["task_key"]), {}
+    )
+    if "notebook_task" not in settings:
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", "Only notebook runs can be exported.")
+    if wanted == "DASHBOARDS":
+        return {}
+    folder = call.context.runner.folder_of(run["run_id"]) / task["log"] / "notebooks" / task["task_key"]
+    file = next(iter(sorted(folder.glob("*.ipynb"))), None)
+    if file is None:
+        message = f"Run {run_id} has no results to export: its notebook has not ended."
+        raise ApiError(400, "INVALID_STATE", message)
+    name = Path(str(settings["notebook_task"].get("notebook_path"))).name
+    return {"views": [{"content": _page(file, name), "name": name, "type": "NOTEBOOK"}]}
+
+
+def _page(file: Path, name: str) -> str:
+    """Return the page of an outcome with its model, as base64 of quoted JSON."""
+    model = {"name": name, "commands": _commands(json.loads(file.read_bytes()))}
+    quoted = urllib.parse.quote(json.dumps(model)).encode()
+    script = f"<script>var __DATABRICKS_NOTEBOOK_MODEL = '{base64.b64encode(quoted).decode()}';</script>"
+    page = file.with_suffix(".html").read_text(encoding="utf-8")
+    head, body, tail = page.rpartition("</body>")
+    return f"{head}{script}\n{body}{tail}"
+
+
+def _commands(notebook: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {
+            "position": position,
+            "command": cell["source"],
+            "results": {
+                "type": "listResults",
+                "data": [_result(output) for output in cell.get("outputs") or ()],
+            },
+        }
+        for position, cell in enumerate(notebook["cells"], start=1)
+    ]
+
+
+def _result(output: Mapping[str, Any]) -> dict[str, str]:
+    """Return an output of nbformat as a result of a command."""
+    if output["output_type"] == "stream":
+        return {"type": "ansi", "data": output["text"]}
+    if output["output_type"] == "error":
+        return {"type": "error", "data": "\n".join(output["traceback"])}
+    data = output["data"]
+    for mime, kind in (("text/html", "html"), ("image/png", "image")):
+        if mime in data:
+            return {"type": kind, "data": data[mime]}
+    return {"type": "text", "data": data.get("text/plain", "")}
+
+
+def list_streams(call: ServerRequest) -> Any:
+    """Return the streaming queries that a task has started, with figures of their newest micro-batches."""
+    run_id = call.required("run_id")
+    run = run_of(call, run_id)
+    found = read_queries(_stream_file(call, run, task_of(run, run_id, "Streaming queries of runs"))) or {}
+    return {
+        "active": not found.get("ended", True),
+        "streams": [
+            {**each, "batches": [batch_of(batch) for batch in each.get("batches") or ()]}
+            for each in found.get("queries") or ()
+        ],
+    }
+
+
+def change_stream(call: ServerRequest) -> Any:
+    """Stop or restart one query; the task does so within about a second."""
+    run_id, action = call.required("run_id"), call.required("action")
+    run = run_of(call, run_id, "CAN_MANAGE_RUN")
+    file = _stream_file(call, run, task_of(run, run_id, "Streaming queries of runs"))
+    if action not in ACTIONS:
+        raise ApiError(
+            400, "INVALID_PARAMETER_VALUE", f"action is {action[:40]!r}; use {' or '.join(ACTIONS)}."
+        )
+    number = call.number("query", -1)
+    found = read_queries(file)
+    if found is None or found.get("ended", True) or not 0 <= number < len(found["queries"]):
+        raise ApiError(
+            400, "INVALID_STATE", f"The run {run_id} has no streaming query {number} that is running."
+        )
+    request_file(file, number, action).touch(mode=0o600)
+    return {}
+
+
+def _stream_file(call: ServerRequest, run: Document, task: Document) -> Any:
+    folder = call.environment.settings().state / "streams"
+    return query_file(folder, str(run["run_id"]), str(task["task_key"]))
