@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lakeward.pipelines.autocdc import target_table
 from lakeward.pipelines.autocdc.auxiliary_table import AuxiliaryTable
 from tests.pipelines.conftest import Lab
 from tests.pipelines.test_auto_cdc import CANONICAL, KEYED, OPTIONS, Bench, values
@@ -44,6 +45,25 @@ def test_a_deleted_key_is_remembered_for_two_days(
         bench.feed.compact(spark)
         bench.take(late)
         assert bench.rows() == [*rows, (0, "stays", "new", 1)]
+
+
+def test_a_merge_compacts_small_files_once_there_are_many(
+    spark: SparkSession, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Delta's own rule compacts after the first MERGE of every process, and so reads the whole table."""
+    bench = Bench(spark, lab, tmp_path / "t", KEYED, **OPTIONS)
+
+    def operations() -> list[str]:
+        history = spark.sql(f"DESCRIBE HISTORY {'.'.join(bench.key)}").select("operation").collect()
+        return [row["operation"] for row in history]
+
+    bench.take([(0, f"k{number}", 1, False, "a", number) for number in range(9)])
+    bench.take([(0, "k3", 2, False, "b", 3)])
+    assert "MERGE" in operations() and "OPTIMIZE" not in operations()
+    monkeypatch.setattr(target_table, "_MAX_SMALL_FILES", 1)
+    bench.take([(0, "k4", 2, False, "b", 4)])
+    assert operations()[0] == "OPTIMIZE"
+    assert len(bench.rows()) == 9 and (0, "k4", "b", 4) in bench.rows()
 
 
 @pytest.mark.slow

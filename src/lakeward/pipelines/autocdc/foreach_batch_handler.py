@@ -124,7 +124,7 @@ class ForeachBatchHandler:
         with (
             nullcontext(added)
             if known is None
-            else local_checkpoint(with_known_deletes(added, touched.rows_of(known)), eager=False)
+            else local_checkpoint(with_known_deletes(added, touched.rows_of(known)))
         ) as changes:
             key_range = touched.target_condition(self.target.key)
             # Where keys are not in order the first batch shows it, and the others need not look.

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING
 from lakeward.pipelines.autocdc.cdc_schema import END_AT, START_AT, SYSTEM_END_AT, SYSTEM_START_AT, CdcSchema
 from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.storage.delta_tables import (
-    UNMATERIALIZED_SOURCE,
+    MERGE_CONF,
     idempotent_append,
+    load_table,
     read_stored_rows,
 )
+from lakeward.pipelines.storage.local_checkpoint import hint_small
 from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 _CHANGES_VIEW = "lakeward_changes"
-_MERGE_CONF = {
-    **UNMATERIALIZED_SOURCE,
-    # With deletion vectors every batch adds small files; as on Databricks, a MERGE compacts many of them.
-    "spark.databricks.delta.autoCompact.enabled": "true",
-}
+# With deletion vectors every batch adds small files. Beyond this number, and one for each full file, a MERGE
+# compacts them, as on Databricks. Left to itself, Delta compacts after the first MERGE of every process.
+_MAX_SMALL_FILES = 24
+_FULL_FILE, _SMALLEST_FULL_FILE = 128 << 20, 16 << 20
 
 
 @dataclass(frozen=True)
@@ -135,11 +136,21 @@ class TargetTable:
             f"WHEN NOT MATCHED AND {insert} THEN "
             f"INSERT ({', '.join(values)}) VALUES ({', '.join(values.values())})"
         )
-        changes.createOrReplaceTempView(_CHANGES_VIEW)
+        hint_small(changes).createOrReplaceTempView(_CHANGES_VIEW)
         try:
-            with temporary_conf(spark, _MERGE_CONF):
+            with temporary_conf(spark, MERGE_CONF | self._compaction(spark)):
                 done = spark.sql(merge).first()
         finally:
             spark.catalog.dropTempView(_CHANGES_VIEW)
         assert done is not None
         return MergeMetrics(done["num_updated_rows"] + done["num_inserted_rows"], done["num_deleted_rows"])
+
+    def _compaction(self, spark: SparkSession) -> dict[str, str]:
+        """Return the settings with which the next MERGE compacts small files, if there are many."""
+        stored = load_table(spark, self.key)
+        if stored is None or stored.file_count <= _MAX_SMALL_FILES + stored.size // _FULL_FILE:
+            return {}
+        # Several files, so that the cores share a scan of the table.
+        size = min(max(stored.size // 8, _SMALLEST_FULL_FILE), _FULL_FILE)
+        prefix = "spark.databricks.delta.autoCompact"
+        return {f"{prefix}.enabled": "true", f"{prefix}.maxFileSize": str(size)}

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.incremental.row_bags import identity_columns, net_rows, repeat_rows, with_texts
-from lakeward.pipelines.storage.delta_tables import UNMATERIALIZED_SOURCE
+from lakeward.pipelines.storage.delta_tables import MERGE_CONF
 from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges, has_files, target_condition
+from lakeward.pipelines.storage.local_checkpoint import hint_small
 from lakeward.quoting import quote_name, quote_string
 
 if TYPE_CHECKING:
@@ -205,9 +206,9 @@ def _insert(columns: Sequence[str], names: Sequence[str], condition: str) -> str
 
 def _merge(key: tuple[str, ...], source: DataFrame, condition: str, clauses: str, metadata: str) -> None:
     spark: SparkSession = source.sparkSession
-    source.createOrReplaceTempView(_SOURCE_VIEW)
+    hint_small(source).createOrReplaceTempView(_SOURCE_VIEW)
     try:
-        with temporary_conf(spark, {_USER_METADATA: metadata, **_EMPTY_COMMITS, **UNMATERIALIZED_SOURCE}):
+        with temporary_conf(spark, {_USER_METADATA: metadata, **_EMPTY_COMMITS, **MERGE_CONF}):
             spark.sql(
                 f"MERGE INTO {quote_name(key)} t USING {_SOURCE_VIEW} s ON {condition} {clauses}"
             ).collect()

@@ -25,8 +25,14 @@ if TYPE_CHECKING:
     from pyspark.sql.readwriter import DataFrameWriter
     from pyspark.sql.types import StructType
 
-UNMATERIALIZED_SOURCE = {"spark.databricks.delta.merge.materializeSource": "none"}
-"""Settings of a MERGE whose source gives the same rows each time that it is read: it is not copied first."""
+MERGE_CONF = {
+    "spark.databricks.delta.merge.materializeSource": "none",
+    "spark.sql.autoBroadcastJoinThreshold": str(1 << 20),
+}
+"""Settings of a MERGE whose source gives the same rows each time that it is read: it is not copied first.
+
+By the columns that a MERGE compares a large target seems small, and would be broadcast.
+"""
 
 _MAINTENANCE = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
 
@@ -77,6 +83,12 @@ class StoredTable:
     def size(self) -> int:
         """Bytes of the table's files."""
         return snapshot_bytes(self._snapshot)
+
+    @property
+    def file_count(self) -> int:
+        """Number of the table's files."""
+        checksum = self._snapshot.checksumOpt()
+        return int(checksum.get().numFiles() if checksum.isDefined() else self._snapshot.numOfFiles())
 
     @property
     def comment(self) -> str | None:

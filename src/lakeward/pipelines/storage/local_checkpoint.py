@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from lakeward.spark_internals import logical_plan
+from lakeward.spark_internals import logical_plan, scala_context
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+# In memory; a broadcast of more than 8 GB would fail.
+_MAX_BROADCAST_BYTES = 64 << 20
 
 
 @contextmanager
@@ -24,3 +26,21 @@ def local_checkpoint(frame: DataFrame, *, eager: bool = True) -> Iterator[DataFr
     finally:
         plan: Any = logical_plan(kept)
         plan.rdd().unpersist(False)
+
+
+def hint_small(frame: DataFrame) -> DataFrame:
+    """Hint that joins broadcast `frame` if the rows that `local_checkpoint` has computed for it are few.
+
+    Spark does not know how few they are: it estimates them from the tables that they were computed from.
+    """
+    leaves: Any = logical_plan(frame).collectLeaves()
+    plans = [leaves.apply(index) for index in range(leaves.length())]
+    if not plans or any(plan.getClass().getSimpleName() != "LogicalRDD" for plan in plans):
+        return frame
+    stored = {
+        each.id(): each.memSize() + each.diskSize()
+        for each in scala_context(frame.sparkSession.sparkContext).getRDDStorageInfo()
+    }
+    sizes = [stored.get(plan.rdd().id()) for plan in plans]
+    is_small = None not in sizes and sum(sizes) <= _MAX_BROADCAST_BYTES
+    return frame.hint("broadcast") if is_small else frame
