@@ -7,8 +7,7 @@ import io
 from rich.console import Console
 
 from lakeward.cli.output_streams import Streams
-from lakeward.cli.progress_display import Living, Plain
-from lakeward.cli.run_progress import Board
+from lakeward.cli.progress_display import Board, Living, Plain
 from lakeward.jobs import TaskProgress
 from lakeward.pipelines import Progress
 

@@ -12,8 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from lakeward.cli.output_streams import Streams
-from lakeward.cli.progress_display import Living, Plain
-from lakeward.cli.run_progress import Board
+from lakeward.cli.progress_display import Board, Living, Plain
 from lakeward.cli.stream_watch import BatchReader, TaskBatchReader, watching_streams
 from lakeward.session import Settings
 from tests.report.events import START, Events

@@ -15,8 +15,13 @@ from lakeward.bundle.configuration.node import Node, failure, plain
 from lakeward.bundle.configuration.permissions import inherit_permissions, inherit_run_as
 from lakeward.bundle.configuration.references import require_resolved, resolve_references
 from lakeward.bundle.configuration.relative_paths import make_relative_to_root
-from lakeward.bundle.configuration.target_mode import apply_presets, presets_of, require_mode
-from lakeward.bundle.configuration.targets import choose_target, select_target
+from lakeward.bundle.configuration.targets import (
+    apply_presets,
+    choose_target,
+    presets_of,
+    require_mode,
+    select_target,
+)
 from lakeward.bundle.configuration.variables import assign_variables, read_overrides
 from lakeward.bundle.python_resources import add_python_resources, python_code_of
 from lakeward.bundle.resolved_bundle import Bundle

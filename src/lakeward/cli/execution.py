@@ -10,8 +10,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from lakeward.cli.output_streams import Streams, redirect_output
-from lakeward.cli.progress_display import Watcher, watching
-from lakeward.cli.run_progress import Board
+from lakeward.cli.progress_display import Board, Watcher, watching
 from lakeward.cli.stream_watch import watching_streams
 
 if TYPE_CHECKING:

@@ -112,7 +112,7 @@ def run(
         )
 
     from lakeward.cli.execution import execute
-    from lakeward.cli.run_progress import Board
+    from lakeward.cli.progress_display import Board
 
     # Most tasks are checked without Spark.
     stage = "checking …" if is_job and flags["dry_run"] else Board.stage

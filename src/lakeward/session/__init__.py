@@ -122,21 +122,17 @@ if TYPE_CHECKING:
         message_of,
     )
     from lakeward.session.tables.catalogs import (
+        SchemaOnlyTables,
         ensure_catalog,
         ensure_schema,
         in_catalog,
+        is_private_table,
+        private_tables,
+        schema_only_tables,
+        stored_name,
     )
     from lakeward.session.tables.information_schema import (
         INFORMATION_SCHEMA,
-    )
-    from lakeward.session.tables.private_tables import (
-        is_private_table,
-        private_tables,
-        stored_name,
-    )
-    from lakeward.session.tables.schema_only_tables import (
-        SchemaOnlyTables,
-        schema_only_tables,
     )
 
 __getattr__ = lazy_exports(__name__, __file__)

@@ -1,8 +1,15 @@
-"""Catalogs and schemas of the running session."""
+"""Catalogs and schemas of the running session, and tables that exist within a block: private, schema-only.
+
+Private tables are stored under names that listings omit, and read by their owner under their public name.
+Schema-only tables are names with a schema and no rows, without files: a pipeline's analysis evaluates every
+dataset function against them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lakeward.session.configuration.session_conf import CATALOG_CLASS
@@ -10,6 +17,7 @@ from lakeward.spark_internals import catalog_manager, java_array, java_session, 
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
 
 def in_catalog(spark: SparkSession, name: Sequence[str]) -> tuple[Any, Any] | None:
@@ -54,3 +62,78 @@ def admit_spark_catalog(spark: SparkSession) -> None:
     """Make `spark_catalog` an alias of the first catalog if the session's settings require it."""
     jvm: Any = jvm_view(spark)
     jvm.lakeward.SparkCatalog.admit(java_session(spark))
+
+
+# Both as in jvm/PrivateTables.java, which resolves the names.
+_SETTING = "spark.lakeward.private."
+_PREFIX = "__private_"
+
+
+def is_private_table(table: str) -> bool:
+    """Return whether the name is the stored name of a private table."""
+    return table.startswith(_PREFIX)
+
+
+@contextmanager
+def private_tables(spark: SparkSession, owner: str, names: Iterable[tuple[str, ...]]) -> Iterator[None]:
+    """Resolve `names` (catalog, schema, table) to `owner`'s private tables within the block.
+
+    Other code does not see them and can use the names for its own tables.
+    """
+    mark = hashlib.sha256(owner.encode()).hexdigest()[:12]
+    settings = {_SETTING + ".".join(name).lower(): f"{_PREFIX}{mark}_{name[-1].lower()}" for name in names}
+    for key, stored in settings.items():
+        spark.conf.set(key, stored)
+    try:
+        yield
+    finally:
+        for key in settings:
+            spark.conf.unset(key)
+
+
+def stored_name(spark: SparkSession, name: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the stored name (catalog, schema, table) of the table that `name` means in the session."""
+    return (*name[:-1], spark.conf.get(_SETTING + ".".join(name).lower(), name[-1]) or name[-1])
+
+
+class SchemaOnlyTables:
+    """The schema-only tables of one block."""
+
+    def __init__(self, jvm: Any) -> None:
+        self._tables = jvm.lakeward.PlannedTable
+        self._names: set[str] = set()
+        self._schemas: set[str] = set()
+
+    def add_schema(self, name: str) -> None:
+        """Make the schema `name` (catalog.schema) exist for USE and name resolution."""
+        self._tables.addSchema(name)
+        self._schemas.add(name)
+
+    def add(self, name: str, schema: StructType) -> None:
+        """Make `name` (catalog.schema.table) read as an empty table, batch and stream."""
+        self.add_schema(name.rpartition(".")[0])
+        self._tables.add(name, schema.json())
+        self._names.add(name)
+
+    def remove(self, name: str) -> None:
+        """Resolve `name` to the real table again, if there is one."""
+        self._tables.remove(name)
+        self._names.discard(name)
+
+    def clear(self) -> None:
+        """Remove all of them."""
+        for name in list(self._names):
+            self.remove(name)
+        for name in self._schemas:
+            self._tables.removeSchema(name)
+        self._schemas.clear()
+
+
+@contextmanager
+def schema_only_tables(spark: SparkSession) -> Iterator[SchemaOnlyTables]:
+    """Allow schema-only tables within the block; real tables are resolved again afterwards."""
+    planning = SchemaOnlyTables(jvm_view(spark))
+    try:
+        yield planning
+    finally:
+        planning.clear()
