@@ -25,16 +25,25 @@ _GOLD = ("workout_bpm_summary", "training_load", "user_bins", "fitness_by_group"
 class Lakehouse:
     """The bundle's target dev in a folder, with generated deliveries."""
 
-    def __init__(self, folder: Path, *, users: int, days: int, **variables: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        users: int,
+        days: int,
+        longest: int = 60,
+        conf: Mapping[str, str] | None = None,
+        **variables: str,
+    ) -> None:
         from fixtures.generate import generate
 
         from lakeward.bundle import load
         from lakeward.session import Settings, session
 
         self.source = folder / "source"
-        generate(self.source, users=users, days=days, seed=7, longest=60)
+        generate(self.source, users=users, days=days, seed=7, longest=longest)
         self.bundle = load(_ROOT, "dev", variables, user="ann", environ={})
-        self.settings = Settings.here(folder / "lakehouse", environ={}, target="dev")
+        self.settings = Settings.here(folder / "lakehouse", environ={}, target="dev", conf=conf)
         self.spark = session(self.settings)
         self.schema = "dev.dev_ann_wearables"
 

@@ -41,6 +41,6 @@ def hint_small(frame: DataFrame) -> DataFrame:
         each.id(): each.memSize() + each.diskSize()
         for each in scala_context(frame.sparkSession.sparkContext).getRDDStorageInfo()
     }
-    sizes = [stored.get(plan.rdd().id()) for plan in plans]
-    is_small = None not in sizes and sum(sizes) <= _MAX_BROADCAST_BYTES
-    return frame.hint("broadcast") if is_small else frame
+    # Rows that are not computed yet are not stored.
+    size = sum(stored.get(plan.rdd().id(), _MAX_BROADCAST_BYTES + 1) for plan in plans)
+    return frame.hint("broadcast") if size <= _MAX_BROADCAST_BYTES else frame

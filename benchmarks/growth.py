@@ -1,0 +1,68 @@
+"""`python -m benchmarks.growth`: how time and state of the sample lakehouse grow with people and days.
+
+For each number of people the days are loaded in steps; after each step one more day is loaded. A line of JSON for
+each step: rows of heart rates, seconds of the step and of the day, megabytes of tables and of state.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.cases.wearables import Lakehouse
+from benchmarks.memory import peak_memory
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, and print a line after each step."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__)
+    parser.add_argument("--users", type=int, nargs="+", default=[100, 200, 400])
+    parser.add_argument("--days", type=int, default=20, help="days of each number of people (default: 20)")
+    parser.add_argument("--step", type=int, default=5, help="days that are loaded at once (default: 5)")
+    parser.add_argument("--longest", type=int, default=600, help="longest workout in minutes (default: 600)")
+    parser.add_argument("--heap", default="3g", help="heap of Spark (default: 3g)")
+    given = parser.parse_args(argv)
+    for users in given.users:
+        with tempfile.TemporaryDirectory(prefix="growth-") as folder, peak_memory() as memory:
+            for row in grow(Path(folder), users, given.days, given.step, given.longest, given.heap):
+                print(json.dumps({"users": users, **row, **memory()}), flush=True)
+    return 0
+
+
+def grow(
+    folder: Path, users: int, days: int, step: int, longest: int, heap: str
+) -> Iterator[dict[str, float]]:
+    """Load `days` days of `users` people, and yield figures after each step."""
+    steps = days // step
+    lakehouse = Lakehouse(
+        folder, users=users, days=days + steps, longest=longest, conf={"spark.driver.memory": heap}
+    )
+    for number in range(1, steps + 1):
+        began = time.perf_counter()
+        lakehouse.next_days(step)
+        loaded = time.perf_counter()
+        lakehouse.next_days(1)
+        ended = time.perf_counter()
+        state, home = lakehouse.settings.pipelines, lakehouse.settings.home
+        yield {
+            "days": number * (step + 1),
+            "heart_rates": lakehouse.spark.table(f"{lakehouse.schema}.heart_rate").count(),
+            "step_seconds": round(loaded - began, 1),
+            "day_seconds": round(ended - loaded, 1),
+            "tables_mb": round(_megabytes(home / "warehouse"), 1),
+            "state_mb": round(_megabytes(state), 1),
+        }
+
+
+def _megabytes(folder: Path) -> float:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
