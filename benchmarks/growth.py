@@ -1,7 +1,7 @@
 """`python -m benchmarks.growth`: how time and state of the sample lakehouse grow with people and days.
 
-For each number of people the days are loaded in steps; after each step one more day is loaded. A line of JSON for
-each step: rows of heart rates, seconds of the step and of the day, megabytes of tables and of state.
+For each number of people the days are loaded in steps; after each step one more day is loaded. A line of JSON
+for each step: rows of heart rates, seconds of the step and of the day, megabytes of tables and of state.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def occurrences(text: str) -> Iterator[tuple[int, str, str]]:
     [(2, 'anew', 'again, from scratch, full refresh')]
     """
     for number, line in enumerate(text.splitlines(), 1):
-        for match in _PATTERN.finditer(line):
+        for match in _PATTERN.finditer(line.replace("_", " ")):
             word = match.group()
             instead = next(WORDS[each] for each in WORDS if re.fullmatch(each, word, re.IGNORECASE))
             yield number, word, instead

@@ -6,7 +6,7 @@ import textwrap
 
 from lakeward.databricks_shims.configuring import CATALOGS, TABLES
 from lakeward.databricks_shims.defaults import DEFAULTS
-from lakeward.databricks_shims.modules import PACKAGES, SERVED, WHEN_ASKED
+from lakeward.databricks_shims.modules import ON_REQUEST, PACKAGES, SERVED
 from lakeward.databricks_shims.names import NAMES
 from lakeward.dbutils import FUNCTIONS
 from lakeward.session import PATH_RULES
@@ -89,7 +89,7 @@ def _functions() -> str:
 
 def as_markdown() -> str:
     """Return the page."""
-    modules = ", ".join(f"`{name}`" for name in (*SERVED, *PACKAGES, *WHEN_ASKED) if "." in name)
+    modules = ", ".join(f"`{name}`" for name in (*SERVED, *PACKAGES, *ON_REQUEST) if "." in name)
     names = ", ".join(f"`{name}`" for name in NAMES)
     settings = ["| setting | value | what it is | serverless |", "|---|---|---|---|"]
     settings += [

@@ -157,7 +157,7 @@ def test_json_is_an_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("three_cases")
-def test_a_case_that_fails_is_told_and_the_others_are_still_measured(
+def test_a_case_that_fails_is_reported_and_the_others_are_still_measured(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert program.main([]) == 1

@@ -78,7 +78,7 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-def test_a_folder_without_a_bundle_says_so(tmp_path: Path) -> None:
+def test_a_folder_without_a_bundle_reports_it(tmp_path: Path) -> None:
     with pytest.raises(BundleError) as caught:
         load(tmp_path)
     assert caught.value.condition == "BUNDLE_NOT_FOUND"

@@ -85,7 +85,7 @@ def test_long_texts_that_are_no_reference_take_no_time(text: str) -> None:
     assert time.monotonic() - begin < 1
 
 
-def test_what_is_not_asked_for_stays() -> None:
+def test_what_is_not_requested_stays() -> None:
     tree = variables({"a": "${workspace.root_path} ${HOME} $x"})
     assert (
         plain(resolve_references(tree, ["var"]))["variables"]["a"]["value"]

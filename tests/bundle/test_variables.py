@@ -165,7 +165,7 @@ def test_a_broken_overrides_file_is_named(refusal_of: Callable[..., BundleError]
     assert error.message.startswith(OVERRIDES)
 
 
-def test_a_lookup_stands_for_itself_without_a_workspace_unless_a_value_is_given(
+def test_a_lookup_is_itself_without_a_workspace_unless_a_value_is_given(
     bundle_of: Callable[..., Bundle], refusal_of: Callable[..., BundleError]
 ) -> None:
     text = """

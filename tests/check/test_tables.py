@@ -109,7 +109,7 @@ def test_live_is_no_schema(look: Look) -> None:
     assert look(text.replace("LIVE.a", "LIVE.c")).tables() == ["table c"]
 
 
-def test_a_hole_meets_what_it_stands_for_and_no_more(look: Look) -> None:
+def test_a_hole_matches_what_it_represents_and_no_more(look: Look) -> None:
     files = {"make.py": "df.write.saveAsTable(f'main.gold.{env}_orders')\n"}
     reads = "spark.table('main.gold.dev_orders')\nspark.table('main.gold.dev_orders_old')\n"
     assert look({**files, "read.py": reads}).tables() == ["table main.gold.dev_orders_old"]

@@ -150,7 +150,7 @@ def test_a_file_of_statements_that_is_a_folder_is_wrong_usage(inside: Inside) ->
     assert "folder" in ran.stderr.lower() or "directory" in ran.stderr.lower()
 
 
-def test_a_full_disk_ends_the_run_with_one_sentence_leaves_the_table_whole_and_the_next_run_goes_on(
+def test_a_full_disk_ends_the_run_with_one_sentence_leaves_the_table_whole_and_the_next_run_continues(
     inside: Inside, full_disk: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = full_disk(12 << 20)

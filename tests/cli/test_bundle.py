@@ -56,7 +56,7 @@ def test_json_is_the_resolved_configuration_with_the_findings(
     assert [each["rule"] for each in document["findings"]] == ["notebook-missing"]
 
 
-def test_warnings_fail_only_when_asked_to(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_warnings_fail_only_on_request(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "databricks.yml").write_text(TEXT + "workspace: {host: https://a.example.com}\n")
     assert (main(["bundle", "validate"]), main(["bundle", "validate", "--strict"])) == (0, 2)
 

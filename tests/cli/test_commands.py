@@ -139,7 +139,7 @@ def test_an_empty_folder_is_wrong_usage(folder: Path, inside: Inside) -> None:
     assert "empty" in ran.stderr
 
 
-def test_an_error_in_sql_is_told_with_near_misses_and_code_1(folder: Path, inside: Inside) -> None:
+def test_an_error_in_sql_is_reported_with_near_misses_and_code_1(folder: Path, inside: Inside) -> None:
     inside = inside.at(folder)
     ran = inside("sql", "--format", "csv", "-e", "select 1 as a; select * from sorce; select 2")
     assert ran.returncode == 1

@@ -70,7 +70,7 @@ def test_an_existing_project_gets_the_declarations_and_keeps_its_files(tmp_path:
     assert written(tmp_path) == {"databricks.yml": "mine", **editor_files()}
 
 
-def test_declarations_of_somebody_else_are_kept(tmp_path: Path) -> None:
+def test_declarations_of_another_tool_are_kept(tmp_path: Path) -> None:
     (tmp_path / "__builtins__.pyi").write_text("spark: object\n")
     assert "FILE_EXISTS" in str(editor(tmp_path).exception)
     assert written(tmp_path) == {"__builtins__.pyi": "spark: object\n"}

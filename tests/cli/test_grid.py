@@ -25,7 +25,7 @@ def test_numbers_stand_to_the_right_and_text_to_the_left() -> None:
     ]
 
 
-def test_null_is_dimmed_and_told_from_a_text_of_the_same_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_null_is_dimmed_unlike_a_text_of_the_same_letters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     shown = list(render([Column("a")], [(None,), ("NULL",)], width=40, colour=True))
     assert shown[2] == "\x1b[2mNULL\x1b[0m"

@@ -79,7 +79,7 @@ def test_prints_of_python_and_of_child_processes_go_to_stderr_and_the_result_to_
     assert ran.stderr.splitlines() == ["from python", "from a child"]
 
 
-def test_chatter_is_dropped_unless_asked_for() -> None:
+def test_chatter_is_dropped_unless_requested() -> None:
     body = f"os.write(2, {(SPARKS[0] + chr(10)).encode()!r}); print('mine', flush=True)"
     assert redirect_output(body).stderr == "mine\n"
     assert redirect_output(body, verbose=True).stderr == f"{SPARKS[0]}\nmine\n"

@@ -81,7 +81,9 @@ def test_csv_is_read_back_by_another_reader(spark: SparkSession) -> None:
     assert second == ["20", "", "", "", "", "", ""]
 
 
-def test_errors_of_spark_are_told_without_plan_and_stack_and_with_near_misses(spark: SparkSession) -> None:
+def test_errors_of_spark_are_reported_without_plan_and_stack_with_near_misses(
+    spark: SparkSession,
+) -> None:
     spark.sql("create table if not exists heart_rates (id bigint)")
     with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND") as failure:
         spark.sql("select * from heart_rate")

@@ -42,7 +42,7 @@ def test_a_number_that_is_not_known_is_a_dash_and_never_zero(broken: Update) -> 
     assert row(printed(of_update, broken), "workouts") == "workouts|streaming table|FAILED|–|0.7"
 
 
-def test_a_failure_is_told_in_full_below_the_table_and_a_skipped_dataset_with_its_cause(
+def test_a_failure_is_reported_in_full_below_the_table_and_a_skipped_dataset_with_its_cause(
     broken: Update,
 ) -> None:
     text = printed(of_update, broken)

@@ -129,7 +129,7 @@ def test_a_mistake_is_answered_on_stderr_with_code_2_and_no_traceback(case: Case
         assert words in ran.stderr
 
 
-def test_the_dry_run_of_a_job_starts_no_spark_and_says_so(tmp_path: Path) -> None:
+def test_the_dry_run_of_a_job_starts_no_spark_and_reports_it(tmp_path: Path) -> None:
     (tmp_path / "job.yml").write_text(
         "name: j\ntasks: [{task_key: t, spark_python_task: {python_file: a.py}}]\n"
     )

@@ -122,7 +122,7 @@ def test_the_shells_namespace_has_dbutils_for_user_code_alone(ipython: str, inst
     assert module.get_ipython() is None
 
 
-def test_ipython_that_is_not_installed_is_served_only_when_asked_for(nothing_installed: None) -> None:
+def test_ipython_that_is_not_installed_is_served_only_on_request(nothing_installed: None) -> None:
     databricks_shims.install()
     if importlib.util.find_spec("IPython") is None:
         databricks_shims.uninstall()

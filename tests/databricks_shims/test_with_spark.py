@@ -96,7 +96,7 @@ def test_code_finds_the_clusters_settings_and_may_set_its_own(spark: SparkSessio
     spark.conf.set("spark.databricks.workspaceUrl", "lakeward.localhost")
 
 
-def test_taxi_trips_are_made_when_they_are_asked_for_and_always_the_same(lakehouse: Lakehouse) -> None:
+def test_taxi_trips_are_made_on_request_and_always_the_same(lakehouse: Lakehouse) -> None:
     spark, warehouse = lakehouse.spark, lakehouse.settings.warehouse
     assert not (warehouse / "samples").exists()
     trips = spark.table("samples.nyctaxi.trips")

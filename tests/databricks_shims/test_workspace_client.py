@@ -89,7 +89,7 @@ def test_dbfs_is_the_folder_of_dbutils(client: Any) -> None:
         client.dbfs.delete("/", recursive=True)
 
 
-def test_workspace_files_and_notebooks_are_told_apart(client: Any, settings: Settings) -> None:
+def test_workspace_files_and_notebooks_are_distinguished(client: Any, settings: Settings) -> None:
     workspace, language = client.workspace, sdk.service.workspace.Language.PYTHON
     workspace.mkdirs("/Users/ada")
     workspace.upload("/Users/ada/report", io.BytesIO(b"# Databricks notebook source\n1"), language=language)

@@ -66,7 +66,7 @@ def test_local_and_workspace_files_begin_with_file(
     assert f"file:{tmp_path}/x/" in [entry.path for entry in dbutils.fs.ls(str(tmp_path))]
 
 
-def test_a_missing_path_is_told_by_the_text_that_code_looks_for(dbutils: DBUtils) -> None:
+def test_a_missing_path_is_reported_by_the_text_that_code_looks_for(dbutils: DBUtils) -> None:
     for call in (
         lambda: dbutils.fs.ls("/mnt/nope"),
         lambda: dbutils.fs.head("/mnt/nope"),
@@ -81,7 +81,7 @@ def test_a_missing_path_is_told_by_the_text_that_code_looks_for(dbutils: DBUtils
     assert not dbutils.fs.rm("/mnt/nope", True)
 
 
-def test_a_file_is_copied_over_into_and_beside(dbutils: DBUtils, settings: Settings) -> None:
+def test_a_file_is_copied_over_into_and_next_to_it(dbutils: DBUtils, settings: Settings) -> None:
     dbutils.fs.put("/mnt/a", "new")
     dbutils.fs.put("/mnt/b", "old")
     dbutils.fs.mkdirs("/mnt/dir")
@@ -174,7 +174,7 @@ def test_the_project_and_what_is_around_it_is_not_removed(
     assert dbutils.fs.rm(f"file:{settings.root}/out", True) is True
 
 
-def test_put_says_what_it_wrote_and_replaces_only_when_asked(
+def test_put_says_what_it_wrote_and_replaces_only_on_request(
     dbutils: DBUtils, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert dbutils.fs.put("/mnt/f", "größe") is True
@@ -246,7 +246,7 @@ def test_a_mapped_bucket_is_a_folder(settings: Settings, tmp_path: Path) -> None
         fs.unmount("/mnt/lake")
 
 
-def test_a_source_that_nothing_maps_is_an_empty_folder_and_says_so(
+def test_a_source_that_nothing_maps_is_an_empty_folder_and_reports_it(
     dbutils: DBUtils, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = "wasbs://raw@account.blob.core.windows.net"

@@ -130,7 +130,7 @@ def test_the_context_answers_through_options(environment: Environment) -> None:
     assert context.apiToken().get() not in safe
 
 
-def test_outside_of_a_notebook_the_folder_stands_for_its_place(dbutils: DBUtils) -> None:
+def test_outside_of_a_notebook_the_folder_is_its_place(dbutils: DBUtils) -> None:
     context = dbutils.notebook.entry_point.getDbutils().notebook().getContext()
     assert context.notebookPath().get() == "/Users/ada/project"
     assert json.loads(context.toJson())["currentRunId"] is None

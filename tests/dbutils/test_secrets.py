@@ -115,7 +115,7 @@ def test_a_secret_is_encrypted_on_the_disk_and_one_that_a_person_wrote_is_taken_
     assert dbutils.secrets.get("warehouse", "by-hand") == "written"
 
 
-def test_another_key_or_a_damaged_file_is_told_as_such(
+def test_another_key_or_a_damaged_file_is_reported_as_such(
     files: FileSecrets, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("LAKEWARD_SECRET_KEY_FILE", str(tmp_path / "other" / "key"))
@@ -145,7 +145,7 @@ def test_the_key_is_in_the_keyring_where_there_is_one(
     assert secret_key(environ) == in_file == (tmp_path / "lakeward" / "secrets.key").read_bytes()
 
 
-def test_a_keyring_that_does_not_open_is_told_and_no_other_key_made(
+def test_a_keyring_that_does_not_open_is_reported_and_no_other_key_made(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def locked(*_: object) -> str:
@@ -188,7 +188,7 @@ def test_secrets_are_redacted_in_text_line_by_line() -> None:
     assert redacted("> abcdef", secrets) == "> [REDACTED]"
 
 
-def test_a_reference_to_a_secret_stands_for_a_whole_value(dbutils: DBUtils, files: FileSecrets) -> None:
+def test_a_reference_to_a_secret_is_a_whole_value(dbutils: DBUtils, files: FileSecrets) -> None:
     store = dbutils.secrets._environment().secrets
     values = {"a": "{{secrets/warehouse/api.token}}", "b": "x{{secrets/warehouse/api.token}}"}
     assert with_secrets(values, store) == {"a": "from a file", "b": "x{{secrets/warehouse/api.token}}"}

@@ -17,7 +17,7 @@ def test_a_generated_page_equals_its_source(name: str) -> None:
     assert page == GENERATED[name](), "run `make docs`"
 
 
-def test_pages_that_say_so_are_generated() -> None:
+def test_pages_that_name_a_generator_are_generated() -> None:
     pages = {
         page.relative_to(DOCS).as_posix(): page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md")
     }

@@ -94,7 +94,7 @@ def test_packages_are_added_and_left_out_for_every_command(machine: Machine, tmp
     assert "left out nowhere" in ran.stderr
 
 
-def test_an_environment_that_was_asked_for_is_required(machine: Machine, tmp_path: Path) -> None:
+def test_an_environment_that_was_requested_is_required(machine: Machine, tmp_path: Path) -> None:
     write_files(tmp_path, {"job.yml": JOB, "main.py": ""})
     ran = lakeward(machine, tmp_path, "run", "job.yml", "--dry-run", "--with", "absent==9")
     assert ran.returncode == 2, ran.stderr

@@ -37,7 +37,7 @@ def requirements(*texts: str, role: Role = Role.RUN) -> list[Wanted]:
 
 
 @pytest.mark.parametrize("name", [*STAND_INS, "Delta_Spark"])
-def test_what_lakeward_stands_in_for_is_left_out_with_the_reason(name: str) -> None:
+def test_what_lakeward_provides_is_left_out_with_the_reason(name: str) -> None:
     done = reconcile(requirements(f"{name}>=1", "requests"), OWN)
     instead = STAND_INS[canonicalize_name(name)].instead
     assert [each.text for each in done.wanted] == [*instead, "requests"]
@@ -355,7 +355,7 @@ def test_a_failed_build_from_a_git_repository_is_no_failure_of_git(
     assert (error.condition, HIDDEN in str(error)) == ("DEPENDENCY_NOT_BUILT", True)
 
 
-def test_uv_is_told_what_pip_is_told(tmp_path: Path) -> None:
+def test_uv_gets_the_settings_of_pip(tmp_path: Path) -> None:
     (tmp_path / "pip.conf").write_text(
         "[global]\nindex-url = https://mirror/simple\nextra-index-url = https://a\n  https://b\n"
         "[install]\nno-index = yes\n"

@@ -108,7 +108,7 @@ def test_an_environment_in_use_outlives_its_successor_and_then_goes(tmp_path: Pa
     assert folders(shelf.home) == [third.name]
 
 
-def test_one_that_nobody_has_used_for_a_month_goes_and_others_stay(tmp_path: Path) -> None:
+def test_one_that_was_not_used_for_a_month_goes_and_others_stay(tmp_path: Path) -> None:
     times = [time.time() - 31 * DAY]
     shelf = EnvironmentCache(tmp_path / "home", now=lambda: times[0])
     for key in ("old", "used"):

@@ -134,7 +134,7 @@ def test_arguments_and_exit_code_are_pytests_own_and_nothing_is_built_again(
     assert none.stderr.splitlines()[0].startswith("lakeward test: without pyspark==3.4.1, databricks-connect")
 
 
-def test_a_conftest_that_raises_is_told_by_pytest(
+def test_a_conftest_that_raises_is_reported_by_pytest(
     machine: Machine, prepared: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     root, _ = prepared

@@ -75,7 +75,7 @@ def test_a_layer_has_its_own_packages_first_and_lakewards_behind_them(
     assert ran(one, code) == f"1.0 4.2.0 {one.folder}"  # type: ignore[union-attr]
 
 
-def test_packages_of_packages_come_and_what_lakeward_has_or_stands_in_for_does_not(
+def test_packages_of_packages_come_and_what_lakeward_has_or_provides_does_not(
     layer: Callable[..., Layer | None],
 ) -> None:
     assert installed(layer("helper")) == {"helper==1.0", "tiny==1.0"}

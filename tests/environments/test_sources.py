@@ -225,7 +225,7 @@ def test_where_each_stands_and_what_it_is_for_is_known(repository: Repository) -
         ("requirements.txt", "--extra-index-url https://inner/simple\n"),
     ],
 )
-def test_an_index_of_their_own_is_asked_too(repository: Repository, name: str, text: str) -> None:
+def test_an_index_of_their_own_is_queried_too(repository: Repository, name: str, text: str) -> None:
     assert read_all(repository({name: text})).index_options == ("--extra-index-url https://inner/simple",)
 
 

@@ -56,7 +56,7 @@ CHILD = "import subprocess, sys\n" + HANG.replace(
 )
 
 
-def test_ends_of_all_kinds_are_told_with_the_last_lines_and_logs_are_kept(
+def test_ends_of_all_kinds_are_reported_with_the_last_lines_and_logs_are_kept(
     run_apart: Run, settings: Settings
 ) -> None:
     files = {
@@ -286,7 +286,7 @@ def test_a_log_is_kept_up_to_its_size_and_says_what_it_lacks(tmp_path: Path) -> 
     assert log.last_lines.splitlines()[-1] == "line 99"
 
 
-def test_a_log_has_no_secret_whoever_prints_it_and_keeps_other_bytes(tmp_path: Path) -> None:
+def test_a_log_has_no_secret_whatever_prints_it_and_keeps_other_bytes(tmp_path: Path) -> None:
     log = TaskLog(tmp_path / "a.log", lambda _: None)
     log.write(b"before ")
     remember(b"open sesame")

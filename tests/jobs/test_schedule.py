@@ -170,7 +170,7 @@ def test_a_retry_waits_its_time_and_a_later_success_counts() -> None:
 
 
 @pytest.mark.parametrize(("retry", "is_done"), [(False, True), (True, False)])
-def test_a_time_that_is_over_is_tried_again_only_when_asked_for(retry: bool, is_done: bool) -> None:
+def test_a_time_that_is_over_is_tried_again_only_on_request(retry: bool, is_done: bool) -> None:
     schedule = TaskGraphState.of([task("a", timeout=5.0, retries=1, retry_on_timeout=retry)]).started(
         "a", 0.0
     )

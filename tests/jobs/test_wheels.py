@@ -135,7 +135,7 @@ def test_other_artifacts_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["project", "poetry"])
-def test_a_wheel_of_the_bundle_that_another_requires_is_not_asked_of_the_index(
+def test_a_wheel_of_the_bundle_that_another_requires_is_not_queried_of_the_index(
     tmp_path: Path, form: str
 ) -> None:
     tables = {

@@ -151,7 +151,7 @@ def test_the_error_of_one_cell_names_file_cell_and_line(tmp_path: Path) -> None:
     assert [str(each.place)[:7] for each in report.of("needs_seed")] == ["n.ipynb", "n.py:12"]
 
 
-def test_a_pipeline_goes_on_after_a_notebook_that_exits(tmp_path: Path) -> None:
+def test_a_pipeline_continues_after_a_notebook_that_exits(tmp_path: Path) -> None:
     from lakeward.dbutils import NotebookExit
 
     def leave() -> None:

@@ -117,7 +117,7 @@ def test_an_update_costs_the_event_log_few_commits_and_no_event(lab: Lab, commit
 
 
 @pytest.mark.usefixtures("commits")
-def test_a_broken_event_log_is_told_and_fails_no_table(lab: Lab) -> None:
+def test_a_broken_event_log_is_reported_and_fails_no_table(lab: Lab) -> None:
     lab.file("a.py", "import dlt\n@dlt.table\ndef t(): return spark.range(1)\n")
     lab.storage.mkdir()
     (lab.storage / "event_log").write_text("in the way")

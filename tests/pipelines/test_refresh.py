@@ -29,7 +29,7 @@ def test_a_flow_whose_checkpoint_is_reset_is_named_alone_or_in_full(name: str) -
     assert len(found.refresh) == 2 and not found.reset
 
 
-def test_an_unknown_flow_is_told_with_the_near_miss() -> None:
+def test_an_unknown_flow_is_reported_with_the_near_miss() -> None:
     with pytest.raises(ConfigurationError, match="FLOW_NOT_FOUND") as caught:
         select_datasets(GRAPH, refresh=(), full_refresh=(), everything=False, checkpoints=["wst"])
     assert "west" in str(caught.value)

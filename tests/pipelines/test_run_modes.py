@@ -128,7 +128,7 @@ def test_half_a_line_waits_for_its_other_half(tmp_path: Path) -> None:
     assert list(tail_events(tmp_path, wait)) == [event("FAILED")]
 
 
-def test_an_update_that_cannot_write_its_events_goes_on(tmp_path: Path) -> None:
+def test_an_update_that_cannot_write_its_events_continues(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").mkdir()
     live = EventFileWriter(tmp_path)
     live.write(event("RUNNING"))
@@ -169,7 +169,7 @@ def test_a_success_in_between_resets_the_count_and_no_limit_means_none() -> None
     assert heard == [n for n in range(6) for _ in range(2)]
 
 
-def test_sigterm_is_asked_for_in_the_main_thread_alone() -> None:
+def test_sigterm_is_requested_in_the_main_thread_alone() -> None:
     import os
     import signal
 

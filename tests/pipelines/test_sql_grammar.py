@@ -51,7 +51,7 @@ def test_a_query_may_stand_without_as() -> None:
     assert found.query is not None and text[slice(*found.query)].startswith("WITH a")
 
 
-def test_columns_types_and_expectations_are_told_apart() -> None:
+def test_columns_types_and_expectations_are_distinguished() -> None:
     found = dataset(
         """CREATE STREAMING TABLE a.b (
             id INT NOT NULL COMMENT "it's", s STRUCT<a: INT, b: MAP<STRING, ARRAY<DECIMAL(10, 2)>>>,
@@ -179,7 +179,7 @@ def test_settings_and_use() -> None:
         ("SELECT 1", "SELECT", True),
     ],
 )
-def test_a_mistake_is_told_by_where_it_stands(text: str, found: str | None, is_other: bool) -> None:
+def test_a_mistake_is_reported_by_where_it_stands(text: str, found: str | None, is_other: bool) -> None:
     if found is None:
         assert parse_statement(text)
         return

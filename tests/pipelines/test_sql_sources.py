@@ -208,7 +208,7 @@ def test_notebooks_of_every_form_declare_in_their_own_language(lab: Lab) -> None
         ),
     ],
 )
-def test_a_mistake_is_told_with_its_place_in_the_users_file(
+def test_a_mistake_is_reported_with_its_place_in_the_users_file(
     lab: Lab, text: str, condition: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_folder_index(monkeypatch, tmp_path / "machine", {("other", "1"): ()})

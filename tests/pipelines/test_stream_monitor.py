@@ -72,7 +72,7 @@ def test_batches_between_two_looks_follow_at_the_end_and_none_comes_twice() -> N
     assert monitored.seen == [("f", 1), ("f", 0), ("f", 2)]
 
 
-def test_a_restarted_query_and_two_flows_are_told_apart() -> None:
+def test_a_restarted_query_and_two_flows_are_distinguished() -> None:
     monitored, first, second = Monitored(), Query("one"), Query("two")
     for name, query in (("a", first), ("b", second)):
         monitored.monitor.watch(monitored.dataset, name, query)

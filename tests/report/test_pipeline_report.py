@@ -203,7 +203,7 @@ def test_the_command_writes_one_page_for_each_pipeline(target: Path, tmp_path: P
 
 
 @pytest.mark.parametrize(("arguments", "says"), [((), "Nothing has run"), (("nope",), "`nope` has not run")])
-def test_without_events_the_command_says_so(target: Path, arguments: tuple[str, ...], says: str) -> None:
+def test_without_events_the_command_reports_it(target: Path, arguments: tuple[str, ...], says: str) -> None:
     error = run(*arguments).exception
     assert says in str(error)
 

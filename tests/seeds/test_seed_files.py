@@ -67,7 +67,7 @@ def test_json_is_a_line_a_row_or_one_document(tmp_path: Path, text: str, one: bo
     assert is_one_document(tmp_path / "a.json") == is_one_document(tmp_path / "b.json.gz") == one
 
 
-def test_the_project_declares_seeds_beside_its_file(tmp_path: Path) -> None:
+def test_the_project_declares_seeds_next_to_its_file(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(
         "[tool.lakeward.seeds]\n"
         '"c.s.quoted" = "seeds/a.csv"\n'

@@ -254,7 +254,7 @@ spark.sql(f"INSERT INTO {t} VALUES (7)")
 
 
 @pytest.mark.process
-def test_another_process_finds_tables_and_views_and_writes_beside_this_one(
+def test_another_process_finds_tables_and_views_and_writes_next_to_this_one(
     spark: SparkSession, schema: str, suite_settings: Settings, shared_daemon: SharedDaemon
 ) -> None:
     t = f"dev.{schema}.t"

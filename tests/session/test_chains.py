@@ -72,7 +72,7 @@ def test_new_and_created_sessions_are_in_the_same_lakehouse(chains: dict[str, An
 
 
 @pytest.mark.process
-def test_after_a_stop_the_next_builder_starts_anew_with_its_own_settings(chains: dict[str, Any]) -> None:
+def test_after_a_stop_the_next_builder_starts_again_with_its_own_settings(chains: dict[str, Any]) -> None:
     assert chains["stopped"]
     assert chains["second"] == OURS | {"count": 1, "master": "local[1]"}
     assert chains["with"] == 1
@@ -85,7 +85,7 @@ def test_a_spark_context_of_ones_own_is_the_one_under_our_session(chains: dict[s
 
 
 @pytest.mark.process
-def test_databricks_connects_builder_gives_our_session_wherever_it_is_told_to_connect(
+def test_databricks_connects_builder_gives_our_session_whatever_host_it_names(
     chains: dict[str, Any],
 ) -> None:
     assert chains["connect"] == OURS | {

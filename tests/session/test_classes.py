@@ -59,7 +59,7 @@ def test_an_archive_that_is_cut_off_or_still_written_is_not_used(java: Path) -> 
     assert class_options(java, "", "4.2.0") == []
 
 
-def test_whoever_was_killed_while_writing_gives_way_to_the_next(java: Path) -> None:
+def test_a_process_that_was_killed_while_writing_gives_way_to_the_next(java: Path) -> None:
     archive = part(class_options(java, "", "4.2.0"))
     aged(archive, "ha", 1000)
     aged(archive.with_suffix(".claim"), "", 1000)
@@ -89,12 +89,12 @@ def test_a_runtime_without_an_archive_of_its_own_gets_one_to_build_on(cut_down: 
     assert both == f"{based}:{archive.with_suffix('.jsa')}"
 
 
-def test_a_runtime_that_cannot_have_an_archive_is_asked_once(cut_down: Path) -> None:
+def test_a_runtime_that_cannot_have_an_archive_is_queried_once(cut_down: Path) -> None:
     cut_down.write_text(f"#!/bin/sh\necho >>{cut_down}.calls\nexit 1\n")
     assert class_options(cut_down, "", "4.2.0") == []
     assert class_options(cut_down, "", "4.2.0") == []
     assert Path(f"{cut_down}.calls").read_text() == "\n"
 
 
-def test_switched_off_nothing_is_asked_for(java: Path) -> None:
+def test_switched_off_nothing_is_requested(java: Path) -> None:
     assert class_options(java, "", "4.2.0", {"LAKEWARD_CLASS_ARCHIVE": "0"}) == []

@@ -77,7 +77,7 @@ def test_deltas_package_is_not_resolved_a_second_time() -> None:
     assert merged({}, both)["spark.jars.packages"] == "org.x:y:1"
 
 
-def test_a_folder_is_told_as_hadoop_reads_it(tmp_path: Path) -> None:
+def test_a_folder_is_reported_as_hadoop_reads_it(tmp_path: Path) -> None:
     settings = Settings.here(tmp_path / "my project", environ={})
     out = base_conf(settings, jars=[], paths=[], catalogs=[], cores=1)
     assert out["spark.sql.warehouse.dir"] == f"file://{settings.warehouse}"

@@ -26,7 +26,7 @@ def served() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("served")
-def test_the_stand_in_is_importable_and_fools_nobody() -> None:
+def test_the_stand_in_is_importable_and_fools_no_check() -> None:
     module = importlib.import_module("databricks.connect")
     assert module.DatabricksSession.__module__.startswith("lakeward.")
     assert importlib.util.find_spec("databricks.connect") is not None

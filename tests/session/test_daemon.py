@@ -155,7 +155,7 @@ def test_a_query_whose_command_was_killed_while_it_was_planned_begins_no_job(
     assert scene("jobs")["jobs"] == []
 
 
-def test_a_jvm_that_is_killed_under_a_command_is_told_and_replaced(
+def test_a_jvm_that_is_killed_under_a_command_is_reported_and_replaced(
     scene: Callable[..., dict[str, Any]], cache: Path, tmp_path: Path
 ) -> None:
     work = tmp_path / "work"
@@ -205,7 +205,7 @@ def test_stop_says_what_it_stopped_and_nothing_is_left(
     assert lakeward("stop", cache=cache).stdout == "no project of this user has a JVM\n"
 
 
-def test_nobody_came_for_a_while(scene: Callable[..., dict[str, Any]], cache: Path) -> None:
+def test_no_command_came_for_a_while(scene: Callable[..., dict[str, Any]], cache: Path) -> None:
     scene("quick", LAKEWARD_DAEMON_IDLE="0.1")
     (file,) = (cache / f"daemon-{os.getuid()}").glob("*.err")
     deadline = time.monotonic() + 15

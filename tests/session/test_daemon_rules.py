@@ -48,7 +48,7 @@ def name(conf: dict[str, str] = CONF, java: str = "/java", version: str = "1", *
     return key(conf, environ=environ, java=Path(java), version=version)
 
 
-def test_what_a_session_sets_anew_makes_no_other_jvm() -> None:
+def test_what_a_session_sets_again_makes_no_other_jvm() -> None:
     same = {**CONF, "spark.sql.shuffle.partitions": "7", "spark.app.name": "x", "spark.hadoop.a": "b"}
     assert name(same) == name({**same, "spark.sql.warehouse.dir": "/elsewhere", "theirs": "1"}) == name()
     assert name(HOME="/h", STAGE="test") == name()

@@ -77,7 +77,7 @@ def test_law_text_outside_every_prefix_is_unchanged(path: str) -> None:
 
 
 @given(user_prefixes, st.lists(st.one_of(names, st.just(".."), st.just("."), st.just("")), max_size=8))
-def test_law_no_dots_reach_the_folders_beside_a_mapped_one(prefix: str, parts: list[str]) -> None:
+def test_law_no_dots_reach_the_folders_next_to_a_mapped_one(prefix: str, parts: list[str]) -> None:
     local = MAP.local("/".join([prefix, *parts]))
     assert ".." not in local.split("/")
     if local.startswith("/w/"):

@@ -88,7 +88,7 @@ def test_every_feature_of_the_list_is_left_out(spark: SparkSession, schema: str)
     assert spark.table(f"{schema}.every").columns == ["id"]
 
 
-def test_a_feature_that_nobody_has_is_an_error_and_a_known_one_is_kept(
+def test_a_feature_that_does_not_exist_is_an_error_and_a_known_one_is_kept(
     spark: SparkSession, schema: str
 ) -> None:
     with pytest.raises(Py4JJavaError, match="DELTA_UNSUPPORTED_FEATURES_IN_CONFIG"):

@@ -60,7 +60,7 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def nobody_listens() -> str:
+def closed_address() -> str:
     """An address on loopback where every connection is refused."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -111,7 +111,7 @@ def test_a_python_without_venv_names_the_package_that_brings_it(project: Project
     )
 
 
-def test_make_without_any_python_says_so(project: Project, tmp_path: Path) -> None:
+def test_make_without_any_python_reports_it(project: Project, tmp_path: Path) -> None:
     for name in ("make", "sh"):
         (tmp_path / name).symlink_to(Path("/usr/bin") / name)
     done = project.call(["make", "run"], PATH=str(tmp_path))
@@ -124,8 +124,8 @@ def test_make_without_any_python_says_so(project: Project, tmp_path: Path) -> No
 # --- what prevents a set-up
 
 
-def test_no_network_the_first_time(project: Project, nobody_listens: str) -> None:
-    done = project.bootstrap(PIP_INDEX_URL=f"{nobody_listens}/simple", PIP_RETRIES="1")
+def test_no_network_the_first_time(project: Project, closed_address: str) -> None:
+    done = project.bootstrap(PIP_INDEX_URL=f"{closed_address}/simple", PIP_RETRIES="1")
     assert sentence(done).startswith(
         "lakeward set-up: the package index cannot be reached (Connection refused); "
         "the first set-up needs a network: connect, or point PIP_INDEX_URL"
@@ -133,24 +133,24 @@ def test_no_network_the_first_time(project: Project, nobody_listens: str) -> Non
     assert stamp(project)["state"] == "making"
 
 
-def test_what_a_failed_set_up_left_is_made_anew(project: Project, nobody_listens: str) -> None:
+def test_what_a_failed_set_up_left_is_made_again(project: Project, closed_address: str) -> None:
     made(project)
     half = {**stamp(project), "state": "making"}
     (project.venv / environment.STAMP).write_text(json.dumps(half))
     left = project.venv / "left by the first"
     left.touch()
-    done = project.bootstrap(PIP_INDEX_URL=f"{nobody_listens}/simple", PIP_RETRIES="1")
+    done = project.bootstrap(PIP_INDEX_URL=f"{closed_address}/simple", PIP_RETRIES="1")
     assert "the package index cannot be reached" in sentence(done)
     assert not left.exists()
     assert (project.venv / "bin" / "pip").exists()
 
 
-def test_an_environment_of_the_user_is_kept(project: Project, nobody_listens: str) -> None:
+def test_an_environment_of_the_user_is_kept(project: Project, closed_address: str) -> None:
     venv.create(project.venv, with_pip=True, symlinks=True)
     own = project.venv / "of the user"
     own.touch()
     for _ in range(2):
-        done = project.bootstrap(PIP_INDEX_URL=f"{nobody_listens}/simple", PIP_RETRIES="1")
+        done = project.bootstrap(PIP_INDEX_URL=f"{closed_address}/simple", PIP_RETRIES="1")
         assert "the package index cannot be reached" in sentence(done)
         assert own.exists()
 
@@ -228,11 +228,11 @@ def test_a_second_set_up_starts_no_process_and_says_nothing(project: Project) ->
 
 
 def test_an_environment_for_development_serves_for_running_but_not_the_other_way(
-    project: Project, nobody_listens: str
+    project: Project, closed_address: str
 ) -> None:
     made(project, "dev")
     assert inside(project, level="runtime").stderr == ""
-    done = inside(project, level="bench", PIP_INDEX_URL=f"{nobody_listens}/simple", PIP_RETRIES="1")
+    done = inside(project, level="bench", PIP_INDEX_URL=f"{closed_address}/simple", PIP_RETRIES="1")
     assert "requirements/bench.lock" in done.stderr
 
 

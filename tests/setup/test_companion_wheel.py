@@ -78,9 +78,9 @@ def test_its_compiled_classes_are_used_without_a_cache(
 
 
 def test_installed_it_comes_before_any_download(
-    site: Path, tmp_path: Path, nobody_listens: str, maven: MavenServer
+    site: Path, tmp_path: Path, closed_address: str, maven: MavenServer
 ) -> None:
-    environ = nowhere(tmp_path, nobody_listens)
+    environ = nowhere(tmp_path, closed_address)
     assert delta_jars(environ) == [site / "lakeward_jars" / jar.name for jar in DELTA]
     assert not (tmp_path / "cache").exists()
 
@@ -95,14 +95,14 @@ def test_a_jar_that_it_lacks_or_that_was_cut_comes_as_without_it(
 
 
 def test_without_it_and_without_a_network_it_is_named(
-    tmp_path: Path, nobody_listens: str, maven: MavenServer, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, closed_address: str, maven: MavenServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SetupError, match="lakeward-jars"):
-        delta_jars(nowhere(tmp_path, nobody_listens))
-    monkeypatch.setenv("http_proxy", nobody_listens.replace("://", "://me:secret@"))
+        delta_jars(nowhere(tmp_path, closed_address))
+    monkeypatch.setenv("http_proxy", closed_address.replace("://", "://me:secret@"))
     with pytest.raises(SetupError) as raised:
         delta_jars(nowhere(tmp_path, "http://maven.invalid/maven2"))
-    host = nobody_listens.removeprefix("http://")
+    host = closed_address.removeprefix("http://")
     assert f"through the proxy {host}, which HTTP_PROXY names" in str(raised.value)
     assert "secret" not in str(raised.value)
 

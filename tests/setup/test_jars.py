@@ -79,7 +79,7 @@ def test_a_connection_that_ends_early_is_taken_up_where_it_ended(
     assert [headers.get("Range") for _, headers in maven.requests] == [None, "bytes=1000-", "bytes=1500-"]
 
 
-def test_a_repository_without_ranges_is_asked_for_the_whole_again(
+def test_a_repository_without_ranges_is_requested_the_whole_again(
     maven: MavenServer, environ: dict[str, str]
 ) -> None:
     jar = maven.jar(CONTENT)
@@ -139,23 +139,23 @@ def test_a_jar_that_the_repository_lacks_names_its_address_and_who_named_the_rep
     assert len(maven.requests) == 1
 
 
-def test_a_server_in_trouble_is_asked_again(maven: MavenServer, environ: dict[str, str]) -> None:
+def test_a_server_in_trouble_is_called_again(maven: MavenServer, environ: dict[str, str]) -> None:
     jar = maven.jar(CONTENT)
     maven.faults = [Status(503), Status(429)]
     assert located([jar], environ)[0].read_bytes() == CONTENT
 
 
 def test_without_a_network_the_settings_that_help_are_named(
-    environ: dict[str, str], maven: MavenServer, nobody_listens: str
+    environ: dict[str, str], maven: MavenServer, closed_address: str
 ) -> None:
     jar = maven.jar(CONTENT)
     with pytest.raises(SetupError) as raised:
-        located([jar], {**environ, "LAKEWARD_MAVEN_MIRROR": nobody_listens})
+        located([jar], {**environ, "LAKEWARD_MAVEN_MIRROR": closed_address})
     assert raised.value.condition == "JARS_NOT_REACHABLE"
     assert raised.value.exit_code == 2
     for word in (
         "Connection refused",
-        nobody_listens,
+        closed_address,
         "LAKEWARD_MAVEN_MIRROR",
         "HTTPS_PROXY",
         "LAKEWARD_JARS",

@@ -87,7 +87,7 @@ def shim(tmp_path: Path) -> dict[str, str]:
     return {"PATH": f"{script.parent}:{os.defpath}", "LAKEWARD_CACHE": str(tmp_path / "cache")}
 
 
-def test_a_script_of_a_version_manager_is_asked_where_the_java_is(tmp_path: Path) -> None:
+def test_a_script_of_a_version_manager_is_queried_where_the_java_is(tmp_path: Path) -> None:
     assert find_java(shim(tmp_path), packaged=nothing) == tmp_path / "real" / "bin" / "java"
 
 

@@ -28,7 +28,7 @@ def test_the_list_agrees_with_the_session(spark: SparkSession) -> None:
     }
 
 
-def test_a_function_is_served_by_whoever_knows_it(spark: SparkSession) -> None:
+def test_a_function_is_served_by_the_module_that_knows_it(spark: SparkSession) -> None:
     def secret(session: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> dict[str, Any]:
         assert isinstance(session, SparkSession)
         scope, key = positional
@@ -65,7 +65,7 @@ def test_a_condition_of_sparks_without_its_parameters_keeps_its_text(spark: Spar
     assert "[CONSTRAINT_DOES_NOT_EXIST] There is no such key." in str(caught.value)
 
 
-def test_a_relation_is_served_by_whoever_knows_it(spark: SparkSession) -> None:
+def test_a_relation_is_served_by_the_module_that_knows_it(spark: SparkSession) -> None:
     calls: list[Any] = []
 
     def relation(session: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> Any:

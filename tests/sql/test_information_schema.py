@@ -74,7 +74,7 @@ def test_every_relation_answers_with_its_columns(spark: SparkSession, ask: Ask) 
     assert [f.schema.simpleString() for f in frames if not f.columns] == []
 
 
-def test_objects_are_told_with_their_owners_and_kinds(ask: Ask) -> None:
+def test_objects_are_reported_with_their_owners_and_kinds(ask: Ask) -> None:
     assert ask("catalog_name, comment", "catalogs") == [("informed", "for this test")]
     assert ask("table_name, table_type, commit_action", "tables") == [
         ("all_orders", "VIEW", "PRESERVE"),
@@ -93,7 +93,7 @@ def test_objects_are_told_with_their_owners_and_kinds(ask: Ask) -> None:
     ]
 
 
-def test_routines_are_told_with_their_parameters(ask: Ask) -> None:
+def test_routines_are_reported_with_their_parameters(ask: Ask) -> None:
     columns = "routine_name, data_type, full_data_type, routine_definition, comment"
     several, twice = ask(columns, "routines")
     assert twice == ("twice", "INT", "int", "x + x", "x, x")
@@ -105,7 +105,7 @@ def test_routines_are_told_with_their_parameters(ask: Ask) -> None:
     assert ask("specific_name, column_name, data_type", "routine_columns") == [("several", "id", "BIGINT")]
 
 
-def test_rights_are_told_with_where_they_come_from(ask: Ask) -> None:
+def test_rights_are_reported_with_where_they_come_from(ask: Ask) -> None:
     assert ask("grantee, privilege_type", "catalog_privileges") == [
         ("everybody", "SELECT"),
         ("everybody", "USE_CATALOG"),
@@ -120,7 +120,7 @@ def test_rights_are_told_with_where_they_come_from(ask: Ask) -> None:
     assert ask("count(*)", "schema_privileges", "schema_name = 'shop'") == [(2,)]
 
 
-def test_tags_and_policies_are_told(ask: Ask) -> None:
+def test_tags_and_policies_are_reported(ask: Ask) -> None:
     assert ask("schema_name, tag_name, tag_value", "schema_tags") == [("shop", "team", "x")]
     assert ask("table_name, tag_name, tag_value", "table_tags") == [("customers", "pii", "yes")]
     assert ask("column_name, tag_name, tag_value", "column_tags") == [("ssn", "kind", "ssn")]
@@ -131,7 +131,7 @@ def test_tags_and_policies_are_told(ask: Ask) -> None:
 
 
 @pytest.mark.slow
-def test_constraints_are_told_and_can_be_dropped(spark: SparkSession, ask: Ask) -> None:
+def test_constraints_are_reported_and_can_be_dropped(spark: SparkSession, ask: Ask) -> None:
     columns = "table_name, constraint_name, constraint_type"
     assert ask(columns, "table_constraints") == [
         ("customers", "customers_pk", "PRIMARY KEY"),

@@ -119,7 +119,7 @@ def test_a_parse_error_shows_the_users_text(spark: SparkSession) -> None:
     assert "lakeward" not in str(caught.value)
 
 
-def test_parameters_reach_statements_that_are_carried_out_here(spark: SparkSession) -> None:
+def test_parameters_reach_statements_that_are_executed_here(spark: SparkSession) -> None:
     spark.sql("USE CATALOG IDENTIFIER(:c)", args={"c": "main"})
     assert spark.sql("SHOW CATALOGS LIKE :p", args={"p": "mai*"}).collect() == [("main",)]
     assert spark.sql("SHOW CATALOGS LIKE ?", args=["mai*"]).collect() == [("main",)]

@@ -94,7 +94,7 @@ def test_the_suite_has_a_state_folder_of_its_own_that_is_gone_afterwards(tmp_pat
     assert not (tmp_path / ".lakeward").exists()
 
 
-def test_the_first_conftest_imports_what_lakeward_stands_in_for(tmp_path: Path) -> None:
+def test_the_first_conftest_imports_what_lakeward_provides(tmp_path: Path) -> None:
     suite = project(tmp_path, "def test_nothing():\n    pass\n")
     (suite / "conftest.py").write_text("from databricks.connect import DatabricksSession\nimport dlt\n")
     assert "1 passed" in pytest_in(suite)

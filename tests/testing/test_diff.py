@@ -20,7 +20,7 @@ frames = st.lists(st.tuples(cells, cells), max_size=8)
 
 
 @given(frames, st.randoms())
-def test_the_order_of_rows_does_not_count_unless_asked(rows: list[Row], rng: random.Random) -> None:
+def test_the_order_of_rows_does_not_count_unless_requested(rows: list[Row], rng: random.Random) -> None:
     shuffled = list(rows)
     rng.shuffle(shuffled)
     assert not compare(shuffled, rows, ordered=False)
@@ -85,7 +85,7 @@ def test_a_row_with_one_other_cell_is_a_pair_and_not_a_missing_and_an_extra_one(
     assert not difference.extra
 
 
-def test_the_report_names_the_column_and_puts_actual_beside_expected() -> None:
+def test_the_report_names_the_column_and_puts_actual_next_to_expected() -> None:
     difference = compare([(1, "a"), (9, "z")], [(1, "b"), (7, "q")], ordered=False)
     text = rows_report(["id", "name"], difference, actual_count=2, expected_count=2)
     lines = [line.split() for line in text.splitlines()]

@@ -31,7 +31,7 @@ def test_rows_may_stand_for_the_expected_frame(spark: SparkSession) -> None:
     assert "'b'" in str(failure.value)
 
 
-def test_another_type_is_a_difference_unless_types_are_not_asked_for(spark: SparkSession) -> None:
+def test_another_type_is_a_difference_unless_types_are_not_requested(spark: SparkSession) -> None:
     actual = spark.createDataFrame([(1,)], "id int")
     expected = spark.createDataFrame([(1,)], "id bigint")
     with pytest.raises(AssertionError, match=r"id\s+int\s+bigint\s+differs"):

@@ -110,7 +110,7 @@ def test_no_file_has_a_value_of_the_person_after_the_erasure(story: Story) -> No
     assert story.seen["erased again"] == []
 
 
-def test_a_file_that_is_delivered_again_brings_nobody_back(story: Story) -> None:
+def test_a_file_that_is_delivered_again_brings_no_person_back(story: Story) -> None:
     """INV-20: the landed file has the person until the next erasure, no table has."""
     assert {Path(name).parent.name for name in story.seen["replayed"]} <= {"daily"}
 

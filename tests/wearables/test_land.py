@@ -117,7 +117,7 @@ land(sys.argv[1], sys.argv[2])
 """
 
 
-def test_a_kill_in_the_middle_of_a_copy_leaves_no_half_file_and_the_next_call_goes_on(
+def test_a_kill_in_the_middle_of_a_copy_leaves_no_half_file_and_the_next_call_continues(
     source: Path, landing: Path
 ) -> None:
     ended = subprocess.run([sys.executable, "-c", KILLED_COPY, str(source), str(landing)], check=False)

@@ -82,7 +82,7 @@ def test_columns_have_types_comments_and_partitions(client: Any, schema: Path) -
     assert table.table_id == "5c2b7c1e-0000-4000-8000-000000000000"
 
 
-def test_types_of_tables_are_told_apart(client: Any, server: Server, schema: Path) -> None:
+def test_types_of_tables_are_distinguished(client: Any, server: Server, schema: Path) -> None:
     found = {each.name: each for each in client.tables.list("main", "shop")}
     types = {name: (each.table_type.value, str(each.data_source_format)) for name, each in found.items()}
     assert {name: kind for name, (kind, _) in types.items()} == {

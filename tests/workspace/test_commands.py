@@ -91,7 +91,7 @@ def test_a_sql_context_keeps_its_views(client: Any, server: Server, context: str
 
 
 @pytest.mark.process
-def test_a_command_is_canceled_and_its_context_goes_on(client: Any, python: str) -> None:
+def test_a_command_is_canceled_and_its_context_continues(client: Any, python: str) -> None:
     waiter = client.command_execution.execute(
         cluster_id=CLUSTER,
         context_id=python,

@@ -163,7 +163,7 @@ resources:
 
 
 @pytest.mark.slow
-def test_a_command_whose_workspace_is_killed_says_so(tmp_path: Path) -> None:
+def test_a_command_whose_workspace_is_killed_reports_it(tmp_path: Path) -> None:
     (tmp_path / "databricks.yml").write_text(SLEEPER)
     (tmp_path / "sleep.py").write_text("import time\ntime.sleep(100)")
     command = [sys.executable, "-m", "lakeward"]

@@ -6,7 +6,7 @@ from lakeward.workspace.http.route_table import CLIENTS, ROUTES
 from tests.workspace.client_routes import by_client
 
 
-def test_every_route_is_asked_for_by_a_suite() -> None:
+def test_every_route_is_called_by_a_suite() -> None:
     requested = set().union(*by_client().values())
     names = {f"{route.method} {route.path}" for route in ROUTES}
     assert requested == names

@@ -49,7 +49,7 @@ def test_a_second_server_on_one_folder_refuses_and_names_the_first(server: Serve
 
 
 @pytest.mark.slow
-def test_a_port_that_is_taken_is_told_and_one_of_the_last_time_is_given_up(root: Path) -> None:
+def test_a_port_that_is_taken_is_reported_and_one_of_the_last_time_is_given_up(root: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -267,7 +267,7 @@ def test_a_log_is_cut_where_it_has_no_end_and_takes_any_bytes(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_server_that_is_told_to_end_ends_its_runs(root: Path) -> None:
+def test_a_server_that_has_to_end_ends_its_runs(root: Path) -> None:
     server = started(root)
     job_id = server.job(only="import time\nprint('begun', flush=True)\ntime.sleep(120)")
     run_id = server.run_now(job_id)

@@ -107,7 +107,7 @@ def test_a_body_that_is_no_json_object_is_malformed(server: Server) -> None:
         ),
     ],
 )
-def test_a_request_that_cannot_be_carried_out_says_why(
+def test_a_request_that_cannot_be_executed_says_why(
     server: Server, method: str, path: str, body: Any, message: str
 ) -> None:
     assert refused(server.answer(method, path, body)) == (400, "INVALID_PARAMETER_VALUE", message)

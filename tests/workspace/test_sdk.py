@@ -400,7 +400,7 @@ def test_the_local_warehouse_is_started_and_stopped(client: Any) -> None:
             change("another")
 
 
-def test_what_is_not_served_is_told_as_such(client: Any, server: Server) -> None:
+def test_what_is_not_served_is_reported_as_such(client: Any, server: Server) -> None:
     with pytest.raises(sdk.errors.NotImplemented, match=r"GET /api/2.0/vector-search/\S+ is not served here"):
         list(client.vector_search_endpoints.list_endpoints())
     assert [line["status"] for line in server.requests() if "vector" in line["path"]] == [501]

@@ -159,7 +159,7 @@ def test_a_queued_statement_is_canceled_without_having_run(server: Server) -> No
     assert rows(server, "SHOW TABLES IN main.default LIKE 'never'") == []
 
 
-def test_a_loop_that_spark_cannot_interrupt_costs_nobody_else_anything(server: Server) -> None:
+def test_a_loop_that_spark_cannot_interrupt_costs_no_other_query_anything(server: Server) -> None:
     loop = submit(server, TIGHT_LOOP)
     until(lambda: state(server, loop) == "RUNNING")
     server.post(f"{STATEMENTS}/{loop}/cancel")
@@ -202,7 +202,7 @@ def active(server: Server) -> list[str]:
         return [key for (key,) in connection.execute(query)]
 
 
-def test_a_timeout_with_cancel_cancels_and_with_continue_goes_on(server: Server) -> None:
+def test_a_timeout_with_cancel_cancels_and_with_continue_continues(server: Server) -> None:
     body = {"statement": ENDLESS, "warehouse_id": WAREHOUSE, "wait_timeout": "5s"}
     assert server.post(STATEMENTS, {**body, "on_wait_timeout": "CANCEL"})["status"]["state"] == "CANCELED"
     left = server.post(STATEMENTS, {**body, "on_wait_timeout": "CONTINUE"})

@@ -225,7 +225,7 @@ def test_files_outside_of_the_workspace_trigger_nothing(context: tuple[Store, Se
     assert len(faults) == 1 and url in faults[0]
 
 
-def test_when_jobs_start_is_told(context: tuple[Store, Settings]) -> None:
+def test_when_jobs_start_is_reported(context: tuple[Store, Settings]) -> None:
     store, _ = context
     keep(store, 1, schedule={"quartz_cron_expression": "0 30 5 * * ?", "timezone_id": "Europe/Berlin"})
     keep(store, 2, trigger={"file_arrival": {"url": "/Volumes/a/b/c/"}, "pause_status": "PAUSED"})
@@ -258,7 +258,7 @@ def test_a_server_starts_what_is_due(root: Path) -> None:
         assert set(runs(steady)) == {"CONTINUOUS"}
 
 
-def test_without_being_asked_a_server_starts_nothing_and_says_when_it_would(
+def test_without_a_request_a_server_starts_nothing_and_says_when_it_would(
     context: tuple[Store, Settings],
 ) -> None:
     from lakeward.cli.workspace import start_lines

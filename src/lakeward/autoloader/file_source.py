@@ -26,8 +26,6 @@ from lakeward.errors import CloudFilesError
 from lakeward.spark_internals import java_session
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 

@@ -12,7 +12,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from lakeward.databricks_shims import ipython
-from lakeward.databricks_shims.modules import PACKAGES, SERVED, WHEN_ASKED
+from lakeward.databricks_shims.modules import ON_REQUEST, PACKAGES, SERVED
 from lakeward.databricks_shims.names import free_names
 from lakeward.patching import PatchSpec, insert_entry, remove_entry
 from lakeward.session import on_databricks
@@ -122,7 +122,7 @@ def install(*, with_ipython: bool = False, also: Mapping[str, _Fill] = MappingPr
         if _finders:
             return
         empty: Mapping[str, _Fill] = dict.fromkeys(PACKAGES, lambda _: None)
-        finder = _Finder(SERVED, {**empty, **(WHEN_ASKED if with_ipython else {}), **also}, _AFTER)
+        finder = _Finder(SERVED, {**empty, **(ON_REQUEST if with_ipython else {}), **also}, _AFTER)
         insert_entry(sys, "meta_path", finder, layer=PATCHES[0].layer, reason=PATCHES[0].reason)
         _finders.append(finder)
         for name, change in _AFTER.items():

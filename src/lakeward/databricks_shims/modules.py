@@ -43,5 +43,5 @@ SERVED: Mapping[str, Callable[[ModuleType], None]] = {
 PACKAGES = ("databricks", "databricks.sdk")
 """Packages that lead to those, served empty where they are not installed."""
 
-WHEN_ASKED: Mapping[str, Callable[[ModuleType], None]] = {"IPython": _ipython}
+ON_REQUEST: Mapping[str, Callable[[ModuleType], None]] = {"IPython": _ipython}
 """Served only on request and where it is not installed: libraries take it as the sign of a notebook."""

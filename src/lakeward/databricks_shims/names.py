@@ -24,7 +24,17 @@ NAMES = (
     "spark",
 )
 # Private names that PySpark and Delta read from a session or context.
-_ASKED = {"_sc", "_jsc", "_jvm", "_gateway", "_jsparkSession", "_jconf", "_ssql_ctx", "_conf", "_inferSchema"}
+_PROBED = {
+    "_sc",
+    "_jsc",
+    "_jvm",
+    "_gateway",
+    "_jsparkSession",
+    "_jconf",
+    "_ssql_ctx",
+    "_conf",
+    "_inferSchema",
+}
 
 
 def free_names() -> dict[str, Any]:
@@ -84,7 +94,7 @@ class _Lazy:
         return self._lakeward_class()
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") and name not in _ASKED and not self._lakeward_has(name):
+        if name.startswith("_") and name not in _PROBED and not self._lakeward_has(name):
             raise AttributeError(f"{self._lakeward_class().__name__!r} object has no attribute {name!r}")
         return getattr(object.__getattribute__(self, "_lakeward_make")(), name)
 

@@ -13,15 +13,15 @@ class Library(Utility):
     """`dbutils.library`."""
 
     _group = "library"
-    _told = False
+    _warned = False
 
     def restartPython(self) -> None:
         """Clear the notebook's names and reload packages of `%pip`; no effect outside of a notebook."""
         restart = self._environment().restart_python
         if restart is not None:
             restart()
-        elif not Library._told:
-            Library._told = True
+        elif not Library._warned:
+            Library._warned = True
             print(
                 "dbutils.library.restartPython() has no effect here: Python keeps running.", file=sys.stderr
             )

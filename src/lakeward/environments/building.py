@@ -34,7 +34,7 @@ def build(plan: Plan, own: Own, folder: Path, installer: Installer, say: Say) ->
     Raises SetupError (disk, network, installer) and ConfigurationError (versions that exclude each other).
     """
     try:
-        with _full_disk_told(folder):
+        with _full_disk_reported(folder):
             installer.create(plan.interpreter.path, folder)
             site = _site(folder)
             carry(own, site, same_python=plan.interpreter.running, say=installer.show)
@@ -168,7 +168,7 @@ def _site(folder: Path) -> Path:
 
 
 @contextlib.contextmanager
-def _full_disk_told(folder: Path) -> Iterator[None]:
+def _full_disk_reported(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -98,10 +98,10 @@ def _by_uv(wanted: SpecifierSet, uv: str) -> Interpreter | None:
     """Return one that uv knows; else one that it fetches."""
     request = ",".join(sorted(map(str, wanted)))
     for command in ((), ("install", request)):
-        if command and _told([uv, "python", *command]) is None:
+        if command and _output_of([uv, "python", *command]) is None:
             return None
-        path = _told([uv, "python", "find", "--system", request])
-        version = _told([path, "-c", _PROBE]) if path else None
+        path = _output_of([uv, "python", "find", "--system", request])
+        version = _output_of([path, "-c", _PROBE]) if path else None
         if path and version and wanted.contains(version):
             return Interpreter(Path(path), version)
     return None
@@ -117,12 +117,12 @@ def _on_path(wanted: SpecifierSet, environ: Mapping[str, str]) -> Iterator[Inter
     root = environ.get("PYENV_ROOT") or f"{environ.get('HOME', '')}/.pyenv"
     places += sorted(map(str, Path(root).glob("versions/3.1*/bin/python")), reverse=True)
     for place in places:
-        version = _told([place, "-c", _PROBE])
+        version = _output_of([place, "-c", _PROBE])
         if version and wanted.contains(version, prereleases=True):
             yield Interpreter(Path(place), version)
 
 
-def _told(command: list[str]) -> str | None:
+def _output_of(command: list[str]) -> str | None:
     """Return what a program prints; None when it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

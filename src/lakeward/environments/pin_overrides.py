@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from lakeward.environments.model import LeftOut, Lock, Wanted
-from lakeward.environments.provided_packages import StandIn, stands_in
+from lakeward.environments.provided_packages import StandIn, find_stand_in
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def reconcile(wanted: Iterable[Wanted], own: Sequence[Requirement]) -> Reconcile
     relaxed: list[str] = []
     for each in wanted:
         requested = each.requirement
-        stand_in = stands_in(requested.name) if requested else None
+        stand_in = find_stand_in(requested.name) if requested else None
         if requested is None:
             kept.append(each)
         elif stand_in is not None:
@@ -53,7 +53,7 @@ def unlocked(lock: Lock, own: Sequence[Requirement]) -> tuple[dict[str, str], tu
     kept: dict[str, str] = {}
     relaxed: list[str] = []
     for name, version in lock.versions.items():
-        if stands_in(name) is not None:
+        if find_stand_in(name) is not None:
             continue
         need = needs.get(canonicalize_name(name))
         if need is None or _holds(need.specifier, version):

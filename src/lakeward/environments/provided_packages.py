@@ -45,6 +45,6 @@ STAND_INS: Mapping[NormalizedName, StandIn] = {
 """The documentation's table is made from this one."""
 
 
-def stands_in(name: str) -> StandIn | None:
+def find_stand_in(name: str) -> StandIn | None:
     """Return the entry of the package `name`; None for one that is installed."""
     return STAND_INS.get(canonicalize_name(name))

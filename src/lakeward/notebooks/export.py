@@ -8,15 +8,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakeward.atomic_files import atomic_write
 from lakeward.dbutils import Redactor, redactor
 from lakeward.notebooks.model import NotebookRun
 from lakeward.notebooks.recorder import CellRecord
-
-if TYPE_CHECKING:
-    from lakeward.notebooks.model import NotebookRun
 
 _TEXTS = ("text", "ename", "evalue", "traceback")
 _TITLE_LINE = re.compile(r"\A(?:#|--) DBTITLE .*\n")

@@ -57,7 +57,7 @@ class NotebookRun:
 
     def as_json(self) -> dict[str, Any]:
         """Return the object that `--json` prints."""
-        told_cells = [
+        cell_documents = [
             {"cell": cell.number, "state": cell.state, "seconds": round(cell.seconds, 3)}
             for cell in self.cells
         ]
@@ -67,7 +67,7 @@ class NotebookRun:
             "exit_value": self.exit_value,
             "datasets": [],
             "tasks": [],
-            "cells": told_cells,
+            "cells": cell_documents,
             "files": dict(self.files),
             "seconds": round(self.seconds, 3),
             **({"error": str(self.error)} if self.error else {}),

@@ -105,11 +105,13 @@ def git_details(tree: Node, root: FilePath) -> dict[Path, Any]:
     values: dict[Path, Any] = {}
     for field in (*_COMMANDS, "actual_branch"):
         if own.get(field) is None and (computed or any(f"bundle.git.{field}}}" in text for text in texts)):
-            values["bundle", "git", field] = _asked(root, "branch" if field == "actual_branch" else field)
+            values["bundle", "git", field] = _read_checkout(
+                root, "branch" if field == "actual_branch" else field
+            )
     return values
 
 
-def _asked(root: FilePath, field: str) -> str:
+def _read_checkout(root: FilePath, field: str) -> str:
     text = ""
     with suppress(OSError, subprocess.SubprocessError):
         done = subprocess.run(

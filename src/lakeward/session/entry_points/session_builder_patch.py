@@ -23,11 +23,8 @@ from lakeward.spark_internals import activated, active_context, apply_modifiable
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lakeward.session.settings import Settings
-
-
 _log = logging.getLogger("lakeward")
-_told: set[str] = set()
+_warned: set[str] = set()
 
 
 def wants_connect(options: Mapping[str, Any]) -> bool:
@@ -132,8 +129,8 @@ def _apply(spark: SparkSession, wanted: Mapping[str, str]) -> None:
     late = contradictions(wanted, running)
     if late:
         text = warning(late)
-        if text not in _told:
-            _told.add(text)
+        if text not in _warned:
+            _warned.add(text)
             _log.warning(text)
 
 

@@ -93,7 +93,7 @@ def java_at(program: Path) -> Java | None:
     """
     if not os.access(program, os.X_OK) or not program.is_file():
         return None
-    return _released(program.resolve().parent.parent) or _asked(program)
+    return _released(program.resolve().parent.parent) or _reported(program)
 
 
 def _released(home: Path) -> Java | None:
@@ -111,7 +111,7 @@ def _released(home: Path) -> Java | None:
     return Java(home, version, frozenset(modules) if modules else None)
 
 
-def _asked(program: Path) -> Java | None:
+def _reported(program: Path) -> Java | None:
     command = [str(program), "-XshowSettings:properties", "-version"]
     try:
         completed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

@@ -42,7 +42,7 @@ def test_a_table_of_the_workspace_comes_from_its_seed(spark):
     assert names == ["Ada", "Emmy"]
 
 
-def test_a_table_that_nobody_makes_is_missing(spark):
+def test_a_table_without_a_producer_is_missing(spark):
     assert not spark.catalog.tableExists("prod.crm.invoices")
     with pytest.raises(AnalysisException) as found:
         spark.table("prod.crm.invoices")
