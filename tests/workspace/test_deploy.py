@@ -76,7 +76,7 @@ def bundle(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[Callable[[str], Any]]:
+def served(folder: Path) -> Iterator[Callable[..., Any]]:
     """Serve the workspace of a folder; yield a function that requests a path."""
     command = [sys.executable, "-m", "lakeward", "workspace", "--json"]
     with subprocess.Popen(
@@ -86,7 +86,9 @@ def served(folder: Path) -> Iterator[Callable[[str], Any]]:
             assert server.stdout is not None
             connection = json.loads(Path(json.loads(server.stdout.readline())["connection"]).read_text())
             headers = {"Authorization": f"Bearer {connection['token']}"}
-            yield lambda path: requests.get(connection["host"] + path, headers=headers, timeout=120).json()
+            yield lambda path, method="GET": requests.request(
+                method, connection["host"] + path, headers=headers, timeout=120
+            ).json()
         finally:
             server.terminate()
 
@@ -289,6 +291,51 @@ targets: {dev: {}}
         assert "g" in {each.get("group_name") for each in acl}
         assert bundle(tmp_path, "destroy", "--auto-approve").returncode == 0
         assert ask("/api/2.0/lakeview/dashboards").get("dashboards", []) == []
+
+
+def test_a_dashboard_in_yaml_is_renamed_and_created_again_after_its_trash(tmp_path: Path) -> None:
+    text = """\
+bundle: {name: story}
+resources:
+  dashboards:
+    d:
+      display_name: NAME
+      embed_credentials: true
+      serialized_dashboard: {pages: [{name: p}]}
+targets: {dev: {}}
+"""
+    write_files(tmp_path, {"databricks.yml": text.replace("NAME", "fitness")})
+    with served(tmp_path) as ask:
+        assert "created dashboards.d" in bundle(tmp_path, "deploy").stdout
+        (first,) = ask("/api/2.0/lakeview/dashboards")["dashboards"]
+        path = f"/api/2.0/lakeview/dashboards/{first['dashboard_id']}"
+        assert json.loads(ask(path)["serialized_dashboard"]) == {"pages": [{"name": "p"}]}
+        assert ask(f"{path}/published")["embed_credentials"] is True
+        write_files(tmp_path, {"databricks.yml": text.replace("NAME", "health")})
+        assert "updated dashboards.d" in bundle(tmp_path, "deploy").stdout
+        assert ask(path)["display_name"] == "health"
+        ask(path, method="DELETE")
+        done = bundle(tmp_path, "deploy")
+        assert "created dashboards.d" in done.stdout, done.stderr
+        (second,) = ask("/api/2.0/lakeview/dashboards")["dashboards"]
+        assert second["dashboard_id"] != first["dashboard_id"]
+
+
+def test_a_dashboard_whose_file_is_missing_or_is_no_json_is_refused_with_its_name(tmp_path: Path) -> None:
+    text = """\
+bundle: {name: story}
+resources:
+  dashboards: {d: {display_name: fitness, file_path: fitness.lvdash.json}}
+targets: {dev: {}}
+"""
+    write_files(tmp_path, {"databricks.yml": text})
+    missing = bundle(tmp_path, "deploy")
+    assert missing.returncode == 2 and "fitness.lvdash.json" in missing.stderr
+    write_files(tmp_path, {"fitness.lvdash.json": "{"})
+    with served(tmp_path):
+        damaged = bundle(tmp_path, "deploy")
+    assert damaged.returncode != 0 and "Traceback" not in damaged.stderr
+    assert "dashboard" in damaged.stderr and "JSON" in damaged.stderr
 
 
 def test_what_a_deployment_would_refuse_is_not_sent(folder: Path) -> None:
