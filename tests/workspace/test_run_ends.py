@@ -36,6 +36,11 @@ if os.fork() == 0:
     os._exit(0)
 print(os.read(reading, 20).decode(), "begun", flush=True)
 """
+# The process of the run, and never the server, which adopts a task whose run has ended already.
+_KILL_PARENT = """
+assert b"run_main" in open(f"/proc/{os.getppid()}/cmdline", "rb").read(), "this is not the run"
+os.kill(os.getppid(), signal.SIGKILL)
+"""
 _BARE = "subprocess.Popen(sleep, start_new_session=True, env={}, **quiet),"
 
 
@@ -58,7 +63,7 @@ def _begun(server: Server, run_id: int) -> list[int]:
         pytest.param("os._exit(3)", "FAILED", True, marks=pytest.mark.slow),
         ("os.kill(os.getpid(), signal.SIGKILL)", "FAILED", True),
         # Without the root and without a mark there is nothing to find such a process by.
-        ("time.sleep(1)\nos.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(60)", "FAILED", False),
+        (f"time.sleep(1)\n{_KILL_PARENT}\ntime.sleep(60)", "FAILED", False),
         pytest.param("time.sleep(60)", "CANCELED", True, marks=pytest.mark.slow),
         ("signal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(60)", "CANCELED", True),
     ],
