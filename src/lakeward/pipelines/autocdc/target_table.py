@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from lakeward.pipelines.autocdc.cdc_schema import END_AT, START_AT, SYSTEM_END_AT, SYSTEM_START_AT, CdcSchema
 from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.storage.delta_tables import (
-    MERGE_CONF,
     idempotent_append,
     load_table,
+    prepare_merge,
     read_stored_rows,
 )
-from lakeward.pipelines.storage.local_checkpoint import hint_small
 from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:
@@ -136,9 +135,10 @@ class TargetTable:
             f"WHEN NOT MATCHED AND {insert} THEN "
             f"INSERT ({', '.join(values)}) VALUES ({', '.join(values.values())})"
         )
-        hint_small(changes).createOrReplaceTempView(_CHANGES_VIEW)
+        source, conf = prepare_merge(changes)
+        source.createOrReplaceTempView(_CHANGES_VIEW)
         try:
-            with temporary_conf(spark, MERGE_CONF | self._compaction(spark)):
+            with temporary_conf(spark, conf | self._compaction(spark)):
                 done = spark.sql(merge).first()
         finally:
             spark.catalog.dropTempView(_CHANGES_VIEW)

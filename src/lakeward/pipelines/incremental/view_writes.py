@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.incremental.row_bags import identity_columns, net_rows, repeat_rows, with_texts
-from lakeward.pipelines.storage.delta_tables import MERGE_CONF
+from lakeward.pipelines.storage.delta_tables import prepare_merge
 from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges, has_files, target_condition
-from lakeward.pipelines.storage.local_checkpoint import hint_small
 from lakeward.quoting import quote_name, quote_string
 
 if TYPE_CHECKING:
@@ -206,9 +205,10 @@ def _insert(columns: Sequence[str], names: Sequence[str], condition: str) -> str
 
 def _merge(key: tuple[str, ...], source: DataFrame, condition: str, clauses: str, metadata: str) -> None:
     spark: SparkSession = source.sparkSession
-    hint_small(source).createOrReplaceTempView(_SOURCE_VIEW)
+    source, conf = prepare_merge(source)
+    source.createOrReplaceTempView(_SOURCE_VIEW)
     try:
-        with temporary_conf(spark, {_USER_METADATA: metadata, **_EMPTY_COMMITS, **MERGE_CONF}):
+        with temporary_conf(spark, {_USER_METADATA: metadata, **_EMPTY_COMMITS, **conf}):
             spark.sql(
                 f"MERGE INTO {quote_name(key)} t USING {_SOURCE_VIEW} s ON {condition} {clauses}"
             ).collect()

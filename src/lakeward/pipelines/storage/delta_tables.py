@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.graph.expectations import ExpectationCounts
 from lakeward.pipelines.graph.query_plans import class_name
+from lakeward.pipelines.storage.local_checkpoint import hint_small
 from lakeward.quoting import quote_name
 from lakeward.spark_internals import (
     catalog_manager,
@@ -25,15 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql.readwriter import DataFrameWriter
     from pyspark.sql.types import StructType
 
-MERGE_CONF = {
-    "spark.databricks.delta.merge.materializeSource": "none",
-    "spark.sql.autoBroadcastJoinThreshold": str(1 << 20),
-}
-"""Settings of a MERGE whose source gives the same rows each time that it is read: it is not copied first.
-
-By the columns that a MERGE compares a large target seems small, and would be broadcast.
-"""
-
+_MAX_BROADCAST_TARGET = 1 << 20
 _MAINTENANCE = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
 
 
@@ -172,6 +165,20 @@ def read_stored_rows(spark: SparkSession, name: tuple[str, ...]) -> DataFrame:
 
     jvm: Any = jvm_view(spark)
     return frame_from_java(jvm.lakeward.PolicyRules.rows(java_session(spark), quote_name(name)), spark)
+
+
+def prepare_merge(source: DataFrame) -> tuple[DataFrame, dict[str, str]]:
+    """Return the source of a MERGE, and the settings to run it with.
+
+    The source gives the same rows each time that it is read: it is not copied first. If its rows are computed
+    and few, they are broadcast. The target is not: by the columns that a MERGE compares a large one seems
+    small. Tables from which the source is still to be computed are joined by Spark's own rules.
+    """
+    conf = {"spark.databricks.delta.merge.materializeSource": "none"}
+    hinted = hint_small(source)
+    if hinted is not source:
+        conf["spark.sql.autoBroadcastJoinThreshold"] = str(_MAX_BROADCAST_TARGET)
+    return hinted, conf
 
 
 def idempotent_append(rows: DataFrame, *, app: str, number: int) -> DataFrameWriter:
