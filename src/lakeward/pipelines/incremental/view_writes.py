@@ -9,6 +9,7 @@ from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.incremental.row_bags import identity_columns, net_rows, repeat_rows, with_texts
 from lakeward.pipelines.storage.delta_tables import prepare_merge
 from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges, has_files, target_condition
+from lakeward.pipelines.storage.local_checkpoint import local_checkpoint
 from lakeward.quoting import quote_name, quote_string
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def replace_groups(
     ranges: Sequence[KeyRange],
     metadata: str,
 ) -> None:
-    """Replace all rows of some groups.
+    """Replace all rows of some groups. Their rows are computed once; MERGE reads its source twice.
 
     Args:
         key: Name of the view.
@@ -70,13 +71,14 @@ def replace_groups(
     removed = keys.toDF(*marks).select(F.lit(True).alias("removes"), *marks, *_nulls(rows, names))
     added = rows.toDF(*names).select(F.lit(False).alias("removes"), *_nulls(keys.toDF(*marks), marks), *names)
     matches = [f"t.{quote_name([column])} <=> s.{mark}" for column, mark in zip(columns, marks, strict=True)]
-    _merge(
-        key,
-        removed.unionAll(added),
-        " AND ".join(["s.removes", *matches, *([condition] if condition else [])]),
-        "WHEN MATCHED THEN DELETE " + _insert(rows.columns, names, "NOT s.removes"),
-        metadata,
-    )
+    with local_checkpoint(removed.unionAll(added)) as source:
+        _merge(
+            key,
+            source,
+            " AND ".join(["s.removes", *matches, *([condition] if condition else [])]),
+            "WHEN MATCHED THEN DELETE " + _insert(rows.columns, names, "NOT s.removes"),
+            metadata,
+        )
 
 
 def replace_partitions(
