@@ -49,14 +49,15 @@ def grow(
         loaded = time.perf_counter()
         lakehouse.next_days(1)
         ended = time.perf_counter()
-        state, home = lakehouse.settings.pipelines, lakehouse.settings.home
+        settings = lakehouse.settings
+        checkpoints = [settings.pipelines, *settings.volumes.glob("*/*/checkpoints")]
         yield {
             "days": number * (step + 1),
             "heart_rates": lakehouse.spark.table(f"{lakehouse.schema}.heart_rate").count(),
             "step_seconds": round(loaded - began, 1),
             "day_seconds": round(ended - loaded, 1),
-            "tables_mb": round(_megabytes(home / "warehouse"), 1),
-            "state_mb": round(_megabytes(state), 1),
+            "tables_mb": round(_megabytes(settings.warehouse), 1),
+            "state_mb": round(sum(map(_megabytes, checkpoints)), 1),
         }
 
 

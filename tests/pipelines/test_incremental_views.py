@@ -13,6 +13,7 @@ import pytest
 
 from lakeward.pipelines.incremental import technique_choice, view_refresh, view_writes
 from lakeward.pipelines.storage.delta_tables import load_table
+from lakeward.pipelines.writers import materialized_view
 from lakeward.session.jvm import interrupts
 from lakeward.spark_internals import jvm_view
 from tests.pipelines.conftest import Lab, result
@@ -553,6 +554,52 @@ def test_expectations_hold_for_new_rows_and_dropped_rows_leave_without_a_trace(l
     lab.spark.sql(f"DELETE FROM {table} WHERE id IN (20, 21)")
     assert planned(lab, lab.done())["v0"].chosen == "ROW_BASED"
     assert_exact(lab, "SELECT id, v FROM {a} WHERE v < 100")
+
+
+def test_expectations_are_counted_where_the_rows_are_computed(
+    lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No second query computes the rows again to count them."""
+    queries = {
+        "lines": "SELECT id, g, v FROM SRC.a",
+        "tops": "SELECT g, max(v) AS v FROM SRC.a GROUP BY g",
+        "ranks": "SELECT id, g, v, rank() OVER (PARTITION BY g ORDER BY id) AS r FROM SRC.a",
+    }
+    declared = "\n".join(
+        "@dp.materialized_view(refresh_policy='incremental')\n"
+        f"@dp.expect_or_drop('small', 'v < 100')\n@dp.expect('even', 'v % 2 = 0')\n"
+        f'def {name}(): return spark.sql("{query}")'
+        for name, query in queries.items()
+    )
+    lab.file("views.py", f"from pyspark import pipelines as dp\n{declared}")
+    lab.done()
+    monkeypatch.setattr(materialized_view, "count_expectations", fail_to_count)
+    # Per view: technique, rows that are computed, those not small, those not even.
+    steps = {
+        f"INSERT INTO {table} VALUES (20, 1, 1), (21, 7, 500)": {
+            "lines": ("APPEND_ONLY", 2, 1, 1),
+            "tops": ("GENERIC_AGGREGATE", 2, 1, 0),
+            "ranks": ("WINDOW_FUNCTION", 5, 1, 1),
+        },
+        f"UPDATE {table} SET v = 300 WHERE g = 2": {
+            "lines": ("ROW_BASED", 3, 3, 0),
+            "tops": ("GENERIC_AGGREGATE", 1, 1, 0),
+            "ranks": ("WINDOW_FUNCTION", 3, 3, 0),
+        },
+    }
+    for change, wanted in steps.items():
+        lab.spark.sql(change)
+        update = lab.done()
+        plans, found = planned(lab, update), {}
+        for name in queries:
+            small, even = result(update, name).expectations
+            assert small.passed + small.failed == even.passed + even.failed
+            found[name] = plans[name].chosen, small.passed + small.failed, small.failed, even.failed
+        assert found == wanted, change
+
+
+def fail_to_count(*_: Any) -> None:
+    pytest.fail("the rows were computed again")
 
 
 # Queries with their techniques after rows were appended, and after others were changed.

@@ -91,25 +91,29 @@ class JsonReader:
         self._size = 0
 
     def read(self, files: list[FileStatus]) -> Iterator[pa.RecordBatch]:
-        """Yield record batches of many files, or of a part of one."""
+        """Yield record batches of many files, or of a part of one.
+
+        Lines of a large file are read in parts: the values of a line need many times its memory.
+        """
         for status in files:
             data = self._contents.of(status)
             if data is None:
                 continue
-            plain = None if self._multi_line else self._plain.batches(status, self._text.lines(data))
-            if plain is not None:
-                yield from plain
-                continue
-            self._add(status, data)
-            self._size += len(data)
-            if len(self._rows) >= ROWS or self._size >= BYTES:
-                yield self._flush()
+            data = self._text.lines(data)
+            for part in [data] if self._multi_line else parts_of_lines(data, BYTES):
+                plain = None if self._multi_line else self._plain.batches(status, part)
+                if plain is not None:
+                    yield from plain
+                    continue
+                self._add(status, part)
+                self._size += len(part)
+                if len(self._rows) >= ROWS or self._size >= BYTES:
+                    yield self._flush()
         if self._rows:
             yield self._flush()
 
     def _add(self, status: FileStatus, data: bytes) -> None:
         before = len(self._rows)
-        data = self._text.lines(data)
         if self._multi_line:
             if data.strip():
                 self._add_slowly(status, data)
@@ -269,6 +273,19 @@ class JsonReader:
                 return [line for line in data.split(b"\n") if line.strip()][row - first]
             first += count
         raise IndexError(row)
+
+
+def parts_of_lines(data: bytes, size: int) -> Iterator[bytes]:
+    """Yield whole lines of a text, at least `size` bytes at a time.
+
+    >>> list(parts_of_lines(b"ab\\nc\\nd", 2))
+    [b'ab\\n', b'c\\n', b'd']
+    """
+    first = 0
+    while first < len(data):
+        end = data.find(b"\n", first + size - 1) + 1 or len(data)
+        yield data[first:end]
+        first = end
 
 
 _RANGES = {"byte": 7, "short": 15, "integer": 31, "long": 63}

@@ -141,7 +141,7 @@ def apply_row_changes(
     names = [f"c{i}" for i in range(len(columns))]
     plus, minus = plus.toDF(*names), minus.toDF(*names)
     groups = identity_columns(plus)
-    net = net_rows(plus, minus).localCheckpoint(eager=False)
+    net = net_rows(plus, minus).localCheckpoint(eager=True)
     gone = net.where("n < 0")
     count, ranges = _count_with_ranges(gone, plus.dtypes[:_INDEXED_COLUMNS])
     if not count:

@@ -204,12 +204,13 @@ def add_missing_columns(spark: SparkSession, key: tuple[str, ...], schema: Struc
         empty.write.format("delta").mode("append").option("mergeSchema", "true").saveAsTable(quote_name(key))
 
 
-_WRITE_EXECUTION = "deltaTransactionalWrite"
+# Where Delta writes files, and where `local_checkpoint` computes rows that are written later.
+_COMPUTING = ("deltaTransactionalWrite", "localCheckpoint")
 _TIMEOUT_MS = 30_000
 
 
 class WriteMetrics:
-    """Metrics of finished Delta writes by name. Methods in camel case implement Spark's interface.
+    """Metrics of computed and written rows by name. Methods in camel case implement Spark's interface.
 
     Spark's `Observation` never reports for Delta's CREATE OR REPLACE, and a stream's progress loses the
     metrics when Delta casts a column. The execution in which Delta writes the files always carries them: it
@@ -240,7 +241,7 @@ class WriteMetrics:
         return {name: self._found.pop(name) for name in names if name in self._found}
 
     def onSuccess(self, name: str, execution: Any, _duration: int) -> None:  # noqa: N802
-        if name != _WRITE_EXECUTION or not self._watched:
+        if name not in _COMPUTING or not self._watched:
             return
         metrics = execution.observedMetrics()
         for metric in list(self._watched):

@@ -22,7 +22,6 @@ from lakeward.pipelines.graph.expectations import (
     ObservedExpectations,
     apply_expectations,
     count_expectations,
-    enforce_expectations,
     find_violation,
     kept_rows,
 )
@@ -104,7 +103,7 @@ def refresh_materialized_view(
         seen = add_seen_versions(commit_metadata(hashed, update.update_id), refresh.seen)
         metadata = add_start(seen, refresh.plan, time.time())
         if before is not None and refresh.plan.is_incremental:
-            done = _refresh_incrementally(spark, dataset, evaluated, refresh, before, metadata)
+            done = _refresh_incrementally(spark, dataset, evaluated, metrics, update, refresh, before, metadata)
             if done is not None:
                 update.on_plan(refresh.plan)
                 return done
@@ -123,6 +122,8 @@ def _refresh_incrementally(
     spark: SparkSession,
     dataset: Dataset,
     evaluated: EvaluatedFlow,
+    metrics: WriteMetrics,
+    update: ViewUpdate,
     refresh: ViewRefresh,
     before: StoredTable,
     metadata: str,
@@ -133,11 +134,14 @@ def _refresh_incrementally(
     expectations propagate.
     """
     expectations = dataset.expectations
+    metric = f"lakeward_added_{update.update_id}_{evaluated.flow.name}"
 
     def enforce(rows: DataFrame, leaving: bool) -> DataFrame:
         if leaving:
             return kept_rows(rows, expectations)
-        return enforce_expectations(rows, expectations, flow=evaluated.flow.name)
+        return apply_expectations(rows, expectations, metric=metric, flow=evaluated.flow.name)
+
+    metrics.watch({metric} if expectations else set())
 
     try:
         with keep_interrupts():
@@ -168,11 +172,10 @@ def _refresh_incrementally(
     else:
         result.deleted = _count(info, "Deleted")
     if expectations:
-        counts = (
-            count_expectations(refresh.added, expectations)
-            if refresh.added is not None
-            else ExpectationCounts.none(expectations)
-        )
+        counts = ExpectationCounts.none(expectations)
+        if refresh.added is not None:
+            reported = metrics.take({metric}).get(metric, [])
+            counts = reported[0] if len(reported) == 1 else count_expectations(refresh.added, expectations)
         result.counted.append(CountedExpectations(dataset.name, expectations, counts))
     return result
 
