@@ -19,7 +19,7 @@ DAYS = int(os.environ.get("LAKEWARD_WEARABLES_DAYS", "60"))
 ERASED = 100
 TOPICS, FILES, RECORDS = 8, 20, 2_000
 _ROOT = Path(__file__).resolve().parents[2]
-_GOLD = ("workout_bpm_summary", "training_load", "user_bins", "fitness_by_group")
+GOLD = ("workout_bpm_summary", "training_load", "user_bins", "fitness_by_group")
 
 
 class Lakehouse:
@@ -89,17 +89,17 @@ def gold(folder: Path) -> Iterator[Sides]:
     """The gold tables after a day more, about one percent of 60 days, against computing them again."""
     lakehouse = Lakehouse(folder, users=USERS, days=DAYS + 20)
     lakehouse.next_days(DAYS)
-    upstream = sorted(lakehouse.update() - {*_GOLD})
+    upstream = sorted(lakehouse.update() - {*GOLD})
 
     def prepare() -> None:
         lakehouse.next_days(1, "land")
         lakehouse.update(refresh=upstream)
 
     def refresh() -> None:
-        lakehouse.update(refresh=_GOLD)
+        lakehouse.update(refresh=GOLD)
 
     def recompute() -> None:
-        lakehouse.update(full_refresh=_GOLD, refresh=_GOLD)
+        lakehouse.update(full_refresh=GOLD, refresh=GOLD)
 
     yield Sides(refresh, recompute, prepare=prepare)
 

@@ -115,10 +115,8 @@ def vacuum(spark: SparkSession, schema: str, tables: list[str], retention: str) 
         if "deletionVectors" in (detail["tableFeatures"] or ()):
             # Rows behind deletion vectors are in the current files until these are rewritten.
             spark.sql(f"REORG TABLE {name} APPLY (PURGE)")
+        spark.sql(f"VACUUM {name}")
         left[table] = spark.sql(f"VACUUM {name} DRY RUN").count()
-        if left[table]:
-            spark.sql(f"VACUUM {name}")
-            left[table] = spark.sql(f"VACUUM {name} DRY RUN").count()
     return left
 
 
