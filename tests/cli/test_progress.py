@@ -24,6 +24,8 @@ def test_one_line_is_written_for_every_change_of_a_state_and_none_for_repeats() 
     clock, err = Clock(), io.StringIO()
     plain = Plain(Board("orders", clock), Streams(io.StringIO(), err))
     plain(TaskProgress("refresh", "RUNNING"))
+    for name in ("bronze", "gold", "late"):
+        plain(Progress(name, "view", "QUEUED"))
     clock.now = 1.0
     plain(Progress("bronze", "streaming_table", "RUNNING"))
     plain(Progress("bronze", "streaming_table", "RUNNING", rows_written=5))
@@ -34,6 +36,7 @@ def test_one_line_is_written_for_every_change_of_a_state_and_none_for_repeats() 
     plain(TaskProgress("refresh", "FAILED", 4.0))
     assert err.getvalue().splitlines() == [
         "    0.0 s  task refresh RUNNING",
+        "    1.0 s  3 datasets QUEUED",
         "    1.0 s  bronze RUNNING",
         "    3.5 s  bronze COMPLETED, 1,200 rows, 2.5 s",
         "    3.5 s  gold FAILED, 0.1 s, [BOOM] it broke",

@@ -20,6 +20,11 @@ def count(number: int | None) -> str:
     return "–" if number is None else f"{number:,}"
 
 
+def counted(number: int, unit: str) -> str:
+    """`1 second`, `2 seconds`."""
+    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
+
+
 def duration(seconds: float) -> str:
     """`0.3 s`, `12 s`, `3 min 05 s`."""
     if seconds < 9.95:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lakeward.cli.formatting import STYLES, count, duration, kind
+from lakeward.cli.formatting import STYLES, count, counted, duration, kind
 from lakeward.cli.output_streams import Streams
 from lakeward.cli.stream_watch import batch_text
 from lakeward.dbutils import redacted
@@ -36,14 +36,21 @@ class Watcher:
 
 
 class Plain(Watcher):
-    """One line for every change of a state."""
+    """One line for every change of a state; one for all datasets of an update that are queued."""
 
     def __init__(self, board: Board, streams: Streams) -> None:
         self.board, self.streams = board, streams
+        self._queued = 0
 
     def __call__(self, event: Progress | TaskProgress) -> None:
         before = self.board.stage
         line = self.board.take(event)
+        if line is not None and line.state == "QUEUED":
+            self._queued += 1
+            return
+        if self._queued:
+            self.say(f"{counted(self._queued, 'dataset')} QUEUED")
+            self._queued = 0
         if line is not None:
             self.say(said(line, self.board))
         elif self.board.stage != before:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from lakeward.cli.formatting import counted
+
 
 @click.command()
 def stop() -> int:
@@ -31,7 +33,3 @@ def lasting(seconds: float) -> str:
         if seconds >= size:
             return counted(int(seconds // size), unit)
     return counted(int(seconds), "second")
-
-
-def counted(number: int, unit: str) -> str:
-    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
