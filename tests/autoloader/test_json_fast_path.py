@@ -66,6 +66,64 @@ def test_whole_files_are_read_as_record_by_record(
     assert repr(whole) == repr(records)
 
 
+UNKNOWN = st.permutations(["z", "I", "a b", "é"]).flatmap(
+    lambda names: st.lists(st.sampled_from(["1", "1.50", "null", '"t"', '{"x": 1}', "[]"]), max_size=4).map(
+        lambda values: "".join(f',"{name}":{value}' for name, value in zip(names, values, strict=False))
+    )
+)
+
+
+@settings(
+    max_examples=80,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+    derandomize=True,
+)
+@given(
+    st.lists(
+        st.builds('{{"i":{}{}}}'.format, st.sampled_from(["1", '"x"', "2.5"]), UNKNOWN)
+        | st.sampled_from([*ODD_LINES, '[{"i":1,"z":2},{"i":3}]']),
+        min_size=1,
+        max_size=8,
+    ),
+    st.sampled_from([1, 24, 1 << 20]),
+    st.sampled_from(
+        [
+            {"rescued": "_r"},
+            {"rescued": "_r", "readerCaseSensitive": False},
+            {},
+            {"columnNameOfCorruptRecord": "c"},
+        ]
+    ),
+)
+def test_members_that_the_schema_lacks_are_rescued_in_their_order_and_files_are_read_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[str], size: int, options: dict[str, Any]
+) -> None:
+    path = tmp_path / "f.json"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    schema = schema_of(i="integer", d="double", c="string")
+    monkeypatch.setattr(json_plain, "BYTES", size)
+    found = rows_of([path, path], schema, **options)
+    monkeypatch.setattr(json_plain, "BYTES", 1 << 20)
+    monkeypatch.setattr(json_plain, "_MAX_UNKNOWN", 0)
+    assert repr(found) == repr(rows_of([path, path], schema, **options))
+
+
+def test_a_malformed_record_is_kept_with_its_own_line_after_a_line_with_several_records(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "f.json"
+    path.write_text('[{"i":1},{"i":2}]\n{"n":"2024-02-30"}\n{"i":4}\n')
+    schema = schema_of(i="integer", n="date", c="string")
+    rows = rows_of([path], schema, columnNameOfCorruptRecord="c")
+    assert [(row["i"], row["c"]) for row in rows] == [
+        (1, None),
+        (2, None),
+        (None, '{"n":"2024-02-30"}'),
+        (4, None),
+    ]
+
+
 @pytest.mark.parametrize("line", ['{"i":1,"s":"x"}', *ODD_LINES, '{"d":NaN}', '{"i":"1"}', '{"z":1}'])
 def test_only_what_is_odd_is_read_record_by_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str

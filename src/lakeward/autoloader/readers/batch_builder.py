@@ -99,8 +99,14 @@ class BatchBuilder:
             return None
         spans = FileSpans(files)
         texts: list[str | None] = [None] * spans.rows
+        # Members that the schema lacks often have one value.
+        known: dict[tuple[object, ...], str] = {}
         for row, values in rescued.items():
-            texts[row] = self._rescued_text(values, spans.file_at(row).key)
+            key = spans.file_at(row).key
+            same = (key, *values.items())
+            if same not in known:
+                known[same] = self._rescued_text(values, key)
+            texts[row] = known[same]
         return texts
 
     def _rescued_text(self, values: Mapping[str, str], key: str) -> str:

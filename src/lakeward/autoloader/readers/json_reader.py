@@ -1,8 +1,9 @@
 """The JSON reader: JSON lines, and whole documents with `multiLine`.
 
-Arrow parses large files whose records all match the schema; msgspec decodes smaller ones as a whole. A line
-that does not match (unknown member, value of another type, malformed text) is parsed member by member, and so
-are texts that Arrow and Spark read differently: `NaN`, several records in a line, records across lines.
+Arrow parses large files whose records all match the schema; msgspec decodes smaller ones as a whole, and
+records with members that the schema lacks, once one of them has named these. A line that does not match
+(value of another type, malformed text) is parsed member by member, and so are texts that Arrow and Spark read
+differently: `NaN`, several records in a line, records across lines.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 ROWS = 20_000
 BYTES = 16 << 20
+# Names of members without a column that one task decodes with its records.
+_MAX_UNKNOWN = 50
 # Arrow reads these as strings.
 _TIMES = ("timestamp", "timestamp_ntz", "date")
 
@@ -64,6 +67,7 @@ class JsonReader:
         self._names = list(builder.data)
         self._attribute = {name: f"f{i}" for i, name in enumerate(self._names)}
         self._raw: set[str] = set()
+        self._unknown: list[str] = []
         rules = MatchRules(builder.plan.case_sensitive, report_unknown=builder.rescues)
         self._reads = {
             name: json_value_reader(dtype, self._formats, rules) for name, dtype in builder.data.items()
@@ -79,12 +83,15 @@ class JsonReader:
                 self._raw.add(name)
                 kind = msgspec.Raw
             kinds[name] = kind
-        self._type = msgspec_record_type(kinds)
+        self._type = msgspec_record_type(kinds, self._unknown)
         self._decoder = msgspec.json.Decoder(self._type)
 
     def _start(self) -> None:
         self._rows: list[Any] = []
         self._slow: dict[int, bytes] = {}
+        # Lines by row, where a line is not always a row.
+        self._lines: dict[int, bytes] = {}
+        self._split: dict[int, list[bytes]] = {}
         self._rescued: dict[int, dict[str, str]] = {}
         self._broken: dict[int, bytes] = {}
         self._spans: list[tuple[FileStatus, int, bytes]] = []
@@ -135,15 +142,21 @@ class JsonReader:
         return None if records is None or len(records) != lines else records
 
     def _add_lines(self, status: FileStatus, data: bytes) -> None:
-        decode, before = self._decoder.decode, len(self._slow)
+        decode, before, unknown = self._decoder.decode, len(self._slow), len(self._unknown)
         for text in data.split(b"\n"):
             if not text.strip(b" \t\r"):
                 continue
             try:
-                self._rows.append(decode(text))
+                record = decode(text)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 # Unchanged, with trailing blanks: a truncated line is kept verbatim.
                 self._add_slowly(status, text)
+                if len(self._unknown) > unknown:
+                    self._shape()
+                    decode, unknown = self._decoder.decode, len(self._unknown)
+            else:
+                self._lines[len(self._rows)] = text
+                self._rows.append(record)
         if len(self._slow) > before:
             self._loosen(list(self._slow)[before:])
 
@@ -187,6 +200,8 @@ class JsonReader:
                         unknown[key] = raw
                     if raw != b"null":
                         self._rescued.setdefault(len(self._rows), {})[key] = rescued_json_value(raw)
+                    if key not in self._unknown and len(self._unknown) < _MAX_UNKNOWN:
+                        self._unknown.append(key)
                     continue
                 name = near
             values[self._attribute[name]] = msgspec.Raw(raw)
@@ -195,7 +210,27 @@ class JsonReader:
             raise NewFieldsError("NEW_FIELDS_IN_RECORD_WITH_FILE_PATH", shown, status.key)
         return self._type(**values)
 
+    def _rescue_unknown(self) -> None:
+        """Rescue the members without a column that were decoded with their records."""
+        attributes = [(name, f"u{i}") for i, name in enumerate(self._unknown)]
+        # Such members often have few values.
+        texts: dict[bytes, str] = {}
+        for row, record in enumerate(self._rows):
+            # A record that was decoded before its name was known has no such attribute.
+            found = {
+                name: bytes(raw) for name, a in attributes if (raw := getattr(record, a, None)) is not None
+            }
+            if len(found) > 1:
+                found = {name: found[name] for name in _member_names(self._line_of(row)) if name in found}
+            for name, raw in found.items():
+                if raw != b"null":
+                    if raw not in texts:
+                        texts[raw] = rescued_json_value(raw)
+                    self._rescued.setdefault(row, {})[name] = texts[raw]
+
     def _flush(self) -> pa.RecordBatch:
+        if self._unknown:
+            self._rescue_unknown()
         columns = {name: self._column(name) for name in self._names}
         files = self._files
         if self._policy.rescues_malformed:
@@ -265,12 +300,15 @@ class JsonReader:
         return [(status, count) for status, count, _ in self._spans]
 
     def _line_of(self, row: int) -> bytes:
-        if row in self._slow:
-            return self._slow[row]
+        line = self._slow.get(row) or self._lines.get(row)
+        if line is not None:
+            return line
         first = 0
-        for _, count, data in self._spans:
+        for number, (_, count, data) in enumerate(self._spans):
             if row < first + count:
-                return [line for line in data.split(b"\n") if line.strip()][row - first]
+                if number not in self._split:
+                    self._split[number] = [line for line in data.split(b"\n") if line.strip()]
+                return self._split[number][row - first]
             first += count
         raise IndexError(row)
 
@@ -311,15 +349,25 @@ def msgspec_type(dtype: DataType) -> Any:
     return None
 
 
-def msgspec_record_type(fields: dict[str, Any]) -> Any:
-    """Return a record type with attributes `f0`, `f1`, …; unknown members are rejected."""
+def msgspec_record_type(fields: dict[str, Any], raw: Sequence[str] = ()) -> Any:
+    """Return a record type with attributes `f0`, `f1`, …; other members are rejected.
+
+    Members `raw` are the attributes `u0`, `u1`, …, with their JSON text as value.
+    """
+    kinds = [(f"f{i}", kind, None) for i, kind in enumerate(fields.values())]
+    others = [(f"u{i}", msgspec.Raw, None) for i in range(len(raw))]
     return msgspec.defstruct(
         "Record",
-        [(f"f{i}", kind, None) for i, kind in enumerate(fields.values())],
-        rename={f"f{i}": name for i, name in enumerate(fields)},
+        [*kinds, *others],
+        rename={
+            attribute: name for (attribute, *_), name in zip((*kinds, *others), (*fields, *raw), strict=True)
+        },
         forbid_unknown_fields=True,
         gc=False,
     )
+
+
+_member_names = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def _msgspec_struct(dtype: StructType) -> Any:
