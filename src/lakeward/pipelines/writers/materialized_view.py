@@ -175,7 +175,10 @@ def _refresh_incrementally(
         counts = ExpectationCounts.none(expectations)
         if refresh.added is not None:
             reported = metrics.take({metric}).get(metric, [])
-            counts = reported[0] if len(reported) == 1 else count_expectations(refresh.added, expectations)
+            # Rows that are added and removed cancel out: those that are written are fewer.
+            comparable = refresh.plan.chosen != "ROW_BASED"
+            trusted = len(reported) == 1 and not (comparable and reported[0].kept != result.rows_written)
+            counts = reported[0] if trusted else count_expectations(refresh.added, expectations)
         result.counted.append(CountedExpectations(dataset.name, expectations, counts))
     return result
 
