@@ -103,7 +103,9 @@ def refresh_materialized_view(
         seen = add_seen_versions(commit_metadata(hashed, update.update_id), refresh.seen)
         metadata = add_start(seen, refresh.plan, time.time())
         if before is not None and refresh.plan.is_incremental:
-            done = _refresh_incrementally(spark, dataset, evaluated, metrics, update, refresh, before, metadata)
+            done = _refresh_incrementally(
+                spark, dataset, evaluated, metrics, update, refresh, before, metadata
+            )
             if done is not None:
                 update.on_plan(refresh.plan)
                 return done
