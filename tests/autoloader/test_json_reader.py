@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from pyspark.sql.types import StructType
 
 from lakeward.errors import CloudFilesError
 from tests.autoloader.reader_harness import rows_of, schema_of
@@ -173,3 +174,22 @@ def test_a_broken_document_is_kept_to_the_letter(tmp_path: Path) -> None:
     path = written(tmp_path, '{"a":\n')
     rows = rows_of([path], schema_of(a="integer", _corrupt_record="string"), multiLine=True)
     assert rows == [{"a": None, "_corrupt_record": '{"a":\n'}]
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "\x1f", "a.b", " "])
+def test_names_with_any_character_are_columns_fields_and_rescued_members(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "f.json"
+    records = [{name: 5, "o": {name: 6}}, {"i": 1, "o": {"x": 2}}, {"i": 2, "other " + name: 7}, {"i": 3}]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    inner = StructType().add(name, "long").add("x", "long")
+    schema = StructType().add(name, "long").add("i", "long").add("o", inner)
+    rows = rows_of([path, path], schema, rescued="_r")
+    found = [(row[name], row["i"], row["o"], row["_r"] and json.loads(row["_r"])) for row in rows]
+    lost = {"other " + name: 7, "_file_path": f"file:{path}"}
+    assert found[:4] == found[4:]
+    assert found[:4] == [
+        (5, None, {name: 6, "x": None}, None),
+        (None, 1, {name: None, "x": 2}, None),
+        (None, 2, None, lost),
+        (None, 3, None, None),
+    ]

@@ -8,6 +8,7 @@ differently: `NaN`, several records in a line, records across lines.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -49,6 +50,8 @@ ROWS = 20_000
 BYTES = 16 << 20
 # Names of members without a column that one task decodes with its records.
 _MAX_UNKNOWN = 50
+# msgspec refuses these characters in names.
+_IRREGULAR_NAME = re.compile(r'["\\\x00-\x1f]')
 # Arrow reads these as strings.
 _TIMES = ("timestamp", "timestamp_ntz", "date")
 
@@ -200,7 +203,8 @@ class JsonReader:
                         unknown[key] = raw
                     if raw != b"null":
                         self._rescued.setdefault(len(self._rows), {})[key] = rescued_json_value(raw)
-                    if key not in self._unknown and len(self._unknown) < _MAX_UNKNOWN:
+                    new = key not in self._unknown and len(self._unknown) < _MAX_UNKNOWN
+                    if new and not _IRREGULAR_NAME.search(key):
                         self._unknown.append(key)
                     continue
                 name = near
@@ -356,12 +360,13 @@ def msgspec_record_type(fields: dict[str, Any], raw: Sequence[str] = ()) -> Any:
     """
     kinds = [(f"f{i}", kind, None) for i, kind in enumerate(fields.values())]
     others = [(f"u{i}", msgspec.Raw, None) for i in range(len(raw))]
+    # A record with an irregular name is rejected, and parsed member by member.
+    names = [f"\ue000{i}" if _IRREGULAR_NAME.search(name) else name for i, name in enumerate(fields)]
+    attributes = [attribute for attribute, *_ in (*kinds, *others)]
     return msgspec.defstruct(
         "Record",
         [*kinds, *others],
-        rename={
-            attribute: name for (attribute, *_), name in zip((*kinds, *others), (*fields, *raw), strict=True)
-        },
+        rename=dict(zip(attributes, (*names, *raw), strict=True)),
         forbid_unknown_fields=True,
         gc=False,
     )
