@@ -12,6 +12,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from benchmarks.cases.wearables import GOLD, Lakehouse
@@ -39,9 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 longest=given.longest,
                 conf={"spark.driver.memory": given.heap},
             )
-            for row in grow(lakehouse, given.days // given.step, given.step):
-                print(json.dumps({"users": users, **row, **memory()}), flush=True)
-            for row in compare(lakehouse) if given.compare else ():
+            grown = grow(lakehouse, given.days // given.step, given.step)
+            for row in chain(grown, compare(lakehouse) if given.compare else ()):
                 print(json.dumps({"users": users, **row, **memory()}), flush=True)
     return 0
 
@@ -49,18 +49,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 def grow(lakehouse: Lakehouse, steps: int, step: int) -> Iterator[dict[str, float]]:
     """Load `steps` times `step` days, and yield figures after each."""
     for number in range(1, steps + 1):
-        began = time.perf_counter()
-        lakehouse.next_days(step)
-        loaded = time.perf_counter()
-        lakehouse.next_days(1)
-        ended = time.perf_counter()
+        seconds = {
+            "step_seconds": _seconds(lambda: lakehouse.next_days(step)),
+            "day_seconds": _seconds(lambda: lakehouse.next_days(1)),
+        }
         settings = lakehouse.settings
         checkpoints = [settings.pipelines, *settings.volumes.glob("*/*/checkpoints")]
         yield {
             "days": number * (step + 1),
             "heart_rates": lakehouse.spark.table(f"{lakehouse.schema}.heart_rate").count(),
-            "step_seconds": round(loaded - began, 1),
-            "day_seconds": round(ended - loaded, 1),
+            **seconds,
             "tables_mb": round(_megabytes(settings.warehouse), 1),
             "state_mb": round(sum(map(_megabytes, checkpoints)), 1),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,44 @@ def test_members_that_the_schema_lacks_are_rescued_in_their_order_and_files_are_
     monkeypatch.setattr(json_plain, "BYTES", 1 << 20)
     monkeypatch.setattr(json_plain, "_MAX_UNKNOWN", 0)
     assert repr(found) == repr(rows_of([path, path], schema, **options))
+
+
+@pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED"])
+@pytest.mark.parametrize("suffix", ["json", "json.gz"])
+@pytest.mark.parametrize(
+    ("encoding", "separator", "options"),
+    [
+        ("utf-8", "\n", {}),
+        ("utf-8", "\r\n", {}),
+        ("utf-8-sig", "\n", {}),
+        ("utf-8", "|", {"lineSep": "|"}),
+        ("utf-16", "\n", {"encoding": "UTF-16"}),
+        ("latin-1", "\n", {"charset": "ISO-8859-1"}),
+    ],
+)
+def test_parts_of_a_file_have_the_rows_of_the_whole_in_every_encoding(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    encoding: str,
+    separator: str,
+    options: dict[str, Any],
+    suffix: str,
+    mode: str,
+) -> None:
+    lines = ['{"i":1,"z":"é"}', '[{"i":2},{"i":"x"}]', "broken", '{"i":3,"z":1,"y":2}', '{"i":4,"y":2,"z":1}']
+    data = separator.join(lines).encode(encoding)
+    path = tmp_path / f"f.{suffix}"
+    path.write_bytes(gzip.compress(data) if suffix.endswith(".gz") else data)
+    schema = schema_of(i="integer", c="string")
+    found = []
+    for size in (1, 30, 1 << 20):
+        monkeypatch.setattr(json_plain, "BYTES", size)
+        found.append(
+            rows_of([path], schema, rescued="_r", columnNameOfCorruptRecord="c", mode=mode, **options)
+        )
+    assert found[0] == found[1] == found[2]
+    assert {1, 2, 3, 4} <= {row["i"] for row in found[0]}
+    assert any(row["_r"] and '"é"' in row["_r"] for row in found[0])
 
 
 def test_a_malformed_record_is_kept_with_its_own_line_after_a_line_with_several_records(

@@ -203,8 +203,7 @@ class JsonReader:
                         unknown[key] = raw
                     if raw != b"null":
                         self._rescued.setdefault(len(self._rows), {})[key] = rescued_json_value(raw)
-                    new = key not in self._unknown and len(self._unknown) < _MAX_UNKNOWN
-                    if new and not _IRREGULAR_NAME.search(key):
+                    if key not in self._unknown and len(self._unknown) < _MAX_UNKNOWN:
                         self._unknown.append(key)
                     continue
                 name = near
@@ -361,12 +360,12 @@ def msgspec_record_type(fields: dict[str, Any], raw: Sequence[str] = ()) -> Any:
     kinds = [(f"f{i}", kind, None) for i, kind in enumerate(fields.values())]
     others = [(f"u{i}", msgspec.Raw, None) for i in range(len(raw))]
     # A record with an irregular name is rejected, and parsed member by member.
-    names = [f"\ue000{i}" if _IRREGULAR_NAME.search(name) else name for i, name in enumerate(fields)]
+    names = [f"\ue000{i}" if _IRREGULAR_NAME.search(name) else name for i, name in enumerate((*fields, *raw))]
     attributes = [attribute for attribute, *_ in (*kinds, *others)]
     return msgspec.defstruct(
         "Record",
         [*kinds, *others],
-        rename=dict(zip(attributes, (*names, *raw), strict=True)),
+        rename=dict(zip(attributes, names, strict=True)),
         forbid_unknown_fields=True,
         gc=False,
     )

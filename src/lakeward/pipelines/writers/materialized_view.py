@@ -178,8 +178,8 @@ def _refresh_incrementally(
         if refresh.added is not None:
             reported = metrics.take({metric}).get(metric, [])
             # Rows that are added and removed cancel out: those that are written are fewer.
-            comparable = refresh.plan.chosen != "ROW_BASED"
-            trusted = len(reported) == 1 and not (comparable and reported[0].kept != result.rows_written)
+            nets_out = refresh.plan.chosen == "ROW_BASED"
+            trusted = len(reported) == 1 and (nets_out or reported[0].kept == result.rows_written)
             counts = reported[0] if trusted else count_expectations(refresh.added, expectations)
         result.counted.append(CountedExpectations(dataset.name, expectations, counts))
     return result
