@@ -43,17 +43,23 @@ MAX_PARTITION_BYTES = 256 * 1024 * 1024
 
 def plan_partitions(files: Sequence[FileStatus], parallelism: int) -> list[list[FileStatus]]:
     """Group files into partitions of similar cost, each in the order of `files`; [] for no files."""
-    if not files:
+    groups = distribute([status.size for status in files], parallelism)
+    return [[files[index] for index in group] for group in groups]
+
+
+def distribute(sizes: Sequence[int], parallelism: int) -> list[list[int]]:
+    """Distribute files or parts of these sizes over partitions of similar cost; return ascending indexes."""
+    if not sizes:
         return []
-    total = sum(status.size + OPEN_COST_BYTES for status in files)
-    count = min(len(files), max(parallelism, -(-total // MAX_PARTITION_BYTES)))
+    total = sum(sizes) + OPEN_COST_BYTES * len(sizes)
+    count = min(len(sizes), max(parallelism, -(-total // MAX_PARTITION_BYTES)))
     loads = [(0, number) for number in range(count)]
     chosen: list[list[int]] = [[] for _ in range(count)]
-    for index in sorted(range(len(files)), key=lambda i: -files[i].size):
+    for index in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
         load, number = heapq.heappop(loads)
         chosen[number].append(index)
-        heapq.heappush(loads, (load + files[index].size + OPEN_COST_BYTES, number))
-    return [[files[index] for index in sorted(indexes)] for indexes in chosen]
+        heapq.heappush(loads, (load + sizes[index] + OPEN_COST_BYTES, number))
+    return [sorted(indexes) for indexes in chosen]
 
 
 class FilesPartition(InputPartition):
@@ -149,12 +155,29 @@ class CloudFilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         self.tracker.prepare_available_now()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """Return the files of the batch, in about as many groups as there are cores."""
+        """Return the files of the batch, in about as many groups as there are cores.
 
+        Files that qualify for Spark's own readers are in partitions of their own.
+        """
         files = self.tracker.files(start, end)  # type: ignore[arg-type]
         batch = (self._state, start["seqNum"], end["seqNum"])
+        scans, files = self._plan_scans(files)
         parts = plan_partitions(files, self.plan.parallelism)
-        return [FilesPartition(group, batch, metadata=self._metadata) for group in parts]
+        return [*scans, *(FilesPartition(group, batch, metadata=self._metadata) for group in parts)]
+
+    def _plan_scans(self, files: list[FileStatus]) -> tuple[list[Any], list[FileStatus]]:
+        if self.plan.scan_bytes is None:
+            return [], files
+        from lakeward.autoloader.readers.batch_builder import BatchBuilder
+        from lakeward.autoloader.state import StateLog
+        from lakeward.autoloader.streams.scan_planning import ScanPlanner
+
+        planner = ScanPlanner(BatchBuilder.of(self.plan, self._schema), metadata=self._metadata)
+        scans, rest = planner.plan(files)
+        if scans:
+            remaining = {status.key for status in rest}
+            StateLog(Path(self._state)).skips.unmark(f.key for f in files if f.key not in remaining)
+        return scans, rest
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         """Return Arrow batches of these files. Runs in a worker."""

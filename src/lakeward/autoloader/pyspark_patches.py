@@ -123,6 +123,7 @@ def _load_cloud_files(reader: Any, before: Any, path: str | None) -> Any:
     from lakeward.autoloader.file_source import define_stream
     from lakeward.autoloader.read_plan import METADATA, PLAN_OPTION, hide_metadata, raw_metadata_field
     from lakeward.autoloader.streams.query_start import handoff_directory
+    from lakeward.autoloader.streams.scan_planning import plan_scans, read_with_scans
 
     seen, spark = _reader_state(reader), reader._spark
     register_data_source(spark, CloudFilesDataSource)
@@ -143,8 +144,9 @@ def _load_cloud_files(reader: Any, before: Any, path: str | None) -> Any:
     metadata = [] if own_metadata else [raw_metadata_field()]
     full = StructType([*columns.fields, *metadata])
     reader = spark.readStream.format("cloudFiles").schema(full)
+    plan, layout = plan_scans(spark, plan, full)
     # Not as `path`: Spark would resolve that itself.
-    raw = before(reader.option(PLAN_OPTION, plan.as_json()))
+    raw = read_with_scans(before(reader.option(PLAN_OPTION, plan.as_json())), layout)
     return raw if own_metadata else hide_metadata(raw, columns.names)
 
 

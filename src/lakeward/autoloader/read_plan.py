@@ -45,6 +45,9 @@ class ReadPlan:
         corrupt: Name of the corrupt-record column.
         skipped: Directory of the markers of skipped files.
         metadata: Whether rows carry `_metadata`.
+        scan_bytes: Mean size of files from which Spark's own readers read a batch (`scan_planning`); None for
+            streams that the Python readers read.
+        any_name: Whether Spark's readers read files whose names are not ASCII.
     """
 
     token: str
@@ -67,6 +70,8 @@ class ReadPlan:
     parallelism: int = 1
     skipped: str | None = None
     metadata: bool = True
+    scan_bytes: int | None = None
+    any_name: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> str:

@@ -139,7 +139,7 @@ class BatchBuilder:
             elif column.name == self.plan.corrupt:
                 array = pa.nulls(rows, pa.string()) if corrupt is None else pa.array(corrupt, pa.string())
             elif column.name in self.plan.partitions:
-                array = self._repeated(self._partition(column.name, column.type, files), files)
+                array = self._repeated(self.partition_values(column.name, files), files)
             elif column.name in data:
                 array = data[column.name]
             elif column.name == METADATA:
@@ -152,13 +152,14 @@ class BatchBuilder:
             arrays.append(array)
         return pa.RecordBatch.from_arrays(arrays, schema=self.arrow)
 
-    def _partition(self, name: str, arrow_type: pa.DataType, files: Sequence[FileSpan]) -> pa.Array:
+    def partition_values(self, name: str, files: Sequence[FileSpan]) -> pa.Array:
+        """Return the value of a partition column for each file."""
         root = self.plan.source_key
         texts = [parse_partition_values(status.key[len(root) :]).get(name) for status, _ in files]
         from lakeward.autoloader.conversion.text_formats import TextFormats
         from lakeward.autoloader.conversion.text_parsing import parse_column
 
-        dtype = self.schema[name].dataType
+        dtype, arrow_type = self.schema[name].dataType, self.arrow.field(name).type
         return parse_column(texts, dtype, arrow_type, TextFormats.of(self.options, self.plan.time_zone))[0]
 
     @staticmethod

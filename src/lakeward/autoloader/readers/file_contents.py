@@ -223,11 +223,7 @@ class FileContents:
             if self._set_aside(status, "it is gone") or self.options.flag("ignoreMissingFiles"):
                 self._note(status, "SKIPPED_MISSING")
                 return None
-            raise CloudFilesError(
-                "CF_FILE_NOT_FOUND",
-                f"The file {FileNames.encode(status.key)} was discovered, but does not exist any more.",
-                next_step="Restore it, or set ignoreMissingFiles=true to skip it.",
-            ) from None
+            raise missing_file_error(FileNames.encode(status.key)) from None
         except (EOFError, OSError, zlib.error, struct.error, ValueError) as error:
             if self._set_aside(status, str(error)):
                 self._note(status, "SKIPPED_CORRUPTED")
@@ -238,7 +234,7 @@ class FileContents:
     def skip_corrupt(self, status: FileStatus, error: Exception) -> None:
         """Record a corrupt file as skipped; raise CloudFilesError if the options do not allow it."""
         if not self.options.flag("ignoreCorruptFiles"):
-            raise corrupt_file_error(status, str(error)) from None
+            raise corrupt_file_error(FileNames.encode(status.key), str(error)) from None
         self._note(status, "SKIPPED_CORRUPTED")
 
     def _note(self, status: FileStatus, reason: SkipReason) -> None:
@@ -251,13 +247,30 @@ class FileContents:
         return self.bad is not None
 
 
-def corrupt_file_error(status: FileStatus, reason: str) -> CloudFilesError:
+def missing_file_error(shown: str) -> CloudFilesError:
+    """Return the error for a file that was deleted after its discovery; `shown` is its name in messages."""
+    return CloudFilesError(
+        "CF_FILE_NOT_FOUND",
+        f"The file {shown} was discovered, but does not exist any more.",
+        next_step="Restore it, or set ignoreMissingFiles=true to skip it.",
+    )
+
+
+def corrupt_file_error(shown: str, reason: str) -> CloudFilesError:
     """Return the error for a file that cannot be read."""
     return CloudFilesError(
         "CF_CORRUPT_FILE",
-        f"The file {FileNames.encode(status.key)} cannot be read: {' '.join(reason.split())}; "
-        "no row of its batch was written.",
+        f"The file {shown} cannot be read: {' '.join(reason.split())}; no row of its batch was written.",
         next_step="Repair or remove it, or set ignoreCorruptFiles=true to skip it.",
+    )
+
+
+def changed_file_error(shown: str) -> CloudFilesError:
+    """Return the error for a file that is no longer the one for which the batch was planned."""
+    return CloudFilesError(
+        "CF_FILE_CHANGED",
+        f"The file {shown} was changed while its batch was read; no row of the batch was written.",
+        next_step="Start the stream again; it reads the file as it is then.",
     )
 
 

@@ -58,6 +58,8 @@ SOURCES = (
     "GlobalTemporary",
     "StreamOfPath",
     "StreamOfView",
+    "AutoLoaderScan",
+    "AutoLoaderTable",
     "Extension",
     "ResultColumns",
     "ArrowFiles",
