@@ -213,6 +213,8 @@ class ScanPlanner:
     def _values(self, name: str, files: list[FileStatus]) -> list[Any]:
         import pyarrow as pa
 
+        if name in (self._plan.rescued, self._plan.corrupt):
+            return [None] * len(files)
         if name in self._plan.partitions:
             array = self._builder.partition_values(name, [(status, 1) for status in files])
             if pa.types.is_date32(array.type):
@@ -220,7 +222,7 @@ class ScanPlanner:
             elif pa.types.is_timestamp(array.type):
                 array = array.cast(pa.int64())
             return list(array.to_pylist())
-        if name == METADATA and self._metadata and name not in (self._plan.rescued, self._plan.corrupt):
+        if name == METADATA and self._metadata:
             return [encode_file_metadata(status) for status in files]
         return [None] * len(files)
 
