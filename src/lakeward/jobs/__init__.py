@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from lakeward.jobs.run_history import RETENTION_DAYS, can_repair
     from lakeward.jobs.run_loop import JobRun, PipelineSelection, TaskProgress, TaskResult
     from lakeward.jobs.runner import RunListeners, RunOptions, run
+    from lakeward.jobs.task_process import PrestartedWorker
     from lakeward.jobs.task_worker import COMPOSITES, KINDS, REFUSED
     from lakeward.jobs.wheels import build_wheels
-    from lakeward.jobs.worker_pool import PrestartedWorker
 
 __all__ = [
     "COMPOSITES",

@@ -44,10 +44,9 @@ from lakeward.jobs.run_loop import (
     TaskProgress,
     TaskState,
 )
-from lakeward.jobs.task_process import TaskLog, TaskProcess
-from lakeward.jobs.task_worker import COMPOSITES, TaskRequest, prepare
-from lakeward.jobs.tasks.context import CompletedAttempt, Context, attempt
-from lakeward.jobs.worker_pool import PrestartedWorker
+from lakeward.jobs.task_process import PrestartedWorker, TaskLog, TaskProcess, TaskRequest
+from lakeward.jobs.task_worker import COMPOSITES, CompletedAttempt, attempt, prepare
+from lakeward.jobs.tasks.user_code import Context
 from lakeward.session import dbfs_paths
 from lakeward.suggestions import unknown_name_hint
 

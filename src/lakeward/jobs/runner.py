@@ -29,8 +29,8 @@ from lakeward.jobs.run_history import (
     save_run,
 )
 from lakeward.jobs.run_loop import JobRun, PipelineSelection, RunLoop, TaskGraphState, TaskResult, TaskState
+from lakeward.jobs.task_process import PrestartedWorker
 from lakeward.jobs.wheels import unpack_wheels
-from lakeward.jobs.worker_pool import PrestartedWorker
 from lakeward.private_folders import private_folder
 
 if TYPE_CHECKING:

@@ -1,34 +1,139 @@
-"""The process of one task: its log, its result, and its termination."""
+"""The process of one task: started before the task, its messages, its log, its result, its termination.
+
+Imports only fast modules until a task runs: Python starts in the new process while the others are imported.
+"""
 
 from __future__ import annotations
 
 import codecs
 import os
+import secrets
 import signal
+import socket
 import subprocess
+import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from lakeward.dbutils import StreamRedactor, redactor, remember
-from lakeward.jobs.run_loop import AttemptResult
-from lakeward.jobs.task_worker import (
-    JvmRequested,
-    PipelineEvent,
-    SecretRead,
-    TaskFinished,
-    TaskRequest,
-    TaskStarted,
-    TaskValueSet,
-)
-from lakeward.jobs.worker_pool import PrestartedWorker
-from lakeward.process_tree import signal_name
+from lakeward.process_tree import TASK_MARK, kill_left, kill_tree, signal_name
 
 if TYPE_CHECKING:
-    from lakeward.session import GatewayServer
+    from lakeward.bundle import Bundle
+    from lakeward.jobs.definition import Task
+    from lakeward.jobs.run_loop import AttemptResult, PipelineSelection
+    from lakeward.session import GatewayServer, Settings
+
+
+class PrestartedWorker:
+    """A worker process started before its task: Python's start-up takes longer than many tasks.
+
+    It runs `python` with the variables `environ`; default: those of this process.
+    """
+
+    def __init__(self, python: Path | None = None, environ: Mapping[str, str] | None = None) -> None:
+        ours, theirs = socket.socketpair()
+        self.mark = (TASK_MARK, secrets.token_hex(8))
+        with theirs:
+            self.process = subprocess.Popen(
+                _command(theirs.fileno(), python),
+                env={**(os.environ if environ is None else environ), **dict([self.mark])},
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.connection = Connection(ours.detach())
+
+    def dismiss(self) -> None:
+        """End the unused worker."""
+        self.connection.close()
+        self.kill()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def kill(self) -> None:
+        """Kill the process and its descendants."""
+        if self.process.poll() is None:
+            kill_tree(self.process.pid, self.mark)
+            self.process.wait()
+        else:
+            kill_left(self.process.pid, self.mark)
+
+
+def _command(descriptor: int, python: Path | None) -> list[str]:
+    """Return the command line of a worker at the connection with this number.
+
+    Neither the working directory nor this file's folder precedes the standard library on its path.
+    """
+    root = str(Path(__file__).resolve().parents[2])
+    code = (
+        f"import sys; sys.path[:1] = []; sys.path.append({root!r}); "
+        "from lakeward.jobs.task_worker import main; main()"
+    )
+    return [str(python or sys.executable), "-c", code, str(descriptor)]
+
+
+@dataclass(frozen=True)
+class TaskRequest:
+    """A task with all data that its process needs."""
+
+    bundle: Bundle
+    settings: Settings
+    job: Mapping[str, Any]
+    task: Task
+    parameters: Mapping[str, str]
+    selection: PipelineSelection
+    job_id: str | None
+    run_id: str | None
+    values: Mapping[tuple[str, str], str]
+    wheels: Mapping[str, Path]
+    secrets: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class TaskStarted:
+    """The task's code starts."""
+
+
+@dataclass(frozen=True)
+class PipelineEvent:
+    """An event of the task's pipeline."""
+
+    event: Any
+
+
+@dataclass(frozen=True)
+class JvmRequested:
+    """The task needs Spark; the answer is a `GatewayAddress`, or None if it must start its own JVM."""
+
+
+@dataclass(frozen=True)
+class SecretRead:
+    """The task is about to read a secret, which must be redacted."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class TaskValueSet:
+    """The task has set a value."""
+
+    name: tuple[str, str]
+    text: str
+
+
+@dataclass(frozen=True)
+class TaskFinished:
+    """The task has ended."""
+
+    end: AttemptResult
 
 
 LARGEST = 8 * 1024 * 1024
@@ -46,6 +151,8 @@ class TaskLog:
     """
 
     def __init__(self, file: Path, show: Callable[[str], object], *, largest: int = LARGEST) -> None:
+        from lakeward.dbutils import StreamRedactor, redactor
+
         file.parent.mkdir(parents=True, exist_ok=True)
         file.unlink(missing_ok=True)  # an existing file may have another mode
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -64,8 +171,8 @@ class TaskLog:
         self._take(_bytes(self._redacted.feed(self._printed.decode(piece))))
 
     def _take(self, piece: bytes) -> None:
-        semaphore = max(0, self._largest - self._size)
-        kept = piece[:semaphore]
+        free = max(0, self._largest - self._size)
+        kept = piece[:free]
         self._size += len(piece)
         self._tail = (self._tail + piece)[-_TAIL:]
         if kept:
@@ -135,6 +242,8 @@ class TaskProcess:
 
     def poll(self) -> AttemptResult | None:
         """Handle messages of the process; return the result once the task has ended."""
+        from lakeward.jobs.run_loop import AttemptResult
+
         self._handle_messages()
         if self._end is None and self._process.poll() is None:
             return None
@@ -155,6 +264,8 @@ class TaskProcess:
 
     def _receive_messages(self) -> None:
         """Receive messages; secrets are redacted from then on."""
+        from lakeward.dbutils import remember
+
         with self._receiving, suppress(EOFError, OSError):
             while self._connection.poll():
                 said = self._connection.recv()

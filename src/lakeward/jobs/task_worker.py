@@ -1,4 +1,4 @@
-"""The process of one task, its messages, and the task types that it executes."""
+"""What runs in the process of one task: the task types, attempts at a task, and the errors of failed ones."""
 
 from __future__ import annotations
 
@@ -6,83 +6,39 @@ import importlib
 import os
 import sys
 import threading
+import traceback
 from collections.abc import Iterator, Mapping, MutableMapping
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lakeward.bundle import Bundle
-from lakeward.dbutils import hear_secrets, remember
-from lakeward.errors import ConfigurationError
+from lakeward.dbutils import hear_secrets, redacted, remember
+from lakeward.error_formatting import describe_error
+from lakeward.errors import ConfigurationError, LakewardError
 from lakeward.jobs.definition import Task
-from lakeward.jobs.run_loop import AttemptResult, PipelineSelection
-from lakeward.jobs.tasks import notebook, pipeline, python_code, sql
-from lakeward.jobs.tasks.context import Action, Context, Prepare, attempt
+from lakeward.jobs.run_loop import AttemptResult
+from lakeward.jobs.task_process import (
+    JvmRequested,
+    PipelineEvent,
+    SecretRead,
+    TaskFinished,
+    TaskRequest,
+    TaskStarted,
+    TaskValueSet,
+)
+from lakeward.jobs.tasks import notebook, pipeline, sql, user_code
+from lakeward.jobs.tasks.user_code import Action, Context, Prepare
 from lakeward.process_tree import adopt_orphans, kill_detached, kill_tree
+from lakeward.session import dbfs_paths, is_lost, jvm_lost, keep_interrupts
 from lakeward.streaming import watching
 from lakeward.suggestions import unknown_name_hint
+from lakeward.user_code import is_user_file
 
 if TYPE_CHECKING:
     from lakeward.pipelines import Update
-    from lakeward.session import GatewayAddress, Settings
-
-
-@dataclass(frozen=True)
-class TaskRequest:
-    """A task with all data that its process needs."""
-
-    bundle: Bundle
-    settings: Settings
-    job: Mapping[str, Any]
-    task: Task
-    parameters: Mapping[str, str]
-    selection: PipelineSelection
-    job_id: str | None
-    run_id: str | None
-    values: Mapping[tuple[str, str], str]
-    wheels: Mapping[str, Path]
-    secrets: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class TaskStarted:
-    """The task's code starts."""
-
-
-@dataclass(frozen=True)
-class PipelineEvent:
-    """An event of the task's pipeline."""
-
-    event: Any
-
-
-@dataclass(frozen=True)
-class JvmRequested:
-    """The task needs Spark; the answer is a `GatewayAddress`, or None if it must start its own JVM."""
-
-
-@dataclass(frozen=True)
-class SecretRead:
-    """The task is about to read a secret, which must be redacted."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class TaskValueSet:
-    """The task has set a value."""
-
-    name: tuple[str, str]
-    text: str
-
-
-@dataclass(frozen=True)
-class TaskFinished:
-    """The task has ended."""
-
-    end: AttemptResult
+    from lakeward.session import GatewayAddress
 
 
 class MessageChannel:
@@ -195,8 +151,8 @@ def _execute(
 KINDS: Mapping[str, Prepare] = {
     "notebook_task": notebook.prepare,
     "pipeline_task": pipeline.prepare,
-    "python_wheel_task": python_code.prepare_wheel,
-    "spark_python_task": python_code.prepare_file,
+    "python_wheel_task": user_code.prepare_wheel,
+    "spark_python_task": user_code.prepare_file,
     "sql_task": sql.prepare,
 }
 """Task types that run in a process of their own."""
@@ -239,3 +195,88 @@ def _watched(action: Action, folder: Path, run_id: str, task_key: str) -> Action
             return action()
 
     return watched
+
+
+_MESSAGE_LIMIT = 4000
+
+_TRACEBACK_LIMIT = 16_000
+
+
+def attempt_error(error: BaseException, root: Path) -> str:
+    """Return condition or type and message of `error`, and the `file:line` of the user's innermost frame.
+
+    Secrets are redacted. Files below `root` are shown relative to it.
+    """
+    if is_lost(error):
+        return str(jvm_lost())
+    if isinstance(error, SystemExit):
+        text = f"SystemExit: {error.code}"
+    elif isinstance(error, SyntaxError):
+        text = f"{type(error).__name__}: {error.msg}"
+    else:
+        text = str(describe_error(error))
+    text = redacted(text)  # before the text is truncated, possibly within a secret
+    if len(text) > _MESSAGE_LIMIT:
+        text = f"{text[:_MESSAGE_LIMIT]} … ({len(text) - _MESSAGE_LIMIT} more characters)"
+    place = _place(error, root)
+    return f"{text} ({place})" if place else text
+
+
+def format_user_traceback(error: BaseException) -> str | None:
+    """Return the traceback of `error` from the user's outermost frame on; None for errors without one.
+
+    Secrets are redacted. Of a very long one the end is returned, where the error is.
+    """
+    if isinstance(error, LakewardError | SystemExit) or is_lost(error):
+        return None
+    report = traceback.TracebackException.from_exception(error)
+    own = next((number for number, frame in enumerate(report.stack) if is_user_file(frame.filename)), None)
+    if own is None and not isinstance(error, SyntaxError):
+        return None
+    report.stack = traceback.StackSummary.from_list(list(report.stack)[own:] if own is not None else [])
+    return redacted("".join(report.format()))[-_TRACEBACK_LIMIT:]
+
+
+def _place(error: BaseException, root: Path) -> str | None:
+    if isinstance(error, SyntaxError) and error.filename:
+        return _shown(error.filename, error.lineno, root)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_user_file(frame.filename)]
+    return _shown(frames[-1].filename, frames[-1].lineno, root) if frames else None
+
+
+def _shown(filename: str, line: int | None, root: Path) -> str:
+    path = Path(filename).resolve()
+    shown = path.relative_to(root.resolve()) if path.is_relative_to(root.resolve()) else path
+    return f"{shown}:{line}" if line else str(shown)
+
+
+class CompletedAttempt:
+    """A task attempt with a known result."""
+
+    has_started = True
+
+    def __init__(self, end: AttemptResult) -> None:
+        self._end = end
+
+    def poll(self) -> AttemptResult:
+        """Return the result."""
+        return self._end
+
+    def stop(self) -> None:
+        """Do nothing: the attempt has ended."""
+
+
+def attempt(action: Action, bundle: Bundle) -> AttemptResult:
+    """Execute `action` and return its result: an exception of user code is a failure, Ctrl-C cancels."""
+    try:
+        with keep_interrupts(), dbfs_paths():
+            update = action()
+    except KeyboardInterrupt:
+        return AttemptResult("CANCELED", "Interrupted.")
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever users' code raises is its result
+        return AttemptResult("FAILED", attempt_error(error, bundle.root), trace=format_user_traceback(error))
+    if update is None or update.state == "COMPLETED":
+        return AttemptResult("SUCCESS", update=update)
+    first = next((dataset for dataset in update.datasets if dataset.state == "FAILED"), None)
+    reason = update.error or (f"{first.name}: {first.error}" if first else None)
+    return AttemptResult("CANCELED" if update.state == "CANCELED" else "FAILED", reason, update=update)

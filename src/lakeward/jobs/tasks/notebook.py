@@ -11,8 +11,7 @@ from pathlib import Path
 
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import NOTEBOOK_EXIT, Task
-from lakeward.jobs.tasks.context import Action, Context
-from lakeward.jobs.tasks.python_code import bundle_distributions, environment_of
+from lakeward.jobs.tasks.user_code import Action, Context, bundle_distributions, environment_of
 from lakeward.session import MOUNT_ADVICE, find_platform_file, is_platform_path
 
 

@@ -9,7 +9,7 @@ from lakeward.jobs.definition import Task
 from lakeward.jobs.pipeline_sources import sources
 from lakeward.jobs.pipelines import run_pipeline
 from lakeward.jobs.run_loop import PipelineSelection
-from lakeward.jobs.tasks.context import Action, Context
+from lakeward.jobs.tasks.user_code import Action, Context
 from lakeward.suggestions import unknown_name_hint
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any
 
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import SQL_OUTPUT, Task
-from lakeward.jobs.tasks.context import Action, Context
+from lakeward.jobs.tasks.user_code import Action, Context
 
 _SHOWN = 1000
 

@@ -1,4 +1,4 @@
-"""Tasks that run a user's Python code: a file, or an entry point of a wheel.
+"""The context of a task's code, and the tasks that run Python: a file, or an entry point of a wheel.
 
 Source: https://docs.databricks.com/aws/en/jobs/python-wheel and …/jobs/task-parameters
 """
@@ -11,20 +11,59 @@ import os
 import posixpath
 import runpy
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
-from lakeward.bundle import Distribution, read_wheel
+from lakeward.bundle import Bundle, Distribution, read_wheel
 from lakeward.databricks_shims import free_names, running
 from lakeward.dbutils import Context as Facts
 from lakeward.dbutils import Environment, JobValues, NotebookExit, redacting
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import Task
-from lakeward.jobs.tasks.context import Action, Context
+from lakeward.jobs.run_loop import PipelineSelection
 from lakeward.session import MOUNT_ADVICE, find_platform_file, is_platform_path
 from lakeward.user_code import is_user_file
+
+if TYPE_CHECKING:
+    from lakeward.pipelines import Update
+    from lakeward.session import Settings
+
+# Runs one task; raises if it fails. Returns the update if the task ran a pipeline.
+Action = Callable[[], "Update | None"]
+
+
+@dataclass(frozen=True)
+class Context:
+    """The run that a task belongs to.
+
+    `stdout` receives the task's output if it must not go to the process's own. `task_values` holds values
+    that tasks set for later ones, by task and key. `wheels` holds the folders with unpacked wheels, by
+    project name; a project without one is imported from its sources.
+    """
+
+    bundle: Bundle
+    settings: Settings
+    job: Mapping[str, Any]
+    parameters: Mapping[str, str]
+    selection: PipelineSelection
+    stdout: TextIO | None = None
+    on_event: Callable[[Any], None] | None = None
+    job_id: str | None = None
+    run_id: str | None = None
+    task_values: MutableMapping[tuple[str, str], str] = field(default_factory=dict)
+    wheels: Mapping[str, Path] = field(default_factory=dict)
+
+    def folders_of(self, distribution: Distribution) -> tuple[Path, ...]:
+        """Return the folders from which the modules of `distribution` are imported."""
+        unpacked = self.wheels.get(distribution.name)
+        return (unpacked,) if unpacked is not None else distribution.source_folders
+
+
+# Validates a task before the run and returns its action, or None if a dry run has nothing to do for it.
+Prepare = Callable[[Context, Task], "Action | None"]
 
 
 def run_user_code(
