@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import ConfigurationError
-from lakeward.workspace.runs.run_executor import unpacked_wheels
+from lakeward.workspace.runs.deployed_bundle import unpacked_wheels
 
 
 def _wheel(file: Path, **more: str) -> bytearray:

@@ -9,7 +9,7 @@ import pytest
 
 from lakeward import jobs
 from lakeward.session import Settings
-from lakeward.workspace.runs.run_executor import bundle_of
+from lakeward.workspace.runs.deployed_bundle import bundle_of
 from lakeward.workspace.runs.run_spec import build_job_run_spec, build_pipeline_update_spec
 from lakeward.workspace.runs.run_state import new_run
 from lakeward.workspace.state.store import Store

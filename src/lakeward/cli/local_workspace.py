@@ -1,4 +1,4 @@
-"""The target's local workspace for a command: its client, its start, and runs of what is deployed."""
+"""`lakeward bundle deploy`, `run` and `destroy`: commands in the local workspace of a target."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ import json
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
+import click
+
 from lakeward.cli.formatting import plain
+from lakeward.cli.options import bundle_options, local_option, mapping_option, names_option, output_option
 from lakeward.errors import JobError, UsageError
 
 if TYPE_CHECKING:
@@ -21,6 +27,154 @@ if TYPE_CHECKING:
 
 # A local server that does not answer within this time has ended.
 _PATIENCE_SECONDS = 15
+
+
+@click.command()
+@bundle_options
+@local_option
+@output_option
+def deploy(target: str | None, variables: dict[str, str], local: bool, output: str) -> int:
+    """Deploy the bundle to the target's local workspace, which is started if it is not running.
+
+    Other workspaces are for the Databricks CLI.
+    """
+    from lakeward.bundle import LOCAL_RULES, findings
+    from lakeward.bundle import deploy as deploy_to
+
+    bundle, settings = of_target(target, variables)
+    found = findings(bundle)
+    wrong = [each for each in found if each.severity == "error"]
+    left_out = [each for each in found if each.rule in LOCAL_RULES]
+    if wrong:
+        for each in wrong:
+            print(plain(str(each)), file=sys.stderr)
+        if output == "json":
+            show({"findings": [each.as_json() for each in wrong]})
+        return 2
+    for each in left_out:
+        print(plain(str(each)), file=sys.stderr)
+    from lakeward.jobs import require_packages
+
+    require_packages(bundle, settings)
+    with (
+        tempfile.TemporaryDirectory(prefix="lakeward-wheels-") as scratch,
+        workspace(bundle, settings, local=local) as api,
+    ):
+        user = bundle.config["workspace"]["current_user"]["userName"]
+        done = deploy_to(bundle, api, wheels_of(bundle, Path(scratch)), user=user)
+    if output == "json":
+        show({**asdict(done), "findings": [each.as_json() for each in left_out]})
+        return 0
+    for what in ("created", "updated", "deleted"):
+        for name in getattr(done, what):
+            print(plain(f"  {what} {name}", keep=""))
+    changed = sum(len(names) for names in (done.created, done.updated, done.deleted))
+    title = plain(f"{bundle.name} as {bundle.target}", keep="")
+    print(f"Deployed {title}: {done.files} files, {changed} resources changed.")
+    runnable = next(iter((*bundle.jobs, *bundle.pipelines)), None)
+    if runnable is not None:
+        try_next = f"try next  lakeward bundle run {runnable} -t {bundle.target}{' --local' * local}"
+        print(plain(try_next, keep=""))
+        print(f"          lakeward workspace -t {bundle.target}")
+    return 0
+
+
+@click.command()
+@bundle_options
+@local_option
+@output_option
+@click.option("--auto-approve", is_flag=True, help="Delete without asking.")
+def destroy(
+    target: str | None, variables: dict[str, str], local: bool, output: str, auto_approve: bool
+) -> int:
+    """Delete everything that the bundle has deployed to the target's local workspace."""
+    from lakeward.bundle import destroy as destroy_in
+
+    bundle, settings = of_target(target, variables)
+    if not auto_approve and not approved(f"Delete all of {bundle.name} in target {bundle.target}?"):
+        print("Nothing was deleted.")
+        return 1
+    with workspace(bundle, settings, local=local) as api:
+        done = destroy_in(bundle, api)
+    if output == "json":
+        show({"deleted": done.deleted})
+        return 0
+    for name in done.deleted:
+        print(plain(f"  deleted {name}", keep=""))
+    title = plain(f"{bundle.name} in target {bundle.target}", keep="")
+    print(f"Destroyed {title}: {len(done.deleted)} resources.")
+    return 0
+
+
+@click.command()
+@click.argument("key", default="")
+@bundle_options
+@local_option
+@output_option
+@mapping_option("--params", "parameters", help="Value of a job parameter.")
+@names_option("--only", metavar="TASK", help="Run these tasks of the job alone.")
+def run(
+    key: str,
+    target: str | None,
+    variables: dict[str, str],
+    local: bool,
+    output: str,
+    parameters: dict[str, str],
+    only: tuple[str, ...],
+) -> int:
+    """Run the job or pipeline KEY that was deployed to the target's local workspace."""
+    from lakeward.bundle import deployed_id
+
+    bundle, settings = of_target(target, variables)
+    kind = bundle.kind_of(key)
+    with workspace(bundle, settings, local=local) as api:
+        identifier = deployed_id(bundle, api, f"{kind}s", key)
+        quiet = output == "json"
+        if kind == "job":
+            done = run_job(api, identifier, parameters, only, quiet=quiet)
+        else:
+            done = run_pipeline(api, identifier, quiet=quiet)
+    if quiet:
+        show(done)
+    return 0 if done["state"] == "COMPLETED" else 1
+
+
+def approved(question: str) -> bool:
+    """Ask on the terminal. Raises UsageError(APPROVAL_NEEDED) without a terminal."""
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "APPROVAL_NEEDED",
+            f"Approval is needed, and stdin is not a terminal: {question}",
+            next_step="Add --auto-approve.",
+        )
+    return bool(click.confirm(question, err=True))
+
+
+def show(summary: Mapping[str, Any]) -> None:
+    """Print the one object of `-o json`."""
+    print(json.dumps(summary, ensure_ascii=False, indent=2))
+
+
+def of_target(target: str | None, variables: dict[str, str]) -> tuple[Bundle, Settings]:
+    """Return the bundle of this folder and where its target's state is."""
+    from lakeward.cli.command_context import here
+
+    place = here(target, variables)
+    return place.the_bundle("bundle"), place.settings
+
+
+def wheels_of(bundle: Bundle, scratch: Path) -> dict[str, Path]:
+    """Return every wheel of the bundle, built into `scratch`, by the folder that tasks name it in."""
+    from lakeward.bundle import artifacts_of
+    from lakeward.jobs import build_wheels
+
+    built = build_wheels(bundle, scratch)
+    return {
+        str((artifact.folder / pattern).parent.relative_to(bundle.root)): built[artifact.key]
+        for artifact in artifacts_of(bundle)
+        if artifact.key in built
+        for pattern in artifact.patterns
+    }
 
 
 class Rest:

@@ -10,7 +10,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, check_name, is_name, missing
+from lakeward.databricks_shims.local_workspace import ApiError, Route, check_name, is_name, missing
 from lakeward.workspace.api.catalog_tables import (
     DamagedTable,
     TableFacts,
@@ -357,3 +357,26 @@ def _folders(folder: Path) -> list[str]:
     if not folder.is_dir():
         return []
     return sorted(each.name for each in folder.iterdir() if each.is_dir() and is_name(each.name))
+
+
+_UC = "/api/2.1/unity-catalog"
+ROUTES = (
+    Route("GET", f"{_UC}/catalogs", list_catalogs),
+    Route("POST", f"{_UC}/catalogs", create_catalog),
+    Route("GET", f"{_UC}/catalogs/{{}}", get_catalog),
+    Route("PATCH", f"{_UC}/catalogs/{{}}", update_catalog),
+    Route("DELETE", f"{_UC}/catalogs/{{}}", delete_catalog),
+    Route("GET", f"{_UC}/schemas", list_schemas),
+    Route("POST", f"{_UC}/schemas", create_schema),
+    Route("GET", f"{_UC}/schemas/{{}}", get_schema),
+    Route("PATCH", f"{_UC}/schemas/{{}}", update_schema),
+    Route("DELETE", f"{_UC}/schemas/{{}}", delete_schema),
+    Route("GET", f"{_UC}/tables", list_tables),
+    Route("GET", f"{_UC}/tables/{{}}", get_table),
+    Route("DELETE", f"{_UC}/tables/{{}}", delete_table),
+    Route("GET", f"{_UC}/table-summaries", list_table_summaries),
+    Route("GET", f"{_UC}/tables/{{}}/exists", table_exists),
+    Route("GET", f"{_UC}/permissions/*", grants),
+    Route("PATCH", f"{_UC}/permissions/*", change_grants),
+    Route("GET", f"{_UC}/effective-permissions/*", effective_grants),
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import ApiError, Handler, Route
 from lakeward.workspace.api.job_validation import check_settings
 from lakeward.workspace.api.permissions import access_control_list, forget, is_admin, may, require
 from lakeward.workspace.api.request_types import parse_object
@@ -161,3 +161,21 @@ def _merged(name: str, old: Any, new: Any) -> Any:
 def _run_as(settings: Document, otherwise: str) -> str:
     run_as = settings.get("run_as") or {}
     return str(run_as.get("user_name") or run_as.get("service_principal_name") or otherwise)
+
+
+_VERSIONS = ("2.0", "2.1", "2.2")
+
+
+def jobs_routes(method: str, path: str, handler: Handler, *, quick: bool = False) -> list[Route]:
+    """Return the routes of a request of the Jobs API, which has the same path in every version."""
+    return [Route(method, f"/api/{version}/{path}", handler, quick=quick) for version in _VERSIONS]
+
+
+ROUTES = (
+    *jobs_routes("POST", "jobs/create", create),
+    *jobs_routes("GET", "jobs/get", get),
+    *jobs_routes("GET", "jobs/list", list_jobs),
+    *jobs_routes("POST", "jobs/update", update),
+    *jobs_routes("POST", "jobs/reset", reset),
+    *jobs_routes("POST", "jobs/delete", delete),
+)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, exclusively, groups_of, missing
+from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, groups_of, missing
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.identifiers import LOCAL_CLUSTER
 
@@ -224,3 +224,11 @@ def _to_json(kind: str, key: str, entries: Iterable[dict[str, Any]]) -> dict[str
         "object_type": _WORDS.get(kind, kind.rstrip("s")),
         "access_control_list": shown,
     }
+
+
+ROUTES = (
+    Route("GET", "/api/2.0/permissions/{}/{}", read),
+    Route("PUT", "/api/2.0/permissions/{}/{}", replace),
+    Route("PATCH", "/api/2.0/permissions/{}/{}", update),
+    Route("GET", "/api/2.0/permissions/{}/{}/permissionLevels", levels),
+)

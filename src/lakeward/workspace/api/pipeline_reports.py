@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, missing
+from lakeward.databricks_shims.local_workspace import ApiError, Route, missing
 from lakeward.report import build_report
 from lakeward.workspace.api.permissions import is_admin, require
 from lakeward.workspace.context import ServerRequest
@@ -112,3 +112,9 @@ def _folder_names(call: ServerRequest, pipelines: list[Document]) -> dict[str, s
     for identifier, name in (state_names(call.environment.settings(), unknown) if unknown else {}).items():
         _FOLDERS[keys[identifier]] = name
     return {identifier: _FOLDERS[key] for identifier, key in keys.items()}
+
+
+ROUTES = (
+    Route("GET", "/api/2.0/lakeward/pipelines", list_local),
+    Route("GET", "/api/2.0/lakeward/report/{}", report),
+)

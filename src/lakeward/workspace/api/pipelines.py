@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, exclusively, missing
+from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, missing
 from lakeward.workspace.api.job_validation import check_environments
 from lakeward.workspace.api.permissions import forget, may, require
 from lakeward.workspace.api.request_types import parse_object
@@ -232,3 +232,18 @@ def _to_json(call: ServerRequest, pipeline: Document) -> Document:
             {name: each[name] for name in ("update_id", "state", "creation_time")} for each in updates
         ],
     }
+
+
+ROUTES = (
+    Route("GET", "/api/2.0/lakeward/graph/{}", graph),
+    Route("GET", "/api/2.0/pipelines", list_pipelines),
+    Route("POST", "/api/2.0/pipelines", create),
+    Route("GET", "/api/2.0/pipelines/{}", get),
+    Route("PUT", "/api/2.0/pipelines/{}", edit),
+    Route("DELETE", "/api/2.0/pipelines/{}", delete),
+    Route("GET", "/api/2.0/pipelines/{}/updates", list_updates),
+    Route("POST", "/api/2.0/pipelines/{}/updates", start_update),
+    Route("GET", "/api/2.0/pipelines/{}/updates/{}", get_update),
+    Route("POST", "/api/2.0/pipelines/{}/stop", stop),
+    Route("GET", "/api/2.0/pipelines/{}/events", list_events),
+)

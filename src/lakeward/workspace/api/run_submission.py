@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from lakeward.databricks_shims.local_workspace import ApiError
-from lakeward.workspace.api.jobs import job_of, settings_of
+from lakeward.workspace.api.jobs import job_of, jobs_routes, settings_of
 from lakeward.workspace.api.permissions import access_control_list, require
 from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.api.run_views import run_of
@@ -329,3 +329,10 @@ def _with_overrides(settings: Document, body: Document) -> Document:
 
 def _flags(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"full_refresh_all": True} if given.get("full_refresh") else {}
+
+
+ROUTES = (
+    *jobs_routes("POST", "jobs/run-now", run_now),
+    *jobs_routes("POST", "jobs/runs/submit", submit),
+    *jobs_routes("POST", "jobs/runs/repair", repair),
+)

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import ApiError, Route
 from lakeward.report import batch_of
 from lakeward.streaming import ACTIONS, query_file, read_queries, request_file
-from lakeward.workspace.api.jobs import job_of
+from lakeward.workspace.api.jobs import job_of, jobs_routes
 from lakeward.workspace.api.permissions import is_admin, require
 from lakeward.workspace.api.run_submission import start_queued
 from lakeward.workspace.api.run_views import may_see, output_of, run_of, task_of, view
@@ -241,3 +241,17 @@ def change_stream(call: ServerRequest) -> Any:
 def _stream_file(call: ServerRequest, run: Document, task: Document) -> Any:
     folder = call.environment.settings().state / "streams"
     return query_file(folder, str(run["run_id"]), str(task["task_key"]))
+
+
+ROUTES = (
+    *jobs_routes("GET", "jobs/runs/get", get, quick=True),
+    *jobs_routes("GET", "jobs/runs/list", list_runs),
+    *jobs_routes("GET", "jobs/runs/get-output", get_output),
+    *jobs_routes("GET", "jobs/runs/export", export),
+    *jobs_routes("POST", "jobs/runs/cancel", cancel),
+    *jobs_routes("POST", "jobs/runs/cancel-all", cancel_all),
+    *jobs_routes("POST", "jobs/runs/delete", delete),
+    Route("GET", "/api/2.0/lakeward/logs", log),
+    Route("GET", "/api/2.0/lakeward/streams", list_streams),
+    Route("POST", "/api/2.0/lakeward/streams", change_stream),
+)

@@ -12,11 +12,12 @@ from typing import Any
 import orjson
 from anyio import to_thread
 
-from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, missing
+from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, Route, missing
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.identifiers import WAREHOUSE_ID
 from lakeward.workspace.state.store import Document, now
 from lakeward.workspace.warehouse.engine import RESULT_SECONDS, Execution
+from lakeward.workspace.warehouse.result_links import RESULTS_PATH
 from lakeward.workspace.warehouse.statement_results import chunk_file
 
 STATEMENT_BYTES = 16 * 2**20
@@ -314,3 +315,16 @@ def _seconds(text: str) -> float:
             f"not {text!r:.100}."
         )
     return float(number)
+
+
+ROUTES = (
+    Route("GET", "/api/2.0/sql/warehouses", list_warehouses),
+    Route("GET", "/api/2.0/sql/warehouses/{}", get_warehouse),
+    Route("POST", "/api/2.0/sql/warehouses/{}/start", start_warehouse),
+    Route("POST", "/api/2.0/sql/warehouses/{}/stop", stop_warehouse),
+    Route("POST", "/api/2.0/sql/statements", execute),
+    Route("GET", "/api/2.0/sql/statements/{}", get),
+    Route("GET", "/api/2.0/sql/statements/{}/result/chunks/{}", result_chunk),
+    Route("POST", "/api/2.0/sql/statements/{}/cancel", cancel),
+    Route("GET", f"{RESULTS_PATH}{{}}/{{}}", download_chunk),
+)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.atomic_files import read_regular
-from lakeward.databricks_shims.local_workspace import ApiError, check_name, missing
+from lakeward.databricks_shims.local_workspace import ApiError, Route, check_name, missing
 from lakeward.workspace.api.catalog_tables import is_table
 from lakeward.workspace.context import ServerRequest
 
@@ -53,3 +53,6 @@ def _commit(file: Path) -> dict[str, Any]:
         "operation": facts.get("operation"),
         "metrics": metrics if isinstance(metrics, dict) else {},
     }
+
+
+ROUTES = (Route("GET", "/api/2.0/lakeward/history/{}", history),)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, groups_of, missing
+from lakeward.databricks_shims.local_workspace import ApiError, Route, groups_of, missing
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document
 
@@ -53,3 +53,11 @@ def _created(call: ServerRequest, user: str) -> dict[str, Any]:
 
 def _to_json(info: Document) -> dict[str, Any]:
     return {name: info[name] for name in ("token_id", "creation_time", "expiry_time", "comment")}
+
+
+ROUTES = (
+    Route("POST", "/api/2.0/token/create", create),
+    Route("GET", "/api/2.0/token/list", list_all),
+    Route("POST", "/api/2.0/token/delete", delete),
+    Route("POST", "/api/2.0/token-management/on-behalf-of/tokens", create_on_behalf),
+)

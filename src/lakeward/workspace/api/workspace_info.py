@@ -75,6 +75,8 @@ def cluster_libraries(call: ServerRequest) -> Any:
 
 
 ROUTES = (
+    Route("GET", "/.well-known/databricks-config", facts),
+    Route("POST", "/telemetry-ext", telemetry),
     Route("GET", f"{_UC}/metastore_summary", summary),
     Route("GET", f"{_UC}/metastores", list_metastores),
     Route("GET", f"{_UC}/current-metastore-assignment", assignment),

@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
     from lakeward.notebooks import notebook_packages
     from lakeward.session import dbfs_paths, serve_on_demand, use_daemon
     from lakeward.workspace.command_contexts.interpreter import Interpreter
-    from lakeward.workspace.runs.run_executor import with_cluster
+    from lakeward.workspace.runs.run_main import with_cluster
 
     use_daemon()
     settings = with_cluster(settings_from_json(order["settings"]), order)

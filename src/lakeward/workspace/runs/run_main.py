@@ -1,6 +1,9 @@
 """The process of one run or update: `python -m lakeward.workspace.runs.run_main FOLDER EVENTS`.
 
 FOLDER contains `order.json`; EVENTS is the file descriptor of a pipe for events. The server keeps the output.
+
+Imports only fast modules until the process of the first task has been started: Python starts there while the
+others are imported here.
 """
 
 from __future__ import annotations
@@ -9,15 +12,19 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.process_tree import adopt_orphans, kill_detached, kill_tree
 
 if TYPE_CHECKING:
-    from lakeward.jobs import PrestartedWorker
+    from lakeward.jobs import PrestartedWorker, RunTrigger
+    from lakeward.session import Settings
+
+Emit = Callable[[Mapping[str, Any]], None]
 
 
 def main(arguments: list[str]) -> int:
@@ -38,9 +45,6 @@ def main(arguments: list[str]) -> int:
     os.chdir(order["settings"]["root"])
     try:
         ahead = prestart_task_process(order)
-        # Imported only now: meanwhile the other process comes up.
-        from lakeward.workspace.runs.run_executor import execute_run
-
         result = execute_run(order, folder, emit, ahead)
     except KeyboardInterrupt:
         result = {"state": "CANCELED"}
@@ -71,6 +75,139 @@ def prestart_task_process(order: Mapping[str, Any]) -> list[PrestartedWorker]:
     from lakeward.jobs import PrestartedWorker
 
     return [PrestartedWorker()]
+
+
+def execute_run(
+    order: Mapping[str, Any], folder: Path, emit: Emit, ahead: Sequence[PrestartedWorker]
+) -> dict[str, Any]:
+    """Execute a run or update and return its result.
+
+    `emit` gets each event, and each secret before code can read it.
+
+    `ahead` are processes that wait for tasks already.
+    """
+    from lakeward.dbutils import hear_secrets, redacted
+    from lakeward.errors import LakewardError
+    from lakeward.session import use_daemon
+    from lakeward.workspace.state.settings_json import settings_from_json
+
+    use_daemon()
+    hear_secrets(lambda secret: emit({"secret": secret}))
+    try:
+        settings = with_cluster(settings_from_json(order["settings"]), order)
+        if order["kind"] == "job":
+            return run_job(order, settings, folder, emit, ahead)
+        return update_pipeline(order, settings, folder, emit)
+    except LakewardError as error:
+        return {"state": "FAILED", "refused": redacted(str(error))}
+
+
+def with_cluster(settings: Settings, order: Mapping[str, Any]) -> Settings:
+    """With the Spark settings and environment variables of the order's cluster, secrets filled in."""
+    from lakeward.dbutils import spark_conf_with_secrets, stores_of, with_secrets
+    from lakeward.errors import ConfigurationError
+    from lakeward.workspace.environment_variables import find_problem
+
+    cluster = order.get("cluster") or {}
+    store = stores_of(settings)
+    variables = with_secrets(texts(cluster.get("spark_env_vars")), store)
+    problem = find_problem(variables)
+    if problem is not None:
+        raise ConfigurationError(
+            "SPARK_ENV_VARS_INVALID",
+            f"The run cannot start with spark_env_vars: {problem}.",
+            next_step="Change them, or the secrets that they refer to.",
+        )
+    os.environ.update(variables)
+    conf = spark_conf_with_secrets(texts(cluster.get("spark_conf")), store)
+    return settings.with_(conf={**settings.conf, **conf})
+
+
+def texts(values: Mapping[str, Any] | None) -> dict[str, str]:
+    return {name: str(value) for name, value in (values or {}).items()}
+
+
+def run_job(
+    order: Mapping[str, Any], settings: Settings, folder: Path, emit: Emit, ahead: Sequence[PrestartedWorker]
+) -> dict[str, Any]:
+    """Run a job, each task in a process of its own."""
+    from lakeward import jobs
+    from lakeward.dbutils import redacted
+    from lakeward.workspace.runs.deployed_bundle import bundle_of
+
+    bundle = bundle_of(order, settings, folder)
+    key, *_ = bundle.jobs
+    run_id = order["run_id"]
+
+    def on_event(event: Any) -> None:
+        task = getattr(event, "task_key", None)
+        if task is None:
+            return
+        update = event.update.as_json() if event.update is not None else None
+        emit({"task": task, "state": _state(event), "seconds": event.seconds, "update": update})
+
+    def on_update(task: str, pipeline: str, progress: Any) -> None:
+        step = {"task": task, "pipeline": order["ids"]["pipelines"][pipeline], "progress": vars(progress)}
+        emit({"step": step})
+
+    ran = jobs.run(
+        bundle,
+        key,
+        settings=settings,
+        options=jobs.RunOptions(
+            parameters=order.get("parameters") or {},
+            only=order.get("only") or (),
+            selection=jobs.PipelineSelection.from_lists(order.get("flags") or {}),
+            isolated=True,
+            # A run without stored results has no task values to take over.
+            repair=run_id if order.get("repair") and jobs.can_repair(settings.jobs, key, run_id) else None,
+            run_id=run_id,
+            trigger=origin_of(order["origin"]),
+            workers=ahead,
+            provision=lambda *_: None,
+        ),
+        listeners=jobs.RunListeners(
+            on_output=lambda task, text: emit({"output": text, "task": task}),
+            on_event=on_event,
+            on_update=on_update,
+        ),
+    )
+    document = ran.as_json()
+    for task, shown in zip(ran.tasks, document["tasks"], strict=True):
+        value = ran.exit_values.get(task.task_key)
+        exit_value = None if value is None else redacted(value)
+        shown.update(state=_state(task), exit_value=exit_value, trace=task.trace)
+    return document
+
+
+def origin_of(trigger: Mapping[str, Any]) -> RunTrigger:
+    """Return the trigger of a run from its order, where its time is in milliseconds."""
+    from lakeward.jobs import RunTrigger
+
+    at = datetime.fromtimestamp(trigger["at"] / 1000, timezone.utc)
+    return RunTrigger(**{**trigger, "at": at})
+
+
+def _state(task: Any) -> str:
+    # `lakeward run` calls this a failure, the API has a word of its own.
+    return "TIMEDOUT" if task.timed_out else str(task.state)
+
+
+def update_pipeline(order: Mapping[str, Any], settings: Settings, folder: Path, emit: Emit) -> dict[str, Any]:
+    """Update a pipeline."""
+    from lakeward import jobs
+    from lakeward.workspace.runs.deployed_bundle import bundle_of
+
+    bundle = bundle_of(order, settings, folder)
+    (key, _), *_ = bundle.pipelines.items()
+    update = jobs.run_pipeline(
+        bundle,
+        key,
+        settings=settings,
+        selection=jobs.PipelineSelection.from_lists(order.get("flags") or {}),
+        on_event=lambda event: emit({"progress": vars(event)}),
+    )
+    return update.as_json()
 
 
 if __name__ == "__main__":
