@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from lakeward.autoloader.state import FileEntry
-from lakeward.autoloader.state.state_log import MAGIC, encode_frame
+from lakeward.autoloader.state import MAGIC, FileEntry, encode_frame
 
 __all__ = ["seed_ours", "seed_peer"]
 

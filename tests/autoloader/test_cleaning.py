@@ -11,7 +11,7 @@ from lakeward.autoloader.discovery.file_listing import FileLister, open_storage
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.state import FileEntry, StateLog
 from lakeward.autoloader.streams.checkpoint_state import file_states
-from lakeward.autoloader.streams.file_tracker import cleaning_policy, is_cleanable
+from lakeward.autoloader.streams.source_cleaning import cleaning_policy, is_cleanable
 from lakeward.errors import CloudFilesError
 from tests.autoloader.trackers import NAMES, Source
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructType
 
 from lakeward.autoloader.readers import json_reader as json_plain
-from lakeward.autoloader.readers.json_reader import JsonReader, raw_strings
+from lakeward.autoloader.readers.json_reader import JsonReader
+from lakeward.autoloader.readers.json_values import raw_strings
 from tests.autoloader.reader_harness import both_ways, rows_of, schema_of
 
 SCHEMA = (

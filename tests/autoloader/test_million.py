@@ -10,18 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.autoloader.state import FileEntry, FileRegistry, StateLog
-from lakeward.autoloader.state.state_log import MAGIC, encode_frame
+from lakeward.autoloader.state import MAGIC, FileEntry, StateLog, encode_frame
+from lakeward.autoloader.streams.file_tracker import FileRegistry
 
 FILES, BATCH = 1_000_000, 1_000
 
 LOADING = """
 import json, resource, sys, time
 from pathlib import Path
-from lakeward.autoloader.state import Registry, StateLog
+from lakeward.autoloader.state import StateLog
+from lakeward.autoloader.streams.file_tracker import FileRegistry
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 start = time.perf_counter()
-registry = Registry(StateLog(Path(sys.argv[1])))
+registry = FileRegistry(StateLog(Path(sys.argv[1])))
 seconds = time.perf_counter() - start
 megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
 print(json.dumps([registry.last, seconds, megabytes]))

@@ -10,9 +10,9 @@ import pytest
 
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.file_contents import FileContents
-from lakeward.autoloader.state import FileRegistry, StateLog
-from lakeward.autoloader.state.state_log import MAGIC, encode_frame
+from lakeward.autoloader.state import MAGIC, StateLog, encode_frame
 from lakeward.autoloader.streams.checkpoint_state import file_states
+from lakeward.autoloader.streams.file_tracker import FileRegistry
 from lakeward.errors import CloudFilesError
 from tests.autoloader.trackers import Source, names_of
 

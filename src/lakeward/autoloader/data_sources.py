@@ -270,8 +270,9 @@ def _create_reader(builder: BatchBuilder, skips: SkippedFiles | None) -> FormatR
 
 
 def _create_tracker(plan: ReadPlan, state: Path) -> FileTracker:
-    from lakeward.autoloader.state import FileRegistry, StateLog
-    from lakeward.autoloader.streams.file_tracker import FileTracker, SourceCleaner, cleaning_policy
+    from lakeward.autoloader.state import StateLog
+    from lakeward.autoloader.streams.file_tracker import FileRegistry, FileTracker
+    from lakeward.autoloader.streams.source_cleaning import SourceCleaner, cleaning_policy
 
     options = plan.user_options
     registry = FileRegistry(StateLog(state), versions=options.flag("cloudFiles.allowOverwrites"))

@@ -8,15 +8,12 @@ differently: `NaN`, several records in a line, records across lines.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from lakeward.autoloader.conversion.text_formats import TextFormats
@@ -36,22 +33,24 @@ from lakeward.autoloader.readers.json_values import (
     MatchRules,
     count_object_lines,
     json_value_reader,
+    msgspec_record_type,
+    msgspec_type,
+    parts_of_lines,
+    raw_members,
+    raw_strings,
     rescued_json_value,
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import DataType, StructType
+    from pyspark.sql.types import DataType
 
     from lakeward.autoloader.discovery.file_listing import FileStatus
-    from lakeward.autoloader.readers.batch_builder import BatchBuilder
 
 
 ROWS = 20_000
 BYTES = 16 << 20
 # Names of members without a column that one task decodes with its records.
 _MAX_UNKNOWN = 50
-# msgspec refuses these characters in names.
-_IRREGULAR_NAME = re.compile(r'["\\\x00-\x1f]')
 # Arrow reads these as strings.
 _TIMES = ("timestamp", "timestamp_ntz", "date")
 
@@ -224,7 +223,7 @@ class JsonReader:
                 name: bytes(raw) for name, a in attributes if (raw := getattr(record, a, None)) is not None
             }
             if len(found) > 1:
-                found = {name: found[name] for name in _member_names(self._line_of(row)) if name in found}
+                found = {name: found[name] for name in raw_members(self._line_of(row)) if name in found}
             for name, raw in found.items():
                 if raw != b"null":
                     if raw not in texts:
@@ -314,100 +313,6 @@ class JsonReader:
                 return self._split[number][row - first]
             first += count
         raise IndexError(row)
-
-
-def parts_of_lines(data: bytes, size: int) -> Iterator[bytes]:
-    """Yield whole lines of a text, at least `size` bytes at a time.
-
-    >>> list(parts_of_lines(b"ab\\nc\\nd", 2))
-    [b'ab\\n', b'c\\n', b'd']
-    """
-    first = 0
-    while first < len(data):
-        end = data.find(b"\n", first + size - 1) + 1 or len(data)
-        yield data[first:end]
-        first = end
-
-
-_RANGES = {"byte": 7, "short": 15, "integer": 31, "long": 63}
-
-
-def msgspec_type(dtype: DataType) -> Any:
-    """Return the msgspec type of values that need no conversion; None if each must be checked."""
-    name = dtype.typeName()
-    if name == "string":
-        return str | None
-    if name in _RANGES:
-        limit = 1 << (_RANGES[name] if name != "long" else 62)
-        return Annotated[int, msgspec.Meta(ge=-limit, le=limit - 1)] | None
-    if name in ("double", "float"):
-        return float | None
-    if name == "boolean":
-        return bool | None
-    if name == "array":
-        inner = msgspec_type(dtype.elementType)  # type: ignore[attr-defined]
-        return None if inner is None else list[inner] | None  # type: ignore[valid-type]  # made at run time
-    if name == "struct":
-        return _msgspec_struct(dtype)  # type: ignore[arg-type]
-    return None
-
-
-def msgspec_record_type(fields: dict[str, Any], raw: Sequence[str] = ()) -> Any:
-    """Return a record type with attributes `f0`, `f1`, …; other members are rejected.
-
-    Members `raw` are the attributes `u0`, `u1`, …, with their JSON text as value.
-    """
-    kinds = [(f"f{i}", kind, None) for i, kind in enumerate(fields.values())]
-    others = [(f"u{i}", msgspec.Raw, None) for i in range(len(raw))]
-    # A record with an irregular name is rejected, and parsed member by member.
-    names = [f"\ue000{i}" if _IRREGULAR_NAME.search(name) else name for i, name in enumerate((*fields, *raw))]
-    attributes = [attribute for attribute, *_ in (*kinds, *others)]
-    return msgspec.defstruct(
-        "Record",
-        [*kinds, *others],
-        rename=dict(zip(attributes, names, strict=True)),
-        forbid_unknown_fields=True,
-        gc=False,
-    )
-
-
-_member_names = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-
-
-def _msgspec_struct(dtype: StructType) -> Any:
-    inner = {field.name: msgspec_type(field.dataType) for field in dtype.fields}
-    return None if not inner or None in inner.values() else msgspec_record_type(inner) | None
-
-
-_NULL = msgspec.Raw(b"null")
-
-
-def raw_strings(raws: Sequence[Any]) -> pa.Array | None:
-    """Return raw JSON values as strings: strings without quotes, other values verbatim.
-
-    None if a string has an escape sequence.
-    """
-    kinds = set(map(type, raws))
-    if not kinds <= {msgspec.Raw, type(None)}:
-        return None
-    column = _binary_column([_NULL if raw is None else raw for raw in raws] if type(None) in kinds else raws)
-    is_text = pc.equal(pc.binary_slice(column, 0, 1), b'"')
-    escaped = pc.and_(is_text, pc.match_substring(column, "\\"))
-    if pc.any(escaped).as_py():
-        return None
-    texts = pc.if_else(is_text, pc.binary_slice(column, 1, -1), column)
-    try:
-        return pc.if_else(pc.equal(column, b"null"), pa.scalar(None, pa.binary()), texts).cast(pa.string())
-    except pa.ArrowInvalid:
-        return None
-
-
-def _binary_column(raws: Sequence[Any]) -> pa.BinaryArray:
-    """Return the values as a binary column, without an object per value."""
-    ends = np.zeros(len(raws) + 1, np.int32)
-    np.cumsum(np.fromiter(map(len, raws), np.int32, len(raws)), out=ends[1:])
-    content = pa.py_buffer(b"".join(raws))
-    return pa.Array.from_buffers(pa.binary(), len(raws), [None, pa.py_buffer(ends), content])
 
 
 # Arrow does not pay off for shorter texts; many of them share one record batch.

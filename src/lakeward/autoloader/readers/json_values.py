@@ -1,13 +1,19 @@
-"""JSON text to raw members, and these to values of Spark types or to rescued JSON (AL-1.5, AL-4.2)."""
+"""JSON text to raw members, and these to values of Spark types or to rescued JSON (AL-1.5, AL-4.2).
+
+msgspec decodes records whose members all match the types of `msgspec_type`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from lakeward.autoloader.conversion.text_formats import TextFormats
 from lakeward.autoloader.conversion.text_parsing import RANGES, parse_decimal, value_parser
@@ -15,7 +21,7 @@ from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.batch_builder import join_json_object, to_json
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import DataType
+    from pyspark.sql.types import DataType, StructType
 
 _TOKEN = re.compile(
     rb'"(?:[^"\\]|\\.)*"'
@@ -88,7 +94,8 @@ class JsonLeniency:
         return token
 
 
-_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+"""The members of a JSON object by name, with their values as JSON text."""
 _elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _check = msgspec.json.Decoder(msgspec.Raw).decode
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
@@ -104,6 +111,19 @@ def count_object_lines(data: bytes) -> int | None:
         return None
     breaks = data.count(b"\n")
     return breaks + 1 if data.count(b"}\n{") == breaks else None
+
+
+def parts_of_lines(data: bytes, size: int) -> Iterator[bytes]:
+    """Yield whole lines of a text, at least `size` bytes at a time.
+
+    >>> list(parts_of_lines(b"ab\\nc\\nd", 2))
+    [b'ab\\n', b'c\\n', b'd']
+    """
+    first = 0
+    while first < len(data):
+        end = data.find(b"\n", first + size - 1) + 1 or len(data)
+        yield data[first:end]
+        first = end
 
 
 class InvalidJson(ValueError):
@@ -150,7 +170,7 @@ class JsonText:
         objects = _elements(first) if first[:1] == b"[" else [msgspec.Raw(first)]
         if any(bytes(item)[:1] != b"{" for item in objects):
             raise InvalidJson("it is not a JSON object")
-        return [{key: bytes(raw) for key, raw in _members(item).items()} for item in objects]
+        return [{key: bytes(raw) for key, raw in raw_members(item).items()} for item in objects]
 
     def value(self, line: bytes) -> bytes:
         """Return the first value of a line as strict JSON, empty for comments only; raise InvalidJson."""
@@ -275,7 +295,7 @@ def _struct(dtype: Any, formats: TextFormats, rules: MatchRules) -> Read:
             return None, None if raw == b"null" else rescued_json_value(raw)
         value: dict[str, Any] = {}
         rest: list[tuple[str, str]] = []
-        for key, member in _members(raw).items():
+        for key, member in raw_members(raw).items():
             inner = bytes(member)
             name = key if key in reads else spelled.get(key.lower(), key)
             problem: str | None = None
@@ -306,9 +326,88 @@ def _map(item: Read) -> Read:
     def read(raw: bytes) -> Outcome:
         if raw[:1] != b"{":
             return None, None if raw == b"null" else rescued_json_value(raw)
-        outcomes = [(key, *item(bytes(member))) for key, member in _members(raw).items()]
+        outcomes = [(key, *item(bytes(member))) for key, member in raw_members(raw).items()]
         if any(problem is not None for _, _, problem in outcomes):
             return None, rescued_json_value(raw)
         return [(key, value) for key, value, _ in outcomes], None
 
     return read
+
+
+# msgspec refuses these characters in names.
+_IRREGULAR_NAME = re.compile(r'["\\\x00-\x1f]')
+
+
+def msgspec_type(dtype: DataType) -> Any:
+    """Return the msgspec type of values that need no conversion; None if each must be checked."""
+    name = dtype.typeName()
+    if name == "string":
+        return str | None
+    if name in RANGES:
+        limit = 1 << (RANGES[name] if name != "long" else 62)
+        return Annotated[int, msgspec.Meta(ge=-limit, le=limit - 1)] | None
+    if name in ("double", "float"):
+        return float | None
+    if name == "boolean":
+        return bool | None
+    if name == "array":
+        inner = msgspec_type(dtype.elementType)  # type: ignore[attr-defined]
+        return None if inner is None else list[inner] | None  # type: ignore[valid-type]  # made at run time
+    if name == "struct":
+        return _msgspec_struct(dtype)  # type: ignore[arg-type]
+    return None
+
+
+def msgspec_record_type(fields: dict[str, Any], raw: Sequence[str] = ()) -> Any:
+    """Return a record type with attributes `f0`, `f1`, …; other members are rejected.
+
+    Members `raw` are the attributes `u0`, `u1`, …, with their JSON text as value.
+    """
+    kinds = [(f"f{i}", kind, None) for i, kind in enumerate(fields.values())]
+    others = [(f"u{i}", msgspec.Raw, None) for i in range(len(raw))]
+    # A record with an irregular name is rejected, and parsed member by member.
+    names = [f"\ue000{i}" if _IRREGULAR_NAME.search(name) else name for i, name in enumerate((*fields, *raw))]
+    attributes = [attribute for attribute, *_ in (*kinds, *others)]
+    return msgspec.defstruct(
+        "Record",
+        [*kinds, *others],
+        rename=dict(zip(attributes, names, strict=True)),
+        forbid_unknown_fields=True,
+        gc=False,
+    )
+
+
+def _msgspec_struct(dtype: StructType) -> Any:
+    inner = {field.name: msgspec_type(field.dataType) for field in dtype.fields}
+    return None if not inner or None in inner.values() else msgspec_record_type(inner) | None
+
+
+_NULL = msgspec.Raw(b"null")
+
+
+def raw_strings(raws: Sequence[Any]) -> pa.Array | None:
+    """Return raw JSON values as strings: strings without quotes, other values verbatim.
+
+    None if a string has an escape sequence.
+    """
+    kinds = set(map(type, raws))
+    if not kinds <= {msgspec.Raw, type(None)}:
+        return None
+    column = _binary_column([_NULL if raw is None else raw for raw in raws] if type(None) in kinds else raws)
+    is_text = pc.equal(pc.binary_slice(column, 0, 1), b'"')
+    escaped = pc.and_(is_text, pc.match_substring(column, "\\"))
+    if pc.any(escaped).as_py():
+        return None
+    texts = pc.if_else(is_text, pc.binary_slice(column, 1, -1), column)
+    try:
+        return pc.if_else(pc.equal(column, b"null"), pa.scalar(None, pa.binary()), texts).cast(pa.string())
+    except pa.ArrowInvalid:
+        return None
+
+
+def _binary_column(raws: Sequence[Any]) -> pa.BinaryArray:
+    """Return the values as a binary column, without an object per value."""
+    ends = np.zeros(len(raws) + 1, np.int32)
+    np.cumsum(np.fromiter(map(len, raws), np.int32, len(raws)), out=ends[1:])
+    content = pa.py_buffer(b"".join(raws))
+    return pa.Array.from_buffers(pa.binary(), len(raws), [None, pa.py_buffer(ends), content])

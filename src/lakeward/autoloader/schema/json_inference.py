@@ -27,8 +27,8 @@ from pyspark.sql.types import (
 from lakeward.autoloader.conversion.text_formats import parse_timestamp, parse_zone
 from lakeward.autoloader.conversion.type_merging import add_column, merge_types, to_table_type
 from lakeward.autoloader.options.option_values import Options
-from lakeward.autoloader.readers.json_reader import MIN_BYTES, msgspec_record_type, parse_records
-from lakeward.autoloader.readers.json_values import InvalidJson, JsonText
+from lakeward.autoloader.readers.json_reader import MIN_BYTES, parse_records
+from lakeward.autoloader.readers.json_values import InvalidJson, JsonText, msgspec_record_type
 
 # Arrow reads larger whole numbers as double, Spark as decimal.
 _LONGS_END = float(1 << 63)

@@ -1,26 +1,197 @@
-"""From listings to offsets, each file in exactly one batch (AL-6), and `cleanSource` (AL-6.6)."""
+"""From listings to offsets, each file in exactly one batch (AL-6): processed files, backlog, offsets."""
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from itertools import islice
-from typing import TypedDict
+from typing import NamedTuple, Protocol, TypedDict
 
 from lakeward.autoloader.discovery.file_listing import (
     FileLister,
-    FileNames,
     FileStatus,
-    literal_root,
     path_not_found,
 )
 from lakeward.autoloader.options.option_values import Options
-from lakeward.autoloader.state import CleanedFile, FileEntry, FileRegistry, commit_times, expire_entries
+from lakeward.autoloader.state import (
+    CleanedFile,
+    FileEntry,
+    Frame,
+    StateLog,
+    encode_cleaned,
+    encode_frame,
+    expire_entries,
+)
 from lakeward.errors import CloudFilesError
+
+
+class _FrameSpan(NamedTuple):
+    """A frame's file numbers, time of assignment and byte range in the log."""
+
+    first: int
+    last: int
+    assigned_at: int
+    start: int
+    end: int
+
+
+class FileRegistry:
+    """The files of one source by number and by key. The cost of a batch is independent of the history.
+
+    With `versions` modification times are kept in memory for `has_changed`. Times are in milliseconds.
+    """
+
+    def __init__(self, log: StateLog, *, versions: bool = False) -> None:
+        self._log = log
+        self._keys: set[str] = set()
+        self._mtimes: dict[str, int] | None = {} if versions else None
+        self._load()
+
+    def _load(self) -> None:
+        self._spans: list[_FrameSpan] = []
+        self._end = 0
+        self._before = 0
+        self._keys.clear()
+        if self._mtimes is not None:
+            self._mtimes.clear()
+        for frame in self._log.frames():
+            self._end = frame.end
+            if frame.is_numbered:
+                self._spans.append(_frame_span(frame))
+            if frame.kind != "A":
+                self._before = self._before or frame.first - 1
+                self._remember(frame)
+
+    @property
+    def last(self) -> int:
+        """Return the number of the last processed file, 0 for none."""
+        return self._spans[-1].last if self._spans else self._before
+
+    @property
+    def is_new(self) -> bool:
+        """Return whether the log is empty: the first start of this checkpoint."""
+        return not self._end
+
+    @property
+    def first_batch(self) -> int:
+        """Return the number of the last file of the first batch, 0 for none."""
+        return self._spans[0].last if self._spans else self._before
+
+    def __len__(self) -> int:
+        """Return the number of known files."""
+        return len(self._keys)
+
+    def contains(self, key: str) -> bool:
+        """Return whether a file with this key was processed."""
+        return key in self._keys
+
+    def changed(self, key: str, mtime: int) -> bool:
+        """Return whether the modification time differs from the last processed version (AL-6.2)."""
+        assert self._mtimes is not None, "opened without versions"
+        return self._mtimes.get(key) != mtime
+
+    def skipped(self) -> dict[str, str]:
+        """Return the reason per skipped file key."""
+        return self._log.skips.reasons()
+
+    @property
+    def oldest(self) -> tuple[int, int]:
+        """Assignment time and last number of the oldest numbered frame, or zeros."""
+        return (self._spans[0].assigned_at, self._spans[0].last) if self._spans else (0, 0)
+
+    def add(
+        self,
+        entries: Sequence[FileEntry],
+        *,
+        assigned_at: int = 0,
+        committed: int = 0,
+        excluded: bool = False,
+    ) -> int:
+        """Add files durably and return the number of the last one.
+
+        Args:
+            entries: The files.
+            assigned_at: Time of assignment.
+            committed: Number of the last file committed by the sink.
+            excluded: Whether the files are never read (`includeExistingFiles=false`).
+        """
+        first, kind = self.last + 1, "B" if excluded else "F"
+        frame = encode_frame(first, entries, assigned_at=assigned_at, committed=committed, kind=kind)
+        start, end = self._log.append(self._end, frame)
+        self._spans.append(_FrameSpan(first, first + len(entries) - 1, assigned_at, start, end))
+        self._end = end
+        self._keys.update(entry.key for entry in entries)
+        if self._mtimes is not None:
+            self._mtimes.update((entry.key, entry.mtime) for entry in entries)
+        return self.last
+
+    def add_cleaned(self, files: Sequence[CleanedFile], *, assigned_at: int) -> None:
+        """Record deleted or moved files durably. They stay known."""
+        _, self._end = self._log.append(
+            self._end, encode_cleaned(self.last + 1, files, assigned_at=assigned_at)
+        )
+
+    def drop_after(self, number: int) -> list[FileEntry]:
+        """Remove and return files of a batch that is not in the stream's offset log.
+
+        A crash between the two writes leaves such files. Raises CF_STATE_CORRUPTED if the log ends before
+        `number` or no batch ended there: checkpoint and state do not belong together.
+        """
+        if self.last == number:
+            return []
+        ends = [self._spans[0].first - 1 if self._spans else 0, *(span.last for span in self._spans)]
+        if number not in ends:
+            raise self._lost(number)
+        kept = len(ends) - 1 - ends[::-1].index(number)
+        dropped = [entry for span in self._spans[kept:] for entry in self._entries(span)]
+        self._log.truncate(self._spans[kept].start)
+        # An overwritten file may also be in an earlier frame.
+        self._load()
+        return dropped
+
+    def between(self, after: int, last: int) -> list[FileEntry]:
+        """Return files numbered `after`+1 … `last`; raise CF_STATE_CORRUPTED if some are missing."""
+        if last > self.last or (after < last and (not self._spans or after < self._spans[0].first - 1)):
+            raise self._lost(last)
+        entries: list[FileEntry] = []
+        for span in reversed(self._spans):
+            if span.last <= after:
+                break
+            if span.first <= last:
+                numbered = enumerate(self._entries(span), span.first)
+                entries[:0] = [entry for number, entry in numbered if after < number <= last]
+        return entries
+
+    def frames(self) -> Iterator[Frame]:
+        """Return the valid frames of the log."""
+        return (frame for frame in self._log.frames() if frame.end <= self._end)
+
+    def replace(self, frames: Iterable[bytes]) -> None:
+        """Replace the log atomically and reload it."""
+        self._log.replace(frames)
+        self._load()
+
+    def _remember(self, frame: Frame) -> None:
+        for keys in frame.key_lists():
+            self._keys.update(keys)
+        if self._mtimes is not None:
+            self._mtimes.update(frame.mtimes())
+
+    def _entries(self, span: _FrameSpan) -> list[FileEntry]:
+        return list(self._log.frame_at(span.start, span.end).entries())
+
+    def _lost(self, number: int) -> CloudFilesError:
+        return CloudFilesError(
+            "CF_STATE_CORRUPTED",
+            f"The checkpoint refers to file {number}; the state log {self._log.path} ends at {self.last}.",
+            next_step="Restore the checkpoint from a copy, or start a new checkpoint.",
+        )
+
+
+def _frame_span(frame: Frame) -> _FrameSpan:
+    return _FrameSpan(frame.first, frame.last, frame.assigned_at, frame.start, frame.end)
 
 
 def select_batch(
@@ -84,6 +255,13 @@ class Offset(TypedDict):
     lastInputPath: str
 
 
+class Cleaner(Protocol):
+    """Cleans the source between two batches."""
+
+    def step(self, registry: FileRegistry, lister: FileLister, now: int) -> None:
+        """Clean files; `now` is in milliseconds."""
+
+
 class FileTracker:
     """The driver side of one source: assigns new files to batches.
 
@@ -97,7 +275,7 @@ class FileTracker:
         lister: FileLister,
         options: Options,
         *,
-        cleaner: SourceCleaner | None = None,
+        cleaner: Cleaner | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._registry = registry
@@ -216,133 +394,3 @@ def _incorrect_version(version: int) -> CloudFilesError:
         f"The checkpoint was written by source version {version}; this release supports up to {_VERSION}.",
         next_step="Use the lakeward that wrote the checkpoint, or start a new checkpoint.",
     )
-
-
-_LOG = logging.getLogger(__name__)
-_MIN_DELETE_RETENTION = timedelta(days=7)
-# Limits the delay of a batch.
-_MAX_FILES_PER_STEP = 1000
-# Interval between scans of the history, in milliseconds.
-_SCAN_INTERVAL = 60_000
-
-
-@dataclass(frozen=True)
-class CleaningPolicy:
-    """Mode, retention after commit, destination, and whether a step cleans all due files."""
-
-    mode: str
-    retention: timedelta
-    destination: str | None = None
-    waits: bool = False
-
-
-def cleaning_policy(options: Options, source: str, names: FileNames) -> CleaningPolicy | None:
-    """Return the policy of the options, None for OFF.
-
-    Raises CloudFilesError for settings that would lose data, also without `validateOptions`.
-    """
-    mode = str(options.value("cloudFiles.cleanSource"))
-    if mode == "OFF":
-        return None
-    if options.flag("cloudFiles.allowOverwrites"):
-        raise CloudFilesError(
-            "CF_CLEAN_SOURCE_ALLOW_OVERWRITES_BOTH_ON",
-            f"cloudFiles.cleanSource is {mode} and cloudFiles.allowOverwrites is true.",
-            next_step="Disable one of them: a cleaned file could be a newer version that was not read.",
-        )
-    retention: timedelta = options.value("cloudFiles.cleanSource.retentionDuration")
-    if mode == "DELETE" and retention <= _MIN_DELETE_RETENTION:
-        raise _invalid_option("cleanSource.retentionDuration", str(retention), "more than 7 days with DELETE")
-    destination = _destination(options, source, names) if mode == "MOVE" else None
-    return CleaningPolicy(
-        mode, retention, destination, options.flag("cloudFiles.cleanSource.waitForCompletion")
-    )
-
-
-def _destination(options: Options, source: str, names: FileNames) -> str:
-    key = "cleanSource.moveDestination"
-    value = options.text(f"cloudFiles.{key}")
-    if not value:
-        raise _invalid_option(key, "nothing", "a directory with cloudFiles.cleanSource=MOVE")
-    local, root = names.local(value).rstrip("/"), literal_root(source).rstrip("/")
-    if f"{local}/".startswith(f"{root}/"):
-        raise _invalid_option(
-            key, repr(value), "a directory outside of the source: moved files would be read again"
-        )
-    if _scheme(local) != _scheme(root):
-        raise _invalid_option(key, repr(value), "a directory in the same store as the source")
-    return local
-
-
-def _scheme(path: str) -> str:
-    return path.partition("://")[0] if "://" in path else ""
-
-
-def _invalid_option(key: str, value: str, expected: str) -> CloudFilesError:
-    return CloudFilesError(
-        "CF_INVALID_OPTION_VALUE",
-        f"Option cloudFiles.{key} is set to {value}; expected {expected}.",
-        next_step="Correct the value or remove the option.",
-    )
-
-
-def is_cleanable(entry: FileEntry, path: str, lister: FileLister) -> bool:
-    """Return whether the file at `path` is the processed version and belongs to the source.
-
-    Changed files, linked files, and files outside the source or its wildcards are not cleaned. Raises
-    FileNotFoundError if the file does not exist.
-    """
-    if not lister.covers(path) or not lister.storage.is_regular_file(path, lister.root):
-        return False
-    return lister.storage.stat(path, fresh=True) == (entry.size, entry.mtime)
-
-
-class SourceCleaner:
-    """Cleans a part of the due files per call.
-
-    A file is cleaned only if this stream has processed it, its sink has committed it, it lies below the
-    source, and it has not changed since.
-    """
-
-    def __init__(self, policy: CleaningPolicy) -> None:
-        self._policy = policy
-        self._candidates: Iterator[FileEntry] = iter(())
-        self._next_scan = 0
-
-    def step(self, registry: FileRegistry, lister: FileLister, now: int) -> None:
-        """Clean files; `now` is in milliseconds. Files that cannot be cleaned are retried later."""
-        chosen = list(islice(self._candidates, None if self._policy.waits else _MAX_FILES_PER_STEP))
-        if not chosen and now >= self._next_scan:
-            self._next_scan = now + _SCAN_INTERVAL
-            self._candidates = self._due(registry, now)
-            chosen = list(islice(self._candidates, None if self._policy.waits else _MAX_FILES_PER_STEP))
-        cleaned = [file for entry in chosen if (file := self._clean(entry, lister)) is not None]
-        if cleaned:
-            registry.add_cleaned(cleaned, assigned_at=now)
-
-    def _due(self, registry: FileRegistry, now: int) -> Iterator[FileEntry]:
-        frames = list(registry.frames())
-        done = commit_times(frames)
-        gone = {file.key for frame in frames if frame.kind == "A" for file in frame.cleaned()}
-        kept = gone | registry.skipped().keys()
-        latest = now - int(self._policy.retention.total_seconds() * 1000)
-        for frame in frames:
-            if frame.kind in "FK" and frame.start in done and done[frame.start] <= latest:
-                yield from (entry for entry in frame.entries() if entry.key not in kept)
-
-    def _clean(self, entry: FileEntry, lister: FileLister) -> CleanedFile | None:
-        path, target = lister.names.local(entry.key), ""
-        try:
-            if not is_cleanable(entry, path, lister):
-                return None
-            if self._policy.destination is None:
-                lister.storage.delete(path)
-            else:
-                target = self._policy.destination + path[len(lister.root.rstrip("/")) :]
-                lister.storage.move(path, target)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            _LOG.warning("Cannot clean %s: %s", entry.key, error)
-            return None
-        return CleanedFile(entry.key, self._policy.mode, lister.names.key(target) if target else "")

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.autoloader.options.option_values import option_warnings, validate_options
 from lakeward.autoloader.read_plan import PLAN_OPTION, ReadPlan, references_metadata
-from lakeward.autoloader.streams.file_tracker import cleaning_policy
+from lakeward.autoloader.streams.source_cleaning import cleaning_policy
 from lakeward.errors import CloudFilesError
 from lakeward.spark_internals import analyzed_plan, java_query
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
@@ -317,6 +317,59 @@ def commit_times(frames: Sequence[Frame]) -> dict[int, int]:
         waiting = [earlier for earlier in waiting if earlier.last > frame.committed]
         waiting.append(frame)
     return out
+
+
+_EXPIRED_KIND = {"F": "K", "B": "L", "K": "K", "L": "L"}
+
+
+def expire_entries(
+    frames: Iterable[Frame], *, before: int, committed: int, present: Callable[[str], bool]
+) -> Iterator[bytes]:
+    """Yield the log without expired files.
+
+    Files that still exist in the source are kept regardless of age; otherwise they would be read twice.
+
+    Args:
+        frames: The frames of the log.
+        before: Files assigned earlier expire, in milliseconds.
+        committed: Number of the last committed file; later files are kept.
+        present: Returns whether a key still exists in the source.
+    """
+    everything = list(frames)
+    done = commit_times(everything)
+    young = next(
+        (
+            index
+            for index, frame in enumerate(everything)
+            if frame.is_numbered and (frame.assigned_at >= before or frame.last > committed)
+        ),
+        len(everything),
+    )
+    following = everything[young].first if young < len(everything) else everything[-1].last + 1
+    # Required even if nothing is kept: the frame holds the next number.
+    yield encode_frame(following, [], kind="K")
+    for frame in everything[:young]:
+        if frame.kind == "A":
+            kept = [file for file in frame.cleaned() if present(file.key)]
+            if kept:
+                yield encode_cleaned(following, kept, assigned_at=frame.assigned_at)
+            continue
+        entries = [entry for entry in frame.entries() if present(entry.key)]
+        if entries:
+            kind, when = _EXPIRED_KIND[frame.kind], done.get(frame.start, 0)
+            yield encode_frame(following, entries, kind=kind, assigned_at=frame.assigned_at, committed=when)
+    for frame in everything[young:]:
+        if frame.kind == "A":
+            yield encode_cleaned(frame.first, frame.cleaned(), assigned_at=frame.assigned_at)
+        else:
+            entries = list(frame.entries())
+            yield encode_frame(
+                frame.first,
+                entries,
+                kind=frame.kind,
+                assigned_at=frame.assigned_at,
+                committed=frame.committed,
+            )
 
 
 SkipReason = Literal["SKIPPED_CORRUPTED", "SKIPPED_MISSING"]
