@@ -162,7 +162,7 @@ triggers.
   damaged `workspace.db` is an error (WORKSPACE_DATABASE_MISSING, WORKSPACE_DATABASE_DAMAGED): restore it,
   or move the folder `server/` aside to start with an empty workspace. Other unusable files of the state are
   reported as WORKSPACE_STATE_UNUSABLE. An update of a pipeline with a damaged file of its state fails with
-  PIPELINE_STATE_DAMAGED, the file and the way out.
+  PIPELINE_STATE_DAMAGED, the file and the next step.
 - Routes that are not listed below are answered 501 NOT_IMPLEMENTED and recorded in the request log.
 
 ## SQL statements

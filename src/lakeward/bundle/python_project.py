@@ -101,7 +101,7 @@ def _points(groups: Any) -> Iterator[tuple[str, str]]:
                 yield name.strip(), value.strip()
 
 
-# The standard library has it from 3.11 on, and there it is the very same code.
+# The standard library has the same code from 3.11 on.
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 

@@ -66,7 +66,7 @@ def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 
 def _is_in(home: Path, parts: tuple[str, ...]) -> bool:
-    """Return whether a lakehouse has the files, as far as the path is spelled out."""
+    """Return whether a lakehouse has the folder of the path, up to its first wildcard."""
     fixed = []
     for part in parts:
         if any(sign in part for sign in "*?[{"):

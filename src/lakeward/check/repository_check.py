@@ -41,12 +41,12 @@ def check(
     environ: Mapping[str, str] = os.environ,
     clock: Callable[[], float] = time.monotonic,
 ) -> Report:
-    """Look through everything at or below `path`; nothing of it is run or imported.
+    """Check all files at or below `path` without running or importing them.
 
-    `target` names the target of bundles; without it that is DATABRICKS_BUNDLE_TARGET, else the default one,
-    else all are read. The profile is the given one, that of LAKEWARD_PROFILE, or what the bundle's compute
-    is; without any what the project names or its pins choose, as `lakeward test` has it. The report names
-    what cannot be read.
+    `target` is the target of bundles; by default DATABRICKS_BUNDLE_TARGET, else the default target, else all
+    targets. The profile is the given one, else that of LAKEWARD_PROFILE, else that of the bundle's compute,
+    else the one that the project names or its pins imply, as in `lakeward test`. The report lists files that
+    cannot be read.
     """
     began = clock()
     uses: list[Use] = []

@@ -36,7 +36,7 @@ def duration(seconds: float) -> str:
 
 
 def kind(name: str) -> str:
-    """`streaming_table` as people say it."""
+    """Return `streaming_table` in words."""
     return name.replace("_", " ")
 
 

@@ -65,7 +65,7 @@ def seed(
 @click.option("--warehouse", metavar="ID", help="SQL warehouse; by default the configured or a running one.")
 @click.option("--profile", metavar="NAME", help="Profile of ~/.databrickscfg.")
 def pull(name: str, limit: int, to: Path | None, warehouse: str | None, profile: str | None) -> int:
-    """Write rows of TABLE in a workspace into a seed file, and say how to use it."""
+    """Write rows of TABLE in a workspace into a seed file, and print how to use it."""
     from lakeward import seeds
     from lakeward.session import Settings
 

@@ -1,4 +1,4 @@
-"""Spark's errors as people read them: condition and message, without plan dump and stack."""
+"""Spark's errors for users: condition and message, without query plan and stack trace."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def sql(
     """Query the tables of a target; a prompt when neither -e nor -f is given.
 
     It starts in the catalog and schema of the target's first pipeline. `json` is one array of objects and
-    `csv` is as RFC 4180 has it, for each statement that returns rows.
+    `csv` follows RFC 4180, for each statement that returns rows.
     """
     from lakeward.cli.command_context import here, home_of_pipeline
     from lakeward.cli.pipeline_lookup import first_pipeline

@@ -12,7 +12,7 @@ from lakeward.databricks_shims.names import NAMES, free_names
 
 def _runtime(module: ModuleType) -> None:
     vars(module).update(free_names(), __all__=list(NAMES), is_local_implementation=False)
-    # databricks-sdk asks this module how a notebook authenticates: here it does not.
+    # databricks-sdk calls this module for the authentication of notebooks, which do not authenticate here.
     vars(module).update(init_runtime_native_auth=None, init_runtime_native_unified=None)
     vars(module).update(init_runtime_repl_auth=_no_host, init_runtime_legacy_auth=_no_host)
     vars(module).update(dbruntime_objects=list(NAMES))

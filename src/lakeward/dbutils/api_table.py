@@ -107,7 +107,7 @@ FUNCTIONS: tuple[Function, ...] = (
         "differs",
         "the notebook's names are cleared; no effect outside of a notebook",
     ),
-    Function("notebook", "exit", "(value)", "Ends the notebook and hands a value to its caller."),
+    Function("notebook", "exit", "(value)", "Ends the notebook and returns a value to its caller."),
     Function(
         "notebook",
         "run",

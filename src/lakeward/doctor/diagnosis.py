@@ -19,10 +19,10 @@ class Diagnosis:
     Attributes:
         finding: Its id in the table of findings.
         subject: The table, dataset, query or stage, as the user names it.
-        evidence: Figures by the names that the finding declares, in that order.
+        evidence: Figures by name; the finding declares the names and their order.
         fix: Statements, settings or edits that fix it.
-        gain: What the fix is expected to change, in figures.
-        statements: The part of `fix` that `--apply` may run; empty where that is not safe.
+        gain: The expected effect of the fix, in figures.
+        statements: The part of `fix` that `--apply` may run; empty if that is not safe.
     """
 
     finding: str

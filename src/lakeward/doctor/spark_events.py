@@ -164,7 +164,7 @@ def _take(found: SparkEvents, event: Mapping[str, Any]) -> None:
 
 
 def _checked_plan(plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a plan whose operators have the types that rules read; raise what they would."""
+    """Return the plan if its operators have the types that rules expect; raise their errors otherwise."""
     pending = [plan]
     while pending:
         node = pending.pop()
@@ -176,7 +176,7 @@ def _checked_plan(plan: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _checked_progress(progress: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a stream's progress with the figures that rules read as numbers."""
+    """Return the figures of a stream's progress that rules use, converted to numbers."""
     operators = [_figures(each, _OPERATOR_FIGURES) for each in progress.get("stateOperators") or ()]
     sources = [_figures(each, ("numInputRows",)) for each in progress.get("sources") or ()]
     return {"stateOperators": operators, "sources": sources}

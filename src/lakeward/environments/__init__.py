@@ -46,5 +46,5 @@ __all__ = [
     "requirements_of_project",
 ]
 
-# Every command asks for `clash`, and must not wait for the rest.
+# Every command imports `clash`, which must not wait for the rest.
 __getattr__ = lazy_exports(__name__, __file__)

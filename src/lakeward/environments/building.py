@@ -82,7 +82,7 @@ def _install(attempt: Attempt, overrides: tuple[str, ...], folder: Path, install
 
 
 def _fit_pyarrow(site: Path, folder: Path, installer: Installer, say: Say) -> None:
-    """Replace a pyarrow that refuses the NumPy of the repository, which no requirement of either says."""
+    """Replace a pyarrow that fails with the NumPy of the repository; neither declares the conflict."""
     versions = {
         canonicalize_name(each.metadata["Name"]): each.version
         for each in metadata.distributions(path=[str(site)])

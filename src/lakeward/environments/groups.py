@@ -1,4 +1,4 @@
-"""What the names of dependency groups, extras and requirements files tell about their use."""
+"""The use of dependency groups, extras and requirements files, by their names."""
 
 from __future__ import annotations
 

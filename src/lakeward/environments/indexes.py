@@ -72,7 +72,7 @@ def _settings_of(file: Path) -> dict[str, str]:
     try:
         parser.read(file, encoding="utf-8")
     except (OSError, configparser.Error, UnicodeDecodeError):
-        # pip itself will say what is wrong with its file.
+        # pip reports the error.
         return {}
     return {
         key.replace("_", "-"): value

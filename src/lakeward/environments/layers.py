@@ -89,7 +89,7 @@ class _Request:
 
     @property
     def constraints(self) -> tuple[str, ...]:
-        """Return what the declaration says, and the versions that lakeward needs in the same process."""
+        """Return the declared requirements and the versions that lakeward needs in the same process."""
         stated = reconcile(self.found.constraints, self.own.requires).wanted
         texts = [each.text for each in stated if each.requirement and str(each.requirement.specifier)]
         needs = (each for each in self.own.requires if canonicalize_name(each.name) not in STAND_INS)

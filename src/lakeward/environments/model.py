@@ -1,4 +1,4 @@
-"""What a repository says about the packages that its tests need."""
+"""The packages that the tests of a repository need, as its files declare them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Lock:
 
 @dataclass(frozen=True)
 class Found:
-    """What one file, or all of them together, say."""
+    """The declarations of one file, or of all files together."""
 
     wanted: tuple[Wanted, ...] = ()
     left_out: tuple[LeftOut, ...] = ()

@@ -110,7 +110,7 @@ def _instead(
 
 
 def _both(requested: Requirement, need: Requirement) -> bool:
-    # A package from an address has whatever version it has; the installer will tell.
+    # The version of a package from an address is known only to the installer.
     return requested.url is not None or compatible(requested.specifier, need.specifier)
 
 

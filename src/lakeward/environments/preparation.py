@@ -197,5 +197,5 @@ def _words(addopts: object) -> list[str]:
     try:
         return shlex.split(addopts)
     except ValueError:
-        # pytest will say what is wrong with it.
+        # pytest reports the error.
         return []

@@ -100,7 +100,7 @@ def _ini(file: Path, section: str) -> Mapping[str, Any] | None:
     try:
         parser.read(file, encoding="utf-8")
     except (configparser.Error, UnicodeDecodeError):
-        # pytest will say what is wrong with it.
+        # pytest reports the error.
         return None
     return dict(parser[section]) if parser.has_section(section) else None
 

@@ -46,7 +46,7 @@ def declared_seeds(settings: Settings) -> dict[TableName, Declared]:
 
 
 def _flat(above: str, table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Return the entries, also of unquoted names: TOML parses their parts as nested tables."""
+    """Yield the entries; TOML parses the parts of unquoted names as nested tables."""
     for key, value in table.items():
         name = f"{above}.{key}" if above else key
         if isinstance(value, dict) and "from" not in value and "ddl" not in value:

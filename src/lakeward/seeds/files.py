@@ -57,7 +57,7 @@ def require_ddl(file: Path) -> None:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    # Names with a dot or an underscore in front are markers, as Spark has it.
+    # Names that begin with a dot or an underscore are markers, as in Spark.
     return (file for file in sorted(folder.rglob("*")) if file.is_file() and file.name[0] not in "._")
 
 

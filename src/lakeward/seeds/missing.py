@@ -102,7 +102,7 @@ def _session_of(owner: Any) -> SparkSession:
 
 
 def _helped(spark: SparkSession, error: Any, seeded: set[TableName]) -> bool:
-    """Return whether the call is worth another try; if not, the error says what can be done."""
+    """Return whether to retry the call; if not, the error has the next step."""
     missing = missing_table(str(error)) if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND" else None
     if missing is None:
         return False

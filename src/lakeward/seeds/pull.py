@@ -47,7 +47,7 @@ def pull(
 ) -> int:
     """Write at most `limit` rows of the workspace's table into the Parquet file `to`; how many they are.
 
-    The file appears whole or not at all. Raises SeedError with what the workspace says, SetupError when it
+    The file is written atomically. Raises SeedError with the workspace's message, SetupError when it
     has no SQL warehouse.
     """
     import pyarrow.parquet as pq

@@ -1,4 +1,4 @@
-"""Format Spark's errors: condition, message and root cause, without plan dump and stack."""
+"""Format Spark's errors: condition, message and root cause, without query plan and stack trace."""
 
 from __future__ import annotations
 

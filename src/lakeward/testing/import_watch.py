@@ -33,7 +33,7 @@ class OnImport(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return the spec that the other finders give for the module waited for, with a loader that tells."""
+        """Return the other finders' spec of the watched module, with a loader that reports the import."""
         if fullname != self.name:
             return None
         self.uninstall()
@@ -57,7 +57,7 @@ class Telling(importlib.abc.Loader):
         return self.loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        # A caller that asks the module for its loader (importlib.resources, inspect) gets the real one.
+        # Callers that use the module's loader (importlib.resources, inspect) get the real one.
         if module.__spec__ is not None:
             module.__spec__.loader = self.loader
         module.__loader__ = self.loader

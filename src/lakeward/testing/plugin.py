@@ -187,7 +187,7 @@ def share() -> dict[str, str]:
 
     mine = budget(own.count, memory=machine_memory(), cores=cores())
     if mine.jvms < own.count and not turns:
-        # The JVM stays for the next one, unless the user or CI has it otherwise.
+        # The JVM stays for the next run, unless the user or CI configures otherwise.
         os.environ.setdefault("LAKEWARD_DAEMON", "1")
         run = os.environ.get("PYTEST_XDIST_TESTRUNUID", "run")
         turns.append(acquire_jvm_slot(Path(tempfile.gettempdir()) / f"lakeward-turns-{run}", mine.jvms))
@@ -244,7 +244,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> SparkSession:
-    """Return the Spark session, made when the first test asks for it and shared by the suite."""
+    """Return the Spark session, started for the first test that needs it and shared by the suite."""
     from lakeward.session import session
 
     return session()

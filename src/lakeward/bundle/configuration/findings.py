@@ -32,6 +32,6 @@ class Finding:
         }
 
     def __str__(self) -> str:
-        """Return what people read: place, sentence, cure and the rule's name."""
+        """Return the finding as one line: position, message, fix and the name of the rule."""
         where = f"{self.position}: " if self.position else ""
         return f"{self.severity}: {where}{self.message} {self.cure} [{self.rule}]"

@@ -72,7 +72,7 @@ def assign_variables(
     """Return `tree` with `variables.<name>.value` set for each variable.
 
     `given` are the values of the command line, `overrides` the content of the overrides file, `assumed`
-    the value of every variable that has none (without it that is an error). Raises BundleError for a value
+    the value of every variable that has none (None: that is an error). Raises BundleError for a value
     of an undeclared variable (VARIABLE_UNKNOWN), a variable without a value
     (VARIABLE_UNASSIGNED), and forms that a variable cannot take.
     """

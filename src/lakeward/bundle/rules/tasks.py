@@ -1,4 +1,4 @@
-"""Rules on how the tasks of a job hang together."""
+"""Rules on the tasks of a job and their dependencies."""
 
 from __future__ import annotations
 

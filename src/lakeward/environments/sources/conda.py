@@ -22,7 +22,7 @@ _ON_PYPI = {"pytorch": "torch", "psycopg2": "psycopg2-binary", "msgpack-python":
 
 
 def read(root: Path) -> Found:
-    """Return what the conda environment in `root` asks for. Raises ConfigurationError for a broken file."""
+    """Return the declarations of the conda environment in `root`; raise ConfigurationError if broken."""
     file = next((root / name for name in _FILES if (root / name).is_file()), None)
     if file is None:
         return Found()

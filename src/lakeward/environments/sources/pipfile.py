@@ -16,7 +16,7 @@ _SECTIONS = (("packages", Role.RUN), ("dev-packages", Role.TEST))
 
 
 def read(root: Path) -> Found:
-    """Return what the Pipfile of `root` says."""
+    """Return the declarations of the Pipfile in `root`."""
     content = toml_of(root / "Pipfile", condition="REQUIREMENTS_INVALID")
     if not content:
         return Found()

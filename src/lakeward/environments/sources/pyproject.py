@@ -21,7 +21,7 @@ from lakeward.environments.sources.reading import indexes, python_wanted, toml_o
 
 
 def read(root: Path) -> Found:
-    """Return what the pyproject.toml of `root` says, but for Poetry's table."""
+    """Return the declarations of pyproject.toml in `root`, without Poetry's table."""
     file = root / "pyproject.toml"
     content = toml_of(file)
     project = _table(content, "project")

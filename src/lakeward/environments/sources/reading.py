@@ -15,7 +15,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from lakeward.environments.model import Found, LeftOut, PythonWanted, Role, Wanted
 from lakeward.errors import ConfigurationError
 
-# The standard library has it from 3.11 on, and there it is the very same code.
+# The standard library has the same code from 3.11 on.
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 # `pip freeze > requirements.txt` in PowerShell writes UTF-16.

@@ -21,11 +21,11 @@ from lakeward.errors import ConfigurationError
 
 
 class _Computed(Exception):
-    """A value that only running the file would tell."""
+    """A value that only running the file would determine."""
 
 
 def read(root: Path) -> Found:
-    """Return what setup.cfg and setup.py of `root` say."""
+    """Return the declarations of setup.cfg and setup.py in `root`."""
     return _from_cfg(root) + _from_py(root)
 
 

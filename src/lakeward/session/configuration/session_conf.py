@@ -49,7 +49,7 @@ def has_connector(conf: Mapping[str, str], spark_home: Path) -> bool:
 def file_system_conf(entries: Iterable[tuple[str, str]], *, connector: bool = False) -> dict[str, str]:
     """Return the file system and Delta's log store of each scheme that the path map serves.
 
-    Cloud storage without a mount gets a file system that names the way out, unless there is a `connector`.
+    Without a `connector`, cloud storage that is not mounted gets a file system whose errors name the fix.
     """
     served = _schemes(entries)
     unmapped = () if connector else sorted(_CLOUD - served)
@@ -75,7 +75,7 @@ def base_conf(
     """Return all settings that a session needs, before the user's own.
 
     `paths` are (prefix, folder) pairs; `catalogs` the names that exist; `cores` the machine's; `connector`
-    says that cloud storage is within reach.
+    whether cloud storage can be reached.
     """
     entries = list(paths)
     log4j = Path(__file__).parents[1] / "log4j2.properties"

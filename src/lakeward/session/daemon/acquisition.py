@@ -235,7 +235,7 @@ def _is_on(value: str | None) -> bool:
 
 def stand_here(jvm: Any) -> None:
     """Make Spark resolve relative paths against the current working directory of this process."""
-    global _here  # noqa: PLW0603  # one JVM a process, as PySpark has it
+    global _here  # noqa: PLW0603  # one JVM a process, as in PySpark
     _here = Path.cwd()
     # Spark's file systems call our Java class; these three methods resolve paths in Java before that.
     jvm.lakeward.LakehouseSettings.stand(str(_here))

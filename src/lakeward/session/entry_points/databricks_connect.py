@@ -27,12 +27,12 @@ class DatabricksEnv:
     def __init__(self) -> None:
         self.dependencies: list[str] = []
 
-    def withDependencies(self, dependencies: str | list[str]) -> DatabricksEnv:  # noqa: N802  # as the platform has it
+    def withDependencies(self, dependencies: str | list[str]) -> DatabricksEnv:  # noqa: N802  # as on the platform
         """Record further packages and return this environment."""
         self.dependencies += [dependencies] if isinstance(dependencies, str) else list(dependencies)
         return self
 
-    def withAutoDependencies(self, **_how: Any) -> DatabricksEnv:  # noqa: N802  # as the platform has it
+    def withAutoDependencies(self, **_how: Any) -> DatabricksEnv:  # noqa: N802  # as on the platform
         """Do nothing: all packages are available already. Return this environment."""
         return self
 
@@ -69,7 +69,7 @@ class DatabricksSession:
                 self._serverless = False
             return self
 
-        def sdkConfig(self, config: Any) -> DatabricksSession.Builder:  # noqa: N802  # as the platform has it
+        def sdkConfig(self, config: Any) -> DatabricksSession.Builder:  # noqa: N802  # as on the platform
             """Select the compute of a `databricks.sdk.core.Config`; only its kind matters."""
             if getattr(config, "serverless_compute_id", None):
                 self._serverless = True
@@ -77,7 +77,7 @@ class DatabricksSession:
                 self._serverless = False
             return self
 
-        def clusterId(self, _cluster_id: str) -> DatabricksSession.Builder:  # noqa: N802  # as the platform has it
+        def clusterId(self, _cluster_id: str) -> DatabricksSession.Builder:  # noqa: N802  # as on the platform
             """Select a cluster by its id."""
             self._serverless = False
             return self
@@ -89,17 +89,17 @@ class DatabricksSession:
             self._options.update(dict(conf.getAll()) if conf is not None else map or {key: value})
             return self
 
-        def appName(self, name: str) -> DatabricksSession.Builder:  # noqa: N802  # as the platform has it
+        def appName(self, name: str) -> DatabricksSession.Builder:  # noqa: N802  # as on the platform
             """Set the application's name."""
             return self.config("spark.app.name", name)
 
         def _here(self, *_arguments: Any, **_named: Any) -> DatabricksSession.Builder:
             return self
 
-        host = token = profile = header = headers = userAgent = _here  # noqa: N815  # as the platform has it
-        validateSession = withEnvironment = _here  # noqa: N815  # as the platform has it
+        host = token = profile = header = headers = userAgent = _here  # noqa: N815  # as on the platform
+        validateSession = withEnvironment = _here  # noqa: N815  # as on the platform
 
-        def getOrCreate(self) -> SparkSession:  # noqa: N802  # as the platform has it
+        def getOrCreate(self) -> SparkSession:  # noqa: N802  # as on the platform
             """Return the running session, or create one."""
             from lakeward.session.entry_points.connect_behavior import install_connect_behavior
             from lakeward.session.entry_points.session_builder_patch import get_or_create

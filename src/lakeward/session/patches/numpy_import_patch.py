@@ -1,6 +1,6 @@
 """Import PySpark's test package only when it is used.
 
-PySpark looks up whether NumPy is installed for every literal and for every argument of a Java call. It does
+PySpark checks whether NumPy is installed for every literal and for every argument of a Java call. It does
 so by `from pyspark.testing.utils import have_numpy`, and that package imports pandas and unittest: more than
 a second of every new process. A finder on `sys.meta_path` serves the package's modules lazily: `have_numpy`
 is answered without an import, by whether this process has imported NumPy; any other name loads the module.

@@ -39,7 +39,7 @@ class RefreshStandaloneTable(Command):
     """Refreshes a materialized view or streaming table.
 
     Attributes:
-        kind: What the statement says it is; None for REFRESH TABLE.
+        kind: The kind that the statement names; None for REFRESH TABLE.
         table: The name.
         text: The whole statement.
         full: Whether all input is processed again.

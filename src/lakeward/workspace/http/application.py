@@ -45,7 +45,7 @@ _HOST = re.compile(r"(127\.0\.0\.1|localhost)(:\d{1,5})?", re.IGNORECASE | re.AS
 
 @dataclass
 class RequestHandler:
-    """Everything that a request meets on its way in."""
+    """Authenticates requests, limits their size, and calls the handlers of their routes."""
 
     environment: Environment
     context: ServerContext
@@ -75,9 +75,9 @@ class RequestHandler:
         except ClientDisconnect:
             status, answer = (
                 400,
-                {"error_code": "MALFORMED_REQUEST", "message": "The body did not come to its end."},
+                {"error_code": "MALFORMED_REQUEST", "message": "The request body was truncated."},
             )
-        except Exception as error:  # noqa: BLE001  # a fault of ours is an answer and a log line, too
+        except Exception as error:  # noqa: BLE001  # faults of lakeward are answered and logged
             self.log.add(fault=f"{type(error).__name__}: {error}")
             status, answer = (
                 500,
@@ -100,7 +100,7 @@ class RequestHandler:
         return response
 
     def note(self, fault: str) -> None:
-        """Write where a handler met a request that it does not expect to the log."""
+        """Log the fault of a handler that did not expect the request."""
         self.log.add(fault=fault)
 
     def user_of(self, request: Request) -> str:
@@ -163,14 +163,14 @@ async def handle_request_async(
     """Status and answer of a handler that waits without occupying a thread."""
     try:
         answer = await handler(call)
-    except Exception as error:  # noqa: BLE001  # `answered` decides which of them are answers
+    except Exception as error:  # noqa: BLE001  # `handle_request` turns them into responses
         failed = functools.partial(reraise, error)
         return handle_request(lambda _: failed(), call)
     return handle_request(lambda _: answer, call)
 
 
 def reraise(error: Exception) -> None:
-    """For `answered`, which knows what to say of it."""
+    """Raise `error` inside `handle_request`, which turns it into a response."""
     raise error
 
 
@@ -218,7 +218,7 @@ def is_result_link(request: Request) -> bool:
 
 
 def refuse_foreign_host(request: Request) -> None:
-    """Raise ApiError where a web page of another name reaches this machine (DNS rebinding)."""
+    """Raise ApiError for requests of web pages of another host name (DNS rebinding)."""
     if _HOST.fullmatch(request.headers.get("host", "")) is None:
         raise ApiError(403, "PERMISSION_DENIED", "This server is for 127.0.0.1 and localhost.")
 
@@ -235,7 +235,7 @@ def has_two_lengths(request: Request) -> bool:
 
 
 def too_large(most: int) -> ApiError:
-    """Return the answer to a body without end."""
+    """Return the error for a body above its limit."""
     return ApiError(413, "REQUEST_TOO_LARGE", f"The body has more than {most} bytes.")
 
 

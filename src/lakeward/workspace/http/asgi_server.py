@@ -73,7 +73,7 @@ def report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 def origin_form(application: ASGIApp) -> ASGIApp:
     """Take `GET http://host/path` for `GET /path`, as every server has to (RFC 9112 §3.2.2).
 
-    The legacy CLI drops the port of its host; with this server as its `http_proxy` it asks in this form.
+    The legacy CLI drops the port of its host; as its `http_proxy`, this server gets this form.
     """
 
     async def served(scope: Scope, receive: Receive, send: Send) -> None:

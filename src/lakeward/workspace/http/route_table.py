@@ -67,9 +67,9 @@ ROUTES: tuple[Route, ...] = (
     *(route for route in LOCAL if (route.method, route.path) not in _REPLACED),
     *OWN,
 )
-"""Those that need the state folder alone, and those that need a server; the server's own come first."""
+"""Routes that need only the state folder, and those of the server, which replace them."""
 
 TABLE = Table(ROUTES)
 
 PUBLIC_PATHS = ("/.well-known/databricks-config",)
-"""What is answered without a token."""
+"""Paths that need no token."""

@@ -82,7 +82,7 @@ def _origin(run: Document, host: str) -> Document:
     cause = str(run.get("trigger") or "ONE_TIME")
     trigger = run["settings"].get("trigger") or {}
     arrival = (trigger.get("file_arrival") or {}) if cause == "FILE_ARRIVAL" else {}
-    # A schedule says minutes; the run begins a little later.
+    # Schedules have a resolution of minutes; the run begins a little later.
     step = 60_000 if cause == "PERIODIC" else 1
     return {
         "kind": "onetime" if cause == "ONE_TIME" else cause.lower(),

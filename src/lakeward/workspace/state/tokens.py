@@ -43,7 +43,7 @@ class Tokens:
         """Return the document of a token, expired or not; None for an unknown or revoked one."""
         digest, found = _digest(value), None
         for known, info in self._all():
-            # No early way out: the time says nothing about which token it was.
+            # No early return: the duration must not depend on which token matches.
             if hmac.compare_digest(known, digest):
                 found = info
         return found

@@ -89,7 +89,7 @@ def _next(timer: Timer, now: datetime) -> datetime | None:
 
 
 class TriggerScheduler:
-    """`fire` starts a run of a job, for a cause; `note` hears of a trigger that cannot be read."""
+    """`fire` starts a run of a job, for a cause; `note` receives triggers that cannot be read."""
 
     def __init__(
         self,

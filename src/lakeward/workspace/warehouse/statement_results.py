@@ -94,7 +94,7 @@ def write_result(frame: DataFrame, order: Mapping[str, Any], folder: Path) -> di
 
 
 class Limits:
-    """`row_limit` and `byte_limit` of a request; `reached` tells whether rows were left out.
+    """`row_limit` and `byte_limit` of a request; `reached`: whether rows were left out.
 
     With `refuse`, a result of more than 25 MiB is an error.
     """
