@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lakeward.autoloader.readers.batch_builder import BatchBuilder
     from lakeward.autoloader.state import SkippedFiles
     from lakeward.autoloader.streams.file_tracker import FileTracker
+    from lakeward.autoloader.streams.source_cleaning import SourceCleaner
 
 
 # The cost of opening a file, as the number of bytes read in the same time.
@@ -272,13 +273,18 @@ def _create_reader(builder: BatchBuilder, skips: SkippedFiles | None) -> FormatR
 def _create_tracker(plan: ReadPlan, state: Path) -> FileTracker:
     from lakeward.autoloader.state import StateLog
     from lakeward.autoloader.streams.file_tracker import FileRegistry, FileTracker
-    from lakeward.autoloader.streams.source_cleaning import SourceCleaner, cleaning_policy
 
     options = plan.user_options
     registry = FileRegistry(StateLog(state), versions=options.flag("cloudFiles.allowOverwrites"))
-    policy = cleaning_policy(options, plan.source, plan.names)
-    cleaner = SourceCleaner(policy) if policy is not None else None
+    cleaner = _create_cleaner(plan) if options.cleans_source else None
     return FileTracker(registry, plan.lister(), options, cleaner=cleaner)
+
+
+def _create_cleaner(plan: ReadPlan) -> SourceCleaner | None:
+    from lakeward.autoloader.streams.source_cleaning import SourceCleaner, cleaning_policy
+
+    policy = cleaning_policy(plan.user_options, plan.source, plan.names)
+    return SourceCleaner(policy) if policy is not None else None
 
 
 FILE_LIST_OPTION = "lakeward.files"

@@ -178,6 +178,11 @@ class Options:
         """`modifiedAfter` and `modifiedBefore`."""
         return self.value("modifiedAfter"), self.value("modifiedBefore")
 
+    @property
+    def cleans_source(self) -> bool:
+        """Return whether `cleanSource` deletes or moves files that were read."""
+        return str(self.value("cloudFiles.cleanSource")) != "OFF"
+
     def flag(self, key: str) -> bool:
         """Return a boolean option."""
         return bool(self.value(key))
@@ -223,8 +228,7 @@ def reject_incompatible_options(options: Options) -> None:
             next_step="Set cloudFiles.useNotifications=true, or remove them "
             "(cloudFiles.validateOptions=false ignores them).",
         )
-    cleaned = str(options.value("cloudFiles.cleanSource")) != "OFF"
-    if cleaned and options.flag("cloudFiles.allowOverwrites"):
+    if options.cleans_source and options.flag("cloudFiles.allowOverwrites"):
         raise CloudFilesError(
             "CF_CLEAN_SOURCE_ALLOW_OVERWRITES_BOTH_ON",
             "cloudFiles.cleanSource and cloudFiles.allowOverwrites are both enabled.",

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.autoloader.options.option_values import option_warnings, validate_options
 from lakeward.autoloader.read_plan import PLAN_OPTION, ReadPlan, references_metadata
-from lakeward.autoloader.streams.source_cleaning import cleaning_policy
 from lakeward.errors import CloudFilesError
 from lakeward.spark_internals import analyzed_plan, java_query
 
@@ -88,7 +87,10 @@ def _validate(plan: ReadPlan) -> None:
 
     try:
         validate_options(plan.user_options, has_user_schema=plan.has_user_schema)
-        cleaning_policy(plan.user_options, plan.source, plan.names)
+        if plan.user_options.cleans_source:
+            from lakeward.autoloader.streams.source_cleaning import cleaning_policy
+
+            cleaning_policy(plan.user_options, plan.source, plan.names)
     except CloudFilesError as error:
         raise to_analysis_exception(error) from None
     for sentence in option_warnings(plan.user_options):

@@ -37,9 +37,9 @@ def cleaning_policy(options: Options, source: str, names: FileNames) -> Cleaning
 
     Raises CloudFilesError for settings that would lose data, also without `validateOptions`.
     """
-    mode = str(options.value("cloudFiles.cleanSource"))
-    if mode == "OFF":
+    if not options.cleans_source:
         return None
+    mode = str(options.value("cloudFiles.cleanSource"))
     if options.flag("cloudFiles.allowOverwrites"):
         raise CloudFilesError(
             "CF_CLEAN_SOURCE_ALLOW_OVERWRITES_BOTH_ON",
