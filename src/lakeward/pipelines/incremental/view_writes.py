@@ -1,15 +1,23 @@
-"""Writes the changes of a view, each in one Delta commit: readers see the old rows or the new ones."""
+"""Writes the changes of a view, each in one Delta commit: readers see the old rows or the new ones.
+
+Changed rows are written in one of three ways. If no file of the view can have rows of their groups, they are
+appended. If few files can, these files are replaced, in one Spark job. Else a MERGE finds the files that have
+some: it takes about ten jobs, but writes no other file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.incremental.row_bags import identity_columns, net_rows, repeat_rows, with_texts
 from lakeward.pipelines.storage.delta_tables import prepare_merge
-from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges, has_files, target_condition
-from lakeward.pipelines.storage.local_checkpoint import local_checkpoint
+from lakeward.pipelines.storage.file_replacement import FileReplacement
+from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges, target_condition
+from lakeward.pipelines.storage.local_checkpoint import hint_small, local_checkpoint
 from lakeward.quoting import quote_name, quote_string
 
 if TYPE_CHECKING:
@@ -37,7 +45,7 @@ def require_own_partitions(groups: DataFrame, partition_cols: Sequence[str]) -> 
 
 def append_rows(key: tuple[str, ...], rows: DataFrame, metadata: str) -> None:
     """Add rows to the view."""
-    with temporary_conf(rows.sparkSession, {_USER_METADATA: metadata, **_EMPTY_COMMITS}):
+    with _commit_settings(rows.sparkSession, metadata):
         rows.write.format("delta").mode("append").saveAsTable(quote_name(key))
 
 
@@ -61,16 +69,22 @@ def replace_groups(
     """
     from pyspark.sql import functions as F
 
-    condition = target_condition(rows.sparkSession, key, ranges, columns)
-    if condition and not has_files(rows.sparkSession, key, condition):
+    spark = rows.sparkSession
+    condition = target_condition(spark, key, ranges, columns)
+    files = FileReplacement(spark, key, condition)
+    if files.is_empty:
         append_rows(key, rows, metadata)
         return
-
     names = [f"c{i}" for i in range(len(rows.columns))]
     marks = [f"k{i}" for i in range(len(columns))]
+    matches = [f"t.{quote_name([column])} <=> s.{mark}" for column, mark in zip(columns, marks, strict=True)]
+    if files.is_cheaper_than_merge:
+        affected = hint_small(keys).toDF(*marks).alias("s")
+        kept = files.rows.alias("t").join(affected, F.expr(" AND ".join(matches)), "left_anti")
+        _replace(files, kept.select(*map(_column, rows.columns)), rows, metadata)
+        return
     removed = keys.toDF(*marks).select(F.lit(True).alias("removes"), *marks, *_nulls(rows, names))
     added = rows.toDF(*names).select(F.lit(False).alias("removes"), *_nulls(keys.toDF(*marks), marks), *names)
-    matches = [f"t.{quote_name([column])} <=> s.{mark}" for column, mark in zip(columns, marks, strict=True)]
     with local_checkpoint(removed.unionAll(added)) as source:
         _merge(
             key,
@@ -109,18 +123,28 @@ def merge_groups(
         merged: For every other column the expression of its new value, from `t.<column>` and `s.<column>`.
         metadata: User metadata of the commit.
     """
+    spark = rows.sparkSession
+    types = dict(rows.dtypes)
+    count, ranges = _count_with_ranges(rows, [(quote_name([each]), types[each]) for each in columns])
+    condition = target_condition(spark, key, ranges, columns)
+    files = FileReplacement(spark, key, condition) if count else None
+    if files is None or files.is_empty:
+        append_rows(key, rows, metadata)
+        return
     names = [f"c{i}" for i in range(len(rows.columns))]
     position = dict(zip(rows.columns, names, strict=True))
     matches = [f"t.{quote_name([column])} <=> s.{position[column]}" for column in columns]
+    if files.is_cheaper_than_merge:
+        added = rows.toDF(*names)
+        before = files.count()
+        written = files.write(_merged_groups(files.rows, added, rows.columns, matches, merged))
+        inserted = written - before
+        with _commit_settings(spark, metadata):
+            files.commit(inserted=inserted, updated=count - inserted)
+        return
     values = ", ".join(f"t.{quote_name([column])} = {value}" for column, value in merged.items())
     update = f"WHEN MATCHED THEN UPDATE SET {values} " if merged else ""
     clauses = update + _insert(rows.columns, names, "true")
-    types = dict(rows.dtypes)
-    count, ranges = _count_with_ranges(rows, [(quote_name([each]), types[each]) for each in columns])
-    condition = target_condition(rows.sparkSession, key, ranges, columns)
-    if not count or (condition and not has_files(rows.sparkSession, key, condition)):
-        append_rows(key, rows, metadata)
-        return
     matches += [condition] if condition else []
     # Without keys the view has one row.
     _merge(key, rows.toDF(*names), " AND ".join(matches) or "true", clauses, metadata)
@@ -147,9 +171,12 @@ def apply_row_changes(
     if not count:
         append_rows(key, repeat_rows(net, names).toDF(*columns), metadata)
         return
-    condition = target_condition(plus.sparkSession, key, ranges, columns)
-    there = stored.alias("t").where(condition or "true")
-    there = with_texts(there.select(*columns).toDF(*names))
+    spark = plus.sparkSession
+    condition = target_condition(spark, key, ranges, columns)
+    files = FileReplacement(spark, key, condition)
+    replaces = files.is_cheaper_than_merge
+    there = files.rows if replaces else stored.alias("t").where(condition or "true")
+    there = with_texts(there.select(*map(_column, columns)).toDF(*names))
     same = _all([F.col(f"a.{name}").eqNullSafe(F.col(f"b.{name}")) for name in groups])
     kept = there.alias("a").join(gone.alias("b"), same, "left_semi")
     copies = kept.groupBy(*groups).agg(F.count(F.lit(1)).alias("copies"))
@@ -161,6 +188,10 @@ def apply_row_changes(
     if left.where("n < 0").limit(1).count():
         raise InconsistentViewError
     added = repeat_rows(net, names).unionAll(repeat_rows(left, names))
+    if replaces:
+        remaining = there.alias("a").join(hint_small(gone).alias("b"), same, "left_anti")
+        _replace(files, remaining.select(*names).toDF(*columns), added.toDF(*columns), metadata)
+        return
     source = gone.select(F.lit(True).alias("removes"), *names).unionAll(
         added.select(F.lit(False).alias("removes"), *names)
     )
@@ -173,6 +204,54 @@ def apply_row_changes(
     matches += [condition] if condition else []
     clauses = "WHEN MATCHED THEN DELETE " + _insert(columns, names, "NOT s.removes")
     _merge(key, source, " AND ".join(["s.removes", *matches]), clauses, metadata)
+
+
+def _replace(files: FileReplacement, kept: DataFrame, added: DataFrame, metadata: str) -> None:
+    """Replace the files by rows of theirs and by added rows, which have the same columns."""
+    from pyspark.sql import functions as F
+
+    with local_checkpoint(added, eager=False) as added:
+        columns = [
+            F.col(quote_name([name])).cast(field.dataType)
+            for name, field in zip(added.columns, kept.schema.fields, strict=True)
+        ]
+        before = files.count()
+        written = files.write(kept.unionAll(added.select(*columns)))
+        inserted = added.count()
+        with _commit_settings(added.sparkSession, metadata):
+            files.commit(inserted=inserted, deleted=before + inserted - written)
+
+
+def _merged_groups(
+    stored: DataFrame, added: DataFrame, columns: Sequence[str], matches: Sequence[str], merged: dict[str, str]
+) -> DataFrame:
+    """Return stored groups `t`, with the aggregates of added rows `s` merged, and new groups."""
+    from pyspark.sql import functions as F
+
+    found = stored.withColumn("lakeward_is_stored", F.lit(True)).alias("t")
+    joined = found.join(
+        added.withColumn("lakeward_is_added", F.lit(True)).alias("s"), F.expr(" AND ".join(matches) or "true"), "full"
+    )
+    return joined.select(
+        *[
+            F.expr(
+                f"CASE WHEN t.lakeward_is_stored IS NULL THEN s.{name} WHEN s.lakeward_is_added IS NULL THEN t.{quoted} "
+                f"ELSE {merged.get(column, f't.{quoted}')} END"
+            )
+            .cast(stored.schema[column].dataType)
+            .alias(column)
+            for column, quoted, name in (
+                (column, quote_name([column]), name)
+                for column, name in zip(columns, added.columns, strict=True)
+            )
+        ]
+    )
+
+
+def _column(name: str) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.col(quote_name([name]))
 
 
 def _count_with_ranges(rows: DataFrame, columns: Sequence[tuple[str, str]]) -> tuple[int, list[KeyRange]]:
@@ -205,12 +284,20 @@ def _insert(columns: Sequence[str], names: Sequence[str], condition: str) -> str
     return f"WHEN NOT MATCHED AND {condition} THEN INSERT ({targets}) VALUES ({values})"  # noqa: S608
 
 
+@contextmanager
+def _commit_settings(
+    spark: SparkSession, metadata: str, conf: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[None]:
+    with temporary_conf(spark, {_USER_METADATA: metadata, **_EMPTY_COMMITS, **conf}):
+        yield
+
+
 def _merge(key: tuple[str, ...], source: DataFrame, condition: str, clauses: str, metadata: str) -> None:
     spark: SparkSession = source.sparkSession
     source, conf = prepare_merge(source)
     source.createOrReplaceTempView(_SOURCE_VIEW)
     try:
-        with temporary_conf(spark, {_USER_METADATA: metadata, **_EMPTY_COMMITS, **conf}):
+        with _commit_settings(spark, metadata, conf):
             spark.sql(
                 f"MERGE INTO {quote_name(key)} t USING {_SOURCE_VIEW} s ON {condition} {clauses}"
             ).collect()

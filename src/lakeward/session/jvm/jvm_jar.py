@@ -53,6 +53,7 @@ SOURCES = (
     "SqlRefusals",
     "InputFileName",
     "PolicyRules",
+    "FileReplacement",
     "CatalogNames",
     "FunctionBodies",
     "GlobalTemporary",
