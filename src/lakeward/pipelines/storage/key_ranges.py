@@ -30,7 +30,8 @@ class KeyRange:
 
     def condition(self, column: str) -> str:
         """Return the condition that a row meets whose `column`, an SQL expression, is one of the keys."""
-        between = f"{column} BETWEEN {self._value(self.low)} AND {self._value(self.high)}"
+        # Not BETWEEN, which Spark rewrites later than Delta looks for files.
+        between = f"({column} >= {self._value(self.low)} AND {column} <= {self._value(self.high)})"
         return f"({between} OR {column} IS NULL)" if self.has_null else between
 
     def since(self, column: str) -> str:

@@ -96,6 +96,9 @@ def base_conf(
         # The defaults start 10,000 listing tasks per VACUUM, and one job per folder of a file stream.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
         "spark.databricks.delta.snapshotPartitions": "2",
+        # An update of some datasets runs more generated classes than Spark keeps (100): each update compiled
+        # the same ones again.
+        "spark.sql.codegen.cache.maxEntries": "2000",
         # Databricks-only properties such as delta.targetFileSize must not fail a CREATE TABLE.
         "spark.databricks.delta.allowArbitraryProperties.enabled": "true",
         # Partitions of non-Delta tables are found by listing: the catalog is the folder, not a database.

@@ -7,6 +7,7 @@ import java.util.Map;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.optimizer.ConstantFolding$;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset;
@@ -39,7 +40,8 @@ public class FileReplacement {
     public FileReplacement(SparkSession session, String name, String condition) {
         this.session = session;
         Dataset rows = (Dataset) PolicyRules.rows(session, name).as("t").where(condition);
-        LogicalPlan plan = rows.queryExecution().analyzed();
+        // Delta finds files by conditions as the optimizer leaves them.
+        LogicalPlan plan = ConstantFolding$.MODULE$.apply(rows.queryExecution().analyzed());
         List conjuncts = new ArrayList();
         if (plan instanceof Filter) split(((Filter) plan).condition(), conjuncts);
         relation = (LogicalRelation) plan.collectLeaves().apply(0);
