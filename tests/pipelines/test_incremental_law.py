@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lakeward.pipelines.incremental import technique_choice
+from lakeward.pipelines.incremental import day_index, technique_choice
 from tests.pipelines.conftest import Lab
 from tests.pipelines.incremental import planned, python_views, qualified, qualified_change, sql_views
 
@@ -61,6 +61,10 @@ QUERIES = {
     "averaged_by_g": "SELECT g, t, avg(f) AS m, count(*) AS n FROM a WHERE {p} GROUP BY g, t",
     "ranked_by_g": "SELECT id, g, rank() OVER (PARTITION BY g, t ORDER BY v) AS r FROM a",
     "joined_by_g": "SELECT a.g, b.name, sum(a.f) AS s FROM a LEFT JOIN b ON a.g = b.g GROUP BY a.g, b.name",
+    "by_time": "SELECT at, count(*) AS n, max(t) AS hi, avg(f) AS m FROM (SELECT *, timestampadd(HOUR, "
+    "CAST(v * 17 AS INT), TIMESTAMP'2024-01-01 20:00:00') AS at FROM a WHERE {p}) GROUP BY at",
+    "once_by_day": "SELECT day, t, v FROM (SELECT *, row_number() OVER (PARTITION BY day, t "
+    "ORDER BY v, id, g, f) AS r FROM (SELECT *, date_add(DATE'2024-01-01', v) AS day FROM a)) WHERE r = 1",
     "except": "SELECT g FROM a WHERE {p} EXCEPT SELECT g FROM b",
     "except_all": "SELECT g FROM a EXCEPT ALL SELECT g FROM b",
     "intersect": "SELECT g FROM a INTERSECT SELECT g FROM b WHERE w > 0",
@@ -119,6 +123,11 @@ def rows_of_b(draw: st.DrawFn) -> str:
 
 
 ROWS = {"a": rows_of_a(), "b": rows_of_b()}
+
+
+@pytest.fixture(autouse=True)
+def _small_sources_have_an_index_of_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(day_index, "MIN_BYTES", 0)
 
 
 @st.composite

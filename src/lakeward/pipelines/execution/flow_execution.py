@@ -174,6 +174,7 @@ class FlowExecution:
                 full_refresh=full_refresh,
                 on_plan=lambda plan: self.on_plan(dataset, flow.name, plan),
                 now=context.now,
+                storage=context.checkpoints.storage,
             )
             return refresh_materialized_view(spark, dataset, evaluated, metrics, update)
         if flow.replaces is not None:

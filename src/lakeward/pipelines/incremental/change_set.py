@@ -8,7 +8,9 @@ data feed where it is on, or the difference of the rows of the files that were r
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from lakeward.pipelines.incremental.issues import Issue
@@ -40,7 +42,7 @@ class ChangeSet:
     """The changes of one source as plans with the attributes of its relation; None without such rows.
 
     `old` reads the version that the view has seen, `new` the current one. `bytes` is the size of the files
-    that have to be read for the changes, `total` the size of the table.
+    that have to be read for the changes, `total` the size of the table. `source` has the files of `new`.
     """
 
     kind: ChangeKind
@@ -51,6 +53,20 @@ class ChangeSet:
     bytes: int = 0
     total: int = 0
     issue: Issue | None = None
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class SourceFiles:
+    """The files of a version. `names` tell each from others of the table, and with other deleted rows."""
+
+    java: Any
+    names: tuple[str, ...]
+
+    @property
+    def file_names(self) -> list[str]:
+        """The last part of each path."""
+        return [name.partition("\t")[0] for name in self.names]
 
 
 class Source:
@@ -92,6 +108,11 @@ class Source:
 
     def changes_since(self, seen: SourceVersion | None) -> ChangeSet:
         """Return what changed since the version that the view has seen."""
+        found = self._changes_since(seen)
+        found.source = self
+        return found
+
+    def _changes_since(self, seen: SourceVersion | None) -> ChangeSet:
         new, current = self.pinned(), int(self.snapshot.version())
         if seen is None:
             return self._unknown(new, "CHANGE_SET_MISSING", "the view has not read this table before")
@@ -103,6 +124,18 @@ class Source:
         if seen.version == current:
             return ChangeSet("NO_CHANGE", new, old=new, total=self.size)
         return self._between(new, seen.version, current)
+
+    @cached_property
+    def files(self) -> SourceFiles:
+        """The files of the version that this update reads."""
+        files = self._changes.files(self.snapshot)
+        lines = self._changes.names(files).split("\n") if len(files) else []
+        return SourceFiles(files, tuple(lines))
+
+    def rows_at(self, positions: Sequence[int]) -> Any:
+        """Return the relation on the files at these positions."""
+        chosen = self._changes.at(self.files.java, ",".join(map(str, positions)))
+        return self._rows(chosen)
 
     def _between(self, new: Any, seen: int, current: int) -> ChangeSet:
         from py4j.protocol import Py4JJavaError

@@ -15,10 +15,13 @@ rules are exact for bags:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lakeward.pipelines.incremental import day_index
 from lakeward.pipelines.incremental.change_set import ChangeSet
+from lakeward.pipelines.incremental.day_index import DayIndex, affected_days, days_by_file, time_key
 from lakeward.pipelines.incremental.reproducibility import least_row_columns
 from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, repeat_rows
 from lakeward.pipelines.incremental.row_groups import KEYED, LINEAR, RowGroups
@@ -44,13 +47,20 @@ class DeltaRules:
     """Derives deltas and states of operators from the change sets of the sources.
 
     `changes` has one change set per source of the plan, in their order; `times` are those of the update and
-    of the last one, in microseconds since 1970. Affected keys are computed once.
+    of the last one, in microseconds since 1970. Affected keys are computed once. `index` opens the view's
+    index of days for the schema of a source.
     """
 
     def __init__(
-        self, spark: SparkSession, root: PlanNode, changes: list[ChangeSet], times: tuple[int, int]
+        self,
+        spark: SparkSession,
+        root: PlanNode,
+        changes: list[ChangeSet],
+        times: tuple[int, int],
+        index: Callable[[str], DayIndex] | None = None,
     ) -> None:
         self.spark, self._now, self._before = spark, *times
+        self._index = index
         self._plans, self._rewrites = jvm_view(spark).lakeward.ViewPlan, jvm_view(spark).lakeward.PlanRewrites
         sources = [leaf for leaf in root.leaves if leaf.is_delta]
         self._changes = {id(leaf): change for leaf, change in zip(sources, changes, strict=True)}
@@ -110,8 +120,43 @@ class DeltaRules:
 
     def restricted(self, groups: RowGroups, keys: DataFrame) -> Any:
         """Return the current rows of these groups as the lowest operator of `groups` computes them."""
-        child = self._limited(self.state(groups.base.children[0]), self._keys_of(groups), keys)
-        return self.above(groups.base, child)
+        below, java_keys = groups.base.children[0], self._keys_of(groups)
+        rows = self._state_of_days(below, java_keys, keys) or self.state(below)
+        return self.above(groups.base, self._limited(rows, java_keys, keys))
+
+    def _state_of_days(self, node: PlanNode, keys: Any, affected: DataFrame) -> Any:
+        """Return the operator's plan on the files with rows of the affected days, None for all files."""
+        path = _path_to_source(node)
+        change = self._changes.get(id(path[-1])) if path else None
+        position = time_key(affected)
+        if self._index is None or change is None or change.source is None or position is None:
+            return None
+        source = change.source
+        if source.size < day_index.MIN_BYTES:
+            return None
+        wanted = affected_days(affected, position)
+        names, file_names = source.files.names, source.files.file_names
+        if wanted is None or len(set(file_names)) < len(file_names):
+            return None
+
+        def rows_at(positions: Sequence[int]) -> Any:
+            plan = source.rows_at(positions)
+            for each in reversed(path[:-1]):
+                plan = self.above(each, plan)
+            return plan
+
+        index = self._index(str(source.snapshot.metadata().schemaString()))
+        unknown = [names.index(name) for name in index.unknown(names)]
+        if unknown:
+            columns = frame_of(self.spark, self._plans.columns(rows_at(unknown), keys))
+            found = days_by_file(columns, position, [file_names[each] for each in unknown])
+            if found is None:
+                return None
+            index.add({names[each]: found[file_names[each]] for each in unknown})
+            index.save(names)
+        positions = {name: number for number, name in enumerate(names)}
+        chosen = [positions[name] for name in index.with_days(names, wanted)]
+        return rows_at(chosen) if len(chosen) < len(names) else None
 
     def _keys_of(self, groups: RowGroups) -> Any:
         keys = _java_keys(groups.base)
@@ -248,6 +293,21 @@ class DeltaRules:
     @staticmethod
     def _both(delta: Delta) -> list[Any]:
         return [rows for rows in (delta.plus, delta.minus) if rows is not None]
+
+
+def _path_to_source(node: PlanNode) -> list[PlanNode]:
+    """Return the operators from `node` down to its only source if each row depends on one row of the source.
+
+    The name of a row's file is lost in operators that buffer rows, as user code in Python does.
+    """
+    path = [node]
+    while path[-1].children:
+        last = path[-1]
+        has_code = any(each.kind in ("python", "udf", "subquery") for each in last.notable)
+        if last.name not in ("Project", "Filter") or last.is_temporal or has_code:
+            return []
+        path.append(last.children[0])
+    return path
 
 
 def _java_keys(node: PlanNode) -> Any:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines.graph.elements import Dataset
@@ -13,6 +16,7 @@ from lakeward.pipelines.graph.error_location import error_message
 from lakeward.pipelines.incremental.aggregate_merge import merge_expressions
 from lakeward.pipelines.incremental.change_set import ChangeSet, Source
 from lakeward.pipelines.incremental.cost import estimate
+from lakeward.pipelines.incremental.day_index import DayIndex
 from lakeward.pipelines.incremental.delta_rules import DeltaRules
 from lakeward.pipelines.incremental.eligibility import Eligibility, check_eligibility
 from lakeward.pipelines.incremental.issues import Issue
@@ -65,10 +69,24 @@ class ViewRefresh:
     times: tuple[int, int] = (0, 0)
     added: DataFrame | None = None
 
-    def apply(self, dataset: Dataset, metadata: str, enforce: Enforce) -> None:
-        """Change the view's table in one commit. Errors of Spark, and InconsistentViewError, propagate."""
+    def apply(
+        self, dataset: Dataset, metadata: str, enforce: Enforce, *, storage: Path | None = None
+    ) -> None:
+        """Change the view's table in one commit. Errors of Spark, and InconsistentViewError, propagate.
+
+        The index of days is kept in `storage`.
+        """
         assert self.view is not None, "a view without a plan is recomputed"
-        rules = DeltaRules(self.query.sparkSession, self.view.root, self.changes, self.times)
+        assert self.seen is not None, "what is planned is recorded"
+        hashes, name = (self.seen.query, self.seen.settings), quote(".".join(dataset.key), safe="")
+
+        def index(schema: str) -> DayIndex:
+            assert storage is not None
+            return DayIndex(storage / "day_index" / f"{name}.json", json.dumps([*hashes, schema]))
+
+        rules = DeltaRules(
+            self.query.sparkSession, self.view.root, self.changes, self.times, index if storage else None
+        )
         self._apply(rules, self.view.root, dataset, metadata, enforce)
 
     def _apply(

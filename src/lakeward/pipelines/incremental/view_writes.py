@@ -208,44 +208,40 @@ def apply_row_changes(
 
 def _replace(files: FileReplacement, kept: DataFrame, added: DataFrame, metadata: str) -> None:
     """Replace the files by rows of theirs and by added rows, which have the same columns."""
-    from pyspark.sql import functions as F
-
-    with local_checkpoint(added, eager=False) as added:
+    with local_checkpoint(added, eager=False) as rows:
         columns = [
-            F.col(quote_name([name])).cast(field.dataType)
-            for name, field in zip(added.columns, kept.schema.fields, strict=True)
+            _column(name).cast(field.dataType)
+            for name, field in zip(rows.columns, kept.schema.fields, strict=True)
         ]
         before = files.count()
-        written = files.write(kept.unionAll(added.select(*columns)))
-        inserted = added.count()
-        with _commit_settings(added.sparkSession, metadata):
+        written = files.write(kept.unionAll(rows.select(*columns)))
+        inserted = rows.count()
+        with _commit_settings(rows.sparkSession, metadata):
             files.commit(inserted=inserted, deleted=before + inserted - written)
 
 
 def _merged_groups(
-    stored: DataFrame, added: DataFrame, columns: Sequence[str], matches: Sequence[str], merged: dict[str, str]
+    stored: DataFrame,
+    added: DataFrame,
+    columns: Sequence[str],
+    matches: Sequence[str],
+    merged: Mapping[str, str],
 ) -> DataFrame:
     """Return stored groups `t`, with the aggregates of added rows `s` merged, and new groups."""
     from pyspark.sql import functions as F
 
-    found = stored.withColumn("lakeward_is_stored", F.lit(True)).alias("t")
-    joined = found.join(
-        added.withColumn("lakeward_is_added", F.lit(True)).alias("s"), F.expr(" AND ".join(matches) or "true"), "full"
-    )
-    return joined.select(
-        *[
-            F.expr(
-                f"CASE WHEN t.lakeward_is_stored IS NULL THEN s.{name} WHEN s.lakeward_is_added IS NULL THEN t.{quoted} "
-                f"ELSE {merged.get(column, f't.{quoted}')} END"
-            )
-            .cast(stored.schema[column].dataType)
-            .alias(column)
-            for column, quoted, name in (
-                (column, quote_name([column]), name)
-                for column, name in zip(columns, added.columns, strict=True)
-            )
-        ]
-    )
+    old = stored.withColumn("lakeward_stored", F.lit(True)).alias("t")
+    new = added.withColumn("lakeward_added", F.lit(True)).alias("s")
+    joined = old.join(new, F.expr(" AND ".join(matches) or "true"), "full")
+    values = []
+    for column, name in zip(columns, added.columns, strict=True):
+        before = f"t.{quote_name([column])}"
+        value = F.expr(
+            f"CASE WHEN t.lakeward_stored IS NULL THEN s.{name} WHEN s.lakeward_added IS NULL THEN {before} "
+            f"ELSE {merged.get(column, before)} END"
+        )
+        values.append(value.cast(stored.schema[column].dataType).alias(column))
+    return joined.select(*values)
 
 
 def _column(name: str) -> Column:

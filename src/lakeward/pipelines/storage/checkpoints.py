@@ -33,6 +33,7 @@ class Checkpoints:
     """The checkpoints of one pipeline, below its storage folder."""
 
     def __init__(self, storage: Path) -> None:
+        self.storage = storage
         self._checkpoints = storage / "checkpoints"
         self._resets = storage / "resets"
 

@@ -11,8 +11,9 @@ from lakeward.quoting import quote_name, quote_string
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
-# Types whose values survive a cast to text and back; a local time of TIMESTAMP may mean two instants.
-_ORDERED = ("tinyint", "smallint", "int", "bigint", "decimal", "date", "timestamp_ntz", "string")
+# Types of which Delta keeps ordered statistics. Values are texts; a TIMESTAMP is the text of its microseconds
+# since 1970, because its local time may mean two instants.
+_ORDERED = ("tinyint", "smallint", "int", "bigint", "decimal", "date", "timestamp", "string")
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class KeyRange:
         return f"{column} >= {self._value(self.low)}"
 
     def _value(self, text: str) -> str:
+        if self.kind == "timestamp":
+            return f"timestamp_micros({text})"
         return f"CAST({quote_string(text)} AS {self.kind})"
 
 
@@ -62,10 +65,10 @@ class KeyRanges:
 
         return [
             each
-            for _, key, _ in self._keys
+            for _, key, kind in self._keys
             for each in (
-                F.expr(f"CAST(min({key}) AS STRING)"),
-                F.expr(f"CAST(max({key}) AS STRING)"),
+                F.expr(_text(f"min({key})", kind)),
+                F.expr(_text(f"max({key})", kind)),
                 F.expr(f"count_if({key} IS NULL)"),
             )
         ]
@@ -78,6 +81,10 @@ class KeyRanges:
             for (position, _, kind), low, high, nulls in ends
             if low is not None
         ]
+
+
+def _text(value: str, kind: str) -> str:
+    return f"CAST({f'unix_micros({value})' if kind == 'timestamp' else value} AS STRING)"
 
 
 def target_condition(

@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
@@ -65,6 +66,7 @@ class ViewUpdate:
         full_refresh: Whether the view is written even if nothing changed.
         on_plan: Called once, with the technique that refreshes the view.
         now: Returns the time in seconds since 1970.
+        storage: Folder of the pipeline.
     """
 
     owner: str
@@ -74,6 +76,7 @@ class ViewUpdate:
     full_refresh: bool
     on_plan: Callable[[RefreshPlan], None] = lambda _: None
     now: Callable[[], float] = time.time
+    storage: Path | None = None
 
 
 def refresh_materialized_view(
@@ -147,7 +150,7 @@ def _refresh_incrementally(
 
     try:
         with keep_interrupts():
-            refresh.apply(dataset, metadata, enforce)
+            refresh.apply(dataset, metadata, enforce, storage=update.storage)
     except InconsistentViewError:
         log.warning("`%s` does not have the rows that its sources had: it is recomputed.", dataset.name)
         return None

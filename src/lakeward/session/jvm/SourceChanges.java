@@ -141,6 +141,31 @@ public class SourceChanges {
         return null;
     }
 
+    /** The files of a version. */
+    public static List files(Snapshot snapshot) {
+        return new ArrayList(snapshot.allFiles().collectAsList());
+    }
+
+    /** The last part of each file's path, a tab, and what tells its deletion vector from others; by line. */
+    public static String names(List files) {
+        StringBuilder names = new StringBuilder();
+        for (int i = 0; i < files.size(); i++) {
+            AddFile file = (AddFile) files.get(i);
+            if (i > 0) names.append('\n');
+            names.append(file.path().substring(file.path().lastIndexOf('/') + 1)).append('\t');
+            if (file.deletionVector() != null) names.append(file.deletionVector().uniqueId());
+        }
+        return names.toString();
+    }
+
+    /** The files at these positions, which are separated by commas. */
+    public static List at(List files, String positions) {
+        List chosen = new ArrayList();
+        String[] each = positions.isEmpty() ? new String[0] : positions.split(",");
+        for (int i = 0; i < each.length; i++) chosen.add(files.get(Integer.parseInt(each[i])));
+        return chosen;
+    }
+
     /** The rows of these files with the schema of `snapshot`, under the attributes of `relation`. */
     public static LogicalPlan rows(LogicalRelation relation, DeltaLog log, Snapshot snapshot, List files) {
         Dataset rows = (Dataset) log.createDataFrame((SnapshotDescriptor) snapshot, PythonUtils.toSeq(files), false, Option.empty());

@@ -47,6 +47,7 @@ import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.TimestampType;
 import scala.Option;
 import scala.Some;
 import scala.collection.Iterator;
@@ -370,7 +371,7 @@ public class ViewPlan {
         return new Join(plan, found, LeftSemi$.MODULE$, new Some(condition), new JoinHint(Option.empty(), hint));
     }
 
-    /** The rows of `plan` with a key in a range; the texts are casts of the keys. */
+    /** The rows of `plan` with a key in a range; the texts are casts of the keys, or microseconds of timestamps. */
     public static LogicalPlan bounded(LogicalPlan plan, Expression key, String low, String high, boolean nulls) {
         Expression least = new GreaterThanOrEqual(key, value(low, key));
         Expression range = new And(least, new LessThanOrEqual(key, value(high, key)));
@@ -378,6 +379,7 @@ public class ViewPlan {
     }
 
     private static Expression value(String text, Expression key) {
+        if (key.dataType() instanceof TimestampType) return new Literal(Long.valueOf(text), key.dataType());
         Expression literal = Literal$.MODULE$.apply(text);
         if (key.dataType().equals(literal.dataType())) return literal;
         return Cast$.MODULE$.apply(literal, key.dataType(), Option.empty(), true);

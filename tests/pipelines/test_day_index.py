@@ -1,0 +1,162 @@
+"""Views with a time among their keys read the files with rows of the affected days, and no others."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lakeward.pipelines.incremental import day_index
+from lakeward.pipelines.incremental.day_index import DayIndex
+from tests.pipelines.conftest import Lab
+from tests.pipelines.incremental import planned, sql_views
+
+# Keys are in payloads, of which Delta has no statistics.
+TYPED = "SELECT from_json(value, 'at {kind}, device INT, rate INT') AS p, n FROM {{a}}"
+KEPT = (
+    "SELECT p.at, p.device, p.rate FROM (SELECT *, row_number() OVER "
+    f"(PARTITION BY p.at, p.device ORDER BY n, p.rate) AS copy FROM ({TYPED})) WHERE copy = 1"
+)
+SUMMED = f"SELECT p.at, count(*) AS n, sum(p.rate) AS s FROM ({TYPED}) GROUP BY p.at"
+QUERIES = {"KEPT": KEPT, "SUMMED": SUMMED}
+
+
+@pytest.fixture(autouse=True)
+def _small_sources_have_an_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(day_index, "MIN_BYTES", 0)
+
+
+def record(at: str | None, device: int, number: int) -> str:
+    value = json.dumps({"at": at, "device": device, "rate": number * 3})
+    return f"('{value}', {number})"
+
+
+def day(number: int, *devices: int) -> str:
+    at = f"2024-03-{number:02} 23:30:00"
+    return "INSERT INTO {a} VALUES " + ", ".join(record(at, each, 100 * number + each) for each in devices)
+
+
+class Events:
+    """A table of payloads, a file for each statement, and a view of it."""
+
+    def __init__(self, lab: Lab, query: str) -> None:
+        self.lab, self.table = lab, f"main.{lab.source}.a"
+        lab.seed("a", "SELECT '' AS value, 0 AS n FROM range(0)")
+        lab.spark.sql(f"ALTER TABLE {self.table} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+        self.query = query.format(a=self.table)
+        lab.file("views.sql", sql_views({"v0": self.query}, policy="INCREMENTAL"))
+
+    def update(self, *statements: str) -> str:
+        """Change the table, run an update, compare the view with its query, and return the technique."""
+        for statement in statements:
+            self.lab.spark.sql(statement.format(a=self.table))
+        technique = planned(self.lab, self.lab.done())["v0"].chosen
+        stored, wanted = self.lab.table("v0"), self.lab.spark.sql(self.query)
+        assert Counter(map(repr, stored.collect())) == Counter(map(repr, wanted.collect())), statements
+        return technique
+
+    def files(self) -> set[Path]:
+        return {Path(each.removeprefix("file://")) for each in self.lab.spark.table(self.table).inputFiles()}
+
+    @property
+    def index(self) -> Path:
+        (found,) = self.lab.folder.rglob("day_index/*.json")
+        return found
+
+
+@pytest.fixture(params=["TIMESTAMP", "DATE", "TIMESTAMP_NTZ"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.parametrize("query", sorted(QUERIES))
+def test_files_without_rows_of_the_affected_days_are_not_read(lab: Lab, query: str, kind: str) -> None:
+    """The files of the first days are moved away: an update that reads them fails and recomputes."""
+    events = Events(lab, QUERIES[query].format(kind=kind))
+    events.update(day(1, 1, 2), day(2, 1, 2))
+    old = events.files()
+    assert events.update(day(3, 1), day(4, 1)) != "COMPLETE_RECOMPUTE"
+    away = [file.rename(file.with_suffix(".away")) for file in old]
+    lab.spark.sql(day(4, 1, 5).format(a=events.table))
+    technique = planned(lab, lab.done())["v0"].chosen
+    for file in away:
+        file.rename(file.with_suffix(".parquet"))
+    assert technique in ("WINDOW_FUNCTION", "GENERIC_AGGREGATE", "GROUP_AGGREGATE")
+    assert events.update() == "NO_OP"
+
+
+CHANGES = {
+    "late rows": [day(1, 1, 7)],
+    "times that are NULL": ["INSERT INTO {a} VALUES " + record(None, 1, 900), day(3, 9)],
+    "payloads that cannot be read": ["INSERT INTO {a} VALUES ('{{', 901)"],
+    "a time far off": ["INSERT INTO {a} VALUES " + record("1970-01-01 00:00:00", 1, 902)],
+    "before 1970": ["INSERT INTO {a} VALUES " + record("1969-12-31 23:59:59.5", 1, 903)],
+    "deleted rows": ["DELETE FROM {a} WHERE n = 201", "DELETE FROM {a} WHERE n = 102"],
+    "rows that return": ["DELETE FROM {a} WHERE n = 201", "RESTORE TABLE {a} TO VERSION AS OF 4"],
+    "compacted files": ["OPTIMIZE {a}", day(2, 3)],
+    "overwritten rows": ["INSERT OVERWRITE {a} VALUES " + record("2024-03-01 23:30:00", 4, 904)],
+    "more days than the index keeps": [
+        (
+            "INSERT INTO {a} SELECT to_json(named_struct('at', DATE'2024-01-01' + CAST(id AS INT), "
+            "'device', 1, 'rate', 1)), id FROM range(100)"
+        ),
+        day(2, 4),
+    ],
+}
+
+
+@pytest.mark.parametrize("change", sorted(CHANGES))
+def test_the_view_equals_its_query_after_each_change(lab: Lab, change: str) -> None:
+    events = Events(lab, KEPT.format(kind="TIMESTAMP"))
+    events.update(day(1, 1, 2), day(2, 1, 2))
+    events.update(day(2, 1, 3))
+    for statement in CHANGES[change]:
+        events.update(statement)
+    events.update(day(1, 1, 8), day(2, 1, 8))
+
+
+def damage(index: Path) -> None:
+    index.write_text('{"identity": ')
+
+
+def lose(index: Path) -> None:
+    index.unlink()
+
+
+def belongs_to_another_query(index: Path) -> None:
+    stored = json.loads(index.read_text())
+    index.write_text(json.dumps({"identity": "other", "days": {name: [] for name in stored["days"]}}))
+
+
+@pytest.mark.parametrize("change", [damage, lose, belongs_to_another_query])
+def test_an_index_that_cannot_be_used_is_computed_again(lab: Lab, change: Callable[[Path], None]) -> None:
+    events = Events(lab, SUMMED.format(kind="TIMESTAMP"))
+    events.update(day(1, 1, 2))
+    events.update("UPDATE {a} SET n = n + 1")
+    change(events.index)
+    assert events.update("DELETE FROM {a} WHERE n = 103", day(1, 3)) == "GENERIC_AGGREGATE"
+    assert len(json.loads(events.index.read_text())["days"]) == len(events.files())
+
+
+def test_the_index_has_days_and_names_of_files_alone(lab: Lab) -> None:
+    events = Events(lab, KEPT.format(kind="TIMESTAMP"))
+    events.update(day(1, 1, 2))
+    events.update(day(2, 77_777))
+    stored = json.loads(events.index.read_text())
+    assert sorted(stored["days"].values()) == [[19783], [19784]]
+    assert "77777" not in events.index.read_text().replace(stored["identity"], "")
+
+
+def test_files_with_many_days_and_unknown_ones_may_have_every_day(tmp_path: Path) -> None:
+    index = DayIndex(tmp_path / "index.json", "q")
+    assert index.unknown(["a", "b"]) == ["a", "b"]
+    index.add({"a": frozenset({1, None}), "b": None, "c": frozenset()})
+    assert index.with_days(["a", "b", "c"], frozenset({None})) == ["a", "b"]
+    assert index.with_days(["a", "b", "c"], frozenset({2})) == ["b"]
+    index.save(["a", "b"])
+    again = DayIndex(tmp_path / "index.json", "q")
+    assert again.unknown(["a", "b", "c"]) == ["c"]
+    assert again.with_days(["a", "b"], frozenset({1})) == ["a", "b"]
