@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakeward.pipelines.incremental import day_index, technique_choice
+from lakeward.pipelines.storage import file_replacement
 from tests.pipelines.conftest import Lab
 from tests.pipelines.incremental import planned, python_views, qualified, qualified_change, sql_views
 
@@ -236,7 +237,7 @@ def filled(draw: st.DrawFn, names: list[str]) -> dict[str, str]:
     return found
 
 
-Case = tuple[dict[str, str], list[str], list[list[str]], bool, bool]
+Case = tuple[dict[str, str], list[str], list[list[str]], bool, bool, bool]
 
 
 @st.composite
@@ -247,7 +248,7 @@ def cases(draw: st.DrawFn, size: int) -> Case:
     steps = draw(st.lists(changes(), min_size=4, max_size=5))
     python = [name for name in names if name in PYTHON]
     queries = filled(draw, [name for name in names if name in QUERIES])
-    return queries, python, steps, draw(st.booleans()), draw(st.booleans())
+    return queries, python, steps, draw(st.booleans()), draw(st.booleans()), draw(st.booleans())
 
 
 def first_rows(table: str, rows: list[str]) -> str:
@@ -288,7 +289,7 @@ def filled_steadily(names: Iterable[str]) -> dict[str, str]:
     ("names", "techniques"),
     [
         pytest.param(
-            ("filtered", "summed", "averaged", "ranked", "total"),
+            ("filtered", "summed", "averaged", "ranked", "total", "by_time"),
             {"APPEND_ONLY", "ROW_BASED", "GROUP_AGGREGATE", "GENERIC_AGGREGATE", "WINDOW_FUNCTION"},
             id="one of a kind",
         ),
@@ -298,9 +299,16 @@ def filled_steadily(names: Iterable[str]) -> dict[str, str]:
         ],
     ],
 )
+@pytest.mark.parametrize("replaces_files", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_every_query_of_the_grammar_equals_its_recomputation(
-    lab: Lab, names: tuple[str, ...], techniques: set[str]
+    lab: Lab,
+    names: tuple[str, ...],
+    techniques: set[str],
+    replaces_files: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if not replaces_files:
+        monkeypatch.setattr(file_replacement, "MAX_REPLACED_BYTES", -1)
     python = [name for name in names if name in PYTHON]
     used = run_law(lab, filled_steadily(names), STEPS, vectors=True, feed=False, python=python)
     assert set(used) >= techniques
@@ -325,9 +333,12 @@ def test_partitions_that_are_replaced_as_a_whole_equal_their_recomputation(
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(case=cases(10))
 def test_any_sequence_of_changes_leaves_the_rows_of_the_query(lab: Lab, case: Case) -> None:
-    queries, python, steps, vectors, feed = case
+    queries, python, steps, vectors, feed, replaces_files = case
+    limit = file_replacement.MAX_REPLACED_BYTES if replaces_files else -1
     # Below pytest's own folder: elsewhere a path without a scheme is a DBFS path in a pipeline.
     with tempfile.TemporaryDirectory(dir=lab.folder) as folder:
         (Path(folder) / "lab").mkdir()
         fresh = Lab(lab.spark, lab.settings, Path(folder) / "lab")
-        run_law(fresh, queries, steps, vectors=vectors, feed=feed, python=python)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(file_replacement, "MAX_REPLACED_BYTES", limit)
+            run_law(fresh, queries, steps, vectors=vectors, feed=feed, python=python)

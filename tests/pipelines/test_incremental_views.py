@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from lakeward.pipelines.incremental import technique_choice, view_refresh, view_writes
+from lakeward.pipelines.storage import file_replacement
 from lakeward.pipelines.storage.delta_tables import load_table
 from lakeward.pipelines.writers import materialized_view
 from lakeward.session.jvm import interrupts
@@ -614,20 +615,24 @@ BY_GROUP = {
 @pytest.mark.parametrize(
     "query", [QUERY, *(pytest.param(each, marks=pytest.mark.slow) for each in BY_GROUP if each != QUERY)]
 )
+@pytest.mark.parametrize("replaces_files", [True, False])
 def test_groups_that_no_file_can_contain_are_appended_and_other_files_are_not_read(
-    lab: Lab, table: str, query: str
+    lab: Lab, table: str, query: str, replaces_files: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file of the first groups is moved away: an update that reads it fails and recomputes."""
+    if not replaces_files:
+        monkeypatch.setattr(file_replacement, "MAX_REPLACED_BYTES", -1)
     declare(lab, query)
     lab.done()
     old = [Path(each.removeprefix("file:")) for each in lab.table("v0").inputFiles()]
     away = [file.rename(file.with_suffix(".away")) for file in old]
     appended, changed = BY_GROUP[query]
-    merged = "WRITE" if appended == "APPEND_ONLY" else "MERGE"
+    changed_rows = "REFRESH" if replaces_files else "MERGE"
+    merged = "WRITE" if appended == "APPEND_ONLY" else changed_rows
     for change, technique, operation in (
         ("INSERT INTO {a} VALUES (20, 7, 1), (21, 8, 1)", appended, "WRITE"),
         ("INSERT INTO {a} VALUES (22, 8, 2), (23, 9, 1)", appended, merged),
-        ("UPDATE {a} SET v = 5 WHERE g = 8", changed, "MERGE"),
+        ("UPDATE {a} SET v = 5 WHERE g = 8", changed, changed_rows),
         ("INSERT INTO {a} VALUES (24, NULL, 1), (25, 30, 1)", appended, "WRITE"),
         ("INSERT INTO {a} VALUES (26, NULL, 2), (27, 30, 2)", appended, merged),
     ):

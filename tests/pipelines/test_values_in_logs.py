@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lakeward.pipelines.storage import file_replacement
 from tests.pipelines.conftest import Lab, result
 from tests.pipelines.incremental import planned
 
@@ -40,8 +41,12 @@ def declaration(properties: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("is_excluded", [True, False])
-def test_the_log_has_values_of_keys_only_where_statistics_have_them(lab: Lab, is_excluded: bool) -> None:
+@pytest.mark.parametrize(("is_excluded", "replaces_files"), [(True, True), (True, False), (False, False)])
+def test_the_log_has_values_of_keys_only_where_statistics_have_them(
+    lab: Lab, is_excluded: bool, replaces_files: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not replaces_files:
+        monkeypatch.setattr(file_replacement, "MAX_REPLACED_BYTES", -1)
     lab.seed("a", f"SELECT {NAMES} AS name, id AS n FROM range(1, 100)")
     properties = {"delta.dataSkippingStatsColumns": "n"} if is_excluded else {}
     lab.file("datasets.py", declaration(properties))

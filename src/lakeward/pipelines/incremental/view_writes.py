@@ -208,7 +208,8 @@ def apply_row_changes(
 
 def _replace(files: FileReplacement, kept: DataFrame, added: DataFrame, metadata: str) -> None:
     """Replace the files by rows of theirs and by added rows, which have the same columns."""
-    with local_checkpoint(added, eager=False) as rows:
+    # Not with the write: metrics of expectations are those of the query that computes the rows.
+    with local_checkpoint(added) as rows:
         columns = [
             _column(name).cast(field.dataType)
             for name, field in zip(rows.columns, kept.schema.fields, strict=True)

@@ -9,8 +9,8 @@ from lakeward.spark_internals import frame_from_java, java_frame, java_session, 
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-# A MERGE writes files with changed rows alone: it is faster where many others may have some.
-_MAX_REPLACED_BYTES = 64 << 20
+MAX_REPLACED_BYTES = 64 << 20
+"""Above this size a MERGE is faster: of many files that may have changed rows it writes those that have some."""
 # Below this size one task is as fast as several, and writes one file.
 _BYTES_OF_ONE_TASK = 16 << 20
 # These record what happened to each row.
@@ -40,7 +40,7 @@ class FileReplacement:
     @property
     def is_cheaper_than_merge(self) -> bool:
         """Return whether replacing the files is cheaper than a MERGE; False where rows have a history."""
-        return self._java.bytes() <= _MAX_REPLACED_BYTES and not any(map(self._java.has, _ROW_HISTORIES))
+        return self._java.bytes() <= MAX_REPLACED_BYTES and not any(map(self._java.has, _ROW_HISTORIES))
 
     def count(self) -> int:
         """Return the number of rows of the files."""
