@@ -93,14 +93,14 @@ def days_by_file(keys: DataFrame, position: int, files: Sequence[str]) -> dict[s
     """Return the days of each of the files that `keys` are read from; None if rows are of other files.
 
     Args:
-        keys: The keys of all rows of the files, read without a shuffle.
+        keys: The keys of all rows of the files, and the path of each row's file as the column `file`.
         position: That of the time among the keys.
         files: The last parts of the files' paths.
     """
     from pyspark.sql import functions as F
 
     rows = keys.select(
-        F.element_at(F.split(F.input_file_name(), "/"), -1).alias("file"),
+        F.element_at(F.split("file", "/"), -1).alias("file"),
         day_of(keys, position).alias("day"),
     )
     found: dict[str, Days | None] = dict.fromkeys(files, frozenset())

@@ -148,7 +148,7 @@ class DeltaRules:
         index = self._index(str(source.snapshot.metadata().schemaString()))
         unknown = [names.index(name) for name in index.unknown(names)]
         if unknown:
-            columns = frame_of(self.spark, self._plans.columns(rows_at(unknown), keys))
+            columns = frame_of(self.spark, self._plans.columnsByFile(rows_at(unknown), keys))
             found = days_by_file(columns, position, [file_names[each] for each in unknown])
             if found is None:
                 return None

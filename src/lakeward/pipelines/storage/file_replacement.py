@@ -10,7 +10,7 @@ from lakeward.spark_internals import frame_from_java, java_frame, java_session, 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 MAX_REPLACED_BYTES = 64 << 20
-"""Above this size a MERGE is faster: of many files that may have changed rows it writes those that have some."""
+"""Above this size a MERGE is faster: of files that may have changed rows it writes those that have some."""
 # Below this size one task is as fast as several, and writes one file.
 _BYTES_OF_ONE_TASK = 16 << 20
 # These record what happened to each row.

@@ -337,6 +337,15 @@ public class ViewPlan {
         return new Project(seq(columns), plan);
     }
 
+    /** The same, and the column `file`: the path of the file that each row was read from. */
+    public static LogicalPlan columnsByFile(LogicalPlan plan, Seq expressions) {
+        List columns = new ArrayList();
+        for (int i = 0; i < expressions.length(); i++) columns.add(alias((Expression) expressions.apply(i), "k" + i));
+        // The function itself is refused where the platform has removed it.
+        columns.add(alias(new org.apache.spark.sql.catalyst.expressions.InputFileName(), "file"));
+        return new Project(seq(columns), plan);
+    }
+
     private static Alias alias(Expression value, String name) {
         ExprId id = NamedExpression.newExprId();
         return new Alias(value, name, id, seq(new ArrayList()), Option.empty(), seq(new ArrayList()));
