@@ -15,12 +15,15 @@ from tests.pipelines.conftest import Lab
 from tests.pipelines.incremental import planned, sql_views
 
 # Keys are in payloads, of which Delta has no statistics.
-TYPED = "SELECT from_json(value, 'at {kind}, device INT, rate INT') AS p, n FROM {{a}}"
-KEPT = (
-    "SELECT p.at, p.device, p.rate FROM (SELECT *, row_number() OVER "
-    f"(PARTITION BY p.at, p.device ORDER BY n, p.rate) AS copy FROM ({TYPED})) WHERE copy = 1"
+TYPED = (
+    "SELECT p.at, p.device, p.rate, n FROM "
+    "(SELECT from_json(value, 'at {kind}, device INT, rate INT') AS p, n FROM {a})"
 )
-SUMMED = f"SELECT p.at, count(*) AS n, sum(p.rate) AS s FROM ({TYPED}) GROUP BY p.at"
+KEPT = (
+    "SELECT at, device, rate FROM (SELECT *, row_number() OVER "
+    f"(PARTITION BY at, device ORDER BY n, rate) AS copy FROM ({TYPED})) WHERE copy = 1"
+)
+SUMMED = f"SELECT at, count(*) AS n, sum(rate) AS s FROM ({TYPED}) GROUP BY at"
 QUERIES = {"KEPT": KEPT, "SUMMED": SUMMED}
 
 
@@ -46,7 +49,7 @@ class Events:
         self.lab, self.table = lab, f"main.{lab.source}.a"
         lab.seed("a", "SELECT '' AS value, 0 AS n FROM range(0)")
         lab.spark.sql(f"ALTER TABLE {self.table} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
-        self.query = query.format(a=self.table)
+        self.query = query.replace("{a}", self.table)
         lab.file("views.sql", sql_views({"v0": self.query}, policy="INCREMENTAL"))
 
     def update(self, *statements: str) -> str:
@@ -59,7 +62,7 @@ class Events:
         return technique
 
     def files(self) -> set[Path]:
-        return {Path(each.removeprefix("file://")) for each in self.lab.spark.table(self.table).inputFiles()}
+        return {Path(each.removeprefix("file:")) for each in self.lab.spark.table(self.table).inputFiles()}
 
     @property
     def index(self) -> Path:
@@ -75,7 +78,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize("query", sorted(QUERIES))
 def test_files_without_rows_of_the_affected_days_are_not_read(lab: Lab, query: str, kind: str) -> None:
     """The files of the first days are moved away: an update that reads them fails and recomputes."""
-    events = Events(lab, QUERIES[query].format(kind=kind))
+    events = Events(lab, QUERIES[query].replace("{kind}", kind))
     events.update(day(1, 1, 2), day(2, 1, 2))
     old = events.files()
     assert events.update(day(3, 1), day(4, 1)) != "COMPLETE_RECOMPUTE"
@@ -110,7 +113,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", sorted(CHANGES))
 def test_the_view_equals_its_query_after_each_change(lab: Lab, change: str) -> None:
-    events = Events(lab, KEPT.format(kind="TIMESTAMP"))
+    events = Events(lab, KEPT.replace("{kind}", "TIMESTAMP"))
     events.update(day(1, 1, 2), day(2, 1, 2))
     events.update(day(2, 1, 3))
     for statement in CHANGES[change]:
@@ -133,7 +136,7 @@ def belongs_to_another_query(index: Path) -> None:
 
 @pytest.mark.parametrize("change", [damage, lose, belongs_to_another_query])
 def test_an_index_that_cannot_be_used_is_computed_again(lab: Lab, change: Callable[[Path], None]) -> None:
-    events = Events(lab, SUMMED.format(kind="TIMESTAMP"))
+    events = Events(lab, SUMMED.replace("{kind}", "TIMESTAMP"))
     events.update(day(1, 1, 2))
     events.update("UPDATE {a} SET n = n + 1")
     change(events.index)
@@ -142,7 +145,7 @@ def test_an_index_that_cannot_be_used_is_computed_again(lab: Lab, change: Callab
 
 
 def test_the_index_has_days_and_names_of_files_alone(lab: Lab) -> None:
-    events = Events(lab, KEPT.format(kind="TIMESTAMP"))
+    events = Events(lab, KEPT.replace("{kind}", "TIMESTAMP"))
     events.update(day(1, 1, 2))
     events.update(day(2, 77_777))
     stored = json.loads(events.index.read_text())
