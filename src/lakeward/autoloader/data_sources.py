@@ -6,7 +6,6 @@ the functions that need them.
 
 from __future__ import annotations
 
-import heapq
 import json
 import threading
 from collections.abc import Iterator, Sequence
@@ -23,7 +22,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from lakeward.autoloader.discovery.file_listing import FileStatus
-from lakeward.autoloader.read_plan import PLAN_OPTION, ReadPlan
+from lakeward.autoloader.read_plan import PLAN_OPTION, ReadPlan, distribute
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -36,31 +35,10 @@ if TYPE_CHECKING:
     from lakeward.autoloader.streams.source_cleaning import SourceCleaner
 
 
-# The cost of opening a file, as the number of bytes read in the same time.
-OPEN_COST_BYTES = 16 * 1024
-# Larger partitions are split by files, to limit memory and the cost of a retry.
-MAX_PARTITION_BYTES = 256 * 1024 * 1024
-
-
 def plan_partitions(files: Sequence[FileStatus], parallelism: int) -> list[list[FileStatus]]:
     """Group files into partitions of similar cost, each in the order of `files`; [] for no files."""
     groups = distribute([status.size for status in files], parallelism)
     return [[files[index] for index in group] for group in groups]
-
-
-def distribute(sizes: Sequence[int], parallelism: int) -> list[list[int]]:
-    """Distribute files or parts of these sizes over partitions of similar cost; return ascending indexes."""
-    if not sizes:
-        return []
-    total = sum(sizes) + OPEN_COST_BYTES * len(sizes)
-    count = min(len(sizes), max(parallelism, -(-total // MAX_PARTITION_BYTES)))
-    loads = [(0, number) for number in range(count)]
-    chosen: list[list[int]] = [[] for _ in range(count)]
-    for index in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
-        load, number = heapq.heappop(loads)
-        chosen[number].append(index)
-        heapq.heappush(loads, (load + sizes[index] + OPEN_COST_BYTES, number))
-    return [sorted(indexes) for indexes in chosen]
 
 
 class FilesPartition(InputPartition):

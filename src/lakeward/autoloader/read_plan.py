@@ -7,8 +7,9 @@ The query parses the string.
 
 from __future__ import annotations
 
+import heapq
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,25 @@ if TYPE_CHECKING:
 
 PLAN_OPTION = "lakeward.plan"
 METADATA = "_metadata"
+# The cost of opening a file, as the number of bytes read in the same time.
+OPEN_COST_BYTES = 16 * 1024
+# Larger partitions are split by files, to limit memory and the cost of a retry.
+MAX_PARTITION_BYTES = 256 * 1024 * 1024
+
+
+def distribute(sizes: Sequence[int], parallelism: int) -> list[list[int]]:
+    """Distribute files or parts of these sizes over partitions of similar cost; return ascending indexes."""
+    if not sizes:
+        return []
+    total = sum(sizes) + OPEN_COST_BYTES * len(sizes)
+    count = min(len(sizes), max(parallelism, -(-total // MAX_PARTITION_BYTES)))
+    loads = [(0, number) for number in range(count)]
+    chosen: list[list[int]] = [[] for _ in range(count)]
+    for index in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
+        load, number = heapq.heappop(loads)
+        chosen[number].append(index)
+        heapq.heappush(loads, (load + sizes[index] + OPEN_COST_BYTES, number))
+    return [sorted(indexes) for indexes in chosen]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import InputPartition
 
 from lakeward.autoloader.discovery.file_listing import FileNames, FileStatus
-from lakeward.autoloader.read_plan import METADATA, ReadPlan, encode_file_metadata
+from lakeward.autoloader.read_plan import METADATA, ReadPlan, distribute, encode_file_metadata
 from lakeward.spark_internals import frame_from_java, java_frame, jvm_view
 
 if TYPE_CHECKING:
@@ -189,8 +189,6 @@ class ScanPlanner:
         return _is_text(path) if self._plan.any_name else path.isascii()
 
     def _partitions(self, chosen: Sequence[tuple[FileStatus, tuple[int, int]]]) -> list[ScanPartition]:
-        from lakeward.autoloader.data_sources import distribute
-
         total = sum(size for _, (size, _) in chosen)
         limit = min(MAX_PART_BYTES, max(MIN_PART_BYTES, total // max(1, self._plan.parallelism)))
         columns = self._constant_values([status for status, _ in chosen])
