@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.pipelines.incremental import day_index
+from lakeward.pipelines.incremental import day_index, technique_choice
 from lakeward.pipelines.incremental.day_index import DayIndex
 from tests.pipelines.conftest import Lab
 from tests.pipelines.incremental import planned, sql_views
@@ -142,6 +142,20 @@ def test_an_index_that_cannot_be_used_is_computed_again(lab: Lab, change: Callab
     change(events.index)
     assert events.update("DELETE FROM {a} WHERE n = 103", day(1, 3)) == "GENERIC_AGGREGATE"
     assert len(json.loads(events.index.read_text())["days"]) == len(events.files())
+
+
+def test_groups_and_partitions_have_days_of_their_own(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The days of one key are not those of another key of the same view."""
+    later = f"SELECT *, date_add(at, 100) AS later FROM ({TYPED.replace('{kind}', 'DATE')})"
+    events = Events(lab, f"SELECT at, later, count(*) AS n FROM ({later}) GROUP BY at, later")
+    view = "CREATE MATERIALIZED VIEW v0 PARTITIONED BY (later) REFRESH POLICY INCREMENTAL AS "
+    lab.file("views.sql", view + events.query)
+    cheapest = ["GENERIC_AGGREGATE"]
+    monkeypatch.setattr(technique_choice, "estimate", lambda technique, *_: float(technique != cheapest[-1]))
+    events.update(day(1, 1, 2), day(2, 1))
+    for technique in ("GENERIC_AGGREGATE", "PARTITION_OVERWRITE", "GENERIC_AGGREGATE"):
+        cheapest.append(technique)
+        assert events.update(day(2, 3), day(1, 9)) == technique
 
 
 def test_the_index_has_days_and_names_of_files_alone(lab: Lab) -> None:

@@ -48,7 +48,7 @@ class DeltaRules:
 
     `changes` has one change set per source of the plan, in their order; `times` are those of the update and
     of the last one, in microseconds since 1970. Affected keys are computed once. `index` opens the view's
-    index of days for the schema of a source.
+    index of days for what the days depend on, besides the query.
     """
 
     def __init__(
@@ -57,9 +57,10 @@ class DeltaRules:
         root: PlanNode,
         changes: list[ChangeSet],
         times: tuple[int, int],
-        index: Callable[[str], DayIndex] | None = None,
+        index: Callable[[list[Any]], DayIndex] | None = None,
     ) -> None:
         self.spark, self._now, self._before = spark, *times
+        self._root = root
         self._index = index
         self._plans, self._rewrites = jvm_view(spark).lakeward.ViewPlan, jvm_view(spark).lakeward.PlanRewrites
         sources = [leaf for leaf in root.leaves if leaf.is_delta]
@@ -121,11 +122,21 @@ class DeltaRules:
     def restricted(self, groups: RowGroups, keys: DataFrame) -> Any:
         """Return the current rows of these groups as the lowest operator of `groups` computes them."""
         below, java_keys = groups.base.children[0], self._keys_of(groups)
-        rows = self._state_of_days(below, java_keys, keys) or self.state(below)
+        number = next(i for i, each in enumerate(self._root.walk()) if each is groups.base)
+        rows = self._state_of_days(below, java_keys, keys, (number, groups.keys)) or self.state(below)
         return self.above(groups.base, self._limited(rows, java_keys, keys))
 
-    def _state_of_days(self, node: PlanNode, keys: Any, affected: DataFrame) -> Any:
-        """Return the operator's plan on the files with rows of the affected days, None for all files."""
+    def _state_of_days(
+        self, node: PlanNode, keys: Any, affected: DataFrame, place: tuple[int, tuple[int, ...]]
+    ) -> Any:
+        """Return the operator's plan on the files with rows of the affected days, None for all files.
+
+        Args:
+            node: The input of an operator that is computed by group.
+            keys: Expressions of the keys on its rows.
+            affected: The affected keys.
+            place: Number of the operator in the view's plan, and of the keys among the operator's.
+        """
         path = _path_to_source(node)
         change = self._changes.get(id(path[-1])) if path else None
         position = time_key(affected)
@@ -145,8 +156,9 @@ class DeltaRules:
                 plan = self.above(each, plan)
             return plan
 
-        index = self._index(str(source.snapshot.metadata().schemaString()))
-        unknown = [names.index(name) for name in index.unknown(names)]
+        index = self._index([*place, position, str(source.snapshot.metadata().schemaString())])
+        positions = {name: number for number, name in enumerate(names)}
+        unknown = [positions[name] for name in index.unknown(names)]
         if unknown:
             columns = frame_of(self.spark, self._plans.columnsByFile(rows_at(unknown), keys))
             found = days_by_file(columns, position, [file_names[each] for each in unknown])
@@ -154,7 +166,6 @@ class DeltaRules:
                 return None
             index.add({names[each]: found[file_names[each]] for each in unknown})
             index.save(names)
-        positions = {name: number for number, name in enumerate(names)}
         chosen = [positions[name] for name in index.with_days(names, wanted)]
         return rows_at(chosen) if len(chosen) < len(names) else None
 

@@ -80,9 +80,9 @@ class ViewRefresh:
         assert self.seen is not None, "what is planned is recorded"
         hashes, name = (self.seen.query, self.seen.settings), quote(".".join(dataset.key), safe="")
 
-        def index(schema: str) -> DayIndex:
+        def index(details: list[Any]) -> DayIndex:
             assert storage is not None
-            return DayIndex(storage / "day_index" / f"{name}.json", json.dumps([*hashes, schema]))
+            return DayIndex(storage / "day_index" / f"{name}.json", json.dumps([*hashes, *details]))
 
         rules = DeltaRules(
             self.query.sparkSession, self.view.root, self.changes, self.times, index if storage else None
