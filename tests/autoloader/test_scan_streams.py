@@ -19,7 +19,7 @@ from tests.autoloader.scan_routes import Plans, longs, plans, put_avro, put_parq
 __all__ = ["plans", "scanning"]
 
 
-@pytest.mark.rule("5.2")
+@pytest.mark.rule("5.2.1")
 @pytest.mark.parametrize("name", ["parquet", "avro"])
 def test_folders_metadata_and_the_order_of_columns(landing, plans: Plans, name: str) -> None:
     schema = "b string, n bigint, _rescued_data string, day date, x double, ok boolean, a bigint, "
@@ -79,7 +79,6 @@ def test_large_files_are_read_in_parts(landing, plans: Plans, name: str) -> None
     assert len(found.inputFiles()) >= 2
 
 
-@pytest.mark.rule("2.5")
 def test_new_columns_fail_the_stream_once_and_no_row_is_lost(landing, scanning) -> None:
     put_parquet(landing.folder / "a.parquet", id=longs(1))
     landing.ingest(landing.stream(format="parquet"))

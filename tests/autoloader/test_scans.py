@@ -87,7 +87,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.rule("2.2", "4.1")
+@pytest.mark.rule("2.2", "4.1.1")
 def test_parquet_of_all_types_codecs_and_encodings_gives_the_same_rows(spark, landing, plans: Plans) -> None:
     table = parquet_table(1000)
     for name, options in VARIANTS.items():
@@ -153,7 +153,7 @@ AVRO: Cells = {
 AVRO_TYPES = ", ".join(f"{name} {dtype}" for name, (_, dtype, _) in AVRO.items())
 
 
-@pytest.mark.rule("2.2", "4.1")
+@pytest.mark.rule("2.2", "4.1.1")
 def test_avro_of_all_types_under_every_codec_gives_the_same_rows(spark, landing, plans: Plans) -> None:
     codecs = ("null", "deflate", "snappy", "zstandard", "bzip2", "xz")
     for codec in codecs:
@@ -172,7 +172,7 @@ def test_avro_of_all_types_under_every_codec_gives_the_same_rows(spark, landing,
     assert found.where("_rescued_data IS NOT NULL").select("file").distinct().count() == 1
 
 
-@pytest.mark.rule("4.1", "4.3")
+@pytest.mark.rule("4.1.1", "4.3.6")
 def test_a_batch_of_files_that_fit_and_files_that_do_not(landing, plans: Plans) -> None:
     put_parquet(landing.folder / "fits.parquet", id=longs(1, 2), name=["a", None])
     put_parquet(landing.folder / "other order.parquet", name=["b"], id=longs(3))
