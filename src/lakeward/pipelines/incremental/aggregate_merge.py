@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakeward.pipelines.incremental.row_groups import LINEAR
-from lakeward.pipelines.incremental.view_plan import CalledFunction, PlanNode, is_exact_key
+from lakeward.pipelines.incremental.row_groups import LINEAR, is_usable_key
+from lakeward.pipelines.incremental.view_plan import CalledFunction, PlanNode
 from lakeward.quoting import quote_name
 
 _INTEGERS = ("byte", "short", "integer", "long")
@@ -52,7 +52,7 @@ def _merged(function: CalledFunction, column: str, added: str) -> str | None:
         return f"{stored} + {added}"
     if function.class_name == "Sum" and all(_can_sum(each) for each in function.types):
         return f"coalesce({stored} + {added}, {stored}, {added})"
-    if function.class_name in ("Min", "Max") and all(is_exact_key(each) for each in function.types):
+    if function.class_name in ("Min", "Max") and all(is_usable_key(each) for each in function.types):
         return f"{'least' if function.class_name == 'Min' else 'greatest'}({stored}, {added})"
     return None
 

@@ -8,9 +8,9 @@ data feed where it is on, or the difference of the rows of the files that were r
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from lakeward.pipelines.incremental.issues import Issue
@@ -43,17 +43,22 @@ class ChangeSet:
 
     `old` reads the version that the view has seen, `new` the current one. `bytes` is the size of the files
     that have to be read for the changes, `total` the size of the table. `source` has the files of `new`.
+    `find_rows` returns the inserted and the deleted rows.
     """
 
     kind: ChangeKind
     new: Any
     old: Any = None
-    inserted: Any = None
-    deleted: Any = None
+    find_rows: Callable[[], tuple[Any, Any]] = lambda: (None, None)
     bytes: int = 0
     total: int = 0
     issue: Issue | None = None
     source: Source | None = None
+
+    @cached_property
+    def rows(self) -> tuple[Any, Any]:
+        """The inserted and the deleted rows; a view that is recomputed does not need them."""
+        return self.find_rows()
 
 
 @dataclass(frozen=True)
@@ -160,11 +165,11 @@ class Source:
             if not len(appended):
                 return ChangeSet("NO_CHANGE", new, old=new, total=self.size)
             if self._changes.missing(self._log, appended) is None and files.removed() is not None:
-                inserted = self._rows(appended)
                 missing = self._changes.missing(self._log, files.removed())
                 if missing is None:
                     read = int(self._changes.bytes(appended))
-                    return ChangeSet("APPENDED", new, old, inserted, None, read, self.size)
+                    rows = partial(self._appended_rows, appended)
+                    return ChangeSet("APPENDED", new, old, rows, read, self.size)
         difference = self._difference(new, old, files)
         read = int(self._changes.bytes(files.feed()))
         if difference.kind == "UNKNOWN" or (difference.kind == "CHANGED" and read < difference.bytes):
@@ -188,7 +193,7 @@ class Source:
         except (Py4JJavaError, PySparkException):
             # It was off in one of the versions.
             return None
-        return ChangeSet("CHANGED", new, old, inserted, deleted, read, self.size)
+        return ChangeSet("CHANGED", new, old, lambda: (inserted, deleted), read, self.size)
 
     def _difference(self, new: Any, old: Any, files: Any) -> ChangeSet:
         """Return the rows of added files without those of removed ones, and the reverse."""
@@ -204,21 +209,22 @@ class Source:
         read = int(self._changes.bytes(added)) + int(self._changes.bytes(removed))
         if not len(added) and not len(removed):
             return ChangeSet("NO_CHANGE", new, old=new, total=self.size)
-        inserted = self._rows(added) if len(added) else None
-        deleted = self._rows(removed) if len(removed) else None
-        if inserted is not None and deleted is not None:
-            inserted, deleted = self._net_changes(inserted, deleted)
-        return ChangeSet("CHANGED", new, old, inserted, deleted, read, self.size)
+        return ChangeSet("CHANGED", new, old, partial(self._net_changes, added, removed), read, self.size)
 
-    def _net_changes(self, inserted: Any, deleted: Any) -> tuple[Any, Any]:
-        """Return the rows of each plan that are not in the other, with multiplicities.
+    def _appended_rows(self, files: Any) -> tuple[Any, Any]:
+        return self._rows(files), None
+
+    def _net_changes(self, added: Any, removed: Any) -> tuple[Any, Any]:
+        """Return the rows of added files that are not in the removed ones, and the reverse.
 
         Only the columns that the view uses are compared; the others are NULL in the result. The difference
         is computed once, when the first of its rows is needed.
         """
         from pyspark.sql import functions as F
 
-        left, right = frame_of(self.spark, inserted), frame_of(self.spark, deleted)
+        if not len(added) or not len(removed):
+            return self._rows(added) if len(added) else None, self._rows(removed) if len(removed) else None
+        left, right = (frame_of(self.spark, self._rows(files)) for files in (added, removed))
         names = [f"c{i}" for i in range(len(left.columns))]
         used = [(name, column) for name, column in zip(names, self.node.output, strict=True)]
         used = [(name, column) for name, column in used if column.id in self.node.required]

@@ -8,6 +8,7 @@ rules are exact for bags:
 - left joins, semi and anti joins with an unchanged right side: the operator applied to the left delta;
 - everything that computes groups of keys by themselves (GROUP BY, DISTINCT, dropDuplicates, windows, the
   other joins): the operator on the new rows of the affected keys, and on the old rows of them;
+- DISTINCT of rows to which some were only added: the keys that no old row has;
 - a filter with `current_date()`: the filter at the current time on both bags, and of the old rows those that
   pass at one of the two times only;
 - an aggregate without GROUP BY: its one row now, and the one before, unless they are equal.
@@ -24,7 +25,7 @@ from lakeward.pipelines.incremental.change_set import ChangeSet
 from lakeward.pipelines.incremental.day_index import DayIndex, affected_days, days_by_file, time_key
 from lakeward.pipelines.incremental.reproducibility import least_row_columns
 from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, repeat_rows
-from lakeward.pipelines.incremental.row_groups import KEYED, LINEAR, RowGroups
+from lakeward.pipelines.incremental.row_groups import KEYED, LINEAR, RowGroups, is_distinct
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
 from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges
 from lakeward.spark_internals import analyzed_plan, jvm_view
@@ -66,6 +67,7 @@ class DeltaRules:
         sources = [leaf for leaf in root.leaves if leaf.is_delta]
         self._changes = {id(leaf): change for leaf, change in zip(sources, changes, strict=True)}
         self._deltas: dict[int, Delta] = {}
+        self._settled: dict[int, Delta] = {}
         self._found_ranges: dict[int, tuple[int, list[KeyRange]]] = {}
 
     def is_changed(self, node: PlanNode) -> bool:
@@ -89,7 +91,36 @@ class DeltaRules:
         return self.above(node, *[self.state(child, old=old) for child in node.children], old=old)
 
     def delta(self, node: PlanNode) -> Delta:
-        """Return what changed in the operator's result."""
+        """Return what changed in the operator's result.
+
+        Changes of a source that are computed once are looked at: without deleted rows they are an append.
+        """
+        found = self._settled.get(id(node))
+        if found is None:
+            found = self._possible_delta(node)
+            if found.plus is not None and found.minus is not None and self._is_computed(node):
+                found = self._without_empty_sides(found)
+            self._settled[id(node)] = found
+        return found
+
+    def _is_computed(self, node: PlanNode) -> bool:
+        """Return whether the delta consists of rows of a source that are computed once."""
+        while node.name in LINEAR and not node.is_temporal:
+            node = node.children[0]
+        change = self._changes.get(id(node))
+        return change is not None and change.kind == "CHANGED"
+
+    def _without_empty_sides(self, delta: Delta) -> Delta:
+        from pyspark.sql import functions as F
+
+        first = [
+            frame_of(self.spark, plan).limit(1).select(F.lit(side).alias("side"))
+            for side, plan in (("plus", delta.plus), ("minus", delta.minus))
+        ]
+        present = {row.side for row in first[0].unionAll(first[1]).collect()}
+        return Delta(**{side: getattr(delta, side) for side in present})
+
+    def _possible_delta(self, node: PlanNode) -> Delta:
         if not self.is_changed(node):
             return Delta()
         found = self._deltas.get(id(node))
@@ -100,9 +131,9 @@ class DeltaRules:
     def _delta(self, node: PlanNode) -> Delta:
         change = self._changes.get(id(node))
         if change is not None:
-            return Delta(change.inserted, change.deleted)
+            return Delta(*change.rows)
         if node.name in LINEAR:
-            below = self.delta(node.children[0])
+            below = self._possible_delta(node.children[0])
             sides = [rows and self.above(node, rows) for rows in (below.plus, below.minus)]
             return self._with_moved_rows(node, sides) if node.is_temporal else Delta(*sides)
         if node.name == "Union":
@@ -112,6 +143,9 @@ class DeltaRules:
                 return self._single_row_delta(node)
             keys = _java_keys(node)
             affected = self._keys_with_changes(node, keys)
+            below = self.delta(node.children[0])
+            if affected is not None and below.minus is None and is_distinct(node):
+                return Delta(self._new_keys(node, keys, affected, below.plus))
             return self._recomputed(node, affected, [(node.children[0], keys)])
         return self._join_delta(node)
 
@@ -262,6 +296,18 @@ class DeltaRules:
             sides.append(self.above(node, *states))
         return Delta(*sides)
 
+    def _new_keys(self, node: PlanNode, keys: Any, affected: DataFrame, added: Any) -> Any:
+        """Return the rows of `SELECT DISTINCT` that only the added rows give."""
+        from pyspark.sql import functions as F
+
+        old = self._limited(self.state(node.children[0], old=True), keys, affected)
+        known = frame_of(self.spark, self._plans.columns(old, keys))
+        same = " AND ".join(f"a.{name} <=> b.{name}" for name in known.columns)
+        new = affected.alias("a").join(known.alias("b"), F.expr(same), "left_anti")
+        count, _ = self.key_ranges(affected)
+        rows = self._plans.restricted(added, keys, analyzed_plan(new), count <= _MAX_BROADCAST_KEYS)
+        return self.above(node, rows)
+
     def _distinct_keys(self, changed: list[tuple[Any, Any]]) -> DataFrame | None:
         if not changed:
             return None
@@ -285,7 +331,8 @@ class DeltaRules:
         """Return the rows with affected keys; the range of the keys lets Delta skip files."""
         count, ranges = self.key_ranges(affected)
         for each in ranges:
-            plan = self._plans.bounded(plan, keys.apply(each.position), each.low, each.high, each.has_null)
+            lows, highs = (list(ends) for ends in zip(*each.intervals, strict=True))
+            plan = self._plans.bounded(plan, keys.apply(each.position), lows, highs, each.has_null)
         return self._plans.restricted(plan, keys, analyzed_plan(affected), count <= _MAX_BROADCAST_KEYS)
 
     def _join_keys(self, node: PlanNode, *, left: bool) -> Any:
@@ -315,7 +362,7 @@ def _path_to_source(node: PlanNode) -> list[PlanNode]:
     while path[-1].children:
         last = path[-1]
         has_code = any(each.kind in ("python", "udf", "subquery") for each in last.notable)
-        if last.name not in ("Project", "Filter") or last.is_temporal or has_code:
+        if last.name not in ("Project", "Filter", "Generate") or last.is_temporal or has_code:
             return []
         path.append(last.children[0])
     return path

@@ -53,6 +53,11 @@ class RefreshPlan:
         """Return the first reason for a complete recomputation, empty for an incremental refresh."""
         return "" if self.is_incremental or not self.issues else self.issues[0].text
 
+    def choose(self, technique: Technique) -> None:
+        """Refresh the view with this technique instead of the chosen one."""
+        self.chosen = technique.type
+        self.techniques = [technique, *(each for each in self.techniques if each.type != technique.type)]
+
     def as_json(self) -> dict[str, Any]:
         """Return the details of the event `planning_information`."""
         return {

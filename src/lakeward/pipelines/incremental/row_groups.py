@@ -51,6 +51,11 @@ def is_usable_key(key_type: object) -> bool:
     return key_type in ("float", "double") or is_exact_key(key_type)
 
 
+def is_distinct(node: PlanNode) -> bool:
+    """Return whether the operator is a DISTINCT: keys alone, of which added rows can only add some."""
+    return node.name == "Aggregate" and not node.functions and bool(node.keys)
+
+
 def uppermost_keyed(root: PlanNode) -> PlanNode | None:
     """Return the keyed operator below projections and filters."""
     node = root

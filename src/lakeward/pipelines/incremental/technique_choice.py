@@ -101,8 +101,9 @@ def possible_techniques(
         has_expectations: Whether the view has expectations.
     """
     found: list[MaintenanceType] = []
-    if appends and not has_expectations and _can_merge(view.root, eligibility):
-        found.append("GROUP_AGGREGATE")
+    if appends and not has_expectations and merges_added_rows(view.root, eligibility):
+        top = eligibility.top
+        found += ["GROUP_AGGREGATE"] if top is not None and _only_adds(top.children[0]) else []
     if eligibility.groups is not None:
         is_window = eligibility.groups.top.name == "Window"
         found.append("WINDOW_FUNCTION" if is_window else "GENERIC_AGGREGATE")
@@ -119,10 +120,10 @@ def possible_techniques(
     return ["ROW_BASED"], []
 
 
-def _can_merge(root: PlanNode, eligibility: Eligibility) -> bool:
-    """Return whether the aggregates of added rows can be merged into those that the view stores."""
+def merges_added_rows(root: PlanNode, eligibility: Eligibility) -> bool:
+    """Return whether the aggregates of rows that are added can be merged into those that the view stores."""
     top, groups = eligibility.top, eligibility.groups
-    if top is None or top.name != "Aggregate" or not _only_adds(top.children[0]):
+    if top is None or top.name != "Aggregate":
         return False
     if top.keys and (groups is None or not groups.is_whole):
         return False

@@ -20,16 +20,22 @@ from lakeward.pipelines.incremental.day_index import DayIndex
 from lakeward.pipelines.incremental.delta_rules import DeltaRules
 from lakeward.pipelines.incremental.eligibility import Eligibility, check_eligibility
 from lakeward.pipelines.incremental.issues import Issue
-from lakeward.pipelines.incremental.refresh_plan import RefreshPlan, recompute
+from lakeward.pipelines.incremental.refresh_plan import (
+    MaintenanceType,
+    RefreshPlan,
+    Technique,
+    recompute,
+)
 from lakeward.pipelines.incremental.refresh_policy import require_incremental
 from lakeward.pipelines.incremental.reproducibility import break_ties
+from lakeward.pipelines.incremental.row_groups import is_distinct
 from lakeward.pipelines.incremental.seen_versions import (
     SeenVersions,
     describe_view,
     seen_versions_in,
     with_sources,
 )
-from lakeward.pipelines.incremental.technique_choice import choose_technique
+from lakeward.pipelines.incremental.technique_choice import choose_technique, merges_added_rows
 from lakeward.pipelines.incremental.view_plan import PlanNode, ViewPlan, frame_of, read_view_plan
 from lakeward.pipelines.incremental.view_writes import (
     append_rows,
@@ -70,11 +76,24 @@ class ViewRefresh:
     added: DataFrame | None = None
 
     def apply(
-        self, dataset: Dataset, metadata: str, enforce: Enforce, *, storage: Path | None = None
-    ) -> None:
+        self,
+        dataset: Dataset,
+        describe: Callable[[RefreshPlan], str],
+        enforce: Enforce,
+        *,
+        storage: Path | None = None,
+    ) -> str:
         """Change the view's table in one commit. Errors of Spark, and InconsistentViewError, propagate.
 
-        The index of days is kept in `storage`.
+        Args:
+            dataset: The view.
+            describe: Returns the user metadata of the commit for the technique, which is known only when the
+                changed rows are: rows that were removed and added again are no change.
+            enforce: Applies the view's expectations.
+            storage: Folder in which the index of days is kept.
+
+        Returns:
+            The user metadata of the commit.
         """
         assert self.view is not None, "a view without a plan is recomputed"
         assert self.seen is not None, "what is planned is recorded"
@@ -87,7 +106,32 @@ class ViewRefresh:
         rules = DeltaRules(
             self.query.sparkSession, self.view.root, self.changes, self.times, index if storage else None
         )
+        self._settle_technique(rules, self.view.root, dataset)
+        metadata = describe(self.plan)
         self._apply(rules, self.view.root, dataset, metadata, enforce)
+        return metadata
+
+    def _settle_technique(self, rules: DeltaRules, root: PlanNode, dataset: Dataset) -> None:
+        """Choose the technique for added rows if no row of the view's inputs was removed.
+
+        One that was considered before is not cheaper.
+        """
+        chosen, groups = self.plan.chosen, self.eligibility.groups
+        better: MaintenanceType
+        if chosen == "ROW_BASED":
+            better, changed = "APPEND_ONLY", root
+        elif chosen == "GENERIC_AGGREGATE" and groups is not None:
+            keeps_rows = all(is_distinct(each) for each in groups.operators[1:])
+            if dataset.expectations or not keeps_rows or not merges_added_rows(root, self.eligibility):
+                return
+            better, changed = "GROUP_AGGREGATE", groups.top.children[0]
+        else:
+            return
+        if any(each.type == better for each in self.plan.techniques):
+            return
+        delta = rules.delta(changed)
+        if delta.plus is not None and delta.minus is None:
+            self.plan.choose(Technique(better, True, estimate(better, self.changes, 0)))
 
     def _apply(
         self, rules: DeltaRules, root: PlanNode, dataset: Dataset, metadata: str, enforce: Enforce

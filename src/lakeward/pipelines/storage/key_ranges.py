@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.storage.delta_tables import load_table, read_stored_rows
@@ -16,28 +17,46 @@ if TYPE_CHECKING:
 _ORDERED = ("tinyint", "smallint", "int", "bigint", "decimal", "date", "timestamp", "string")
 
 
+# The number of a key's day since 1970. A clock that is years off is in an interval of its own.
+_DAY = {
+    "date": "unix_date({key})",
+    "timestamp": "CAST((unix_micros({key}) - pmod(unix_micros({key}), 86400000000)) div 86400000000 AS INT)",
+    "timestamp_ntz": "unix_date(CAST({key} AS DATE))",
+}
+_DAY_MICROS = 86_400_000_000
+_MAX_INTERVALS = 16
+
+
 @dataclass(frozen=True)
 class KeyRange:
-    """The least and the greatest value of a key as text, and whether NULL is among its values.
+    """Intervals in which the values of a key lie, and whether NULL is among its values.
 
-    `position` is that of the key among all keys, `kind` its type.
+    Attributes:
+        position: Position of the key among all keys.
+        kind: Its type.
+        intervals: The least and the greatest value of each interval as text, in ascending order.
+        has_null: Whether NULL is among the values.
     """
 
     position: int
     kind: str
-    low: str
-    high: str
+    intervals: tuple[tuple[str, str], ...]
     has_null: bool
 
     def condition(self, column: str) -> str:
         """Return the condition that a row meets whose `column`, an SQL expression, is one of the keys."""
         # Not BETWEEN, which Spark rewrites later than Delta looks for files.
-        between = f"({column} >= {self._value(self.low)} AND {column} <= {self._value(self.high)})"
-        return f"({between} OR {column} IS NULL)" if self.has_null else between
+        among = [
+            f"({column} >= {self._value(low)} AND {column} <= {self._value(high)})"
+            for low, high in self.intervals
+        ]
+        if self.has_null:
+            among.append(f"{column} IS NULL")
+        return among[0] if len(among) == 1 else f"({' OR '.join(among)})"
 
     def since(self, column: str) -> str:
         """Return the condition that a value is not less than all of the keys."""
-        return f"{column} >= {self._value(self.low)}"
+        return f"{column} >= {self._value(self.intervals[0][0])}"
 
     def _value(self, text: str) -> str:
         if self.kind == "timestamp":
@@ -46,7 +65,7 @@ class KeyRange:
 
 
 class KeyRanges:
-    """Computes the range of each key whose type Delta keeps ordered statistics of.
+    """Computes the range of each key whose type Delta keeps ordered statistics of; of times one per days.
 
     `keys` are pairs of an SQL expression and the type of its values.
     """
@@ -70,17 +89,45 @@ class KeyRanges:
                 F.expr(_text(f"min({key})", kind)),
                 F.expr(_text(f"max({key})", kind)),
                 F.expr(f"count_if({key} IS NULL)"),
+                F.expr(f"array_sort(collect_set({_DAY[kind].format(key=key)}))")
+                if kind in _DAY
+                else F.lit(None),
             )
         ]
 
     def ranges(self, values: Sequence[Any]) -> list[KeyRange]:
         """Return the ranges of the keys that have values other than NULL."""
-        ends = zip(self._keys, values[::3], values[1::3], values[2::3], strict=True)
+        found = zip(self._keys, values[::4], values[1::4], values[2::4], values[3::4], strict=True)
         return [
-            KeyRange(position, kind, low, high, nulls > 0)
-            for (position, _, kind), low, high, nulls in ends
+            KeyRange(position, kind, _intervals(kind, low, high, days or ()), nulls > 0)
+            for (position, _, kind), low, high, nulls, days in found
             if low is not None
         ]
+
+
+def _intervals(kind: str, low: str, high: str, days: Sequence[int]) -> tuple[tuple[str, str], ...]:
+    """Return the intervals from `low` to `high` that contain all days; the smallest gaps are closed."""
+    gaps = [at for at in range(1, len(days)) if days[at] > days[at - 1] + 1]
+    gaps = sorted(sorted(gaps, key=lambda at: days[at - 1] - days[at])[: _MAX_INTERVALS - 1])
+    try:
+        ends = [_last_moment(kind, days[at - 1]) for at in gaps]
+        starts = [_first_moment(kind, days[at]) for at in gaps]
+    except (ValueError, OverflowError):
+        # Python's calendar ends with the year 9999.
+        return ((low, high),)
+    return tuple(zip([low, *starts], [*ends, high], strict=True))
+
+
+def _first_moment(kind: str, day: int) -> str:
+    if kind == "timestamp":
+        return str(day * _DAY_MICROS)
+    return str(date(1970, 1, 1) + timedelta(days=day)) + ("" if kind == "date" else " 00:00:00")
+
+
+def _last_moment(kind: str, day: int) -> str:
+    if kind == "timestamp":
+        return str((day + 1) * _DAY_MICROS - 1)
+    return str(date(1970, 1, 1) + timedelta(days=day)) + ("" if kind == "date" else " 23:59:59.999999")
 
 
 def _text(value: str, kind: str) -> str:

@@ -104,10 +104,17 @@ def refresh_materialized_view(
         if refresh.plan.chosen == "NO_OP":
             return _unchanged_result(dataset, evaluated, update, refresh.plan)
         seen = add_seen_versions(commit_metadata(hashed, update.update_id), refresh.seen)
-        metadata = add_start(seen, refresh.plan, time.time())
+        started = time.time()
         if before is not None and refresh.plan.is_incremental:
             done = _refresh_incrementally(
-                spark, dataset, evaluated, metrics, update, refresh, before, metadata
+                spark,
+                dataset,
+                evaluated,
+                metrics,
+                update,
+                refresh,
+                before,
+                lambda plan: add_start(seen, plan, started),
             )
             if done is not None:
                 update.on_plan(refresh.plan)
@@ -115,7 +122,7 @@ def refresh_materialized_view(
             text = "The changes could not be applied; see the log of the update."
             refresh.plan = recompute(Issue("DATA_HAS_CHANGED", text))
             require_incremental(dataset, refresh.plan.issues, is_eligible=True)
-            metadata = add_start(seen, refresh.plan, time.time())
+        metadata = add_start(seen, refresh.plan, time.time())
     update.on_plan(refresh.plan)
     evaluated.query = refresh.query
     flow_result = _recompute(spark, dataset, evaluated, metrics, update, before, metadata)
@@ -131,7 +138,7 @@ def _refresh_incrementally(
     update: ViewUpdate,
     refresh: ViewRefresh,
     before: StoredTable,
-    metadata: str,
+    describe: Callable[[RefreshPlan], str],
 ) -> FlowResult | None:
     """Apply the changes of the sources. Returns None if the view has to be recomputed.
 
@@ -150,7 +157,7 @@ def _refresh_incrementally(
 
     try:
         with keep_interrupts():
-            refresh.apply(dataset, metadata, enforce, storage=update.storage)
+            metadata = refresh.apply(dataset, describe, enforce, storage=update.storage)
     except InconsistentViewError:
         log.warning("`%s` does not have the rows that its sources had: it is recomputed.", dataset.name)
         return None

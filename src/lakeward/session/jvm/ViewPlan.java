@@ -380,11 +380,15 @@ public class ViewPlan {
         return new Join(plan, found, LeftSemi$.MODULE$, new Some(condition), new JoinHint(Option.empty(), hint));
     }
 
-    /** The rows of `plan` with a key in a range; the texts are casts of the keys, or microseconds of timestamps. */
-    public static LogicalPlan bounded(LogicalPlan plan, Expression key, String low, String high, boolean nulls) {
-        Expression least = new GreaterThanOrEqual(key, value(low, key));
-        Expression range = new And(least, new LessThanOrEqual(key, value(high, key)));
-        return new Filter(nulls ? new Or(range, new IsNull(key)) : range, plan);
+    /** The rows of `plan` with a key in an interval; the texts are casts of keys, or microseconds of timestamps. */
+    public static LogicalPlan bounded(LogicalPlan plan, Expression key, List lows, List highs, boolean nulls) {
+        Expression bounds = nulls ? new IsNull(key) : null;
+        for (int i = 0; i < lows.size(); i++) {
+            Expression least = new GreaterThanOrEqual(key, value((String) lows.get(i), key));
+            Expression interval = new And(least, new LessThanOrEqual(key, value((String) highs.get(i), key)));
+            bounds = bounds == null ? interval : new Or(bounds, interval);
+        }
+        return new Filter(bounds, plan);
     }
 
     private static Expression value(String text, Expression key) {
