@@ -2,7 +2,8 @@
 
 The changes are read from the commits in between: the rows of files that were appended, those of the change
 data feed where it is on, or the difference of the rows of the files that were removed and added. Files of
-`OPTIMIZE` contain the same rows and cancel out.
+`OPTIMIZE` contain the same rows and cancel out. Of a file with another deletion vector, only the rows that
+one of both vectors marks are read.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from lakeward.spark_internals import analyzed_plan, jvm_view, scala_list
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 ChangeKind = Literal["NO_CHANGE", "APPENDED", "CHANGED", "UNKNOWN"]
+# Delta sends a vector to its readers with writeUTF, which takes 65,535 bytes; base 85 makes five of four.
+MAX_INLINE_BYTES = 65535 // 5 * 4
 
 
 @dataclass(frozen=True)
@@ -196,7 +199,7 @@ class Source:
         return ChangeSet("CHANGED", new, old, lambda: (inserted, deleted), read, self.size)
 
     def _difference(self, new: Any, old: Any, files: Any) -> ChangeSet:
-        """Return the rows of added files without those of removed ones, and the reverse."""
+        """Return the rows that the removed and added files differ in."""
         added, removed = files.added(), files.removed()
         missing = None if removed is None else self._changes.missing(self._log, removed)
         if removed is None or missing is not None:
@@ -206,25 +209,30 @@ class Source:
         if inexact:
             reason = f"rows were changed, and values of `{inexact[0]}` cannot be compared exactly"
             return self._unknown(new, "MAP_TYPE_NOT_SUPPORTED", reason)
-        read = int(self._changes.bytes(added)) + int(self._changes.bytes(removed))
-        if not len(added) and not len(removed):
+        changed = self._java.lakeward.ChangedRows(self._log, added, removed, MAX_INLINE_BYTES)
+        if not len(changed.inserted()) and not len(changed.deleted()):
             return ChangeSet("NO_CHANGE", new, old=new, total=self.size)
-        return ChangeSet("CHANGED", new, old, partial(self._net_changes, added, removed), read, self.size)
+        read = int(changed.bytes())
+        return ChangeSet("CHANGED", new, old, partial(self._net_changes, changed), read, self.size)
 
     def _appended_rows(self, files: Any) -> tuple[Any, Any]:
         return self._rows(files), None
 
-    def _net_changes(self, added: Any, removed: Any) -> tuple[Any, Any]:
-        """Return the rows of added files that are not in the removed ones, and the reverse.
+    def _net_changes(self, changed: Any) -> tuple[Any, Any]:
+        """Return the inserted rows that are not among the deleted ones, and the reverse.
 
         Only the columns that the view uses are compared; the others are NULL in the result. The difference
         is computed once, when the first of its rows is needed.
         """
         from pyspark.sql import functions as F
 
-        if not len(added) or not len(removed):
-            return self._rows(added) if len(added) else None, self._rows(removed) if len(removed) else None
-        left, right = (frame_of(self.spark, self._rows(files)) for files in (added, removed))
+        inserted, deleted = (
+            changed.rows(self.node.java, self.snapshot, files) if len(files) else None
+            for files in (changed.inserted(), changed.deleted())
+        )
+        if inserted is None or deleted is None:
+            return inserted, deleted
+        left, right = (frame_of(self.spark, plan) for plan in (inserted, deleted))
         names = [f"c{i}" for i in range(len(left.columns))]
         used = [(name, column) for name, column in zip(names, self.node.output, strict=True)]
         used = [(name, column) for name, column in used if column.id in self.node.required]

@@ -2,9 +2,12 @@ package lakeward;
 
 import java.net.URI;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.python.PythonUtils;
@@ -24,6 +27,7 @@ import org.apache.spark.sql.delta.commands.cdc.CDCReader;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation$;
 import scala.Option;
 import scala.Some;
 import scala.Tuple2;
@@ -129,14 +133,21 @@ public class SourceChanges {
         return total;
     }
 
-    /** The first of these files that is gone, else null. */
+    /** The first of these files, or of the files with their deletion vectors, that is gone, else null. */
     public static String missing(DeltaLog log, List files) throws Exception {
         FileSystem system = log.dataPath().getFileSystem(log.newDeltaHadoopConf());
+        // One file has the vectors of many.
+        Set paths = new LinkedHashSet();
         for (int i = 0; i < files.size(); i++) {
             FileAction file = (FileAction) files.get(i);
             Path path = new Path(new URI(file.path()));
-            if (!path.isAbsolute()) path = new Path(log.dataPath(), path);
-            if (!system.exists(path)) return path.toString();
+            paths.add(path.isAbsolute() ? path : new Path(log.dataPath(), path));
+            DeletionVectorDescriptor vector = file.deletionVector();
+            if (vector != null && vector.isOnDisk()) paths.add(vector.absolutePath(log.dataPath()));
+        }
+        Object[] all = paths.toArray();
+        for (int i = 0; i < all.length; i++) {
+            if (!system.exists((Path) all[i])) return all[i].toString();
         }
         return null;
     }
@@ -168,8 +179,15 @@ public class SourceChanges {
 
     /** The rows of these files with the schema of `snapshot`, under the attributes of `relation`. */
     public static LogicalPlan rows(LogicalRelation relation, DeltaLog log, Snapshot snapshot, List files) {
-        Dataset rows = (Dataset) log.createDataFrame((SnapshotDescriptor) snapshot, PythonUtils.toSeq(files), false, Option.empty());
-        return ViewPlan.named(rows.queryExecution().analyzed(), relation.output());
+        return rows(relation, log, snapshot, files, Collections.emptyMap());
+    }
+
+    /** The same, with a RowIndexFilterType by path of the files from which other rows are read. */
+    static LogicalPlan rows(LogicalRelation relation, DeltaLog log, Snapshot snapshot, List files, Map filters) {
+        SparkSession session = ((HadoopFsRelation) relation.relation()).sparkSession();
+        MarkedRowsIndex index = new MarkedRowsIndex(session, log, (SnapshotDescriptor) snapshot, files, PythonUtils.toScalaMap(filters));
+        HadoopFsRelation read = log.buildHadoopFsRelationWithFileIndex((SnapshotDescriptor) snapshot, index, Option.empty(), false);
+        return ViewPlan.named(LogicalRelation$.MODULE$.apply(read, false), relation.output());
     }
 
     /** The rows that the change data feed after version `from` has inserted, or deleted. Fails where the feed was off. */
