@@ -108,6 +108,12 @@ def move_away(lab: Lab, table: str) -> None:
     lab.spark.sql(f"CREATE TABLE {table} AS SELECT id, 2L AS g, v FROM {table}_old")
 
 
+def track_rows(lab: Lab, table: str) -> None:
+    """Add every file again, with an identifier of its first row, and delete a row."""
+    lab.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
+    lab.spark.sql(f"DELETE FROM {table} WHERE id = 1")
+
+
 def add_column(lab: Lab, table: str) -> None:
     lab.spark.sql(f"ALTER TABLE {table} ADD COLUMN extra STRING")
     lab.spark.sql(f"INSERT INTO {table} VALUES (30, 1, 1, 'new')")
@@ -131,6 +137,7 @@ CHANGES: dict[str, tuple[Callable[[Lab, str], None], str, str]] = {
     "dropped and created again": (recreate, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
     "vacuumed": (vacuum, "COMPLETE_RECOMPUTE", "DATA_FILE_MISSING"),
     "merged": (statement(MERGED), "GENERIC_AGGREGATE", ""),
+    "row tracking": (track_rows, "GENERIC_AGGREGATE", ""),
     "an expired log": (expire_log, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
     "another commit of the same version": (replace_commit, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
     "renamed, with another table in its place": (move_away, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),

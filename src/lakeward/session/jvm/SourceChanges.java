@@ -32,6 +32,7 @@ import scala.Option;
 import scala.Some;
 import scala.Tuple2;
 import scala.collection.Iterator;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * The files that two versions of a Delta table differ in, read from the commits between them.
@@ -58,12 +59,15 @@ public class SourceChanges {
             long version = ((Long) commit._1()).longValue();
             if (version != next) return;
             if (version > to) return;
-            Iterator actions = ((scala.collection.immutable.Seq) commit._2()).iterator();
+            List actions = CollectionConverters.asJava((scala.collection.immutable.Seq) commit._2());
+            boolean removes = false;
+            for (int i = 0; i < actions.size(); i++) removes = removes || actions.get(i) instanceof RemoveFile;
             List changed = new ArrayList();
             List recorded = new ArrayList();
-            while (actions.hasNext()) {
-                Action action = (Action) actions.next();
-                apply(action);
+            for (int i = 0; i < actions.size(); i++) {
+                Action action = (Action) actions.get(i);
+                // Row tracking and statistics add the files of the table again: their rows stay.
+                if (removes || !(action instanceof AddFile) || ((AddFile) action).dataChange()) apply(action);
                 if (action instanceof AddCDCFile) recorded.add(action);
                 else if (action instanceof FileAction && ((FileAction) action).dataChange()) changed.add(action);
             }
