@@ -114,6 +114,13 @@ def track_rows(lab: Lab, table: str) -> None:
     lab.spark.sql(f"DELETE FROM {table} WHERE id = 1")
 
 
+def drop_vectors(lab: Lab, table: str) -> None:
+    lab.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    lab.spark.sql(f"DELETE FROM {table} WHERE id = 1")
+    lab.done()
+    lab.spark.sql(f"ALTER TABLE {table} DROP FEATURE deletionVectors")
+
+
 def add_column(lab: Lab, table: str) -> None:
     lab.spark.sql(f"ALTER TABLE {table} ADD COLUMN extra STRING")
     lab.spark.sql(f"INSERT INTO {table} VALUES (30, 1, 1, 'new')")
@@ -138,6 +145,7 @@ CHANGES: dict[str, tuple[Callable[[Lab, str], None], str, str]] = {
     "vacuumed": (vacuum, "COMPLETE_RECOMPUTE", "DATA_FILE_MISSING"),
     "merged": (statement(MERGED), "GENERIC_AGGREGATE", ""),
     "row tracking": (track_rows, "GENERIC_AGGREGATE", ""),
+    "dropped deletion vectors": (drop_vectors, "NO_OP", ""),
     "an expired log": (expire_log, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
     "another commit of the same version": (replace_commit, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
     "renamed, with another table in its place": (move_away, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
