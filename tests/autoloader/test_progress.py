@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-from lakeward.autoloader.pyspark_patches import patch_from_java, to_databricks_progress
+from lakeward.autoloader.pyspark_patches import patch_from_java
+from lakeward.autoloader.streams.query_progress import to_databricks_progress
 
 
 def progress(end: Any, latest: Any) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -189,3 +191,12 @@ def test_xml_without_a_row_tag_fails_at_definition(tmp_path: Path) -> None:
     put(tmp_path / "in" / "a.xml", "<r/>")
     with pytest.raises(CloudFilesError, match=r"XML_ROW_TAG_MISSING"):
         names(tmp_path / "in", location=tmp_path / "s", cf_format="xml")
+
+
+def test_streams_are_defined_and_started_by_modules_that_do_not_import_arrow() -> None:
+    modules = ("pyspark_patches", "data_sources", "schema.schema_resolution", "streams.scan_planning")
+    code = "import sys, " + ", ".join(f"lakeward.autoloader.{name}" for name in modules)
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; print(*sys.modules)"], check=True, capture_output=True, text=True
+    )
+    assert not {"numpy", "pandas", "pyarrow"} & set(done.stdout.split())

@@ -10,8 +10,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxFiles
 from pyspark.sql.types import StructType
 
 from lakeward.autoloader.data_sources import CloudFilesStreamReader
-from lakeward.autoloader.read_plan import ReadPlan
-from lakeward.autoloader.streams.query_start import CheckpointOffer, offer_checkpoints
+from lakeward.autoloader.read_plan import CheckpointOffer, ReadPlan, offer_checkpoints
 
 COLUMNS = StructType().add("a", "integer")
 

@@ -20,8 +20,13 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from lakeward.autoloader.conversion.text_formats import TextFormats, parse_zone
-from lakeward.autoloader.conversion.text_parsing import cast_text_column, common_shape, value_parser
+from lakeward.autoloader.conversion.text_parsing import (
+    TextFormats,
+    cast_text_column,
+    common_shape,
+    parse_zone,
+    value_parser,
+)
 
 UTC = TextFormats(timezone.utc)
 PARIS = TextFormats(parse_zone("Europe/Paris") or timezone.utc)

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from lakeward.autoloader.discovery.file_listing import FileStatus
-from lakeward.autoloader.read_plan import PLAN_OPTION, ReadPlan, distribute
+from lakeward.autoloader.read_plan import PLAN_OPTION, ReadPlan, claim_checkpoint, distribute
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -104,8 +104,6 @@ class CloudFilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
     def tracker(self) -> FileTracker:
         """Return the file tracker, created on first use, when the checkpoint is known."""
         if self._tracker is None:
-            from lakeward.autoloader.streams.query_start import claim_checkpoint
-
             binding = claim_checkpoint(Path(self.plan.handoff_dir), self.plan.token)
             self._state, self._metadata = binding.state, binding.metadata
             self._tracker = _create_tracker(self.plan, Path(self._state))

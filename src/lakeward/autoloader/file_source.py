@@ -20,8 +20,7 @@ from lakeward.autoloader.discovery.file_listing import (
     session_file_names,
 )
 from lakeward.autoloader.options.option_values import Options, evolution_mode
-from lakeward.autoloader.read_plan import METADATA, PLAN_OPTION, ReadPlan, create_lister
-from lakeward.autoloader.streams.query_start import handoff_directory
+from lakeward.autoloader.read_plan import METADATA, PLAN_OPTION, ReadPlan, create_lister, handoff_directory
 from lakeward.errors import CloudFilesError
 from lakeward.spark_internals import java_session
 

@@ -1,19 +1,39 @@
-"""Patches of PySpark's readers, writers, streaming queries and their progress."""
+"""Patches of PySpark: `load` plans a stream, `start` and `toTable` validate its options and start it."""
 
 from __future__ import annotations
 
-import copy
 import json
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward import patching
+from lakeward.autoloader.options.option_values import option_warnings, validate_options
+from lakeward.autoloader.read_plan import (
+    METADATA,
+    PLAN_OPTION,
+    CheckpointOffer,
+    ReadPlan,
+    handoff_directory,
+    hide_metadata,
+    offer_checkpoints,
+    pending_offers,
+    raw_metadata_field,
+    references_metadata,
+    withdraw_offers,
+)
+from lakeward.autoloader.streams.query_progress import to_databricks_progress
 from lakeward.errors import CloudFilesError
 from lakeward.patching import Order, PatchSpec
-from lakeward.spark_internals import use_python_progress
+from lakeward.spark_internals import analyzed_plan, java_query, use_python_progress
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 
 _STATE_ATTRIBUTE = "_lakeward_reader"
@@ -121,8 +141,6 @@ def _load_cloud_files(reader: Any, before: Any, path: str | None) -> Any:
     from lakeward.autoloader.discovery.file_listing import session_file_names
     from lakeward.autoloader.error_translation import to_analysis_exception
     from lakeward.autoloader.file_source import define_stream
-    from lakeward.autoloader.read_plan import METADATA, PLAN_OPTION, hide_metadata, raw_metadata_field
-    from lakeward.autoloader.streams.query_start import handoff_directory
     from lakeward.autoloader.streams.scan_planning import plan_scans, read_with_scans
 
     seen, spark = _reader_state(reader), reader._spark
@@ -169,11 +187,104 @@ def _patch_start(before: Any) -> Any:
 
     @wraps(before)
     def start(self: Any, *arguments: Any, **named: Any) -> Any:
-        from lakeward.autoloader.streams.query_start import start_query
-
         return start_query(self._df, lambda: before(self, *arguments, **named))
 
     return start
+
+
+# Read by InputFileName.java in the batches of the query.
+_BATCHES = "spark.sql.lakeward.autoLoader"
+_start_lock = threading.Lock()
+_last_queries: dict[str, Any] = {}
+
+
+def start_query(df: DataFrame, start: Callable[[], StreamingQuery]) -> StreamingQuery:
+    """Start a query that may read Auto Loader sources; raise CloudFilesError for invalid options."""
+    sources = list(_sources(df))
+    for _, plan in sources:
+        _validate(plan)
+    if not sources:
+        return start()
+    with _start_lock:
+        for _, plan in sources:
+            _await_earlier_query(plan)
+        query = start()
+        java = java_query(query)
+        java.sparkSessionForStream().conf().set(_BATCHES, "true")
+        root = java.resolvedCheckpointRoot()
+        with _stop_on_error(query):
+            checkpoint = _local_checkpoint(root, sources[0][1])
+        metadata = references_metadata(df)
+        for token in {plan.token: None for _, plan in sources}:
+            mine = [(number, plan) for number, plan in sources if plan.token == token]
+            bindings = [CheckpointOffer(str(checkpoint / "sources" / number), metadata) for number, _ in mine]
+            offer_checkpoints(Path(mine[0][1].handoff_dir), token, bindings)
+            _last_queries[token] = query
+    return query
+
+
+def _sources(df: DataFrame) -> Iterator[tuple[str, ReadPlan]]:
+    """Yield Auto Loader sources of a DataFrame with the name of their checkpoint directory."""
+    leaves = analyzed_plan(df).collectLeaves()
+    streaming: list[Any] = []
+    for index in range(leaves.size()):
+        leaf = leaves.apply(index)
+        if not leaf.getClass().getSimpleName().startswith("Streaming") or any(
+            leaf.equals(s) for s in streaming
+        ):
+            continue
+        streaming.append(leaf)
+        if leaf.getClass().getSimpleName() != "StreamingRelationV2":
+            continue
+        plan = leaf.extraOptions().get(PLAN_OPTION)
+        if plan is not None:
+            name = leaf.sourceIdentifyingName().nameOpt()
+            yield name.get() if name.isDefined() else str(len(streaming) - 1), ReadPlan.from_json(plan)
+
+
+def _validate(plan: ReadPlan) -> None:
+    from lakeward.autoloader.error_translation import to_analysis_exception
+
+    try:
+        validate_options(plan.user_options, has_user_schema=plan.has_user_schema)
+        if plan.user_options.cleans_source:
+            from lakeward.autoloader.streams.source_cleaning import cleaning_policy
+
+            cleaning_policy(plan.user_options, plan.source, plan.names)
+    except CloudFilesError as error:
+        raise to_analysis_exception(error) from None
+    for sentence in option_warnings(plan.user_options):
+        warnings.warn(sentence, stacklevel=5)
+
+
+def _await_earlier_query(plan: ReadPlan) -> None:
+    """Wait until an earlier query of the same DataFrame has claimed its offers."""
+    earlier = _last_queries.pop(plan.token, None)
+    while earlier is not None and pending_offers(Path(plan.handoff_dir), plan.token) and earlier.isActive:
+        threading.Event().wait(0.01)
+    withdraw_offers(Path(plan.handoff_dir), plan.token)
+
+
+def _local_checkpoint(root: str, plan: ReadPlan) -> Path:
+    local = plan.names.local(root)
+    if "://" in local:
+        raise CloudFilesError(
+            "CF_UNSUPPORTED_CHECKPOINT",
+            f"The checkpoint {root} is not on a local disk, which Auto Loader's state requires.",
+            next_step="Use a checkpoint on a local or mounted disk.",
+        )
+    return Path(local)
+
+
+@contextmanager
+def _stop_on_error(query: StreamingQuery) -> Iterator[None]:
+    from lakeward.autoloader.error_translation import to_analysis_exception
+
+    try:
+        yield
+    except CloudFilesError as error:
+        query.stop()
+        raise to_analysis_exception(error) from None
 
 
 def _translate_errors(before: Any) -> Any:
@@ -204,46 +315,6 @@ def _translate_exception(before: Any) -> Any:
         return translate_query_exception(before(self))
 
     return exception
-
-
-_BACKLOG_METRICS = ("numFilesOutstanding", "numBytesOutstanding")
-
-
-def to_databricks_progress(progress: dict[str, Any]) -> dict[str, Any] | None:
-    """Return progress JSON with rewritten Auto Loader sources, None if it has none."""
-    sources = progress.get("sources") or []
-    ours = [_input_path(source) for source in sources]
-    if not any(ours):
-        return None
-    out = copy.deepcopy(progress)
-    for source, path in zip(out["sources"], ours, strict=True):
-        if path is not None:
-            source["description"] = f"CloudFilesSource[{path}]"
-            source["metrics"] = {**source.get("metrics", {}), **_backlog_metrics(source["latestOffset"])}
-            source["latestOffset"] = source["endOffset"]
-    return out
-
-
-def _input_path(source: dict[str, Any]) -> str | None:
-    """Return the input path of an Auto Loader source, recognized by its offset."""
-    end = _parse_offset(source.get("endOffset"))
-    return str(end["lastInputPath"]) if {"seqNum", "lastInputPath"} <= set(end) else None
-
-
-def _backlog_metrics(latest: Any) -> dict[str, str]:
-    offset = _parse_offset(latest)
-    figures = {name: str(offset[name]) for name in _BACKLOG_METRICS if name in offset}
-    return {**figures, "isBacklogComputationComplete": "true"} if figures else {}
-
-
-def _parse_offset(offset: Any) -> dict[str, Any]:
-    """Parse an offset, which is an object or JSON text."""
-    if isinstance(offset, str):
-        try:
-            offset = json.loads(offset)
-        except ValueError:
-            return {}
-    return offset if isinstance(offset, dict) else {}
 
 
 def patch_from_json(before: Any) -> Any:

@@ -1,21 +1,32 @@
 """The read plan: what a stream reads and how, fixed at definition and sent to every reader process.
 
-Its hidden column `_metadata` is that of Spark's own file source (AL-5.1). Readers emit it as one string per
-row, or as null if the query does not reference it: six struct columns cost more than the rows of many files.
-The query parses the string.
+Spark does not pass the checkpoint to a Python stream reader, and the reader runs in a separate process.
+`load` puts a token into the plan, `start` writes a file named by that token into a directory on the driver's
+machine, and the reader claims it before its first offset.
+
+The hidden column `_metadata` of a stream is that of Spark's own file source (AL-5.1). Readers emit it as one
+string per row, or as null if the query does not reference it: six struct columns cost more than the rows of
+many files. The query parses the string.
 """
 
 from __future__ import annotations
 
+import atexit
 import heapq
 import json
+import os
+import shutil
+import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.autoloader.discovery.file_listing import FileLister, FileNames, FileStatus, open_storage
 from lakeward.autoloader.options.option_values import Options
+from lakeward.errors import CloudFilesError
 from lakeward.quoting import quote_identifier
 from lakeward.session.paths import PathMap
 from lakeward.spark_internals import analyzed_plan, jvm_view
@@ -219,3 +230,62 @@ def _plan_nodes(plan: Any) -> Iterator[Any]:
 
 def _is_source(plan: Any) -> bool:
     return bool(plan.isStreaming()) and plan.children().isEmpty()
+
+
+@cache
+def handoff_directory() -> Path:
+    """Return a directory of this process, removed at exit."""
+    folder = Path(tempfile.mkdtemp(prefix="lakeward-cloudfiles-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+_TIMEOUT = 120.0
+
+
+@dataclass(frozen=True)
+class CheckpointOffer:
+    """The state directory `<checkpoint>/sources/<n>`, and whether the query references `_metadata`."""
+
+    state: str
+    metadata: bool = True
+
+
+def offer_checkpoints(handoff_dir: Path, token: str, bindings: list[CheckpointOffer]) -> None:
+    """Write offers for the sources with this token; they are claimed in this order."""
+    for number, binding in enumerate(bindings):
+        draft = handoff_dir / f"{token}.draft"
+        draft.write_text(json.dumps(asdict(binding)))
+        draft.rename(handoff_dir / f"{token}.{number:04d}.note")
+
+
+def pending_offers(handoff_dir: Path, token: str) -> list[Path]:
+    """Return unclaimed offers in order."""
+    return sorted(handoff_dir.glob(f"{token}.*.note"))
+
+
+def withdraw_offers(handoff_dir: Path, token: str) -> None:
+    """Remove unclaimed offers."""
+    for note in pending_offers(handoff_dir, token):
+        note.unlink(missing_ok=True)
+
+
+def claim_checkpoint(handoff_dir: Path, token: str, *, patience: float = _TIMEOUT) -> CheckpointOffer:
+    """Claim the next offer, waiting for it; raise CF_NO_CHECKPOINT on timeout."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        for note in pending_offers(handoff_dir, token):
+            mine = note.with_suffix(f".{os.getpid()}")
+            try:
+                note.rename(mine)
+            except FileNotFoundError:
+                continue
+            binding = CheckpointOffer(**json.loads(mine.read_text()))
+            mine.unlink()
+            return binding
+        time.sleep(0.005)
+    raise CloudFilesError(
+        "CF_NO_CHECKPOINT",
+        "The source has no checkpoint: the stream was not started by start() or toTable().",
+        next_step="Start the stream with df.writeStream…start() or toTable(…).",
+    )

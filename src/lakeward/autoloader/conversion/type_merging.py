@@ -1,11 +1,13 @@
-"""Merging and widening of column types (AL-2.2, AL-3.4). Pure functions."""
+"""Types of texts, and merging and widening of column types (AL-2.2, AL-3.4). Pure functions."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 from pyspark.sql.types import (
     ArrayType,
+    BooleanType,
     ByteType,
     DataType,
     DateType,
@@ -23,6 +25,9 @@ from pyspark.sql.types import (
     TimestampNTZType,
     TimestampType,
 )
+
+from lakeward.autoloader.conversion.text_parsing import TextFormats, value_parser
+from lakeward.autoloader.options.option_values import Options
 
 _INTEGER_TYPES: list[type[DataType]] = [ByteType, ShortType, IntegerType, LongType]
 _DECIMAL_PRECISION: dict[type[DataType], int] = {ByteType: 10, ShortType: 10, IntegerType: 10, LongType: 20}
@@ -166,3 +171,36 @@ def _merge_decimals(a: DecimalType, b: DecimalType) -> DecimalType | None:
     scale = max(a.scale, b.scale)
     precision = max(a.precision - a.scale, b.precision - b.scale) + scale
     return DecimalType(precision, scale) if precision <= 38 else None
+
+
+_CSV_FORMATS = TextFormats.of(Options.of({"cloudFiles.format": "csv"}), "UTC")
+_WHOLE = re.compile(r"[+-]?\d+")
+
+
+def infer_text_type(text: str, formats: TextFormats = _CSV_FORMATS, *, prefer_date: bool = True) -> DataType:
+    """Return the narrowest type of a text, in Spark's order."""
+    if _WHOLE.fullmatch(text) and text.isascii():
+        value = int(text)
+        if -(1 << 31) <= value < 1 << 31:
+            return IntegerType()
+        if -(1 << 63) <= value < 1 << 63:
+            return LongType()
+        digits = len(text.lstrip("+-"))
+        return DecimalType(digits, 0) if digits <= 38 else DoubleType()
+    candidates: list[DataType] = [
+        DoubleType(),
+        *([DateType()] if prefer_date else []),
+        TimestampType(),
+        BooleanType(),
+    ]
+    for dtype in candidates:
+        if value_parser(dtype, formats)(text) is not None and _has_strict_form(dtype, text):
+            return dtype
+    return StringType()
+
+
+def _has_strict_form(dtype: DataType, text: str) -> bool:
+    """Return whether a date or timestamp has its strict form: a bare year is a number."""
+    if isinstance(dtype, DateType):
+        return re.fullmatch(r"\d{4}-\d{2}-\d{2}", text) is not None
+    return not isinstance(dtype, TimestampType) or re.match(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:", text) is not None

@@ -156,8 +156,7 @@ class BatchBuilder:
         """Return the value of a partition column for each file."""
         root = self.plan.source_key
         texts = [parse_partition_values(status.key[len(root) :]).get(name) for status, _ in files]
-        from lakeward.autoloader.conversion.text_formats import TextFormats
-        from lakeward.autoloader.conversion.text_parsing import parse_column
+        from lakeward.autoloader.conversion.text_parsing import TextFormats, parse_column
 
         dtype, arrow_type = self.schema[name].dataType, self.arrow.field(name).type
         return parse_column(texts, dtype, arrow_type, TextFormats.of(self.options, self.plan.time_zone))[0]

@@ -190,8 +190,7 @@ def widen_for_value(plan: ReadPlan, name: str, dtype: DataType, text: str) -> Da
     """
     if plan.mode != "addNewColumnsWithTypeWidening" or name.lower() in plan.pinned:
         return None
-    from lakeward.autoloader.conversion.text_parsing import infer_text_type
-    from lakeward.autoloader.conversion.type_merging import widen_type
+    from lakeward.autoloader.conversion.type_merging import infer_text_type, widen_type
 
     grown = widen_type(dtype, infer_text_type(text))
     return None if grown == dtype else grown

@@ -16,8 +16,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.json as pj
 
-from lakeward.autoloader.conversion.text_formats import TextFormats
-from lakeward.autoloader.conversion.text_parsing import cast_text_column, parse_column
+from lakeward.autoloader.conversion.text_parsing import TextFormats, cast_text_column, parse_column
 from lakeward.autoloader.readers.batch_builder import (
     BatchBuilder,
     FileSpan,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakeward.autoloader.conversion.text_formats import TextFormats
+from lakeward.autoloader.conversion.text_parsing import TextFormats
 from lakeward.autoloader.read_plan import ReadPlan
 from lakeward.autoloader.readers.batch_builder import BatchBuilder, join_json_object
 from lakeward.autoloader.readers.file_contents import (

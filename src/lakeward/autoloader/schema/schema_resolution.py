@@ -25,8 +25,6 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from lakeward.autoloader.conversion.text_formats import parse_date
-from lakeward.autoloader.conversion.type_merging import merge_types
 from lakeward.autoloader.discovery.file_listing import (
     FileLister,
     FileNames,
@@ -149,6 +147,9 @@ def infer_partition_schema(
 
 
 def _partition_type(texts: Sequence[str | None]) -> DataType:
+    # Imports Arrow, which a stream with a stored schema starts without.
+    from lakeward.autoloader.conversion.type_merging import merge_types
+
     merged: DataType | None = None
     for text in texts:
         if text is not None:
@@ -158,6 +159,8 @@ def _partition_type(texts: Sequence[str | None]) -> DataType:
 
 
 def _value_type(text: str) -> DataType:
+    from lakeward.autoloader.conversion.text_parsing import parse_date
+
     if text.lstrip("-").isdigit() and text.isascii():
         value = int(text)
         if -(1 << 31) <= value < 1 << 31:

@@ -19,9 +19,13 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from lakeward.autoloader.conversion.text_formats import TextFormats
-from lakeward.autoloader.conversion.text_parsing import infer_text_type
-from lakeward.autoloader.conversion.type_merging import add_column, merge_types, to_table_type
+from lakeward.autoloader.conversion.text_parsing import TextFormats
+from lakeward.autoloader.conversion.type_merging import (
+    add_column,
+    infer_text_type,
+    merge_types,
+    to_table_type,
+)
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.xml_records import BrokenRecord, Item, XmlText
 from lakeward.autoloader.readers.xml_values import XmlRules

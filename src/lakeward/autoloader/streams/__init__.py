@@ -1,1 +1,1 @@
-"""Auto Loader streams: definition, start, file tracking, source cleaning and checkpoint state."""
+"""Auto Loader streams: file tracking, source cleaning, progress and checkpoint state."""
