@@ -26,7 +26,8 @@ def typed_payloads(bronze: DataFrame, topic: Topic) -> DataFrame:
     payload = F.from_json(text, f"{topic.payload}, _unparsed STRING", options)
     return (
         bronze.filter((F.col("topic") == topic.name) & F.col("unreadable").isNull())
-        .withColumns({"record": text, "payload": payload})
+        # Out of an array: Spark would parse the text once more for each condition on the payload.
+        .select("*", text.alias("record"), F.explode(F.array(payload)).alias("payload"))
         .withColumn("readable", F.col("payload").isNotNull() & F.col("payload._unparsed").isNull())
         .select(*(F.expr(text).alias(name) for name, text in topic.columns.items()), *_SOURCE)
     )
