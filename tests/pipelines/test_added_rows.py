@@ -24,6 +24,7 @@ QUERIES = {
 AGGREGATES = ("counted", "distinct", "joined", "several")
 ADDED = {
     "new ids": "(20, 1, 7, 3.5D), (21, 8, 5, double('NaN')), (22, NULL, NULL, NULL), (23, 1, 7, 3.5D)",
+    "new ids with the values of others": "(24, 1, 7, 3.5D), (25, 0, 6, 3.5D), (26, 0, 6, 4.5D)",
     "rows that are there": "(1, 1, 2, 1.5D), (2, 2, 4, 2.5D)",
     "rows of no id": "(NULL, NULL, NULL, NULL), (NULL, 1, 2, -1.5D)",
 }
@@ -51,7 +52,7 @@ def techniques(lab: Lab) -> dict[str, str]:
 
 def test_added_rows_are_merged_or_appended_and_removed_ones_replace_groups(lab: Lab, table: str) -> None:
     """SDP-5.2: the event log has the technique that was used, after the changed rows are known."""
-    for rows in (ADDED["new ids"], ADDED["rows of no id"]):
+    for rows in (ADDED["new ids"], ADDED["new ids with the values of others"], ADDED["rows of no id"]):
         lab.spark.sql(f"INSERT INTO {table} VALUES {rows}")
         used = techniques(lab)
         assert {name: used[name] for name in AGGREGATES} == dict.fromkeys(AGGREGATES, "GROUP_AGGREGATE")
