@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from lakeward.pipelines.incremental.issues import Issue
@@ -171,8 +171,9 @@ class Source:
                 missing = self._changes.missing(self._log, files.removed())
                 if missing is None:
                     read = int(self._changes.bytes(appended))
-                    rows = partial(self._appended_rows, appended)
-                    return ChangeSet("APPENDED", new, old, rows, read, self.size)
+                    return ChangeSet(
+                        "APPENDED", new, old, lambda: (self._rows(appended), None), read, self.size
+                    )
         difference = self._difference(new, old, files)
         read = int(self._changes.bytes(files.feed()))
         if difference.kind == "UNKNOWN" or (difference.kind == "CHANGED" and read < difference.bytes):
@@ -213,10 +214,7 @@ class Source:
         if not len(changed.inserted()) and not len(changed.deleted()):
             return ChangeSet("NO_CHANGE", new, old=new, total=self.size)
         read = int(changed.bytes())
-        return ChangeSet("CHANGED", new, old, partial(self._net_changes, changed), read, self.size)
-
-    def _appended_rows(self, files: Any) -> tuple[Any, Any]:
-        return self._rows(files), None
+        return ChangeSet("CHANGED", new, old, lambda: self._net_changes(changed), read, self.size)
 
     def _net_changes(self, changed: Any) -> tuple[Any, Any]:
         """Return the inserted rows that are not among the deleted ones, and the reverse.

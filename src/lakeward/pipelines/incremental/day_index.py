@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakeward.atomic_files import atomic_write
+from lakeward.pipelines.storage.key_ranges import DAY_NUMBERS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -21,11 +22,6 @@ MAX_DAYS = 64
 """Files with more days, and refreshes with more affected days, are not selected by them."""
 MIN_BYTES = 8 << 20
 """Smaller sources are read as a whole."""
-_DAY = {
-    "date": "unix_date({key})",
-    "timestamp": "CAST(unix_micros({key}) div 86400000000 AS INT)",
-    "timestamp_ntz": "unix_date(CAST({key} AS DATE))",
-}
 Days = frozenset[int | None]
 
 
@@ -72,7 +68,7 @@ class DayIndex:
 
 def time_key(keys: DataFrame) -> int | None:
     """Return the position of the first key that is a time or a date, None without any."""
-    return next((index for index, (_, kind) in enumerate(keys.dtypes) if kind in _DAY), None)
+    return next((index for index, (_, kind) in enumerate(keys.dtypes) if kind in DAY_NUMBERS), None)
 
 
 def day_of(keys: DataFrame, position: int) -> Column:
@@ -80,7 +76,7 @@ def day_of(keys: DataFrame, position: int) -> Column:
     from pyspark.sql import functions as F
 
     name, kind = keys.dtypes[position]
-    return F.expr(_DAY[kind].format(key=f"`{name}`"))
+    return F.expr(DAY_NUMBERS[kind].format(key=f"`{name}`"))
 
 
 def affected_days(keys: DataFrame, position: int) -> Days | None:

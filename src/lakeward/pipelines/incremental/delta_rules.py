@@ -27,7 +27,7 @@ from lakeward.pipelines.incremental.reproducibility import least_row_columns
 from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, repeat_rows
 from lakeward.pipelines.incremental.row_groups import KEYED, LINEAR, RowGroups, is_distinct
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
-from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges
+from lakeward.pipelines.storage.key_ranges import DAY_NUMBERS, KeyRange, KeyRanges
 from lakeward.spark_internals import analyzed_plan, jvm_view
 
 if TYPE_CHECKING:
@@ -190,7 +190,8 @@ class DeltaRules:
                 plan = self.above(each, plan)
             return plan
 
-        index = self._index([*place, position, str(source.snapshot.metadata().schemaString())])
+        day = DAY_NUMBERS[affected.dtypes[position][1]]
+        index = self._index([*place, position, day, str(source.snapshot.metadata().schemaString())])
         positions = {name: number for number, name in enumerate(names)}
         unknown = [positions[name] for name in index.unknown(names)]
         if unknown:

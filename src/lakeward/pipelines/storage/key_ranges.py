@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 _ORDERED = ("tinyint", "smallint", "int", "bigint", "decimal", "date", "timestamp", "string")
 
 
-# The number of a key's day since 1970. A clock that is years off is in an interval of its own.
-_DAY = {
+DAY_NUMBERS = {
     "date": "unix_date({key})",
     "timestamp": "CAST((unix_micros({key}) - pmod(unix_micros({key}), 86400000000)) div 86400000000 AS INT)",
     "timestamp_ntz": "unix_date(CAST({key} AS DATE))",
 }
+"""SQL of the number of a key's day since 1970, by type; of one time it is the same in every time zone."""
 _DAY_MICROS = 86_400_000_000
+# A clock that is years off is in an interval of its own.
 _MAX_INTERVALS = 16
 
 
@@ -89,8 +90,8 @@ class KeyRanges:
                 F.expr(_text(f"min({key})", kind)),
                 F.expr(_text(f"max({key})", kind)),
                 F.expr(f"count_if({key} IS NULL)"),
-                F.expr(f"array_sort(collect_set({_DAY[kind].format(key=key)}))")
-                if kind in _DAY
+                F.expr(f"array_sort(collect_set({DAY_NUMBERS[kind].format(key=key)}))")
+                if kind in DAY_NUMBERS
                 else F.lit(None),
             )
         ]
