@@ -3,7 +3,7 @@
 from pyspark import pipelines as dp
 from pyspark.sql import DataFrame, SparkSession
 
-from wearables import privacy
+from wearables import layout, privacy
 from wearables.topics import EVENTS, Topic
 from wearables.transforms import events_once
 
@@ -16,7 +16,8 @@ def declare(topic: Topic) -> None:
     @dp.materialized_view(
         name=topic.target,
         comment=topic.comment,
-        table_properties=privacy.properties(spark, topic.target),
+        cluster_by=layout.CLUSTER_BY,
+        table_properties={**privacy.properties(spark, topic.target), **layout.FILE_SIZE},
     )
     @dp.expect_all_or_drop(topic.rules)
     def silver() -> DataFrame:

@@ -3,17 +3,18 @@
 from pyspark import pipelines as dp
 from pyspark.sql import DataFrame, SparkSession
 
-from wearables import privacy
+from wearables import layout, privacy
 from wearables.transforms import recordings
 
 spark = SparkSession.active()
 
 
-# Recomputed as a whole: a stream joined to sessions would miss each heart rate that arrives before its
+# Not a streaming table: a stream joined to sessions would miss each heart rate that arrives before its
 # workout is complete.
 @dp.materialized_view(
     comment="Heart rates of finished workouts; one inside two sessions belongs to both",
-    table_properties=privacy.properties(spark, "workout_bpm"),
+    cluster_by=layout.CLUSTER_BY,
+    table_properties={**privacy.properties(spark, "workout_bpm"), **layout.FILE_SIZE},
 )
 def workout_bpm() -> DataFrame:
     """Heart rates of the user's devices between start and end of the user's sessions."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
 from lakeward.pipelines.graph.column_ddl import column_masks, generated_columns
 from lakeward.pipelines.graph.elements import Dataset
+from lakeward.pipelines.graph.query_plans import source_nodes
 from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import StoredTable, add_missing_columns, load_table
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 KIND_PROPERTY = "lakeward.kind"
+CLUSTERED_FROM_BYTES = 64 << 20
+"""Size of the sources from which on the rows of a recomputed view are written in the order of CLUSTER BY."""
+_BYTES_OF_A_RANGE = 32 << 20
+_MAX_RANGES = 1000
 _DELETION_VECTORS = "delta.enableDeletionVectors"
 # Hash of what a materialized view was created with.
 _DECLARATION_PROPERTY = "lakeward.declaration"
@@ -86,6 +91,22 @@ def sync_properties(spark: SparkSession, dataset: Dataset, stored: StoredTable, 
         spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({_property_list(changed)})")
     if options.comment and stored.comment != options.comment:
         spark.sql(f"COMMENT ON TABLE {name} IS {quote_string(options.comment)}")
+
+
+def cluster_rows(df: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """Return the rows in partitions that are ranges of the clustering columns, each of which becomes a file.
+
+    Delta clusters only in OPTIMIZE. Small results stay as they are: Spark computes the rows twice to find the
+    ranges, and Databricks, too, clusters on write from a size on
+    (https://docs.databricks.com/aws/en/delta/clustering#how-clustering-works).
+    """
+    if not columns:
+        return df
+    size = sum(int(leaf.stats().sizeInBytes()) for leaf in source_nodes(df))
+    if size < CLUSTERED_FROM_BYTES:
+        return df
+    count = min(-(-size // _BYTES_OF_A_RANGE), _MAX_RANGES)
+    return df.repartitionByRange(count, *[quote_name([column]) for column in columns])
 
 
 def replace_table(

@@ -38,6 +38,7 @@ from lakeward.pipelines.incremental.view_refresh import ViewRefresh, plan_refres
 from lakeward.pipelines.incremental.view_writes import InconsistentViewError, append_rows
 from lakeward.pipelines.storage.dataset_manager import (
     apply_policies,
+    cluster_rows,
     create_empty_table,
     replace_table,
     table_policies,
@@ -213,7 +214,9 @@ def _recompute(
     own = ObservedExpectations(
         f"lakeward_own_{update.update_id}_{flow.name}", dataset.name, dataset.expectations, evaluated.query
     )
-    df = apply_expectations(evaluated.query, dataset.expectations, metric=own.metric, flow=flow.name)
+    # Below the expectations: Spark reads the rows a second time to find ranges, and would count them twice.
+    rows = cluster_rows(evaluated.query, dataset.options.cluster_by)
+    df = apply_expectations(rows, dataset.expectations, metric=own.metric, flow=flow.name)
     counted = [each for each in (own, *evaluated.observed) if each.expectations]
     names = {each.metric for each in counted}
     metrics.watch(names)

@@ -57,6 +57,7 @@ SOURCES = (
     "CatalogNames",
     "FunctionBodies",
     "GlobalTemporary",
+    "TargetFileSize",
     "StreamOfPath",
     "StreamOfView",
     "AutoLoaderScan",
