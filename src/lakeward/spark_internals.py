@@ -117,6 +117,18 @@ def java_session(spark: SparkSession) -> JavaObject:
     return spark._jsparkSession
 
 
+def cloned_session(spark: SparkSession) -> SparkSession:
+    """Return a session with the settings, temporary views and listeners that `spark` has now."""
+    from pyspark import RDD
+    from pyspark.sql import SparkSession
+
+    # The constructor lets `RDD.toDF` use the new session.
+    to_df: Any = RDD.__dict__["toDF"]
+    clone = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    RDD.toDF = to_df  # type: ignore[method-assign]
+    return clone
+
+
 def session_state(spark: SparkSession) -> JavaObject:
     """Return the JVM's SessionState: catalog manager, parser, analyzer, settings."""
     return spark._jsparkSession.sessionState()

@@ -99,9 +99,7 @@ def test_rows_are_counted_once(lab: Lab, table: str, full: bool) -> None:
     assert counts(lab) == Counter({key: count * (1 + full) for key, count in wanted.items()})
 
 
-def test_small_results_keep_their_partitions(
-    lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_small_results_keep_their_partitions(lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dataset_manager, "CLUSTERED_FROM_BYTES", 1 << 20)
     declare(lab, ["the-day"])
     lab.done()

@@ -94,8 +94,6 @@ def test_what_is_no_size_is_refused(spark: SparkSession, size: str, alters: bool
     assert not spark.catalog.tableExists("main.sized.u")
 
 
-def test_the_property_is_one_that_delta_knows(
-    spark: SparkSession, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_property_is_one_that_delta_knows(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
     make_table(spark, "plain", "1mb")
     assert "not recognized" not in "".join(capfd.readouterr())

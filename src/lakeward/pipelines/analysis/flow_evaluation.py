@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -66,6 +67,14 @@ class EvaluatedFlow:
     reader_count: int = 0
 
 
+class _ThreadState(threading.local):
+    """What a thread evaluates. Background tasks and batch functions of streams read in other threads."""
+
+    def __init__(self) -> None:
+        self.flows: list[EvaluatedFlow] = []
+        self.views: list[Dataset] = []
+
+
 class FlowEvaluator:
     """Calls dataset functions and resolves their reads by name against the graph."""
 
@@ -80,22 +89,21 @@ class FlowEvaluator:
         self.graph = graph
         self.ready = ready
         self._schema_place = schema_location
-        self._running: list[EvaluatedFlow] = []
-        self._views: list[Dataset] = []
+        self._state = _ThreadState()
         self.temp_views: set[str] = set()
 
     def evaluate(self, flow: Flow) -> EvaluatedFlow:
         """Call a flow's function. Its errors propagate; PipelineError if it returns no DataFrame."""
         evaluated = EvaluatedFlow(flow)
-        self._running.append(evaluated)
-        views, self._views = self._views, []
+        self._state.flows.append(evaluated)
+        views, self._state.views = self._state.views, []
         try:
             for name in flow.depends_on:
                 self.read(name, stream=False, strict=True)
             evaluated.query = self._call(flow)
         finally:
-            self._running.pop()
-            self._views = views
+            self._state.flows.pop()
+            self._state.views = views
         return evaluated
 
     def open(self, name: str, *, stream: bool) -> DataFrame:
@@ -118,7 +126,7 @@ class FlowEvaluator:
         return quote_name(dataset.key)
 
     def before_sql(self, text: str) -> None:
-        if not self._running:
+        if not self._state.flows:
             return
         default_schema = current_default_schema(self.spark)
         used = [
@@ -141,9 +149,9 @@ class FlowEvaluator:
             self.temp_views.add(name)
 
     def schema_location(self) -> str | None:
-        if not self._running:
+        if not self._state.flows:
             return None
-        consumer = self._running[-1]
+        consumer = self._state.flows[-1]
         consumer.reader_count += 1
         return self._schema_place(consumer.flow, consumer.reader_count - 1)
 
@@ -161,34 +169,34 @@ class FlowEvaluator:
 
     def _make_ready(self, dataset: Dataset) -> None:
         """Call `ready`; reads in it are not inputs of the function that is being evaluated."""
-        running, self._running = self._running, []
+        running, self._state.flows = self._state.flows, []
         try:
             self.ready(dataset)
         finally:
-            self._running = running
+            self._state.flows = running
 
     def _note(self, dataset: Dataset) -> None:
-        if self._running:
-            self._running[-1].inputs.setdefault(dataset.key, dataset)
-            if not self._views:
-                self._running[-1].direct_inputs.setdefault(dataset.key, dataset)
+        if self._state.flows:
+            self._state.flows[-1].inputs.setdefault(dataset.key, dataset)
+            if not self._state.views:
+                self._state.flows[-1].direct_inputs.setdefault(dataset.key, dataset)
 
     def _view(self, view: Dataset, *, stream: bool) -> DataFrame:
-        if view in self._views:
-            raise GraphCycle([*self._views[self._views.index(view) :], view])
+        if view in self._state.views:
+            raise GraphCycle([*self._state.views[self._state.views.index(view) :], view])
         self._make_ready(view)
-        self._views.append(view)
+        self._state.views.append(view)
         try:
             df = self._call(view.flows[0])
         finally:
-            self._views.pop()
+            self._state.views.pop()
         if df.isStreaming and not stream and self._checks_views():
             raise PipelineError(
                 "INCOMPATIBLE_VIEW_CHECK",
                 f"The view `{view.name}` is a stream and was read as a batch.",
                 next_step=f'Read it with spark.readStream.table("{view.name}") or STREAM({view.name}).',
             )
-        consumer = self._running[-1] if self._running else None
+        consumer = self._state.flows[-1] if self._state.flows else None
         if not view.expectations or consumer is None:
             return df
         seen = ObservedExpectations(f"lakeward_{next(_metrics)}", view.name, view.expectations, df)

@@ -20,6 +20,8 @@ from lakeward.pipelines.graph.elements import Dataset, Flow
 from lakeward.pipelines.graph.error_location import error_chain
 from lakeward.pipelines.graph.results import FlowResult
 from lakeward.pipelines.incremental.refresh_plan import RefreshPlan
+from lakeward.pipelines.incremental.view_plan import frame_of
+from lakeward.pipelines.storage.background_task import run_in_background
 from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import WriteMetrics
 from lakeward.pipelines.storage.streaming_query_task import QueryTask
@@ -29,6 +31,7 @@ from lakeward.pipelines.writers.replace_flow import run_replace_flow
 from lakeward.pipelines.writers.sink import run_sink_flow
 from lakeward.pipelines.writers.streaming_table import run_append_flow, run_once_flow
 from lakeward.session import condition_of, is_disk_full
+from lakeward.spark_internals import analyzed_plan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -166,17 +169,7 @@ class FlowExecution:
         schema = declared_schema(dataset)
         evaluated.query = align_to_schema(evaluated.query, schema, dataset, complete=is_view)
         if is_view:
-            update = ViewUpdate(
-                owner=context.owner,
-                update_id=update_id,
-                code=context.code,
-                conf={**context.conf, **flow.spark_conf},
-                full_refresh=full_refresh,
-                on_plan=lambda plan: self.on_plan(dataset, flow.name, plan),
-                now=context.now,
-                storage=context.checkpoints.storage,
-            )
-            return refresh_materialized_view(spark, dataset, evaluated, metrics, update)
+            return (yield from self._refresh_view(dataset, evaluated, full_refresh=full_refresh))
         if flow.replaces is not None:
             return (
                 yield from run_replace_flow(
@@ -197,3 +190,30 @@ class FlowExecution:
                 on_query=on_query,
             )
         )
+
+    def _refresh_view(
+        self, dataset: Dataset, evaluated: EvaluatedFlow, *, full_refresh: bool
+    ) -> QueryTask[FlowResult]:
+        """Refresh a view in the background, so that others are evaluated and refreshed meanwhile."""
+        context, flow = self.context, evaluated.flow
+        plans: list[RefreshPlan] = []
+        update = ViewUpdate(
+            owner=context.owner,
+            update_id=context.update_id,
+            code=context.code,
+            conf={**context.conf, **flow.spark_conf},
+            full_refresh=full_refresh,
+            on_plan=plans.append,
+            now=context.now,
+            storage=context.checkpoints.storage,
+        )
+
+        def refresh(session: SparkSession) -> FlowResult:
+            evaluated.query = frame_of(session, analyzed_plan(evaluated.query))
+            return refresh_materialized_view(session, dataset, evaluated, context.metrics, update)
+
+        try:
+            return (yield from run_in_background(context.spark, refresh))
+        finally:
+            for plan in plans:
+                self.on_plan(dataset, flow.name, plan)

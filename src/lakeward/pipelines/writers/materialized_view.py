@@ -215,8 +215,8 @@ def _recompute(
         f"lakeward_own_{update.update_id}_{flow.name}", dataset.name, dataset.expectations, evaluated.query
     )
     # Below the expectations: Spark reads the rows a second time to find ranges, and would count them twice.
-    rows = cluster_rows(evaluated.query, dataset.options.cluster_by)
-    df = apply_expectations(rows, dataset.expectations, metric=own.metric, flow=flow.name)
+    clustered = cluster_rows(evaluated.query, dataset.options.cluster_by)
+    df = apply_expectations(clustered, dataset.expectations, metric=own.metric, flow=flow.name)
     counted = [each for each in (own, *evaluated.observed) if each.expectations]
     names = {each.metric for each in counted}
     metrics.watch(names)
