@@ -1,4 +1,4 @@
-"""OPTIMIZE writes files of the size that the table property `delta.targetFileSize` names, in every spelling."""
+"""OPTIMIZE writes files of the size that the property `delta.targetFileSize` names, in every spelling."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_what_is_no_size_is_refused(spark: SparkSession, size: str, alters: bool
     make_table(spark, "plain", "1mb")
     text = f"TBLPROPERTIES ('delta.TARGETFILESIZE' = '{size}')"
     statement = f"ALTER TABLE {TABLE} SET {text}" if alters else f"CREATE TABLE main.sized.u (a INT) {text}"
-    with pytest.raises(Exception, match="delta.targetFileSize needs a size"):
+    with pytest.raises(Exception, match=r"delta\.targetFileSize needs a size"):
         spark.sql(statement)
     assert not spark.catalog.tableExists("main.sized.u")
 

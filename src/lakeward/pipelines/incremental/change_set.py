@@ -74,7 +74,7 @@ class SourceFiles:
     @property
     def file_names(self) -> list[str]:
         """The last part of each path."""
-        return [name.partition("\t")[0] for name in self.names]
+        return [name.partition("|")[0] for name in self.names]
 
 
 class Source:

@@ -57,4 +57,4 @@ class FileReplacement:
         """Commit the new files in place of the others; the commit records these numbers of rows."""
         counts = {"Inserted": inserted, "Updated": updated, "Deleted": deleted}
         metrics = {f"numTargetRows{name}": str(count) for name, count in counts.items()}
-        self._java.commit("REFRESH", {}, metrics)
+        self._java.commit("REFRESH", metrics)

@@ -100,7 +100,7 @@ public class FileReplacement {
     }
 
     /** Commit the new files in place of the others; `counted` are metrics of the operation by name. */
-    public void commit(String operation, Map parameters, Map counted) {
+    public void commit(String operation, Map counted) {
         List actions = new ArrayList();
         long now = System.currentTimeMillis();
         for (int i = 0; i < files.length(); i++) {
@@ -109,7 +109,7 @@ public class FileReplacement {
         for (int i = 0; i < written.length(); i++) actions.add(written.apply(i));
         Map metrics = new HashMap(counted);
         metrics.put("numRemovedFiles", String.valueOf(files.length()));
-        DeltaOperation named = new DeltaOperation(operation, parameters, MEASURED, metrics);
+        DeltaOperation named = new DeltaOperation(operation, new HashMap(), MEASURED, metrics);
         transaction.commit(PythonUtils.toSeq(actions), named);
         session.sharedState().cacheManager().recacheByPlan(session, relation);
     }

@@ -161,14 +161,13 @@ public class SourceChanges {
         return new ArrayList(snapshot.allFiles().collectAsList());
     }
 
-    /** The last part of each file's path, a tab, and what tells its deletion vector from others; by line. */
+    /** By line, for each file, the last part of its path and what tells its deletion vector from others. */
     public static String names(List files) {
         StringBuilder names = new StringBuilder();
         for (int i = 0; i < files.size(); i++) {
             AddFile file = (AddFile) files.get(i);
             if (i > 0) names.append('\n');
-            names.append(file.path().substring(file.path().lastIndexOf('/') + 1)).append('\t');
-            if (file.deletionVector() != null) names.append(file.deletionVector().uniqueId());
+            names.append(key(file.path().substring(file.path().lastIndexOf('/') + 1), file.deletionVector()));
         }
         return names.toString();
     }

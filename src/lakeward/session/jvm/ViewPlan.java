@@ -330,20 +330,21 @@ public class ViewPlan {
 
     /** Expressions on `plan` as columns k0, k1, … with new attributes. */
     public static LogicalPlan columns(LogicalPlan plan, Seq expressions) {
-        List columns = new ArrayList();
-        for (int i = 0; i < expressions.length(); i++) {
-            columns.add(alias((Expression) expressions.apply(i), "k" + i));
-        }
-        return new Project(seq(columns), plan);
+        return new Project(seq(numbered(expressions)), plan);
     }
 
     /** The same, and the column `file`: the path of the file that each row was read from. */
     public static LogicalPlan columnsByFile(LogicalPlan plan, Seq expressions) {
-        List columns = new ArrayList();
-        for (int i = 0; i < expressions.length(); i++) columns.add(alias((Expression) expressions.apply(i), "k" + i));
+        List columns = numbered(expressions);
         // The function itself is refused where the platform has removed it.
         columns.add(alias(new org.apache.spark.sql.catalyst.expressions.InputFileName(), "file"));
         return new Project(seq(columns), plan);
+    }
+
+    private static List numbered(Seq expressions) {
+        List columns = new ArrayList();
+        for (int i = 0; i < expressions.length(); i++) columns.add(alias((Expression) expressions.apply(i), "k" + i));
+        return columns;
     }
 
     private static Alias alias(Expression value, String name) {
