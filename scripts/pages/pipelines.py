@@ -29,8 +29,9 @@ sinks is kept |
 the update after the current pass, Ctrl-C immediately |
 | `--dry-run` | report errors, write nothing |
 
-Datasets that do not depend on each other are refreshed concurrently, at most one per core: streaming tables as
-queries, materialized views each in a session of its own. A flow with settings of its own (`spark_conf`) runs alone.
+Datasets that do not depend on each other are refreshed concurrently, at most one per core: streaming tables
+as queries, materialized views each in a session of its own. A flow with settings of its own (`spark_conf`)
+runs alone.
 
 The next update completes a full refresh that was interrupted or failed, whatever it was started to refresh:
 a stream cannot resume from a table that was truncated and filled again.

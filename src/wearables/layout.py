@@ -1,4 +1,4 @@
-"""How the large tables of events are stored: a day of new and late events must replace the files of few days."""
+"""How the large tables of events are stored: a day of new and late events replaces the files of few days."""
 
 from __future__ import annotations
 

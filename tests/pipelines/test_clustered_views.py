@@ -1,9 +1,10 @@
-"""Views with CLUSTER BY: large ones are written as ranges of the columns, and changed rows replace few files."""
+"""Large views with CLUSTER BY are written as ranges of the columns, and changed rows replace few files."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -23,7 +24,10 @@ def checked(): return spark.table("SRC.a")
     cluster_by={columns}, refresh_policy="{policy}", table_properties={{"delta.targetFileSize": "3kb"}}
 )
 @dp.expect_or_drop("odd", "v % 2 = 1")
-def kept(): return spark.sql("SELECT *, row_number() OVER (PARTITION BY `the-day`, id ORDER BY v) AS n FROM SRC.a")
+def kept():
+    return spark.sql(
+        "SELECT *, row_number() OVER (PARTITION BY `the-day`, id ORDER BY v) AS n FROM SRC.a"
+    )
 
 @dp.materialized_view(cluster_by={columns})
 @dp.expect("even", "v % 2 = 0")
@@ -82,7 +86,7 @@ def test_files_are_ranges_of_the_clustering_columns(lab: Lab, table: str, column
     for name in ("kept", "observed"):
         found = list(files(lab, name, columns[0]).values())
         assert len(found) == 5, name
-        assert all(before[1] <= after[0] for before, after in zip(found, found[1:], strict=False)), name
+        assert all(before[1] <= after[0] for before, after in pairwise(found)), name
     rows = lab.spark.sql(KEPT.format(a=table)).collect()
     assert Counter(lab.table("kept").collect()) == Counter(rows)
     assert lab.table("observed").count() == 2000
