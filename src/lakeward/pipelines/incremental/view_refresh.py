@@ -63,6 +63,7 @@ class ViewRefresh:
         seen: What the view will have seen; None if that is not recorded.
         query: The query on the source versions of `seen`.
         times: Time of the update and of the last one, in microseconds since 1970.
+        size: Bytes of the view's table.
         added: After `apply`, the rows that were added before expectations; None if they were merged.
     """
 
@@ -73,6 +74,7 @@ class ViewRefresh:
     eligibility: Eligibility = field(default_factory=lambda: Eligibility(()))
     changes: list[ChangeSet] = field(default_factory=list)
     times: tuple[int, int] = (0, 0)
+    size: int = 0
     added: DataFrame | None = None
 
     def apply(
@@ -131,7 +133,7 @@ class ViewRefresh:
             return
         delta = rules.delta(changed)
         if delta.plus is not None and delta.minus is None:
-            self.plan.choose(Technique(better, True, estimate(better, self.changes, 0)))
+            self.plan.choose(Technique(better, True, estimate(better, self.changes, self.size)))
 
     def _apply(
         self, rules: DeltaRules, root: PlanNode, dataset: Dataset, metadata: str, enforce: Enforce
@@ -260,9 +262,9 @@ def _plan(  # as above
         changes = [source.changes_since(each) for source, each in zip(sources, known, strict=True)]
     rules = DeltaRules(query.sparkSession, view.root, changes, times)
     pinned = frame_of(query.sparkSession, rules.state(view.root))
-    refresh = ViewRefresh(RefreshPlan("NO_OP"), seen, pinned, view, eligibility, changes, times)
-    issues = [issue] if issue else [change.issue for change in changes if change.issue]
     size = int(stored.size) if stored is not None else 0
+    refresh = ViewRefresh(RefreshPlan("NO_OP"), seen, pinned, view, eligibility, changes, times, size)
+    issues = [issue] if issue else [change.issue for change in changes if change.issue]
     details = [_source_details(source, change) for source, change in zip(sources, changes, strict=True)]
     if not issues and policy == "full":
         issues = [Issue("DATA_HAS_CHANGED", "The refresh policy is FULL.")]

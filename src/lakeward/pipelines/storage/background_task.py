@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, TypeVar
+from uuid import uuid4
 
 from lakeward.pipelines.storage.streaming_query_task import QueryTask
 from lakeward.spark_internals import activated, cloned_session
@@ -12,6 +13,7 @@ from lakeward.spark_internals import activated, cloned_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 T = TypeVar("T")
+_CANCEL_SECONDS = 0.5
 
 
 class _Awaited:
@@ -28,14 +30,16 @@ def run_in_background(spark: SparkSession, work: Callable[[SparkSession], T]) ->
     """Call `work` with a clone of the session: settings and temporary views that it sets are its own.
 
     Its Spark jobs have the tags of the calling thread. Its errors, KeyboardInterrupt included, propagate. A
-    task that is closed earlier waits for it: after Ctrl-C its jobs are canceled.
+    task that is closed earlier, as after Ctrl-C, cancels them and waits for its end.
     """
     from pyspark import InheritableThread
 
     session, future = cloned_session(spark), Future[T]()
+    context, tag = spark.sparkContext, f"lakeward-background-{uuid4()}"
 
     def run() -> None:
         try:
+            context.addJobTag(tag)
             with activated(session):
                 future.set_result(work(session))
         except BaseException as error:  # noqa: BLE001  # raised where the result is taken
@@ -47,5 +51,9 @@ def run_in_background(spark: SparkSession, work: Callable[[SparkSession], T]) ->
         while not future.done():
             yield _Awaited(future)
     finally:
+        while not future.done():
+            # Again and again: it may be about to start a job.
+            context.cancelJobsWithTag(tag)
+            wait([future], _CANCEL_SECONDS)
         thread.join()
     return future.result()
