@@ -214,7 +214,8 @@ def _recompute(
     own = ObservedExpectations(
         f"lakeward_own_{update.update_id}_{flow.name}", dataset.name, dataset.expectations, evaluated.query
     )
-    # Below the expectations: Spark reads the rows a second time to find ranges, and would count them twice.
+    # Below the expectations: Spark reads the rows a second time to find ranges. Counts of both times are not
+    # trusted, so that a query of its own would count them.
     clustered = cluster_rows(evaluated.query, dataset.options.cluster_by)
     df = apply_expectations(clustered, dataset.expectations, metric=own.metric, flow=flow.name)
     counted = [each for each in (own, *evaluated.observed) if each.expectations]
