@@ -10,6 +10,7 @@ import json
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,8 +22,14 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from lakeward.autoloader.discovery.file_listing import FileStatus
-from lakeward.autoloader.read_plan import PLAN_OPTION, ReadPlan, claim_checkpoint, distribute
+from lakeward.autoloader.discovery.file_listing import FileStatus, open_storage
+from lakeward.autoloader.read_plan import (
+    MAX_PARTITION_BYTES,
+    PLAN_OPTION,
+    ReadPlan,
+    claim_checkpoint,
+    distribute,
+)
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -35,10 +42,57 @@ if TYPE_CHECKING:
     from lakeward.autoloader.streams.source_cleaning import SourceCleaner
 
 
-def plan_partitions(files: Sequence[FileStatus], parallelism: int) -> list[list[FileStatus]]:
-    """Group files into partitions of similar cost, each in the order of `files`; [] for no files."""
-    groups = distribute([status.size for status in files], parallelism)
-    return [[files[index] for index in group] for group in groups]
+def plan_partitions(files: Sequence[FileStatus], plan: ReadPlan) -> list[list[FileStatus]]:
+    """Group files, or parts of large ones, into partitions of similar cost, each in the order of `files`."""
+    parts = split_files(files, plan)
+    sizes = [status.size if (part := status.part) is None else part[1] - part[0] for status in parts]
+    return [[parts[index] for index in group] for group in distribute(sizes, plan.parallelism)]
+
+
+MIN_PART_BYTES = 32 << 20
+"""Files are divided into parts of at least this size."""
+
+
+def split_files(files: Sequence[FileStatus], plan: ReadPlan) -> list[FileStatus]:
+    """Divide files of lines that are larger than the share of one task.
+
+    A file that is no longer the discovered one is read as a whole.
+    """
+    share = sum(status.size for status in files) // max(1, plan.parallelism)
+    limit = min(MAX_PARTITION_BYTES, max(MIN_PART_BYTES, share))
+    if all(status.size <= limit for status in files) or not _has_lines(plan):
+        return list(files)
+    from lakeward.autoloader.readers.file_contents import COMPRESSED_SUFFIXES
+
+    parts: list[FileStatus] = []
+    for status in files:
+        count = -(-status.size // limit)
+        if count < 2 or status.path.endswith(COMPRESSED_SUFFIXES) or not _is_unchanged(status):
+            parts.append(status)
+            continue
+        ends = [status.size * number // count for number in range(count + 1)]
+        parts += [status._replace(part=each) for each in pairwise(ends)]
+    return parts
+
+
+def _has_lines(plan: ReadPlan) -> bool:
+    """Return whether each line of a file is read for itself, and lines end in a newline."""
+    options = plan.user_options
+    # Missing files are recorded below `badRecordsPath`, once each.
+    if plan.format != "json" or options.flag("multiLine") or options.text("badRecordsPath"):
+        return False
+    from lakeward.autoloader.readers.json_values import JsonText
+
+    text = JsonText.of(options)
+    return text.encoding is None and text.separator is None
+
+
+def _is_unchanged(status: FileStatus) -> bool:
+    try:
+        found = open_storage(status.path).stat(status.path, fresh=True)
+    except OSError:
+        return False
+    return found == (status.size, status.mtime)
 
 
 class FilesPartition(InputPartition):
@@ -139,7 +193,7 @@ class CloudFilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         files = self.tracker.files(start, end)  # type: ignore[arg-type]
         batch = (self._state, start["seqNum"], end["seqNum"])
         scans, files = self._plan_scans(files)
-        parts = plan_partitions(files, self.plan.parallelism)
+        parts = plan_partitions(files, self.plan)
         return [*scans, *(FilesPartition(group, batch, metadata=self._metadata) for group in parts)]
 
     def _plan_scans(self, files: list[FileStatus]) -> tuple[list[Any], list[FileStatus]]:
@@ -297,8 +351,7 @@ class FileListReader(DataSourceReader):
         rows = json.loads(Path(self._listed).read_text(encoding="utf-8", errors="surrogateescape"))
         plan = ReadPlan.from_json(self._plan_text)
         return [
-            FileListPartition(group)
-            for group in plan_partitions([FileStatus(*row) for row in rows], plan.parallelism)
+            FileListPartition(group) for group in plan_partitions([FileStatus(*row) for row in rows], plan)
         ]
 
     def read(self, partition: InputPartition | None) -> Iterator[RecordBatch]:

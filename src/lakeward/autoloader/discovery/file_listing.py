@@ -20,6 +20,7 @@ from stat import S_ISREG
 from typing import NamedTuple, Protocol
 from urllib.parse import quote, unquote
 
+from lakeward.autoloader.discovery.line_ranges import read_lines
 from lakeward.errors import CloudFilesError
 from lakeward.session.paths import PathMap
 
@@ -169,12 +170,16 @@ def parse_partition_values(below: str) -> dict[str, str | None]:
 
 
 class FileStatus(NamedTuple):
-    """A discovered file: key, local path or URI, size in bytes, modification time in microseconds."""
+    """A discovered file: key, local path or URI, size in bytes, modification time in microseconds.
+
+    With `part`, a task reads the lines that begin from its first position up to its second.
+    """
 
     key: str
     path: str
     size: int
     mtime: int
+    part: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -288,8 +293,8 @@ class Storage(Protocol):
         The values may come from the last walk unless `fresh` is set.
         """
 
-    def read(self, path: str) -> bytes:
-        """Return the content; raise FileNotFoundError."""
+    def read(self, path: str, part: tuple[int, int] | None = None) -> bytes:
+        """Return the content, or the lines that begin in a part of it; raise FileNotFoundError."""
 
     def is_regular_file(self, path: str, root: str) -> bool:
         """Return whether `path` is a regular file below `root`, with links resolved."""
@@ -334,10 +339,13 @@ class LocalStorage:
         status = os.stat(path)  # noqa: PTH116  # creating a Path per file doubles the cost of listing
         return status.st_size, status.st_mtime_ns // 1000
 
-    def read(self, path: str) -> bytes:
+    def read(self, path: str, part: tuple[int, int] | None = None) -> bytes:
         """See Storage."""
-        with open(path, "rb", buffering=0) as stream:  # noqa: PTH123  # creating a Path per file is slow
-            return stream.readall()
+        if part is not None:
+            with Path(path).open("rb") as stream:
+                return read_lines(stream, *part)
+        with open(path, "rb", buffering=0) as whole:  # noqa: PTH123  # creating a Path per file is slow
+            return whole.readall()
 
     def is_regular_file(self, path: str, root: str) -> bool:
         """See Storage."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from lakeward.autoloader.discovery.line_ranges import read_lines
 from lakeward.errors import CloudFilesError
 
 if TYPE_CHECKING:
@@ -72,10 +73,10 @@ class ArrowStorage:
             raise FileNotFoundError(path)
         return info.size, info.mtime_ns // 1000
 
-    def read(self, path: str) -> bytes:
+    def read(self, path: str, part: tuple[int, int] | None = None) -> bytes:
         """See `Storage`."""
         with self._files.open_input_file(self._inside(path)) as stream:
-            return bytes(stream.read())
+            return bytes(stream.read()) if part is None else read_lines(stream, *part)
 
     def is_regular_file(self, path: str, root: str) -> bool:
         """See `Storage`. Object stores have no links."""

@@ -216,6 +216,8 @@ class FileContents:
         if storage is None:
             storage = self._storages.setdefault(scheme, open_storage(status.path))
         try:
+            if status.part is not None:
+                return _read_part(storage, status)
             data = storage.read(status.path)
             return _decompress(status.path, data) if self.options.format in _COMPRESSED_FORMATS else data
         except FileNotFoundError:
@@ -246,6 +248,14 @@ class FileContents:
         return self.bad is not None
 
 
+def _read_part(storage: Storage, status: FileStatus) -> bytes:
+    """Return the lines of a part; raise CloudFilesError if the file is not the one that was divided."""
+    data = storage.read(status.path, status.part)
+    if storage.stat(status.path, fresh=True) != (status.size, status.mtime):
+        raise changed_file_error(FileNames.encode(status.key))
+    return data
+
+
 def missing_file_error(shown: str) -> CloudFilesError:
     """Return the error for a file that was deleted after its discovery; `shown` is its name in messages."""
     return CloudFilesError(
@@ -273,7 +283,12 @@ def changed_file_error(shown: str) -> CloudFilesError:
     )
 
 
+COMPRESSED_SUFFIXES = (".gz", ".bz2", ".zst", ".zstd", ".deflate", ".snappy")
+
+
 def _decompress(path: str, data: bytes) -> bytes:
+    if not path.endswith(COMPRESSED_SUFFIXES):
+        return data
     if path.endswith(".gz"):
         return gzip.decompress(data)
     if path.endswith(".bz2"):
@@ -285,9 +300,7 @@ def _decompress(path: str, data: bytes) -> bytes:
             return bytes(stream.read())
     if path.endswith(".deflate"):
         return zlib.decompress(data)
-    if path.endswith(".snappy"):
-        return b"".join(_snappy_blocks(data))
-    return data
+    return b"".join(_snappy_blocks(data))
 
 
 def _snappy_blocks(data: bytes) -> Iterator[bytes]:
