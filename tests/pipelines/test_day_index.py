@@ -25,6 +25,8 @@ KEPT = (
 )
 SUMMED = f"SELECT at, count(*) AS n, sum(rate) AS s FROM ({TYPED}) GROUP BY at"
 QUERIES = {"KEPT": KEPT, "SUMMED": SUMMED}
+DROP, FAIL, WARN = "ON VIOLATION DROP ROW", "ON VIOLATION FAIL UPDATE", ""
+PLAUSIBLE = "at >= DATE'2010-01-01'"
 
 
 @pytest.fixture(autouse=True)
@@ -45,19 +47,22 @@ def day(number: int, *devices: int) -> str:
 class Events:
     """A table of payloads, a file for each statement, and a view of it."""
 
-    def __init__(self, lab: Lab, query: str) -> None:
+    def __init__(self, lab: Lab, query: str, *rules: tuple[str, str]) -> None:
         self.lab, self.table = lab, f"main.{lab.source}.a"
         lab.seed("a", "SELECT '' AS value, 0 AS n FROM range(0)")
         lab.spark.sql(f"ALTER TABLE {self.table} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
         self.query = query.replace("{a}", self.table)
-        lab.file("views.sql", sql_views({"v0": self.query}, policy="INCREMENTAL"))
+        text = sql_views({"v0": self.query}, policy="INCREMENTAL")
+        constraints = [f"CONSTRAINT r{i} EXPECT ({rule}) {action}" for i, (rule, action) in enumerate(rules)]
+        lab.file("views.sql", text.replace("v0 ", f"v0 ({', '.join(constraints)}) ") if rules else text)
+        self.kept = " AND ".join(f"({rule})" for rule, action in rules if action == DROP) or "true"
 
     def update(self, *statements: str) -> str:
         """Change the table, run an update, compare the view with its query, and return the technique."""
         for statement in statements:
             self.lab.spark.sql(statement.replace("{a}", self.table))
         technique = planned(self.lab, self.lab.done())["v0"].chosen
-        stored, wanted = self.lab.table("v0"), self.lab.spark.sql(self.query)
+        stored, wanted = self.lab.table("v0"), self.lab.spark.sql(self.query).where(self.kept)
         assert Counter(map(repr, stored.collect())) == Counter(map(repr, wanted.collect())), statements
         return technique
 
@@ -119,6 +124,62 @@ def test_the_view_equals_its_query_after_each_change(lab: Lab, change: str) -> N
     for statement in CHANGES[change]:
         events.update(statement)
     events.update(day(1, 1, 8), day(2, 1, 8))
+
+
+def lost_clock(number: int, *devices: int) -> str:
+    """Return the statement for a file with a day's rows and rows of clocks that start in 1990."""
+    return day(number, *devices) + ", " + record("1990-01-01 00:00:01", 1, 950 + number)
+
+
+@pytest.mark.parametrize(("query", "kind"), [("KEPT", "TIMESTAMP"), ("SUMMED", "DATE")])
+def test_a_day_whose_rows_are_all_dropped_selects_no_file(lab: Lab, query: str, kind: str) -> None:
+    """All files have rows of 1990; those of the first days are moved away."""
+    events = Events(lab, QUERIES[query].replace("{kind}", kind), (PLAUSIBLE, DROP))
+    events.update(lost_clock(1, 1, 2), lost_clock(2, 1, 2))
+    old = events.files()
+    assert events.update(lost_clock(3, 1)) != "COMPLETE_RECOMPUTE"
+    away = [file.rename(file.with_suffix(".away")) for file in old]
+    lab.spark.sql(lost_clock(4, 1, 5).replace("{a}", events.table))
+    done = lab.done()
+    technique = planned(lab, done)["v0"].chosen
+    for file in away:
+        file.rename(file.with_suffix(".parquet"))
+    assert technique in ("WINDOW_FUNCTION", "GENERIC_AGGREGATE")
+    (dataset,) = (each for each in done.datasets if each.name.endswith("v0"))
+    (rule,) = dataset.expectations
+    # The new row of 1990 alone.
+    assert rule.failed == 1
+    assert events.update() == "NO_OP"
+
+
+RULES = {
+    "the key": [(PLAUSIBLE, DROP)],
+    "the key and a value": [(PLAUSIBLE, DROP), ("rate >= 300", DROP)],
+    "a value": [("rate < 2700", DROP)],
+    "a warning": [(PLAUSIBLE, WARN)],
+    "a failure that never happens": [(PLAUSIBLE, DROP), ("rate >= 0", FAIL)],
+    "the clock": [("at < current_timestamp()", DROP), (PLAUSIBLE, DROP)],
+    "chance": [("at IS NOT NULL AND rand() >= 0", DROP)],
+    "nothing but NULL": [("at IS NOT NULL", DROP)],
+}
+
+
+FAST_RULES = ("the key and a value", "a failure that never happens")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [*FAST_RULES, *(pytest.param(rule, marks=pytest.mark.slow) for rule in RULES if rule not in FAST_RULES)],
+)
+def test_dropped_days_leave_the_view_equal_to_its_query(lab: Lab, rule: str) -> None:
+    events = Events(lab, KEPT.replace("{kind}", "TIMESTAMP"), *RULES[rule])
+    events.update(lost_clock(1, 1, 2), lost_clock(2, 1, 2))
+    events.update(lost_clock(2, 1, 3), "INSERT INTO {a} VALUES " + record(None, 1, 991))
+    # No group but those of 1990.
+    events.update("INSERT INTO {a} VALUES " + record("1990-01-01 00:00:01", 1, 990))
+    events.update("DELETE FROM {a} WHERE n > 950")
+    events.update("UPDATE {a} SET value = replace(value, '2024-03-02', '1990-01-02')")
+    events.update("UPDATE {a} SET value = replace(value, '1990-01-02', '2024-03-02')")
 
 
 def damage(index: Path) -> None:

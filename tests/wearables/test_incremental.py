@@ -76,9 +76,7 @@ def techniques(company: Company) -> dict[str, str]:
     events = session(company.settings).read.format("delta").load(str(log))
     planned = [
         (row["origin"]["update_id"], row["origin"]["dataset_name"].split(".")[-1], json.loads(row["details"]))
-        for row in events.where("event_type = 'planning_information'")
-        .orderBy("sequence.data_plane_id.seq_no")
-        .collect()
+        for row in events.where("event_type = 'planning_information'").orderBy("timestamp").collect()
     ]
     return {
         name: each["maintenance_type"].removeprefix("MAINTENANCE_TYPE_")

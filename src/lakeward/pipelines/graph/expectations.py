@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import ExpectationViolation, PipelineError
 from lakeward.pipelines.graph.elements import Expectation
 from lakeward.pipelines.graph.error_location import error_chain, error_message
+from lakeward.spark_internals import analyzed_plan
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -106,6 +107,45 @@ def kept_rows(df: DataFrame, expectations: Sequence[Expectation]) -> DataFrame:
     """Filter by drop expectations alone."""
     drops = [~_is_satisfied(expectation) for expectation in expectations if expectation.action == "drop"]
     return df.where(~_any_of(drops)) if drops else df
+
+
+def split_dropped_keys(
+    keys: DataFrame, names: Sequence[str], expectations: Sequence[Expectation]
+) -> tuple[DataFrame, DataFrame | None]:
+    """Separate the keys whose rows are all dropped, whatever the other columns of these rows are.
+
+    Args:
+        keys: Values of key columns.
+        names: The names of these columns in the dataset.
+        expectations: The dataset's expectations. One that fails the flow examines all rows of a group, so
+            with such a one no key is separated.
+
+    Returns:
+        The other keys, and the dropped ones; None if there are none.
+    """
+    from pyspark.errors import AnalysisException
+
+    # A group has one of several spellings of a float: -0.0 is 0.0.
+    inexact = any("float" in kind or "double" in kind for _, kind in keys.dtypes)
+    if inexact or any(each.action == "fail" for each in expectations):
+        return keys, None
+    named = keys.toDF(*names)
+    drops = []
+    for each in expectations:
+        if each.action != "drop":
+            continue
+        try:
+            plan: Any = analyzed_plan(named.where(_is_satisfied(each)))
+        except AnalysisException:
+            continue
+        if plan.deterministic():
+            drops.append(~_is_satisfied(each))
+    if not drops:
+        return keys, None
+    dropped = named.where(_any_of(drops)).toDF(*keys.columns)
+    if dropped.isEmpty():
+        return keys, None
+    return named.where(~_any_of(drops)).toDF(*keys.columns), dropped
 
 
 def enforce_expectations(df: DataFrame, expectations: Sequence[Expectation], *, flow: str) -> DataFrame:

@@ -68,7 +68,8 @@ class DeltaRules:
         self._changes = {id(leaf): change for leaf, change in zip(sources, changes, strict=True)}
         self._deltas: dict[int, Delta] = {}
         self._settled: dict[int, Delta] = {}
-        self._found_ranges: dict[int, tuple[int, list[KeyRange]]] = {}
+        # With the frame itself: the identity of one that is gone may be that of another.
+        self._found_ranges: dict[int, tuple[DataFrame, int, list[KeyRange]]] = {}
 
     def is_changed(self, node: PlanNode) -> bool:
         """Return whether a source below the operator changed."""
@@ -153,12 +154,33 @@ class DeltaRules:
         """Return the keys of the groups that have changed rows, each once; None without any."""
         return self._keys_with_changes(groups.base, self._keys_of(groups))
 
-    def restricted(self, groups: RowGroups, keys: DataFrame) -> Any:
-        """Return the current rows of these groups as the lowest operator of `groups` computes them."""
-        below, java_keys = groups.base.children[0], self._keys_of(groups)
-        number = next(i for i, each in enumerate(self._root.walk()) if each is groups.base)
+    def restricted(self, groups: RowGroups, keys: DataFrame, left_out: DataFrame | None = None) -> Any:
+        """Return the current rows of these groups as the lowest operator of `groups` computes them.
+
+        Of the groups `left_out`, which the view does not contain whatever their rows are, the operator is
+        applied to the added rows alone: expectations count them.
+        """
+        base, java_keys = groups.base, self._keys_of(groups)
+        below = base.children[0]
+        number = next(i for i, each in enumerate(self._root.walk()) if each is base)
         rows = self._state_of_days(below, java_keys, keys, (number, groups.keys)) or self.state(below)
-        return self.above(groups.base, self._limited(rows, java_keys, keys))
+        found = [self.above(base, self._limited(rows, java_keys, keys))]
+        added = None if left_out is None else self.delta(below).plus
+        if left_out is not None and added is not None:
+            found.append(self.above(base, self._limited(added, java_keys, left_out)))
+        return self.union(found, base) if len(found) > 1 else found[0]
+
+    def chooses_files(self, groups: RowGroups, keys: DataFrame) -> bool:
+        """Return whether `restricted` reads the files with rows of the affected days alone."""
+        return self._index is not None and self._indexed_path(groups.base.children[0], keys) is not None
+
+    def _indexed_path(self, node: PlanNode, keys: DataFrame) -> list[PlanNode] | None:
+        """Return the operators down to the source whose files have an index of days, None without one."""
+        path = _path_to_source(node)
+        change = self._changes.get(id(path[-1])) if path else None
+        if change is None or change.source is None or time_key(keys) is None:
+            return None
+        return path if change.source.size >= day_index.MIN_BYTES else None
 
     def _state_of_days(
         self, node: PlanNode, keys: Any, affected: DataFrame, place: tuple[int, tuple[int, ...]]
@@ -171,14 +193,11 @@ class DeltaRules:
             affected: The affected keys.
             place: Number of the operator in the view's plan, and of the keys among the operator's.
         """
-        path = _path_to_source(node)
-        change = self._changes.get(id(path[-1])) if path else None
-        position = time_key(affected)
-        if self._index is None or change is None or change.source is None or position is None:
+        path, position = self._indexed_path(node, affected), time_key(affected)
+        if self._index is None or path is None or position is None:
             return None
-        source = change.source
-        if source.size < day_index.MIN_BYTES:
-            return None
+        source = self._changes[id(path[-1])].source
+        assert source is not None
         wanted = affected_days(affected, position)
         names, file_names = source.files.names, source.files.file_names
         if wanted is None or len(set(file_names)) < len(file_names):
@@ -325,8 +344,8 @@ class DeltaRules:
 
             ranges = KeyRanges(affected.dtypes)
             count, *ends = affected.agg(F.count(F.lit(1)), *ranges.aggregates).collect()[0]
-            found = self._found_ranges[id(affected)] = count, ranges.ranges(ends)
-        return found
+            found = self._found_ranges[id(affected)] = affected, count, ranges.ranges(ends)
+        return found[1:]
 
     def _limited(self, plan: Any, keys: Any, affected: DataFrame) -> Any:
         """Return the rows with affected keys; the range of the keys lets Delta skip files."""

@@ -200,7 +200,7 @@ def _plan_text(plan: Any, root: PlanNode) -> str:
     for leaf in root.leaves:
         unused = [column for column in leaf.output if column.id not in leaf.required]
         for column in unused if leaf.is_delta else ():
-            attribute = rf"{re.escape(column.name)}#{column.id}L?"
+            attribute = rf"{re.escape(column.name)}#{column.id}L?(?!\d)"
             text = re.sub(rf",{attribute}|{attribute},?", "", text)
     numbers: dict[str, int] = {}
     return _ATTRIBUTE.sub(lambda found: f"#{numbers.setdefault(found[1], len(numbers))}", text)

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from lakeward.errors import PipelineError
 from lakeward.pipelines.graph.elements import Dataset
 from lakeward.pipelines.graph.error_location import error_message
+from lakeward.pipelines.graph.expectations import split_dropped_keys
 from lakeward.pipelines.incremental.aggregate_merge import merge_expressions
 from lakeward.pipelines.incremental.change_set import ChangeSet, Source
 from lakeward.pipelines.incremental.cost import estimate
@@ -164,7 +165,12 @@ class ViewRefresh:
                 append_rows(key, self.added, metadata)
                 return
             require_own_partitions(keys.toDF(*key_names), dataset.options.partition_cols)
-            rows = _replaced(rules, root, groups.base, rules.restricted(groups, keys))
+            left_out = None
+            if rules.chooses_files(groups, keys):
+                keys_to_read, left_out = split_dropped_keys(keys, key_names, dataset.expectations)
+            else:
+                keys_to_read = keys
+            rows = _replaced(rules, root, groups.base, rules.restricted(groups, keys_to_read, left_out))
             self.added = frame_of(spark, rows)
             added = enforce(self.added, False)
             if replaces_partitions:
