@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from lakeward.pipelines.incremental.issues import Issue
-from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, repeat_rows
+from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, repeat_rows, without_equal_days
 from lakeward.pipelines.incremental.view_plan import PlanNode, delta_index, frame_of, is_exact_key
 from lakeward.pipelines.storage.delta_tables import snapshot_bytes
 from lakeward.spark_internals import analyzed_plan, jvm_view, scala_list
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 ChangeKind = Literal["NO_CHANGE", "APPENDED", "CHANGED", "UNKNOWN"]
 # Delta sends a vector to its readers with writeUTF, which takes 65,535 bytes; base 85 makes five of four.
 MAX_INLINE_BYTES = 65535 // 5 * 4
+MIN_HASHED_BYTES = 64 << 20
+"""Fewer changed bytes are compared without hashes of their days."""
 
 
 @dataclass(frozen=True)
@@ -235,7 +237,10 @@ class Source:
         used = [(name, column) for name, column in zip(names, self.node.output, strict=True)]
         used = [(name, column) for name, column in used if column.id in self.node.required]
         compared = [name for name, _ in used]
-        net = net_rows(left.toDF(*names).select(*compared), right.toDF(*names).select(*compared))
+        left, right = (rows.toDF(*names).select(*compared) for rows in (left, right))
+        if int(changed.bytes()) >= MIN_HASHED_BYTES:
+            left, right = without_equal_days(left, right)
+        net = net_rows(left, right)
         net = net.localCheckpoint(eager=False)
         plans = []
         for signed in (net, net.withColumn(COUNT, -net[COUNT])):

@@ -8,9 +8,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from lakeward.pipelines.storage.key_ranges import DAY_NUMBERS
+
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 COUNT = "n"
+MAX_DAYS = 1_000
+"""Bags that differ in more days are compared as a whole."""
+# Equal values have equal hashes, and of different ones it is unlikely. Those of NULL inside of a value are none.
+_HASHED = (
+    "boolean",
+    "tinyint",
+    "smallint",
+    "int",
+    "bigint",
+    "decimal",
+    "date",
+    "timestamp",
+    "string",
+    "binary",
+)
 
 
 def with_texts(rows: DataFrame) -> DataFrame:
@@ -39,6 +56,53 @@ def net_rows(plus: DataFrame, minus: DataFrame) -> DataFrame:
     values = [F.any_value(name).alias(name) for name in _floats(plus)]
     counted = signed.groupBy(*identity_columns(plus)).agg(F.sum(COUNT).alias(COUNT), *values)
     return counted.where(f"{COUNT} <> 0")
+
+
+def without_equal_days(plus: DataFrame, minus: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """Leave out the rows of days of which both frames have the same rows.
+
+    A rewritten file often differs from the former one in a few days. Hashes of all rows of a day are
+    compared, which takes a tenth of the time that the rows take. The frames are returned as they are if no
+    column is a date or a time, if a type cannot be hashed, or if many days differ.
+    """
+    from pyspark.sql import functions as F
+
+    day = next(
+        (DAY_NUMBERS[kind].format(key=name) for name, kind in plus.dtypes if kind in DAY_NUMBERS), None
+    )
+    kinds = [kind for name, kind in with_texts(plus).dtypes if name in identity_columns(plus)]
+    if day is None or not all(kind.startswith(_HASHED) and "collate" not in kind for kind in kinds):
+        return plus, minus
+    sums = [f"s{number}" for number in range(4)]
+    before, after = (_hashes_by_day(rows, day, sums) for rows in (minus, plus))
+    same = [F.col(f"a.{name}").eqNullSafe(F.col(f"b.{name}")) for name in ("day", COUNT, *sums)]
+    found = after.alias("a").join(before.alias("b"), same[0], "full")
+    differ = ~same[1]
+    for each in same[2:]:
+        differ = differ | ~each
+    rows = found.where(differ).select(F.coalesce("a.day", "b.day").alias("day")).limit(MAX_DAYS + 1).collect()
+    if len(rows) > MAX_DAYS:
+        return plus, minus
+    number = F.expr(day)
+    wanted = number.isin([row["day"] for row in rows if row["day"] is not None])
+    if any(row["day"] is None for row in rows):
+        wanted = wanted | number.isNull()
+    return plus.where(wanted), minus.where(wanted)
+
+
+def _hashes_by_day(rows: DataFrame, day: str, sums: Sequence[str]) -> DataFrame:
+    """Return for each day the number of its rows, and sums of the halves of two hashes of 64 bits."""
+    from pyspark.sql import functions as F
+
+    # A hash passes over NULL: without the marks it would not tell in which column one is.
+    values = [F.col(name) for name in identity_columns(rows)]
+    marks = [F.isnull(each) for each in values]
+    halves: list[Column] = []
+    for seed in (1, 2):
+        hashed = F.xxhash64(F.lit(seed), *values, *marks)
+        halves += [hashed.bitwiseAND(0xFFFFFFFF), F.shiftrightunsigned(hashed, 32)]
+    totals = [F.sum(half).alias(name) for half, name in zip(halves, sums, strict=True)]
+    return with_texts(rows).groupBy(F.expr(day).alias("day")).agg(F.count(F.lit(1)).alias(COUNT), *totals)
 
 
 def repeat_rows(counted: DataFrame, names: Sequence[str]) -> DataFrame:
