@@ -41,6 +41,27 @@ MANY = "\n".join(
 )
 
 
+POOLS = """
+from pyspark import TaskContext, pipelines as dp
+from pyspark.sql import functions as F
+
+@F.udf("string")
+def pool(_): return TaskContext.get().getLocalProperty("spark.scheduler.pool")
+
+@dp.materialized_view
+def view(): return spark.read.table("SRC.a").limit(1).select(pool("id").alias("pool"))
+
+@dp.table
+def stream(): return spark.readStream.table("SRC.a").where("id = 1").select(pool("id").alias("pool"))
+
+dp.create_streaming_table("folded")
+dp.create_auto_cdc_flow(target="folded", source="changes", keys=["pool"], sequence_by="id", name="folding")
+
+@dp.temporary_view
+def changes(): return spark.readStream.table("SRC.a").where("id = 1").select(pool("id").alias("pool"), "id")
+"""
+
+
 @pytest.fixture
 def source(lab: Lab) -> str:
     lab.seed("a", "SELECT id FROM range(100)")
@@ -51,6 +72,15 @@ def test_views_are_refreshed_at_the_same_time(lab: Lab, source: str, tmp_path: P
     lab.file("views.py", MEETING.format(folder=str(tmp_path)))
     lab.done()
     assert lab.rows("left") + lab.rows("right") == [("left",), ("right",)]
+
+
+def test_each_flow_has_a_pool_of_its_own(lab: Lab, source: str) -> None:
+    """Spark shares its cores among pools: a small flow does not wait for all tasks of a large one."""
+    assert lab.spark.conf.get("spark.scheduler.mode") == "FAIR"
+    lab.file("views.py", POOLS)
+    lab.done()
+    assert lab.rows("view") + lab.rows("stream") == [("view",), ("stream",)]
+    assert [row["pool"] for row in lab.table("folded").collect()] == ["folding"]
 
 
 def test_each_commit_has_the_metadata_of_its_own_view(lab: Lab, source: str) -> None:

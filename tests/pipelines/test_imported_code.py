@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.pipelines.sources.collection import user_files, user_modules
+from lakeward.pipelines.sources.collection import code_hash, user_files, user_modules
+from tests.trees import write_files
 
 FILES = {
     "company_of_test/__init__.py": "",
@@ -70,3 +71,15 @@ def test_all_modules_are_code_if_a_source_may_import_dynamically(folder: Path, t
 def test_modules_that_the_update_imports_are_code_however_they_were_found(folder: Path) -> None:
     (folder / "gold.py").write_text("")
     assert "company_of_test/rules.py" in code(folder)
+
+
+def test_the_hash_of_code_is_of_its_text_and_not_of_its_folder(tmp_path: Path) -> None:
+    """Views are not computed again because the repository was checked out elsewhere."""
+
+    def files(place: str, **texts: str) -> list[Path]:
+        write_files(tmp_path / place, {f"{name.replace('_', '/')}.py": text for name, text in texts.items()})
+        return sorted((tmp_path / place).rglob("*.py"))
+
+    first = code_hash(files("one", a_x="1", b_x="2"))
+    assert code_hash(files("two", a_x="1", b_x="2")) == first
+    assert len({first, code_hash(files("three", a_x="2", b_x="1")), code_hash(files("four", a_x="1"))}) == 3

@@ -154,6 +154,8 @@ class FlowExecution:
         context, dataset = self.context, resolved.dataset
         spark, checkpoints, metrics = context.spark, context.checkpoints, context.metrics
         update_id, on_query = context.update_id, partial(self.on_query, dataset, flow.name)
+        # Threads that are started from here, those of streaming queries included, inherit it.
+        spark.sparkContext.setLocalProperty("spark.scheduler.pool", flow.name)
         if flow.snapshot_source is not None:
             return run_snapshot_flow(spark, resolved, flow, checkpoints, self.evaluator.evaluate)
         evaluated: EvaluatedFlow = self.evaluator.evaluate(flow)

@@ -394,11 +394,14 @@ def _with_parents(name: str) -> Iterator[str]:
 
 
 def code_hash(files: Iterable[Path]) -> str:
-    """Return a hash over the user's files; a change in any of them may change the meaning of a query."""
+    """Return a hash over the user's files; a change in any of them may change the meaning of a query.
+
+    It is the same when the files are moved together, as to another checkout of the repository.
+    """
     whole = hashlib.sha256()
     for file in sorted(set(files)):
         try:
-            whole.update(str(file).encode() + b"\0" + file.read_bytes() + b"\0")
+            whole.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
         except OSError:
             continue
     return whole.hexdigest()

@@ -93,6 +93,8 @@ def base_conf(
         "spark.sql.warehouse.dir": folder_text(settings.warehouse),
         "spark.sql.sources.default": "delta",
         "spark.sql.shuffle.partitions": str(cores),
+        # Flows of a pipeline have pools of their own: a small one does not wait for all tasks of a large one.
+        "spark.scheduler.mode": "FAIR",
         # The defaults start 10,000 listing tasks per VACUUM, and one job per folder of a file stream.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
         "spark.databricks.delta.snapshotPartitions": "2",

@@ -30,7 +30,6 @@ def scheduling() -> dict[str, str]:
     return {
         "spark.master": f"local[{cores() * CONCURRENT_STATEMENTS}]",
         "spark.default.parallelism": str(cores()),
-        "spark.scheduler.mode": "FAIR",
     }
 
 
