@@ -27,6 +27,22 @@ def test_consistent_tables_pass_and_each_contradiction_is_named(
     main(["--catalog", "main", "--schema", "checked"])
     assert "all checks hold in main.checked" in capsys.readouterr().out
 
+    # Older than a day before the newest record: the check of a day leaves it out.
+    oldest = "SELECT * FROM main.checked.heart_rate ORDER BY time LIMIT 1"
+    spark.sql(f"INSERT INTO main.checked.heart_rate {oldest}")
+    repeated = "heart_rate has 1 keys (device_id, time) with more than one row"
+    counted, *others = failures(spark, schema, days=1)
+    assert (others, counted[:10]) == ([], "bronze has")
+    assert list(failures(spark, schema)) == [counted, repeated]
+    newest = oldest.replace("time LIMIT", "time DESC LIMIT")
+    spark.sql(f"INSERT INTO main.checked.heart_rate {newest}")
+    assert list(failures(spark, schema, days=1))[1:] == [repeated]
+    spark.sql("RESTORE TABLE main.checked.heart_rate TO VERSION AS OF 0")
+    spark.sql("UPDATE main.checked.workout_bpm_summary SET max_bpm = max_bpm + 1")
+    (gold,) = failures(spark, schema, days=1)
+    assert gold.startswith("workout_bpm_summary differs in ")
+    spark.sql("RESTORE TABLE main.checked.workout_bpm_summary TO VERSION AS OF 0")
+
     spark.sql("DELETE FROM main.checked.quarantine WHERE feed = 'registrations'")
     spark.sql("DELETE FROM main.checked.heart_rate WHERE device_id = 3800000000")
     spark.sql(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from wearables.feeds import FEEDS
@@ -39,6 +40,9 @@ _REFERENCES = (
     ("training_load", "date_lookup", ("week_part",)),
 )
 
+# Tables of events, which grow every day; `time` is that of the event.
+_EVENTS = ("heart_rate", "workouts", "workout_bpm")
+
 
 class CheckError(Exception):
     """The tables contradict each other; the message names every check that failed."""
@@ -47,28 +51,43 @@ class CheckError(Exception):
 def main(argv: Sequence[str] | None = None) -> None:
     """Check the tables in the catalog and schema that the arguments name (`sys.argv` when None).
 
-    Raises CheckError when a check fails.
+    With `--days`, keys and references of events are checked for as many days before the newest record, and
+    numbers of rows for all days. Raises CheckError when a check fails.
     """
     parser = argparse.ArgumentParser(prog="check", description=__doc__)
     parser.add_argument("--catalog", required=True)
     parser.add_argument("--schema", required=True)
+    parser.add_argument("--days", type=int)
     arguments, _ = parser.parse_known_args(argv)
-    check(SparkSession.builder.getOrCreate(), f"`{arguments.catalog}`.`{arguments.schema}`")
+    schema = f"`{arguments.catalog}`.`{arguments.schema}`"
+    check(SparkSession.builder.getOrCreate(), schema, days=arguments.days)
     print(f"all checks hold in {arguments.catalog}.{arguments.schema}")
 
 
-def check(spark: SparkSession, schema: str) -> None:
+def check(spark: SparkSession, schema: str, *, days: int | None = None) -> None:
     """Raise CheckError with every check that fails for the tables of `schema`."""
-    failed = list(failures(spark, schema))
+    failed = list(failures(spark, schema, days=days))
     if failed:
         raise CheckError(f"{len(failed)} checks failed in {schema}: " + "; ".join(failed))
 
 
-def failures(spark: SparkSession, schema: str) -> Iterator[str]:
-    """Yield one sentence for each check that fails."""
+def failures(spark: SparkSession, schema: str, *, days: int | None = None) -> Iterator[str]:
+    """Yield one sentence for each check that fails; `days` limits those of keys and references of events."""
 
     def table(name: str) -> DataFrame:
         return spark.table(f"{schema}.`{name}`")
+
+    first = None if days is None else _first_day(table("bronze"), days)
+
+    def recent(name: str) -> DataFrame:
+        return table(name).filter(_since("time", first)) if first and name in _EVENTS else table(name)
+
+    def of_recent_sessions(rows: DataFrame) -> DataFrame:
+        if first is None:
+            return rows
+        # Recordings of a session are not older than its start.
+        sessions = table("completed_workouts").filter(_since("start_time", first))
+        return rows.join(sessions, ["user_id", "session_id"], "left_semi")
 
     # Changes of users are folded: a valid one may leave no row.
     changes = user_changes(table("bronze")).filter(holds(USER_INFO.rules)).select(F.lit(0).alias("repeats"))
@@ -86,22 +105,35 @@ def failures(spark: SparkSession, schema: str) -> Iterator[str]:
             quarantine=table("quarantine").filter(F.col("feed") == feed.name),
         )
     for name, key in _KEYS.items():
-        repeated = _repeated_keys(table(name), key)
+        repeated = _repeated_keys(recent(name), key)
         if repeated:
             yield f"{name} has {repeated} keys ({', '.join(key)}) with more than one row"
+    gold = of_recent_sessions(table("workout_bpm_summary"))
     for name, other, columns in _REFERENCES:
-        lost = table(name).join(table(other), list(columns), "left_anti").count()
+        rows = gold if name == "workout_bpm_summary" else recent(name)
+        lost = rows.join(recent(other), list(columns), "left_anti").count()
         if lost:
             yield f"{name} has {lost} rows whose {', '.join(columns)} are not in {other}"
     yield from _differing("users", table("users"), table("users_history").filter("__END_AT IS NULL"))
     groups = table("fitness_by_group").filter(F.col("people") < SMALLEST_GROUP).count()
     if groups:
         yield f"fitness_by_group has {groups} groups of fewer than {SMALLEST_GROUP} people"
-    gold, expected = table("workout_bpm_summary"), summary(table("workout_bpm"))
+    expected = summary(of_recent_sessions(recent("workout_bpm")))
     same = gold.select(*expected.columns)
     differing = same.exceptAll(expected).count() + expected.exceptAll(same).count()
     if differing:
         yield f"workout_bpm_summary differs in {differing} rows from the aggregates of workout_bpm"
+
+
+def _first_day(bronze: DataFrame, days: int) -> date | None:
+    newest: date | None = bronze.agg(F.max("date")).collect()[0][0]
+    return None if newest is None else newest - timedelta(days=days)
+
+
+def _since(column: str, first: date) -> Column:
+    """Return the condition that a time is not before the beginning of a day (UTC)."""
+    seconds = (first - date(1970, 1, 1)).days * 86_400
+    return F.col(column) >= F.expr(f"timestamp_seconds({seconds})")
 
 
 def _repeated_keys(table: DataFrame, key: Sequence[str]) -> int:
