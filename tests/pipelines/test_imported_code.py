@@ -83,3 +83,18 @@ def test_the_hash_of_code_is_of_its_text_and_not_of_its_folder(tmp_path: Path) -
     first = code_hash(files("one", a_x="1", b_x="2"))
     assert code_hash(files("two", a_x="1", b_x="2")) == first
     assert len({first, code_hash(files("three", a_x="2", b_x="1")), code_hash(files("four", a_x="1"))}) == 3
+
+
+def test_modules_of_a_package_that_stays_are_imported_again(folder: Path) -> None:
+    """The package has a module as an attribute, which an import would find instead of the changed file."""
+    package = importlib.import_module("company_of_test")
+    rules = folder / "company_of_test" / "rules.py"
+    for number in ("1", "22"):
+        rules.write_text(f"NUMBER = {number}\n")
+        with user_modules([folder]):
+            namespace: dict[str, object] = {}
+            exec("from company_of_test import rules\nnumber = rules.NUMBER", namespace)
+            assert namespace["number"] == int(number)
+            assert rules in user_files([folder], [])
+        assert sys.modules["company_of_test"] is package
+        assert not hasattr(package, "rules")

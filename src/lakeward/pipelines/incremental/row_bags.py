@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 COUNT = "n"
 MAX_DAYS = 1_000
 """Bags that differ in more days are compared as a whole."""
-# Equal values have equal hashes, and of different ones it is unlikely. Those of NULL inside of a value are none.
+# Not nested types: a hash passes over NULL inside of them.
 _HASHED = (
     "boolean",
     "tinyint",

@@ -284,10 +284,19 @@ def user_modules(folders: Sequence[Path]) -> Iterator[None]:
                 if name in cloudpickle.list_registry_pickle_by_value():
                     cloudpickle.unregister_pickle_by_value(module)
                 del sys.modules[name]
+                _forget_attribute(name, module)
         sys.modules.update(_hidden_modules)
         _hidden_modules.clear()
         _added_folders.clear()
         _included_notebooks.clear()
+
+
+def _forget_attribute(name: str, module: object) -> None:
+    """Remove a module from its package, where `from package import module` would find it again."""
+    package, _, attribute = name.rpartition(".")
+    parent = sys.modules.get(package)
+    if parent is not None and getattr(parent, attribute, None) is module:
+        delattr(parent, attribute)
 
 
 def pickle_by_value(folders: Sequence[Path]) -> None:
