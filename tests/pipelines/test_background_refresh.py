@@ -79,6 +79,7 @@ def test_each_flow_has_a_pool_of_its_own(lab: Lab, source: str) -> None:
     assert lab.spark.conf.get("spark.scheduler.mode") == "FAIR"
     lab.file("views.py", POOLS)
     lab.done()
+    assert lab.spark.sparkContext.getLocalProperty("spark.scheduler.pool") is None
     assert lab.rows("view") + lab.rows("stream") == [("view",), ("stream",)]
     assert [row["pool"] for row in lab.table("folded").collect()] == ["folding"]
 

@@ -24,7 +24,7 @@ from lakeward.pipelines.incremental.view_plan import frame_of
 from lakeward.pipelines.storage.background_task import run_in_background
 from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import WriteMetrics
-from lakeward.pipelines.storage.streaming_query_task import QueryTask
+from lakeward.pipelines.storage.streaming_query_task import QueryTask, run_in_pool
 from lakeward.pipelines.writers.auto_cdc import run_auto_cdc_flow, run_snapshot_flow
 from lakeward.pipelines.writers.materialized_view import ViewUpdate, refresh_materialized_view
 from lakeward.pipelines.writers.replace_flow import run_replace_flow
@@ -151,11 +151,13 @@ class FlowExecution:
 
     def run(self, resolved: ResolvedDataset, flow: Flow, *, full_refresh: bool) -> QueryTask[FlowResult]:
         """Process new input, or recompute (always in a full refresh). Errors of the flow propagate."""
+        work = self._run(resolved, flow, full_refresh=full_refresh)
+        return run_in_pool(self.context.spark.sparkContext, flow.name, work)
+
+    def _run(self, resolved: ResolvedDataset, flow: Flow, *, full_refresh: bool) -> QueryTask[FlowResult]:
         context, dataset = self.context, resolved.dataset
         spark, checkpoints, metrics = context.spark, context.checkpoints, context.metrics
         update_id, on_query = context.update_id, partial(self.on_query, dataset, flow.name)
-        # Threads that are started from here, those of streaming queries included, inherit it.
-        spark.sparkContext.setLocalProperty("spark.scheduler.pool", flow.name)
         if flow.snapshot_source is not None:
             return run_snapshot_flow(spark, resolved, flow, checkpoints, self.evaluator.evaluate)
         evaluated: EvaluatedFlow = self.evaluator.evaluate(flow)

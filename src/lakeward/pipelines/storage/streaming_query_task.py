@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import DataFrame
 T = TypeVar("T")
 QueryTask = Generator[Any, None, T]
 _POLL_SECONDS = 0.5
+_POOL = "spark.scheduler.pool"
 
 
 def capture_errors(
@@ -65,6 +67,27 @@ def run_to_completion(work: QueryTask[T], *, poll: Callable[[], None] = lambda: 
             poll()
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]  # the generator's own type says what it is
+    finally:
+        work.close()
+
+
+def run_in_pool(context: SparkContext, pool: str, work: QueryTask[T]) -> QueryTask[T]:
+    """Run a task with its Spark jobs, and those of queries and threads that it starts, in a scheduler pool.
+
+    The thread has its former pool whenever the task is suspended.
+    """
+    try:
+        while True:
+            before = context.getLocalProperty(_POOL)
+            context.setLocalProperty(_POOL, pool)
+            try:
+                awaited = next(work)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]  # as above
+            finally:
+                # None removes it.
+                context.setLocalProperty(_POOL, before)  # type: ignore[arg-type]
+            yield awaited
     finally:
         work.close()
 
