@@ -118,9 +118,11 @@ def unsuppressed(records: DataFrame, suppressed: DataFrame, key: str) -> DataFra
     """Leave out the records of erased people; those without a readable time are left out, too.
 
     One equality join for each token, so that a long list costs no more than a short one; a stream stays
-    without state.
+    without state. While the list is empty, no record is searched for identifiers.
     """
-    kept = marked(records, F.to_json(F.struct(*records.columns)), key)
+    filled = suppressed.agg((F.count(F.lit(1)) > 0).alias("_some"))
+    text = F.when(F.col("_some"), F.to_json(F.struct(*records.columns)))
+    kept = marked(records.crossJoin(F.broadcast(filled)), text, key)
     for slot in range(SLOTS):
         listed = suppressed.select(F.col("token").alias("_token"), F.col("until").alias("_until"))
         same = F.expr(f"try_element_at(_tokens, {slot + 1}) = _token")

@@ -225,4 +225,8 @@ def test_the_daily_job_lands_refreshes_and_checks_one_lakehouse(bundle: Bundle) 
     assert pipeline["configuration"]["wearables.landing"] == landing
     assert landing == f"/Volumes/{pipeline['catalog']}/{pipeline['schema']}/landing"
     parameters = check["python_wheel_task"]["parameters"]
-    assert parameters == ["--catalog", pipeline["catalog"], "--schema", pipeline["schema"]]
+    schema = ["--catalog", pipeline["catalog"], "--schema", pipeline["schema"]]
+    assert parameters == [*schema, "--days", "7"]
+    # The weekly check takes all days.
+    (weekly,) = (each for each in bundle.job("maintenance")["tasks"] if each["task_key"] == "check")
+    assert weekly["python_wheel_task"]["parameters"] == schema
