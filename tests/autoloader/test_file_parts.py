@@ -14,14 +14,16 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pyarrow.fs import LocalFileSystem
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from lakeward.autoloader import data_sources
+from lakeward.autoloader import read_plan
 from lakeward.autoloader.data_sources import plan_partitions, read_batch_files
-from lakeward.autoloader.discovery.file_listing import FileStatus
+from lakeward.autoloader.discovery.file_listing import FileStatus, LocalStorage, Storage
 from lakeward.autoloader.discovery.line_ranges import read_lines
-from lakeward.autoloader.read_plan import ReadPlan
+from lakeward.autoloader.discovery.object_store import ArrowStorage
+from lakeward.autoloader.read_plan import ReadPlan, divide
 from lakeward.errors import CloudFilesError
 from tests.autoloader.reader_harness import plan_of, schema_of
 
@@ -48,6 +50,23 @@ def test_every_line_is_in_the_part_in_which_it_begins(content: list[bytes], cuts
 
 def plan_for(*, tasks: int = 3, **options: Any) -> ReadPlan:
     return replace(plan_of(SCHEMA, **options), parallelism=tasks)
+
+
+@pytest.mark.parametrize("storage", [LocalStorage(), ArrowStorage(LocalFileSystem(), "s3://bucket")])
+def test_every_store_reads_the_lines_of_a_part(tmp_path: Path, storage: Storage) -> None:
+    path = tmp_path / "lines.json"
+    path.write_bytes(b"one\ntwo\nthree")
+    at = str(path) if isinstance(storage, LocalStorage) else f"s3://bucket{path}"
+    parts = [(0, 3), (3, 5), (5, 13)]
+    assert [storage.read(at, part) for part in parts] == [b"one\n", b"two\n", b"three"]
+    assert storage.read(at) == path.read_bytes()
+
+
+@given(size=st.integers(0, 10_000), limit=st.integers(1, 10_000))
+def test_parts_cover_a_file_and_are_not_larger_than_the_limit(size: int, limit: int) -> None:
+    parts = divide(size, limit)
+    assert [at for part in parts for at in range(*part)] == list(range(size))
+    assert all(0 < end - start <= limit for start, end in parts)
 
 
 def status_of(path: Path) -> FileStatus:
@@ -101,7 +120,7 @@ def test_parts_of_a_file_have_the_rows_of_the_file(
     path.write_bytes(CONTENTS[content].encode())
     plan = plan_for(**OPTIONS[options])
     whole = rows_of(plan, [[status_of(path)]])
-    monkeypatch.setattr(data_sources, "MIN_PART_BYTES", 7)
+    monkeypatch.setattr(read_plan, "MIN_PART_BYTES", 7)
     for tasks in (2, 3, 50):
         groups = plan_partitions([status_of(path)], replace(plan, parallelism=tasks))
         assert len(groups) > 1
@@ -122,7 +141,7 @@ WHOLE: dict[str, dict[str, Any]] = {
 def test_files_without_lines_of_their_own_are_read_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str
 ) -> None:
-    monkeypatch.setattr(data_sources, "MIN_PART_BYTES", 7)
+    monkeypatch.setattr(read_plan, "MIN_PART_BYTES", 7)
     path = tmp_path / "records.json"
     path.write_text(CONTENTS["lines"])
     assert plan_partitions([status_of(path)], plan_for(**WHOLE[options])) == [[status_of(path)]]
@@ -132,7 +151,7 @@ def test_files_without_lines_of_their_own_are_read_as_a_whole(
 def test_compressed_files_are_read_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
-    monkeypatch.setattr(data_sources, "MIN_PART_BYTES", 7)
+    monkeypatch.setattr(read_plan, "MIN_PART_BYTES", 7)
     path = tmp_path / f"records.json.{suffix}"
     path.write_text(CONTENTS["lines"])
     assert plan_partitions([status_of(path)], plan_for()) == [[status_of(path)]]
@@ -146,7 +165,7 @@ def test_small_files_and_files_of_many_are_not_divided(tmp_path: Path) -> None:
 
 
 def test_a_file_that_was_changed_is_read_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data_sources, "MIN_PART_BYTES", 7)
+    monkeypatch.setattr(read_plan, "MIN_PART_BYTES", 7)
     path, plan = tmp_path / "records.json", plan_for()
     path.write_text(CONTENTS["lines"])
     before = status_of(path)
@@ -159,7 +178,7 @@ def test_a_file_that_was_changed_is_read_as_a_whole(tmp_path: Path, monkeypatch:
 def test_a_file_that_is_changed_between_its_parts_fails_the_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data_sources, "MIN_PART_BYTES", 7)
+    monkeypatch.setattr(read_plan, "MIN_PART_BYTES", 7)
     path, plan = tmp_path / "records.json", plan_for()
     path.write_text(CONTENTS["lines"])
     groups = plan_partitions([status_of(path)], plan)

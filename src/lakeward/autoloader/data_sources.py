@@ -10,7 +10,6 @@ import json
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,6 +28,8 @@ from lakeward.autoloader.read_plan import (
     ReadPlan,
     claim_checkpoint,
     distribute,
+    divide,
+    part_size,
 )
 
 if TYPE_CHECKING:
@@ -49,29 +50,23 @@ def plan_partitions(files: Sequence[FileStatus], plan: ReadPlan) -> list[list[Fi
     return [[parts[index] for index in group] for group in distribute(sizes, plan.parallelism)]
 
 
-MIN_PART_BYTES = 32 << 20
-"""Files are divided into parts of at least this size."""
-
-
 def split_files(files: Sequence[FileStatus], plan: ReadPlan) -> list[FileStatus]:
     """Divide files of lines that are larger than the share of one task.
 
     A file that is no longer the discovered one is read as a whole.
     """
-    share = sum(status.size for status in files) // max(1, plan.parallelism)
-    limit = min(MAX_PARTITION_BYTES, max(MIN_PART_BYTES, share))
+    limit = part_size((status.size for status in files), plan.parallelism, MAX_PARTITION_BYTES)
     if all(status.size <= limit for status in files) or not _has_lines(plan):
         return list(files)
     from lakeward.autoloader.readers.file_contents import COMPRESSED_SUFFIXES
 
     parts: list[FileStatus] = []
     for status in files:
-        count = -(-status.size // limit)
-        if count < 2 or status.path.endswith(COMPRESSED_SUFFIXES) or not _is_unchanged(status):
+        is_whole = status.size <= limit or status.path.endswith(COMPRESSED_SUFFIXES)
+        if is_whole or not _is_unchanged(status):
             parts.append(status)
-            continue
-        ends = [status.size * number // count for number in range(count + 1)]
-        parts += [status._replace(part=each) for each in pairwise(ends)]
+        else:
+            parts += [status._replace(part=each) for each in divide(status.size, limit)]
     return parts
 
 

@@ -18,7 +18,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -57,6 +57,21 @@ def distribute(sizes: Sequence[int], parallelism: int) -> list[list[int]]:
         chosen[number].append(index)
         heapq.heappush(loads, (load + sizes[index] + OPEN_COST_BYTES, number))
     return [sorted(indexes) for indexes in chosen]
+
+
+MIN_PART_BYTES = 32 * 1024 * 1024
+"""Files are divided into parts of at least about this size."""
+
+
+def part_size(sizes: Iterable[int], parallelism: int, most: int) -> int:
+    """Return the size up to which a file of these sizes is read by one task; at most `most`."""
+    return min(most, max(MIN_PART_BYTES, sum(sizes) // max(1, parallelism)))
+
+
+def divide(size: int, limit: int) -> list[tuple[int, int]]:
+    """Return first and last position (exclusive) of parts of similar size, none larger than `limit`."""
+    length = -(-size // max(1, -(-size // limit)))
+    return [(start, min(start + length, size)) for start in range(0, size, length)] if size else []
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import InputPartition
 
 from lakeward.autoloader.discovery.file_listing import FileNames, FileStatus
-from lakeward.autoloader.read_plan import METADATA, ReadPlan, distribute, encode_file_metadata
+from lakeward.autoloader.read_plan import (
+    METADATA,
+    ReadPlan,
+    distribute,
+    divide,
+    encode_file_metadata,
+    part_size,
+)
 from lakeward.spark_internals import frame_from_java, java_frame, jvm_view
 
 if TYPE_CHECKING:
@@ -27,7 +34,6 @@ if TYPE_CHECKING:
 # Opening a small file costs Spark's readers more than the Python readers (measured in docs/decisions.md, C1).
 MIN_MEAN_BYTES = {"parquet": 32 * 1024, "avro": 4 * 1024}
 # Large files are split, so that all cores take part.
-MIN_PART_BYTES = 32 * 1024 * 1024
 MAX_PART_BYTES = 128 * 1024 * 1024
 
 _FLAGS = ("ignoreCorruptFiles", "ignoreMissingFiles")
@@ -189,16 +195,14 @@ class ScanPlanner:
         return _is_text(path) if self._plan.any_name else path.isascii()
 
     def _partitions(self, chosen: Sequence[tuple[FileStatus, tuple[int, int]]]) -> list[ScanPartition]:
-        total = sum(size for _, (size, _) in chosen)
-        limit = min(MAX_PART_BYTES, max(MIN_PART_BYTES, total // max(1, self._plan.parallelism)))
+        limit = part_size((size for _, (size, _) in chosen), self._plan.parallelism, MAX_PART_BYTES)
         columns = self._constant_values([status for status, _ in chosen])
         parts: list[tuple[Any, ...]] = []
         for (status, (size, modified)), values in zip(chosen, columns, strict=True):
-            shown, count = FileNames.encode(status.key), max(1, -(-size // limit))
-            length = -(-size // count)
+            shown = FileNames.encode(status.key)
             parts += [
-                (status.path, shown, start, min(length, size - start), size, modified, values)
-                for start in range(0, size, length)
+                (status.path, shown, start, end - start, size, modified, values)
+                for start, end in divide(size, limit)
             ]
         groups = distribute([part[3] for part in parts], self._plan.parallelism)
         return [ScanPartition([parts[index] for index in group]) for group in groups]
