@@ -164,6 +164,18 @@ RULES = {
 }
 
 
+def test_partitions_of_dropped_days_are_replaced(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = Events(lab, SUMMED.replace("{kind}", "DATE"), (PLAUSIBLE, DROP))
+    text = (lab.files / "views.sql").read_text()
+    lab.file("views.sql", text.replace("REFRESH POLICY", "PARTITIONED BY (at) REFRESH POLICY", 1))
+    monkeypatch.setattr(
+        technique_choice, "estimate", lambda technique, *_: float(technique != "PARTITION_OVERWRITE")
+    )
+    events.update(lost_clock(1, 1, 2), lost_clock(2, 1, 2))
+    assert events.update(lost_clock(3, 1), day(2, 5)) == "PARTITION_OVERWRITE"
+    assert events.update("DELETE FROM {a} WHERE n > 950") == "PARTITION_OVERWRITE"
+
+
 FAST_RULES = ("the key and a value", "a failure that never happens")
 
 

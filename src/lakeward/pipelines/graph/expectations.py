@@ -139,13 +139,13 @@ def split_dropped_keys(
         except AnalysisException:
             continue
         if plan.deterministic():
-            drops.append(~_is_satisfied(each))
+            drops.append(each)
     if not drops:
         return keys, None
-    dropped = named.where(_any_of(drops)).toDF(*keys.columns)
+    dropped = named.where(_any_of([~_is_satisfied(each) for each in drops]))
     if dropped.isEmpty():
         return keys, None
-    return named.where(~_any_of(drops)).toDF(*keys.columns), dropped
+    return kept_rows(named, drops).toDF(*keys.columns), dropped.toDF(*keys.columns)
 
 
 def enforce_expectations(df: DataFrame, expectations: Sequence[Expectation], *, flow: str) -> DataFrame:

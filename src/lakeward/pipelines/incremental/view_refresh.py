@@ -165,12 +165,10 @@ class ViewRefresh:
                 append_rows(key, self.added, metadata)
                 return
             require_own_partitions(keys.toDF(*key_names), dataset.options.partition_cols)
-            left_out = None
+            read, left_out = keys, None
             if rules.chooses_files(groups, keys):
-                keys_to_read, left_out = split_dropped_keys(keys, key_names, dataset.expectations)
-            else:
-                keys_to_read = keys
-            rows = _replaced(rules, root, groups.base, rules.restricted(groups, keys_to_read, left_out))
+                read, left_out = split_dropped_keys(keys, key_names, dataset.expectations)
+            rows = _replaced(rules, root, groups.base, rules.restricted(groups, read, left_out))
             self.added = frame_of(spark, rows)
             added = enforce(self.added, False)
             if replaces_partitions:
