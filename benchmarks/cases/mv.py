@@ -32,7 +32,9 @@ CHAIN = {
 
 
 @contextmanager
-def _refreshes(folder: Path, queries: dict[str, str], change: str) -> Iterator[Sides]:
+def _refreshes(
+    folder: Path, queries: dict[str, str], change: str, *, deletion_vectors: bool = True
+) -> Iterator[Sides]:
     import lakeward.session as lw
     from lakeward import pipelines
 
@@ -43,7 +45,8 @@ def _refreshes(folder: Path, queries: dict[str, str], change: str) -> Iterator[S
         lw.ensure_schema(spark, "main", f"{side}_source")
         lw.ensure_schema(spark, "main", side)
         orders = ORDERS.format(rows=ROWS, start=0, end=ROWS)
-        spark.sql(f"CREATE TABLE main.{side}_source.orders AS {orders}")
+        properties = f"TBLPROPERTIES ('delta.enableDeletionVectors' = '{str(deletion_vectors).lower()}')"
+        spark.sql(f"CREATE TABLE main.{side}_source.orders {properties} AS {orders}")
         spark.sql(
             f"CREATE TABLE main.{side}_source.customers AS "  # noqa: S608  # fixed names
             "SELECT id, concat('s', id % 12) AS segment FROM range(50000)"
@@ -107,8 +110,19 @@ def append_1_percent(folder: Path) -> Iterator[Sides]:
 @case("mv.update_1_percent", goal=0.2)
 @contextmanager
 def update_1_percent(folder: Path) -> Iterator[Sides]:
-    """The same view after an update of the orders of four days."""
+    """The same view after an update of the orders of four days.
+
+    The table has deletion vectors, as a new one on Databricks has.
+    """
     with _refreshes(folder, {"totals": JOINED}, "update") as sides:
+        yield sides
+
+
+@case("mv.update_rewritten")
+@contextmanager
+def update_rewritten(folder: Path) -> Iterator[Sides]:
+    """The same without deletion vectors: an update of one percent rewrites files of ten million rows."""
+    with _refreshes(folder, {"totals": JOINED}, "update", deletion_vectors=False) as sides:
         yield sides
 
 

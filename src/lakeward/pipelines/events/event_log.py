@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.dbutils import redacted
+from lakeward.pipelines.events.event_table import ORIGIN_FIELDS, append_events
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,18 +88,6 @@ def _update_state(event: dict[str, Any]) -> str | None:
 _FLUSH_SECONDS = 20.0
 # Age below which a JVM has not committed yet.
 _COLD_SECONDS = 60.0
-_ORIGIN_FIELDS = (
-    *("cloud", "region", "org_id", "user_id", "pipeline_id", "pipeline_type", "pipeline_name", "cluster_id"),
-    *("update_id", "maintenance_id", "table_id", "dataset_name", "flow_id", "flow_name", "batch_id"),
-    "request_id",
-)
-_SCHEMA = (
-    "id string, sequence struct<data_plane_id: struct<instance: string, seq_no: bigint>>, "
-    f"origin struct<{', '.join(f'{name}: string' for name in _ORIGIN_FIELDS)}>, "
-    "timestamp timestamp, message string, "
-    "level string, maturity_level string, error struct<fatal: boolean, exceptions: array<struct<"
-    "class_name: string, message: string, stack: array<string>>>>, details string, event_type string"
-)
 
 
 @dataclass(frozen=True)
@@ -162,7 +151,7 @@ class EventLog:
         event: dict[str, Any] = {
             "id": str(uuid.uuid4()),
             "sequence": {"data_plane_id": {"instance": self.origin.update_id, "seq_no": next(self._numbers)}},
-            "origin": {name: known.get(name) for name in _ORIGIN_FIELDS},
+            "origin": {name: known.get(name) for name in ORIGIN_FIELDS},
             "timestamp": now,
             "message": message,
             "level": level,
@@ -213,7 +202,6 @@ class EventLog:
         if not self._buffer or self.path is None:
             return
         rows = list(self._buffer)
-        df = self.spark.createDataFrame(rows, _SCHEMA, verifySchema=False).coalesce(1)
-        df.write.format("delta").mode("append").option("mergeSchema", "true").save(str(self.path))
+        append_events(self.spark, self.path, rows)
         del self._buffer[: len(rows)]
         self._last = self.clock()

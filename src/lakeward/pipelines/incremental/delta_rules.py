@@ -16,18 +16,18 @@ rules are exact for bags:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lakeward.pipelines.incremental import day_index
 from lakeward.pipelines.incremental.change_set import ChangeSet
-from lakeward.pipelines.incremental.day_index import DayIndex, affected_days, days_by_file, time_key
+from lakeward.pipelines.incremental.day_files import DayFiles
+from lakeward.pipelines.incremental.day_index import DayIndex
 from lakeward.pipelines.incremental.reproducibility import least_row_columns
 from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, repeat_rows
 from lakeward.pipelines.incremental.row_groups import KEYED, LINEAR, RowGroups, is_distinct
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
-from lakeward.pipelines.storage.key_ranges import DAY_NUMBERS, KeyRange, KeyRanges
+from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges
 from lakeward.spark_internals import analyzed_plan, jvm_view
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ class DeltaRules:
     ) -> None:
         self.spark, self._now, self._before = spark, *times
         self._root = root
-        self._index = index
         self._plans, self._rewrites = jvm_view(spark).lakeward.ViewPlan, jvm_view(spark).lakeward.PlanRewrites
         sources = [leaf for leaf in root.leaves if leaf.is_delta]
         self._changes = {id(leaf): change for leaf, change in zip(sources, changes, strict=True)}
+        self._files = DayFiles(spark, index, self._changes, self.above) if index else None
         self._deltas: dict[int, Delta] = {}
         self._settled: dict[int, Delta] = {}
         # With the frame itself: the identity of one that is gone may be that of another.
@@ -163,7 +163,8 @@ class DeltaRules:
         base, java_keys = groups.base, self._keys_of(groups)
         below = base.children[0]
         number = next(i for i, each in enumerate(self._root.walk()) if each is base)
-        rows = self._state_of_days(below, java_keys, keys, (number, groups.keys)) or self.state(below)
+        rows = self._files and self._files.rows(below, java_keys, keys, (number, groups.keys))
+        rows = rows or self.state(below)
         found = [self.above(base, self._limited(rows, java_keys, keys))]
         added = None if left_out is None else self.delta(below).plus
         if left_out is not None and added is not None:
@@ -172,56 +173,7 @@ class DeltaRules:
 
     def chooses_files(self, groups: RowGroups, keys: DataFrame) -> bool:
         """Return whether `restricted` reads the files with rows of the affected days alone."""
-        return self._index is not None and self._indexed_path(groups.base.children[0], keys) is not None
-
-    def _indexed_path(self, node: PlanNode, keys: DataFrame) -> list[PlanNode] | None:
-        """Return the operators down to the source whose files have an index of days, None without one."""
-        path = _path_to_source(node)
-        change = self._changes.get(id(path[-1])) if path else None
-        if change is None or change.source is None or time_key(keys) is None:
-            return None
-        return path if change.source.size >= day_index.MIN_BYTES else None
-
-    def _state_of_days(
-        self, node: PlanNode, keys: Any, affected: DataFrame, place: tuple[int, tuple[int, ...]]
-    ) -> Any:
-        """Return the operator's plan on the files with rows of the affected days, None for all files.
-
-        Args:
-            node: The input of an operator that is computed by group.
-            keys: Expressions of the keys on its rows.
-            affected: The affected keys.
-            place: Number of the operator in the view's plan, and of the keys among the operator's.
-        """
-        path, position = self._indexed_path(node, affected), time_key(affected)
-        if self._index is None or path is None or position is None:
-            return None
-        source = self._changes[id(path[-1])].source
-        assert source is not None
-        wanted = affected_days(affected, position)
-        names, file_names = source.files.names, source.files.file_names
-        if wanted is None or len(set(file_names)) < len(file_names):
-            return None
-
-        def rows_at(positions: Sequence[int]) -> Any:
-            plan = source.rows_at(positions)
-            for each in reversed(path[:-1]):
-                plan = self.above(each, plan)
-            return plan
-
-        day = DAY_NUMBERS[affected.dtypes[position][1]]
-        index = self._index([*place, position, day, str(source.snapshot.metadata().schemaString())])
-        positions = {name: number for number, name in enumerate(names)}
-        unknown = [positions[name] for name in index.unknown(names)]
-        if unknown:
-            columns = frame_of(self.spark, self._plans.columnsByFile(rows_at(unknown), keys))
-            found = days_by_file(columns, position, [file_names[each] for each in unknown])
-            if found is None:
-                return None
-            index.add({names[each]: found[file_names[each]] for each in unknown})
-            index.save(names)
-        chosen = [positions[name] for name in index.with_days(names, wanted)]
-        return rows_at(chosen) if len(chosen) < len(names) else None
+        return self._files is not None and self._files.path(groups.base.children[0], keys) is not None
 
     def _keys_of(self, groups: RowGroups) -> Any:
         keys = _java_keys(groups.base)
@@ -371,21 +323,6 @@ class DeltaRules:
     @staticmethod
     def _both(delta: Delta) -> list[Any]:
         return [rows for rows in (delta.plus, delta.minus) if rows is not None]
-
-
-def _path_to_source(node: PlanNode) -> list[PlanNode]:
-    """Return the operators from `node` down to its only source if each row depends on one row of the source.
-
-    The name of a row's file is lost in operators that buffer rows, as user code in Python does.
-    """
-    path = [node]
-    while path[-1].children:
-        last = path[-1]
-        has_code = any(each.kind in ("python", "udf", "subquery") for each in last.notable)
-        if last.name not in ("Project", "Filter", "Generate") or last.is_temporal or has_code:
-            return []
-        path.append(last.children[0])
-    return path
 
 
 def _java_keys(node: PlanNode) -> Any:

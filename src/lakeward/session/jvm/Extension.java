@@ -36,6 +36,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new StreamOfPath());
         all.injectHintResolutionRule(new InputFileName());
         all.injectResolutionRule(new InputFileName.OfAutoLoader());
+        all.injectResolutionRule(new ListedSnapshot.OfTables());
         all.injectPostHocResolutionRule(new TargetFileSize());
         SqlFunctions.register(all);
         all.injectPlannerStrategy(new SystemFunctions());

@@ -158,7 +158,7 @@ public class SourceChanges {
 
     /** The files of a version. */
     public static List files(Snapshot snapshot) {
-        return new ArrayList(snapshot.allFiles().collectAsList());
+        return new ArrayList(ListedSnapshot.of(snapshot).allFiles().collectAsList());
     }
 
     /** By line, for each file, the last part of its path and what tells its deletion vector from others. */
@@ -205,7 +205,7 @@ public class SourceChanges {
     public static LogicalPlan pinned(LogicalRelation relation, Snapshot snapshot) {
         HadoopFsRelation files = (HadoopFsRelation) relation.relation();
         TahoeLogFileIndex index = (TahoeLogFileIndex) files.location();
-        TahoeLogFileIndex fixed = new TahoeLogFileIndex(index.spark(), index.deltaLog(), index.path(), snapshot, index.catalogTableOpt(), index.partitionFilters(), true);
+        TahoeLogFileIndex fixed = new TahoeLogFileIndex(index.spark(), index.deltaLog(), index.path(), ListedSnapshot.of(snapshot), index.catalogTableOpt(), index.partitionFilters(), true);
         HadoopFsRelation read = new HadoopFsRelation(fixed, files.partitionSchema(), files.dataSchema(), files.bucketSpec(), files.fileFormat(), files.options(), files.sparkSession());
         return relation.copy(read, relation.output(), relation.catalogTable(), relation.isStreaming(), relation.stream());
     }

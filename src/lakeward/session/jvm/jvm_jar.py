@@ -53,6 +53,8 @@ SOURCES = (
     "SqlRefusals",
     "InputFileName",
     "PolicyRules",
+    "ListedSnapshot",
+    "AppendedFile",
     "FileReplacement",
     "CatalogNames",
     "FunctionBodies",

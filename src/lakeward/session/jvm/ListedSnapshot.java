@@ -1,0 +1,111 @@
+package lakeward;
+
+import java.util.List;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.delta.CapturedSnapshot;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.VersionChecksum;
+import org.apache.spark.sql.delta.actions.SingleAction$;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.functions;
+import scala.Option;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractFunction1;
+
+/**
+ * A version of a table with few files, as its checksum lists them. Delta writes the list with each commit, but
+ * finds the files of a new version in the log, in a Spark job that takes longer than most queries of such a table.
+ */
+public class ListedSnapshot extends Snapshot {
+
+    private final VersionChecksum checksum;
+    private final List files;
+
+    private ListedSnapshot(Snapshot of, List files) {
+        super(of.path(), of.version(), of.logSegment(), of.deltaLog(), of.checksumOpt());
+        this.checksum = (VersionChecksum) of.checksumOpt().get();
+        this.files = files;
+    }
+
+    /** The version with the files of its checksum; `of` itself without such, or if it has found its files. */
+    public static Snapshot of(Snapshot of) {
+        if (of instanceof ListedSnapshot || of.stateReconstructionTriggered() || of.checksumOpt().isEmpty()) return of;
+        Option files = ((VersionChecksum) of.checksumOpt().get()).allFiles();
+        return files.isEmpty() ? of : new ListedSnapshot(of, CollectionConverters.asJava((Seq) files.get()));
+    }
+
+    public Dataset allFiles() {
+        return spark().createDataset(files, SingleAction$.MODULE$.addFileEncoder());
+    }
+
+    public Dataset withStatsInternal() {
+        return allFiles().withColumn("stats", functions.from_json(functions.col("stats"), statsSchema()));
+    }
+
+    public long sizeInBytes() {
+        return checksum.tableSizeBytes();
+    }
+
+    public long numOfFiles() {
+        return checksum.numFiles();
+    }
+
+    public Option numDeletedRecordsOpt() {
+        return checksum.numDeletedRecordsOpt();
+    }
+
+    public Option numDeletionVectorsOpt() {
+        return checksum.numDeletionVectorsOpt();
+    }
+
+    public Seq setTransactions() {
+        return checksum.setTransactions().isDefined() ? (Seq) checksum.setTransactions().get() : super.setTransactions();
+    }
+
+    public Seq domainMetadata() {
+        return checksum.domainMetadata().isDefined() ? (Seq) checksum.domainMetadata().get() : super.domainMetadata();
+    }
+
+    /** Lets Delta use such versions of the tables that a query reads or changes. */
+    public static class OfTables extends AbstractFunction1 {
+        public Object apply(Object session) {
+            return new Use();
+        }
+    }
+
+    public static class Use extends Rule {
+        public TreeNode apply(TreeNode plan) {
+            Seq leaves = ((LogicalPlan) plan).collectLeaves();
+            for (int i = 0; i < leaves.length(); i++) {
+                if (!(leaves.apply(i) instanceof LogicalRelation)) continue;
+                Object relation = ((LogicalRelation) leaves.apply(i)).relation();
+                if (!(relation instanceof HadoopFsRelation)) continue;
+                FileIndex index = ((HadoopFsRelation) relation).location();
+                if (index instanceof TahoeLogFileIndex) use(((TahoeLogFileIndex) index).deltaLog());
+            }
+            return plan;
+        }
+
+        private static void use(DeltaLog log) {
+            CapturedSnapshot current = log.currentSnapshot();
+            Snapshot listed = of(current.snapshot());
+            // A thread that has the lock is about to use a newer version.
+            if (listed == current.snapshot() || !log.snapshotLock().tryLock()) return;
+            try {
+                if (log.currentSnapshot() == current) {
+                    log.currentSnapshot_$eq(new CapturedSnapshot(listed, current.updateTimestamp()));
+                }
+            } finally {
+                log.snapshotLock().unlock();
+            }
+        }
+    }
+}

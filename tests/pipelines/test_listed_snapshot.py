@@ -1,0 +1,164 @@
+"""The files that the checksum of a version lists are those that Delta reads from its log."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lakeward.pipelines.incremental.view_plan import delta_index, read_view_plan
+from lakeward.pipelines.storage.file_replacement import FileReplacement
+from lakeward.spark_internals import jvm_view
+from tests.pipelines.conftest import Lab
+
+KINDS = {
+    "plain": "",
+    "partitioned": "PARTITIONED BY (place)",
+    "deletion vectors": "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
+    "column mapping": "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
+    "mapped partitions": "PARTITIONED BY (place) TBLPROPERTIES ('delta.columnMapping.mode' = 'id')",
+    "clustered": "CLUSTER BY (day)",
+    "row tracking": "TBLPROPERTIES ('delta.enableRowTracking' = 'true')",
+    "without statistics": "TBLPROPERTIES ('delta.dataSkippingNumIndexedCols' = '0')",
+    "checkpoints": "TBLPROPERTIES ('delta.checkpointInterval' = '2')",
+}
+CONDITIONS = (
+    "true",
+    "t.id >= 40",
+    "t.id = 3 OR t.id IS NULL",
+    "t.day >= DATE'2024-01-03' AND t.day <= DATE'2024-01-04'",
+    "t.at >= TIMESTAMP'2024-01-02 00:00:00'",
+    "t.place = 'a b'",
+    "t.place IS NULL",
+    "t.amount = 1.50 AND t.place = ''",
+    "t.nested.value > 10",
+)
+COLUMNS = (
+    "id INT, day DATE, at TIMESTAMP, amount DECIMAL(10, 2), place STRING, "
+    "nested STRUCT<value: INT, text: STRING>"
+)
+
+
+def insert(spark: SparkSession, table: str, start: int) -> None:
+    place = "element_at(array('a b', 'ä/%', '', NULL), CAST(id % 4 + 1 AS INT))"
+    spark.sql(
+        f"INSERT INTO {table} SELECT IF(id % 7 = 6, NULL, id), "
+        "date_add(DATE'2024-01-01', CAST(id div 10 AS INT)), "
+        f"timestamp_micros(1704067200000001 + id * 3600000000), id / 2, {place}, "
+        f"named_struct('value', CAST(id AS INT), 'text', repeat('x', 40)) FROM range({start}, {start + 10})"
+    )
+
+
+def log_of(spark: SparkSession, table: str) -> Any:
+    """Return the log of a table of which Delta has not read the files yet."""
+    jvm_view(spark).org.apache.spark.sql.delta.DeltaLog.clearCache()
+    (node,) = read_view_plan(spark.table(table)).sources
+    return delta_index(node).deltaLog()
+
+
+def kind_of(log: Any) -> str:
+    """Return the class of the newest version."""
+    return str(log.currentSnapshot().snapshot().getClass().getSimpleName())
+
+
+def use_files_of_log(spark: SparkSession, log: Any) -> None:
+    """Let Delta find the files of the newest version in its log."""
+    delta = jvm_view(spark).org.apache.spark.sql.delta
+    now = log.currentSnapshot()
+    listed = now.snapshot()
+    snapshot = delta.Snapshot(
+        listed.path(), listed.version(), listed.logSegment(), listed.deltaLog(), listed.checksumOpt()
+    )
+    snapshot.allFiles().count()
+    getattr(log, "currentSnapshot_$eq")(delta.CapturedSnapshot(snapshot, now.updateTimestamp()))
+
+
+def state(snapshot: Any) -> list[str]:
+    """Return what else Delta computes from the log."""
+    names = ("sizeInBytes", "numOfFiles", "sizeInBytesIfKnown", "numOfFilesIfKnown", "numDeletedRecordsOpt")
+    names += ("numDeletionVectorsOpt", "transactions")
+    several = [getattr(snapshot, name)().toList() for name in ("domainMetadata", "setTransactions")]
+    return [*(str(getattr(snapshot, name)()) for name in names), *map(str, several)]
+
+
+def files(rows: Any) -> list[dict[str, Any]]:
+    """Return the files, without what a commit says of a file and a version does not."""
+    found = [json.loads(each.json())["add"] for each in rows.collectAsList()]
+    kept = [{k: v for k, v in each.items() if k not in ("dataChange", "tags")} for each in found]
+    return sorted(kept, key=lambda each: str(each["path"]))
+
+
+def results(spark: SparkSession, table: str, condition: str) -> tuple[int, int, list[Any]]:
+    """Return number and rows of the files that may have rows which meet the condition, and these rows."""
+    found = FileReplacement(spark, tuple(table.split(".")), condition)
+    rows = spark.table(table).alias("t").where(condition)
+    assert len(rows.inputFiles()) == len(found.rows.inputFiles())
+    return found.count(), len(rows.inputFiles()), sorted(map(str, rows.collect()))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_listed_files_are_those_of_the_log(lab: Lab, kind: str) -> None:
+    spark, table = lab.spark, f"main.{lab.source}.listed"
+    spark.sql(f"CREATE TABLE {table} ({COLUMNS}) {KINDS[kind]}")
+    for start in (0, 10, 20, 30):
+        insert(spark, table, start)
+    spark.sql(f"DELETE FROM {table} WHERE id IN (3, 17)")
+    spark.sql(f"UPDATE {table} SET amount = 1.5 WHERE id = 25")
+    insert(spark, table, 40)
+    once = {"txnAppId": "listed", "txnVersion": 7}
+    spark.table(table).where("id = 41").write.options(**once).mode("append").saveAsTable(table)
+    log = log_of(spark, table)
+    assert kind_of(log) == "ListedSnapshot"
+    snapshot = log.currentSnapshot().snapshot()
+    found = [results(spark, table, each) for each in CONDITIONS]
+    listed = state(snapshot)
+    assert not snapshot.stateReconstructionTriggered()
+    assert files(snapshot.allFiles()) == files(snapshot.allFilesViaStateReconstruction())
+    use_files_of_log(spark, log)
+    assert listed == state(log.currentSnapshot().snapshot())
+    assert found == [results(spark, table, each) for each in CONDITIONS]
+    assert kind_of(log) == "Snapshot"
+
+
+def test_commits_follow_a_listed_version(lab: Lab) -> None:
+    """Every kind of change takes the files of the version before from its list."""
+    spark, table = lab.spark, f"main.{lab.source}.changed"
+    spark.sql(f"CREATE TABLE {table} ({COLUMNS}) {KINDS['deletion vectors']}")
+    insert(spark, table, 0)
+    # Delta lists no files in the checksum of a commit that changes the columns or restores a version.
+    unlisted = {"RESTORE", "VACUUM"}
+    for statement in (
+        f"UPDATE {table} SET amount = 0 WHERE id = 1",
+        f"DELETE FROM {table} WHERE id = 2",
+        f"MERGE INTO {table} t USING (SELECT 3 AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
+        f"OPTIMIZE {table}",
+        f"INSERT INTO {table} REPLACE WHERE id = 4 SELECT * FROM {table} WHERE id = 4",
+        f"ALTER TABLE {table} ADD COLUMN more INT",
+        f"RESTORE TABLE {table} TO VERSION AS OF 3",
+        f"VACUUM {table} RETAIN 200 HOURS",
+    ):
+        spark.table(table).count()
+        log = log_of(spark, table)
+        assert (kind_of(log) == "Snapshot") == (statement.split()[0] in unlisted), statement
+        spark.sql(statement).collect()
+        newest = log_of(spark, table).currentSnapshot().snapshot()
+        assert files(newest.allFiles()) == files(newest.allFilesViaStateReconstruction()), statement
+
+
+def test_files_are_read_from_the_log_where_no_checksum_lists_them(lab: Lab) -> None:
+    """Other writers write no checksum, and Delta lists no more than 50 files."""
+    spark, table = lab.spark, f"main.{lab.source}.unlisted"
+    spark.range(120).repartition(60).write.saveAsTable(table)
+    assert kind_of(log_of(spark, table)) == "Snapshot"
+    for expected in ("Snapshot", "ListedSnapshot"):
+        # Its list continues that of the version before.
+        spark.range(5).write.mode("overwrite").saveAsTable(table)
+        assert kind_of(log_of(spark, table)) == expected
+    place = spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["location"]
+    for checksum in Path(place.removeprefix("file:"), "_delta_log").glob("*.crc"):
+        checksum.unlink()
+    assert kind_of(log_of(spark, table)) == "Snapshot"
+    assert results(spark, table, "true")[0] == 5
