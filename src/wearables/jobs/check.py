@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
+from functools import partial
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -42,6 +44,10 @@ _REFERENCES = (
 
 # Tables of events, which grow every day; `time` is that of the event.
 _EVENTS = ("heart_rate", "workouts", "workout_bpm")
+
+# Most checks are small queries, which spend their time in planning.
+_CONCURRENT = 4
+Check = Callable[[], Iterator[str]]
 
 
 class CheckError(Exception):
@@ -91,38 +97,36 @@ def failures(spark: SparkSession, schema: str, *, days: int | None = None) -> It
 
     # Changes of users are folded: a valid one may leave no row.
     changes = user_changes(table("bronze")).filter(holds(USER_INFO.rules)).select(F.lit(0).alias("repeats"))
-    yield from _unaccounted(
-        "bronze",
-        delivered=table("bronze"),
-        silver=(*(table(topic.target) for topic in EVENTS), changes),
-        quarantine=table("quarantine").filter("feed = 'daily'"),
-    )
-    for feed in FEEDS:
-        yield from _unaccounted(
-            feed.name,
-            delivered=table(feed.name),
-            silver=(table(feed.target),),
-            quarantine=table("quarantine").filter(F.col("feed") == feed.name),
-        )
-    for name, key in _KEYS.items():
-        repeated = _repeated_keys(recent(name), key)
-        if repeated:
-            yield f"{name} has {repeated} keys ({', '.join(key)}) with more than one row"
+    events = (*(table(topic.target) for topic in EVENTS), changes)
+    quarantine = table("quarantine")
     gold = of_recent_sessions(table("workout_bpm_summary"))
+    users = table("users")
+    open_rows = table("users_history").filter("__END_AT IS NULL").select(*users.columns)
+    expected = summary(of_recent_sessions(recent("workout_bpm")))
+    checks: list[Check] = [
+        partial(_unaccounted, "bronze", table("bronze"), events, quarantine.filter("feed = 'daily'"))
+    ]
+    for feed in FEEDS:
+        refused = quarantine.filter(F.col("feed") == feed.name)
+        checks.append(partial(_unaccounted, feed.name, table(feed.name), [table(feed.target)], refused))
+    checks += [partial(_repeated, name, recent(name), key) for name, key in _KEYS.items()]
     for name, other, columns in _REFERENCES:
         rows = gold if name == "workout_bpm_summary" else recent(name)
-        lost = rows.join(recent(other), list(columns), "left_anti").count()
-        if lost:
-            yield f"{name} has {lost} rows whose {', '.join(columns)} are not in {other}"
-    yield from _differing("users", table("users"), table("users_history").filter("__END_AT IS NULL"))
-    groups = table("fitness_by_group").filter(F.col("people") < SMALLEST_GROUP).count()
-    if groups:
-        yield f"fitness_by_group has {groups} groups of fewer than {SMALLEST_GROUP} people"
-    expected = summary(of_recent_sessions(recent("workout_bpm")))
-    same = gold.select(*expected.columns)
-    differing = same.exceptAll(expected).count() + expected.exceptAll(same).count()
-    if differing:
-        yield f"workout_bpm_summary differs in {differing} rows from the aggregates of workout_bpm"
+        checks.append(partial(_unreferenced, (name, rows), (other, recent(other)), columns))
+    checks += [
+        partial(_differing, "users", users, open_rows, "the open rows of users_history"),
+        partial(_small_groups, table("fitness_by_group")),
+        partial(
+            _differing,
+            "workout_bpm_summary",
+            gold.select(*expected.columns),
+            expected,
+            "the aggregates of workout_bpm",
+        ),
+    ]
+    with ThreadPoolExecutor(_CONCURRENT) as pool:
+        for found in pool.map(lambda each: list(each()), checks):
+            yield from found
 
 
 def _first_day(bronze: DataFrame, days: int) -> date | None:
@@ -136,28 +140,43 @@ def _since(column: str, first: date) -> Column:
     return F.col(column) >= F.expr(f"timestamp_seconds({seconds})")
 
 
-def _repeated_keys(table: DataFrame, key: Sequence[str]) -> int:
-    """Count the keys with more than one row: those among rows whose hash is not the only one of its value.
+def _repeated(name: str, table: DataFrame, key: Sequence[str]) -> Iterator[str]:
+    """Find the keys with more than one row: those among rows whose hash is not the only one of its value.
 
     Hashes take less memory than keys, and two keys with one hash are rare.
     """
     hashed = table.withColumn("_hash", F.xxhash64(*key))
     suspects = hashed.groupBy("_hash").count().filter("count > 1").select("_hash")
     if suspects.isEmpty():
-        return 0
-    return hashed.join(suspects, "_hash", "left_semi").groupBy(*key).count().filter("count > 1").count()
+        return
+    repeated = hashed.join(suspects, "_hash", "left_semi").groupBy(*key).count().filter("count > 1").count()
+    if repeated:
+        yield f"{name} has {repeated} keys ({', '.join(key)}) with more than one row"
 
 
-def _differing(name: str, table: DataFrame, expected: DataFrame) -> Iterator[str]:
+def _unreferenced(
+    table: tuple[str, DataFrame], other: tuple[str, DataFrame], columns: Sequence[str]
+) -> Iterator[str]:
+    lost = table[1].join(other[1], list(columns), "left_anti").count()
+    if lost:
+        yield f"{table[0]} has {lost} rows whose {', '.join(columns)} are not in {other[0]}"
+
+
+def _differing(name: str, table: DataFrame, expected: DataFrame, of: str) -> Iterator[str]:
     """Compare what is equal by construction, in both directions."""
-    other = expected.select(*table.columns)
-    differing = table.exceptAll(other).count() + other.exceptAll(table).count()
+    differing = table.exceptAll(expected).count() + expected.exceptAll(table).count()
     if differing:
-        yield f"{name} differs in {differing} rows from the open rows of {name}_history"
+        yield f"{name} differs in {differing} rows from {of}"
+
+
+def _small_groups(groups: DataFrame) -> Iterator[str]:
+    small = groups.filter(F.col("people") < SMALLEST_GROUP).count()
+    if small:
+        yield f"fitness_by_group has {small} groups of fewer than {SMALLEST_GROUP} people"
 
 
 def _unaccounted(
-    name: str, *, delivered: DataFrame, silver: Sequence[DataFrame], quarantine: DataFrame
+    name: str, delivered: DataFrame, silver: Sequence[DataFrame], quarantine: DataFrame
 ) -> Iterator[str]:
     kept = repeats = 0
     for table in silver:
