@@ -13,6 +13,7 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Format;
 import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.types.DataType;
 import scala.Option;
 import scala.Some;
 
@@ -23,14 +24,15 @@ public class AppendedFile {
     public static boolean commit(SparkSession session, String folder, String file, long size, long rows, String schema) {
         DeltaLog log = DeltaLog.forTable(session, folder);
         Snapshot newest = log.update(false, Option.empty(), Option.empty());
+        DataType columns = DataType.fromJson(schema);
         boolean isNew = newest.version() < 0;
-        if (!isNew && !(newest.metadata().schemaString().equals(schema) && newest.metadata().configuration().isEmpty())) return false;
+        if (!isNew && !(newest.metadata().schema().equals(columns) && newest.metadata().configuration().isEmpty())) return false;
         OptimisticTransaction transaction = log.startTransaction(Option.empty(), new Some(newest));
         scala.collection.immutable.Map none = PythonUtils.toScalaMap(new HashMap());
         long now = System.currentTimeMillis();
         if (isNew) {
             Format parquet = new Format("parquet", none);
-            transaction.updateMetadata(new Metadata(UUID.randomUUID().toString(), null, null, parquet, schema, PythonUtils.toSeq(new ArrayList()), none, new Some(Long.valueOf(now))), false);
+            transaction.updateMetadata(new Metadata(UUID.randomUUID().toString(), null, null, parquet, columns.json(), PythonUtils.toSeq(new ArrayList()), none, new Some(Long.valueOf(now))), false);
         }
         String statistics = "{\"numRecords\":" + rows + "}";
         AddFile added = new AddFile(file, none, size, now, true, statistics, null, null, Option.empty(), Option.empty(), Option.empty(), Option.empty(), Option.empty());
