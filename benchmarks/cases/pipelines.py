@@ -62,7 +62,7 @@ def cold_3(folder: Path) -> Iterator[Sides]:
     for n in range(10):
         rows = (f'{{"id": {n * 100 + i}, "device": "d{i % 7}", "rate": {60 + i}.5}}\n' for i in range(100))
         (data / f"{n}.json").write_text("".join(rows))
-    (sources / "datasets.py").write_text(SOURCE.format(folder=str(data)))
+    (sources / "datasets.py").write_text(SOURCE.format(folder=f"file:{data}"))
     packages = connect_packages()
     rounds = count()
 

@@ -122,7 +122,7 @@ def idle_20(folder: Path) -> Iterator[Sides]:
     sources.mkdir()
     rows = (f'{{"id": {i}, "device": "d{i % 7}", "rate": {60 + i}.5}}\n' for i in range(100))
     (data / "0.json").write_text("".join(rows))
-    layers = [LAYER.format(n=n, folder=str(data)) for n in range(4)]
+    layers = [LAYER.format(n=n, folder=f"file:{data}") for n in range(4)]
     (sources / "datasets.py").write_text(HEAD + "".join(layers))
     packages = connect_packages()
     rounds = count()
