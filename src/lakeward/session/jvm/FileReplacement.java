@@ -13,7 +13,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.OptimisticTransaction;
-import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
@@ -21,7 +20,6 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.util.AccumulatorV2;
 import scala.Option;
-import scala.Some;
 import scala.collection.immutable.Seq;
 
 /**
@@ -48,8 +46,7 @@ public class FileReplacement {
         if (plan instanceof Filter) split(((Filter) plan).condition(), conjuncts);
         relation = (LogicalRelation) plan.collectLeaves().apply(0);
         TahoeLogFileIndex index = (TahoeLogFileIndex) ((HadoopFsRelation) relation.relation()).location();
-        Snapshot newest = index.deltaLog().update(false, Option.empty(), relation.catalogTable());
-        transaction = index.deltaLog().startTransaction(relation.catalogTable(), new Some(ListedSnapshot.of(newest)));
+        transaction = index.deltaLog().startTransaction(relation.catalogTable(), Option.empty());
         files = transaction.filterFiles(PythonUtils.toSeq(conjuncts), true);
     }
 

@@ -158,7 +158,7 @@ public class SourceChanges {
 
     /** The files of a version. */
     public static List files(Snapshot snapshot) {
-        return new ArrayList(ListedSnapshot.of(snapshot).allFiles().collectAsList());
+        return new ArrayList(snapshot.allFiles().collectAsList());
     }
 
     /** By line, for each file, the last part of its path and what tells its deletion vector from others. */
