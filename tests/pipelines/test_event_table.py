@@ -109,3 +109,12 @@ def test_nothing_is_left_of_events_that_do_not_fit_on_the_disk(
     assert sorted(path.rglob("*")) == before
     append_events(lab.spark, path, [event(2)])
     assert [row["id"] for row in stored(lab.spark, path)] == ["e1", "e2"]
+
+
+@pytest.mark.parametrize("name", ["a b", "100%25", "Zürich", "day=1", "#?&"])
+def test_the_folder_may_have_any_name(lab: Lab, name: str) -> None:
+    path = lab.folder / name / "event_log"
+    for number in (1, 2):
+        append_events(lab.spark, path, [event(number)])
+    assert [row["id"] for row in stored(lab.spark, path)] == ["e1", "e2"]
+    assert {each.name for each in lab.folder.iterdir()} == {name, lab.files.name}

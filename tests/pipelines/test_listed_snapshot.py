@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from lakeward.pipelines.incremental.view_plan import delta_index, read_view_plan
 from lakeward.pipelines.storage.file_replacement import FileReplacement
@@ -162,3 +163,39 @@ def test_files_are_read_from_the_log_where_no_checksum_lists_them(lab: Lab) -> N
         checksum.unlink()
     assert kind_of(log_of(spark, table)) == "Snapshot"
     assert results(spark, table, "true")[0] == 5
+
+
+def _streamed(spark: SparkSession, place: str) -> DataFrame:
+    query = spark.readStream.format("delta").load(place).writeStream.format("memory").queryName("listed_rows")
+    query.trigger(availableNow=True).start().awaitTermination()
+    return spark.table("listed_rows")
+
+
+READERS: dict[str, Callable[[SparkSession, str], DataFrame]] = {
+    "path": lambda spark, place: spark.read.format("delta").load(place),
+    "path in SQL": lambda spark, place: spark.sql(f"SELECT * FROM delta.`{place}`"),
+    "newest version": lambda spark, place: spark.sql(f"SELECT * FROM delta.`{place}` VERSION AS OF 3"),
+    "older version": lambda spark, place: (
+        spark.read.format("delta").option("versionAsOf", 2).load(place).unionAll(spark.range(8, 9).toDF("id"))
+    ),
+    "change data feed": lambda spark, place: (
+        spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", 0).load(place)
+    ).where("_change_type = 'insert' AND id <> 2"),
+    "stream": _streamed,
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_every_reader_gives_the_rows_of_a_listed_version(lab: Lab, reader: str) -> None:
+    spark, table = lab.spark, f"main.{lab.source}.read"
+    spark.sql(
+        f"CREATE TABLE {table} (id BIGINT) TBLPROPERTIES ('delta.enableDeletionVectors' = 'true', "
+        "'delta.enableChangeDataFeed' = 'true')"
+    )
+    spark.sql(f"INSERT INTO {table} SELECT id FROM range(8)")
+    spark.sql(f"DELETE FROM {table} WHERE id = 2")
+    spark.sql(f"INSERT INTO {table} VALUES (8)")
+    assert kind_of(log_of(spark, table)) == "ListedSnapshot"
+    place = spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["location"]
+    found = READERS[reader](spark, place).select("id").collect()
+    assert sorted(row["id"] for row in found) == [0, 1, 3, 4, 5, 6, 7, 8]
