@@ -17,6 +17,7 @@ from lakeward.pipelines.api.modules import serve_modules, serve_tests, stop_serv
 from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
 from lakeward.pipelines.graph.elements import DefaultSchema
 from lakeward.pipelines.sources.collection import CollectedGraph, collect, user_modules
+from lakeward.pipelines.storage import file_replacement
 from lakeward.session import Settings, ensure_schema, session
 
 if TYPE_CHECKING:
@@ -138,3 +139,15 @@ def without_the_plugin() -> Iterator[None]:
 def graph(collected: CollectedGraph) -> DataflowGraph:
     assert not collected.errors, [str(error) for error in collected.errors]
     return collected.graph
+
+
+LIMITS = {"rewrites": {}, "marks": {"MAX_REWRITTEN_BYTES": -1}, "merges": {"MAX_REPLACED_BYTES": -1}}
+"""The limits by which rows of a view's files are replaced in one way, whatever their size."""
+# Files of a few rows have about as many bytes.
+_MIXED = {"mixes": {"MAX_REWRITTEN_BYTES": 1500}}
+
+
+def replace_rows(patch: pytest.MonkeyPatch, way: str) -> None:
+    """Replace rows of views in one of the ways of `LIMITS`; `mixes`: mark some, and rewrite other files."""
+    for name, limit in (LIMITS | _MIXED)[way].items():
+        patch.setattr(file_replacement, name, limit)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from lakeward.pipelines.graph.expectations import count_expectations
-from lakeward.pipelines.storage import dataset_manager, file_replacement
+from lakeward.pipelines.storage import dataset_manager
 from lakeward.pipelines.writers import materialized_view
-from tests.pipelines.conftest import Lab
+from tests.pipelines.conftest import LIMITS, Lab, replace_rows
 from tests.pipelines.incremental import planned
 
 VIEWS = """
@@ -123,13 +123,12 @@ def test_small_results_keep_their_partitions(lab: Lab, table: str, monkeypatch: 
     assert len(files(lab, "kept", "the-day")) < 5
 
 
-@pytest.mark.parametrize("merges", [False, True], ids=["replaces files", "merges"])
+@pytest.mark.parametrize("way", LIMITS)
 @pytest.mark.parametrize("optimized", [False, True])
 def test_changed_rows_leave_the_files_of_other_ranges(
-    lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch, merges: bool, optimized: bool
+    lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch, way: str, optimized: bool
 ) -> None:
-    if merges:
-        monkeypatch.setattr(file_replacement, "MAX_REPLACED_BYTES", -1)
+    replace_rows(monkeypatch, way)
     declare(lab, ["the-day"], "incremental")
     lab.done()
     for name, change in CHANGES.items():

@@ -250,3 +250,14 @@ def test_files_with_many_days_and_unknown_ones_may_have_every_day(tmp_path: Path
     again = DayIndex(tmp_path / "index.json", "q")
     assert again.unknown(["a", "b", "c"]) == ["c"]
     assert again.with_days(["a", "b"], frozenset({1})) == ["a", "b"]
+
+
+def test_a_deletion_vector_takes_days_from_a_file_and_adds_none(tmp_path: Path) -> None:
+    """A file that was examined with a vector is examined again without it: RESTORE returns its rows."""
+    index = DayIndex(tmp_path / "index.json", "q")
+    index.add({"a": frozenset({1, 2}), "b|v1": frozenset({1})})
+    assert index.unknown(["a|v1", "b", "b|v1", "b|v2"]) == ["b", "b|v2"]
+    assert index.with_days(["a|v1", "a|v2", "b|v1"], frozenset({2})) == ["a|v1", "a|v2"]
+    index.save(["a|v2", "b|v1"])
+    again = DayIndex(tmp_path / "index.json", "q")
+    assert again.unknown(["a", "a|v3", "b|v1", "b"]) == ["b"]

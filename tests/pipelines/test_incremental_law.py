@@ -14,8 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakeward.pipelines.incremental import day_index, technique_choice
-from lakeward.pipelines.storage import file_replacement
-from tests.pipelines.conftest import Lab
+from tests.pipelines.conftest import LIMITS, Lab, replace_rows
 from tests.pipelines.incremental import planned, python_views, qualified, qualified_change, sql_views
 
 A = "id BIGINT, g INT, v INT, amount DECIMAL(10,2), f DOUBLE, t STRING, xs ARRAY<INT>"
@@ -237,7 +236,7 @@ def filled(draw: st.DrawFn, names: list[str]) -> dict[str, str]:
     return found
 
 
-Case = tuple[dict[str, str], list[str], list[list[str]], bool, bool, bool]
+Case = tuple[dict[str, str], list[str], list[list[str]], bool, bool, str]
 
 
 @st.composite
@@ -248,7 +247,14 @@ def cases(draw: st.DrawFn, size: int) -> Case:
     steps = draw(st.lists(changes(), min_size=4, max_size=5))
     python = [name for name in names if name in PYTHON]
     queries = filled(draw, [name for name in names if name in QUERIES])
-    return queries, python, steps, draw(st.booleans()), draw(st.booleans()), draw(st.booleans())
+    return (
+        queries,
+        python,
+        steps,
+        draw(st.booleans()),
+        draw(st.booleans()),
+        draw(st.sampled_from([*LIMITS, "mixes"])),
+    )
 
 
 def first_rows(table: str, rows: list[str]) -> str:
@@ -278,6 +284,11 @@ STEPS = [
         "INSERT INTO b VALUES (3, 'three', 2), (4, NULL, 0)",
     ],
     ["OPTIMIZE a"],
+    [
+        "UPDATE a SET g = 2 WHERE id IN (1, 9)",
+        "DELETE FROM a WHERE id = 6",
+        "INSERT INTO a VALUES (11, 2, 2, 8.00, 0.5D, 'z', array(1)), (11, 2, 2, 8.00, 0.5D, 'z', array(1))",
+    ],
 ]
 
 
@@ -299,16 +310,15 @@ def filled_steadily(names: Iterable[str]) -> dict[str, str]:
         ],
     ],
 )
-@pytest.mark.parametrize("replaces_files", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("way", ["rewrites", "marks", pytest.param("merges", marks=pytest.mark.slow)])
 def test_every_query_of_the_grammar_equals_its_recomputation(
     lab: Lab,
     names: tuple[str, ...],
     techniques: set[str],
-    replaces_files: bool,
+    way: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if not replaces_files:
-        monkeypatch.setattr(file_replacement, "MAX_REPLACED_BYTES", -1)
+    replace_rows(monkeypatch, way)
     python = [name for name in names if name in PYTHON]
     used = run_law(lab, filled_steadily(names), STEPS, vectors=True, feed=False, python=python)
     assert set(used) >= techniques
@@ -326,19 +336,18 @@ def test_partitions_that_are_replaced_as_a_whole_equal_their_recomputation(
     monkeypatch.setattr(technique_choice, "estimate", lambda technique, *_: costs.get(technique, 2.0))
     queries = filled_steadily(name for name in QUERIES if name.endswith("_by_g"))
     used = run_law(lab, queries, STEPS, vectors=not feed, feed=feed)
-    assert used["PARTITION_OVERWRITE"] == 2 * len(queries)
+    assert used["PARTITION_OVERWRITE"] == 3 * len(queries)
 
 
 @pytest.mark.slow
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(case=cases(10))
 def test_any_sequence_of_changes_leaves_the_rows_of_the_query(lab: Lab, case: Case) -> None:
-    queries, python, steps, vectors, feed, replaces_files = case
-    limit = file_replacement.MAX_REPLACED_BYTES if replaces_files else -1
+    queries, python, steps, vectors, feed, way = case
     # Below pytest's own folder: elsewhere a path without a scheme is a DBFS path in a pipeline.
     with tempfile.TemporaryDirectory(dir=lab.folder) as folder:
         (Path(folder) / "lab").mkdir()
         fresh = Lab(lab.spark, lab.settings, Path(folder) / "lab")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(file_replacement, "MAX_REPLACED_BYTES", limit)
+            replace_rows(patch, way)
             run_law(fresh, queries, steps, vectors=vectors, feed=feed, python=python)

@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from lakeward.pipelines.incremental import technique_choice, view_refresh, view_writes
-from lakeward.pipelines.storage import file_replacement
 from lakeward.pipelines.storage.delta_tables import load_table
 from lakeward.pipelines.writers import materialized_view
 from lakeward.session.jvm import interrupts
 from lakeward.spark_internals import jvm_view
-from tests.pipelines.conftest import Lab, result
+from tests.pipelines.conftest import LIMITS, Lab, replace_rows, result
 from tests.pipelines.incremental import planned, sql_views
 
 MERGED = """MERGE INTO {a} t USING (SELECT id, id * 5 AS v FROM range(7, 12)) s ON t.id = s.id
@@ -630,19 +629,18 @@ BY_GROUP = {
 @pytest.mark.parametrize(
     "query", [QUERY, *(pytest.param(each, marks=pytest.mark.slow) for each in BY_GROUP if each != QUERY)]
 )
-@pytest.mark.parametrize("replaces_files", [True, False])
+@pytest.mark.parametrize("way", LIMITS)
 def test_groups_that_no_file_can_contain_are_appended_and_other_files_are_not_read(
-    lab: Lab, table: str, query: str, replaces_files: bool, monkeypatch: pytest.MonkeyPatch
+    lab: Lab, table: str, query: str, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file of the first groups is moved away: an update that reads it fails and recomputes."""
-    if not replaces_files:
-        monkeypatch.setattr(file_replacement, "MAX_REPLACED_BYTES", -1)
+    replace_rows(monkeypatch, way)
     declare(lab, query)
     lab.done()
     old = [Path(each.removeprefix("file:")) for each in lab.table("v0").inputFiles()]
     away = [file.rename(file.with_suffix(".away")) for file in old]
     appended, changed = BY_GROUP[query]
-    changed_rows = "REFRESH" if replaces_files else "MERGE"
+    changed_rows = "MERGE" if way == "merges" else "REFRESH"
     merged = "WRITE" if appended == "APPEND_ONLY" else changed_rows
     for change, technique, operation in (
         ("INSERT INTO {a} VALUES (20, 7, 1), (21, 8, 1)", appended, "WRITE"),

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeward.pipelines.storage import file_replacement
-from tests.pipelines.conftest import Lab, result
+from tests.pipelines.conftest import Lab, replace_rows, result
 from tests.pipelines.incremental import planned
 
 pytestmark = pytest.mark.rule("SDP-3.2")
@@ -41,12 +40,13 @@ def declaration(properties: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize(("is_excluded", "replaces_files"), [(True, True), (True, False), (False, False)])
+@pytest.mark.parametrize(
+    ("is_excluded", "way"), [(True, "rewrites"), (True, "marks"), (True, "merges"), (False, "merges")]
+)
 def test_the_log_has_values_of_keys_only_where_statistics_have_them(
-    lab: Lab, is_excluded: bool, replaces_files: bool, monkeypatch: pytest.MonkeyPatch
+    lab: Lab, is_excluded: bool, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not replaces_files:
-        monkeypatch.setattr(file_replacement, "MAX_REPLACED_BYTES", -1)
+    replace_rows(monkeypatch, way)
     lab.seed("a", f"SELECT {NAMES} AS name, id AS n FROM range(1, 100)")
     properties = {"delta.dataSkippingStatsColumns": "n"} if is_excluded else {}
     lab.file("datasets.py", declaration(properties))

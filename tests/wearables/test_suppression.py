@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from tests.wearables.byte_scan import Canary, scan
 from wearables import erasure, transforms
 from wearables.erasure import create_tables
-from wearables.erasure.evidence import vacuum
+from wearables.erasure.evidence import finish, rewrite_marked, vacuum
 from wearables.jobs import erase as job
 from wearables.jobs.erase import erase
 from wearables.suppression import identifiers, moment, token, unsuppressed
@@ -236,19 +236,41 @@ def test_a_delete_of_the_crm_is_a_request_and_a_return_ends_what_is_erased(
     assert erase(spark, SCHEMA, landing, KEY) == job.Erased(0, 0, 0)
 
 
-def test_purge_removes_replaced_files_and_rows_behind_deletion_vectors_after_the_bundles_retention(
-    spark: SparkSession,
-) -> None:
-    spark.sql("CREATE SCHEMA IF NOT EXISTS main.purged")
+def marked_people(spark: SparkSession) -> None:
+    """Make a table of nine people, of whom a deletion vector marks one."""
+    spark.sql("DROP SCHEMA IF EXISTS main.purged CASCADE")
+    spark.sql("CREATE SCHEMA main.purged")
     spark.sql(
         "CREATE OR REPLACE TABLE main.purged.people (name STRING) TBLPROPERTIES "
         "('delta.enableDeletionVectors' = 'true', 'delta.dataSkippingNumIndexedCols' = '0')"
     )
     spark.sql("INSERT INTO main.purged.people SELECT concat('Qx', id) FROM range(0, 9, 1, 1)")
     spark.sql("DELETE FROM main.purged.people WHERE name LIKE '%7'")
+
+
+def test_the_retention_begins_after_marked_rows_are_rewritten(spark: SparkSession) -> None:
+    """Files that are replaced after the time of the evidence would outlive a request that is done."""
+    marked_people(spark)
+    create_tables(spark, "main.purged")
+    spark.sql(
+        "INSERT INTO main.purged.erasure_requests (request_id, source, requested, deadline, status, subject) "
+        "VALUES ('r1', 'api', now(), now() + INTERVAL 30 DAYS, 'erased', 's1')"
+    )
+    assert finish(spark, "main.purged", ["people"], KEY, "7 days") == {"erased": 1}
+    (rewritten,) = spark.sql("SELECT unix_millis(rewritten) FROM main.purged.erasure_requests").collect()[0]
+    history = spark.sql("DESCRIBE HISTORY main.purged.people").where("operation = 'REORG'")
+    (replaced,) = history.selectExpr("unix_millis(timestamp)").collect()[0]
+    assert replaced <= rewritten
+
+
+def test_purge_removes_replaced_files_and_rows_behind_deletion_vectors_after_the_bundles_retention(
+    spark: SparkSession,
+) -> None:
+    marked_people(spark)
     (location,) = spark.sql("DESCRIBE DETAIL main.purged.people").select("location").collect()[0]
     folder, canary = Path(location.removeprefix("file:")), Canary(("Qx7",), ())
     assert len(scan(folder, canary)) == 1
+    rewrite_marked(spark, "main.purged", ["people"])
     assert vacuum(spark, "main.purged", ["people"], "0 seconds") == {"people": 0}
     assert scan(folder, canary) == []
     assert spark.table("main.purged.people").count() == 8

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from wearables import privacy
-from wearables.erasure.removal import RAW, matches, raw_tables
+from wearables.erasure.removal import RAW, named, raw_tables
 from wearables.suppression import marked
 
-__all__ = ["Evidence", "finish", "gather", "overdue", "vacuum"]
+__all__ = ["Evidence", "finish", "gather", "overdue", "rewrite_marked", "vacuum"]
 
 _IDENTIFYING = ("identifier", "payload")
+# Statements of small tables wait more than they compute.
+_CONCURRENT = 4
 # Tables of erasure itself have tokens and, until a request is executed, its user id.
 _OWN = ("erasure_requests", "suppressed", "erasure_audit")
 
@@ -42,22 +45,21 @@ def gather(spark: SparkSession, schema: str, key: str) -> Evidence:
     raw = raw_tables(spark, schema)
     suppressed = spark.table(f"{schema}.suppressed")
     remaining: dict[str, dict[str, int]] = {}
-    for table in raw:
-        _add(remaining, table, matches(spark, schema, table, key))
     returned: set[str] = set()
+    for table in raw:
+        # A row that names a person and is not erased was sent later.
+        for row in named(spark, schema, table, key).collect():
+            remaining.setdefault(row["subject"], {})[table] = row["rows"]
+            returned.add(row["subject"])
     computed: dict[str, DataFrame] = {}
     for table, columns in privacy.PERSONAL.items():
         names = [name for name, tag in columns.items() if tag in _IDENTIFYING]
         if names and table not in (*RAW, *_OWN) and spark.catalog.tableExists(f"{schema}.{table}"):
             rows = spark.table(f"{schema}.{table}").select(*names)
             computed[table] = _named(rows, suppressed, key)
-    for table in raw:
-        rows = spark.table(f"{schema}.{table}")
-        returned |= {
-            row["subject"] for row in _named(rows, suppressed, key).select("subject").distinct().collect()
-        }
     for table, rows in computed.items():
-        _add(remaining, table, rows.filter(~F.col("subject").isin(list(returned))))
+        for row in rows.filter(~F.col("subject").isin(list(returned))).collect():
+            remaining.setdefault(row["subject"], {})[table] = row["rows"]
     pseudonymous = _with_pseudonyms(spark, schema)
     for table in pseudonymous:
         strangers = spark.table(f"{schema}.{table}").join(
@@ -92,9 +94,17 @@ def _named(rows: DataFrame, suppressed: DataFrame, key: str) -> DataFrame:
     )
 
 
-def _add(remaining: dict[str, dict[str, int]], table: str, found: DataFrame) -> None:
-    for row in found.groupBy("subject").agg(F.sum("rows").alias("rows")).collect():
-        remaining.setdefault(row["subject"], {})[table] = row["rows"]
+def rewrite_marked(spark: SparkSession, schema: str, tables: list[str]) -> None:
+    """Rewrite files with rows behind deletion vectors, which are in the current files until then."""
+
+    def rewrite(table: str) -> None:
+        name = f"{schema}.`{table}`"
+        features = spark.sql(f"DESCRIBE DETAIL {name}").select("tableFeatures").collect()[0][0]
+        if "deletionVectors" in (features or ()):
+            spark.sql(f"REORG TABLE {name} APPLY (PURGE)")
+
+    with ThreadPoolExecutor(_CONCURRENT) as pool:
+        list(pool.map(rewrite, tables))
 
 
 def vacuum(spark: SparkSession, schema: str, tables: list[str], retention: str) -> dict[str, int]:
@@ -104,20 +114,19 @@ def vacuum(spark: SparkSession, schema: str, tables: list[str], retention: str) 
     `retention`: with the platform's default, their files would outlive the evidence that there are none.
     Returns the number of files by table that could be deleted and still exist.
     """
-    left = {}
-    for table in tables:
+
+    def left_after(table: str) -> int:
         name = f"{schema}.`{table}`"
-        detail = spark.sql(f"DESCRIBE DETAIL {name}").select("tableFeatures", "properties").collect()[0]
-        if table not in privacy.ANALYSTS and privacy.RETENTION not in detail["properties"]:
+        properties = spark.sql(f"DESCRIBE DETAIL {name}").select("properties").collect()[0][0]
+        if table not in privacy.ANALYSTS and privacy.RETENTION not in properties:
             spark.sql(
                 f"ALTER TABLE {name} SET TBLPROPERTIES ('{privacy.RETENTION}' = 'interval {retention}')"
             )
-        if "deletionVectors" in (detail["tableFeatures"] or ()):
-            # Rows behind deletion vectors are in the current files until these are rewritten.
-            spark.sql(f"REORG TABLE {name} APPLY (PURGE)")
         spark.sql(f"VACUUM {name}")
-        left[table] = spark.sql(f"VACUUM {name} DRY RUN").count()
-    return left
+        return spark.sql(f"VACUUM {name} DRY RUN").count()
+
+    with ThreadPoolExecutor(_CONCURRENT) as pool:
+        return dict(zip(tables, pool.map(left_after, tables), strict=True))
 
 
 def finish(spark: SparkSession, schema: str, tables: list[str], key: str, retention: str) -> dict[str, int]:
@@ -128,6 +137,7 @@ def finish(spark: SparkSession, schema: str, tables: list[str], key: str, retent
     """
     requests = f"{schema}.erasure_requests"
     evidence = gather(spark, schema, key)
+    rewrite_marked(spark, schema, tables)
     erased = spark.table(requests).filter("status = 'erased'").collect()
     clean = [row["request_id"] for row in erased if not any(evidence.of(row["subject"]).values())]
     if clean:

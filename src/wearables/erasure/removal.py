@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from wearables.suppression import marked
 
-__all__ = ["RAW", "erased_by", "matches", "raw_tables", "remove"]
+__all__ = ["RAW", "erased_by", "matches", "named", "raw_tables", "remove"]
 
 RAW = ("bronze", "bronze_archive", "registrations", "gym_logs", "repairs", "user_tokens")
 """Tables that are filled from outside. `bronze_archive`, with the columns of bronze, may hold old weeks."""
@@ -22,13 +22,29 @@ def _as_text(table: DataFrame) -> Column:
     return F.to_json(F.struct(*(F.col(f"`{name}`") for name in table.columns)))
 
 
+_ERASED = "_moment IS NULL OR _moment <= until"
+
+
+def _listed(records: DataFrame, suppressed: DataFrame) -> DataFrame:
+    """Join marked records to the people that they name: a row per token; `record` numbers the records."""
+    listed = suppressed.select(F.col("token").alias("_token"), "subject", "until")
+    numbered = records.withColumn("record", F.monotonically_increasing_id())
+    return numbered.withColumn("_token", F.explode("_tokens")).join(F.broadcast(listed), "_token")
+
+
 def erased_by(records: DataFrame, suppressed: DataFrame) -> DataFrame:
     """Join marked records to the tokens that erase them: a row per token; `record` numbers the records."""
-    listed = suppressed.select("token", "subject", "until")
-    numbered = records.withColumn("record", F.monotonically_increasing_id())
-    named = numbered.withColumn("_token", F.explode("_tokens"))
-    erased = F.expr("_token = token AND (_moment IS NULL OR _moment <= until)")
-    return named.join(F.broadcast(listed), erased).drop("_token", "_tokens", "_moment", "token", "until")
+    found = _listed(records, suppressed).filter(_ERASED)
+    return found.drop("_token", "_tokens", "_moment", "until")
+
+
+def named(spark: SparkSession, schema: str, table: str, key: str) -> DataFrame:
+    """Return each `subject` that rows of `table` name, and how many `rows` belong to erased people."""
+    rows = spark.table(f"{schema}.{table}")
+    text = rows.select(_as_text(rows).alias("text"))
+    found = _listed(marked(text, F.col("text"), key), spark.table(f"{schema}.suppressed"))
+    erased = F.countDistinct(F.when(F.expr(_ERASED), F.col("record")))
+    return found.groupBy("subject").agg(erased.alias("rows"))
 
 
 def matches(spark: SparkSession, schema: str, table: str, key: str) -> DataFrame:

@@ -28,7 +28,8 @@ Days = frozenset[int | None]
 class DayIndex:
     """The days by file, stored in a file of JSON that can be lost: unknown files are examined again.
 
-    `identity` tells the operators, the settings and the schema by which the days were computed.
+    `identity` tells the operators, the settings and the schema by which the days were computed. A file's name
+    is followed by `|` and its deletion vector; the days of a file without a vector are those with any, too.
     """
 
     def __init__(self, path: Path, identity: str) -> None:
@@ -45,7 +46,7 @@ class DayIndex:
 
     def unknown(self, files: Iterable[str]) -> list[str]:
         """Return the files that have to be examined."""
-        return [file for file in files if file not in self._days]
+        return [file for file in files if self._entry(file) not in self._days]
 
     def add(self, found: dict[str, Days | None]) -> None:
         """Record the days of files; None for files with many of them."""
@@ -53,17 +54,23 @@ class DayIndex:
 
     def with_days(self, files: Iterable[str], wanted: Days) -> list[str]:
         """Return the files that may have rows of these days."""
-        return [file for file in files if (days := self._days[file]) is None or not days.isdisjoint(wanted)]
+        found = ((file, self._days[self._entry(file)]) for file in files)
+        return [file for file, days in found if days is None or not days.isdisjoint(wanted)]
 
     def save(self, files: Iterable[str]) -> None:
         """Store the days of the files that the source still has."""
-        days = {file: self._days[file] for file in files}
+        entries = map(self._entry, files)
+        days = {entry: self._days[entry] for entry in entries}
         listed = {
             name: None if each is None else sorted(each, key=lambda day: (day is None, day or 0))
             for name, each in days.items()
         }
         self._path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(self._path, json.dumps({"identity": self._identity, "days": listed}))
+
+    def _entry(self, file: str) -> str:
+        whole = file.partition("|")[0]
+        return file if file in self._days or whole not in self._days else whole
 
 
 def time_key(keys: DataFrame) -> int | None:

@@ -1,21 +1,22 @@
 """Writes the changes of a view, each in one Delta commit: readers see the old rows or the new ones.
 
 Changed rows are written in one of three ways. If no file of the view can have rows of their groups, they are
-appended. If few files can, these files are replaced, in one Spark job. Else a MERGE finds the files that have
-some: it takes about ten jobs, but writes no other file.
+appended. Else the rows of the groups are replaced in one Spark job: small files are rewritten, of others the
+rows are marked. A MERGE, of about ten jobs, writes views whose rows have a history, and large files of views
+without deletion vectors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.incremental.row_bags import identity_columns, net_rows, repeat_rows, with_texts
 from lakeward.pipelines.storage.delta_tables import prepare_merge
-from lakeward.pipelines.storage.file_replacement import FileReplacement
+from lakeward.pipelines.storage.file_replacement import PLACE, FileReplacement
 from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges, target_condition
 from lakeward.pipelines.storage.local_checkpoint import hint_small, local_checkpoint
 from lakeward.quoting import quote_name, quote_string
@@ -79,9 +80,12 @@ def replace_groups(
     marks = [f"k{i}" for i in range(len(columns))]
     matches = [f"t.{quote_name([column])} <=> s.{mark}" for column, mark in zip(columns, marks, strict=True)]
     if files.is_cheaper_than_merge:
-        affected = hint_small(keys).toDF(*marks).alias("s")
-        kept = files.rows.alias("t").join(affected, F.expr(" AND ".join(matches)), "left_anti")
-        _replace(files, kept.select(*map(_column, rows.columns)), rows, metadata)
+        affected, same = hint_small(keys).toDF(*marks).alias("s"), F.expr(" AND ".join(matches))
+        kept = files.rewritten.alias("t").join(affected, same, "left_anti")
+        marked = files.markable
+        if marked is not None:
+            marked = marked.alias("t").join(affected, same, "left_semi")
+        _replace(files, kept.select(*map(_column, rows.columns)), marked, rows, metadata)
         return
     removed = keys.toDF(*marks).select(F.lit(True).alias("removes"), *marks, *_nulls(rows, names))
     added = rows.toDF(*names).select(F.lit(False).alias("removes"), *_nulls(keys.toDF(*marks), marks), *names)
@@ -123,6 +127,8 @@ def merge_groups(
         merged: For every other column the expression of its new value, from `t.<column>` and `s.<column>`.
         metadata: User metadata of the commit.
     """
+    from pyspark.sql import functions as F
+
     spark = rows.sparkSession
     types = dict(rows.dtypes)
     count, ranges = _count_with_ranges(rows, [(quote_name([each]), types[each]) for each in columns])
@@ -136,8 +142,15 @@ def merge_groups(
     matches = [f"t.{quote_name([column])} <=> s.{position[column]}" for column in columns]
     if files.is_cheaper_than_merge:
         added = rows.toDF(*names)
-        before = files.count()
-        written = files.write(_merged_groups(files.rows, added, rows.columns, matches, merged))
+        stored, before = files.rewritten, files.count()
+        with ExitStack() as computed:
+            if files.markable is not None:
+                same = F.expr(" AND ".join(matches) or "true")
+                marked = files.markable.alias("t").join(hint_small(added).alias("s"), same, "left_semi")
+                marked = computed.enter_context(local_checkpoint(marked))
+                before += files.mark(marked)
+                stored = stored.unionAll(marked.select(*map(_column, stored.columns)))
+            written = files.write(_merged_groups(stored, added, rows.columns, matches, merged), count)
         inserted = written - before
         with _commit_settings(spark, metadata):
             files.commit(inserted=inserted, updated=count - inserted)
@@ -175,8 +188,11 @@ def apply_row_changes(
     condition = target_condition(spark, key, ranges, columns)
     files = FileReplacement(spark, key, condition)
     replaces = files.is_cheaper_than_merge
-    there = files.rows if replaces else stored.alias("t").where(condition or "true")
-    there = with_texts(there.select(*map(_column, columns)).toDF(*names))
+
+    def renamed(frame: DataFrame, more: Sequence[str] = ()) -> DataFrame:
+        return with_texts(frame.select(*map(_column, [*columns, *more])).toDF(*names, *more))
+
+    there = renamed(files.rows if replaces else stored.alias("t").where(condition or "true"))
     same = _all([F.col(f"a.{name}").eqNullSafe(F.col(f"b.{name}")) for name in groups])
     kept = there.alias("a").join(gone.alias("b"), same, "left_semi")
     copies = kept.groupBy(*groups).agg(F.count(F.lit(1)).alias("copies"))
@@ -189,8 +205,11 @@ def apply_row_changes(
         raise InconsistentViewError
     added = repeat_rows(net, names).unionAll(repeat_rows(left, names))
     if replaces:
-        remaining = there.alias("a").join(hint_small(gone).alias("b"), same, "left_anti")
-        _replace(files, remaining.select(*names).toDF(*columns), added.toDF(*columns), metadata)
+        lost, marked = hint_small(gone).alias("b"), files.markable
+        kept = renamed(files.rewritten).alias("a").join(lost, same, "left_anti")
+        if marked is not None:
+            marked = renamed(marked, PLACE).alias("a").join(lost, same, "left_semi")
+        _replace(files, kept.select(*names).toDF(*columns), marked, added.toDF(*columns), metadata)
         return
     source = gone.select(F.lit(True).alias("removes"), *names).unionAll(
         added.select(F.lit(False).alias("removes"), *names)
@@ -206,19 +225,29 @@ def apply_row_changes(
     _merge(key, source, " AND ".join(["s.removes", *matches]), clauses, metadata)
 
 
-def _replace(files: FileReplacement, kept: DataFrame, added: DataFrame, metadata: str) -> None:
-    """Replace the files by rows of theirs and by added rows, which have the same columns."""
+def _replace(
+    files: FileReplacement, kept: DataFrame, marked: DataFrame | None, added: DataFrame, metadata: str
+) -> None:
+    """Replace rows of the files, in one commit.
+
+    Args:
+        files: The files.
+        kept: The rows that stay of those that are rewritten.
+        marked: The rows that are to be marked of the other files, if there are others.
+        added: The rows to add, with the columns of `kept`.
+        metadata: User metadata of the commit.
+    """
     # Not with the write: metrics of expectations are those of the query that computes the rows.
     with local_checkpoint(added) as rows:
         columns = [
             _column(name).cast(field.dataType)
             for name, field in zip(rows.columns, kept.schema.fields, strict=True)
         ]
-        before = files.count()
-        written = files.write(kept.unionAll(rows.select(*columns)))
-        inserted = rows.count()
+        inserted, before = rows.count(), files.count()
+        gone = 0 if marked is None else files.mark(marked)
+        written = files.write(kept.unionAll(rows.select(*columns)), inserted)
         with _commit_settings(rows.sparkSession, metadata):
-            files.commit(inserted=inserted, deleted=before + inserted - written)
+            files.commit(inserted=inserted, deleted=gone + before + inserted - written)
 
 
 def _merged_groups(

@@ -150,11 +150,11 @@ def _table_clauses(dataset: Dataset, kind: str, owner: str) -> str:
 
 
 def _initial_properties(dataset: Dataset, kind: str, owner: str) -> dict[str, str]:
-    """Return the properties of a new table: targets of AUTO CDC have deletion vectors, unless declared."""
+    """Return the properties of a new table: if its rows change, deletion vectors unless declared."""
     found = table_properties(dataset, kind, owner)
     declared = {key.lower() for key in found}
-    is_target = any(flow.change_args is not None for flow in dataset.flows)
-    if is_target and _DELETION_VECTORS.lower() not in declared:
+    changes_rows = kind == "materialized_view" or any(flow.change_args is not None for flow in dataset.flows)
+    if changes_rows and _DELETION_VECTORS.lower() not in declared:
         found[_DELETION_VECTORS] = "true"
     return found
 

@@ -1,4 +1,9 @@
-"""Replaces some files of a Delta table by other rows, in one job and one commit."""
+"""Replaces rows of a Delta table by other rows, in one commit and about one Spark job.
+
+A file is rewritten without the replaced rows, or its deletion vector marks them. Marking reads only the
+columns that are compared, and writes no other rows; but the new rows are in one file more. So small files are
+rewritten as long as they are few, and files of whose rows half are marked.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +15,17 @@ from lakeward.spark_internals import frame_from_java, java_frame, java_session, 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 MAX_REPLACED_BYTES = 64 << 20
-"""Above this size a MERGE is faster: of files that may have changed rows it writes those that have some."""
-# Below this size one task is as fast as several, and writes one file.
+"""Of more, without deletion vectors, a MERGE is faster: it writes those alone that have replaced rows."""
+MAX_REWRITTEN_BYTES = 2 << 20
+"""Size of a file from which on its replaced rows are marked."""
+# The same for all files together. Below this size one task is as fast as several, and writes one file.
 _BYTES_OF_ONE_TASK = 16 << 20
+_ROWS_OF_ONE_TASK = 500_000
 # These record what happened to each row.
 _ROW_HISTORIES = ("delta.enableChangeDataFeed", "delta.enableRowTracking")
+_VECTORS = "delta.enableDeletionVectors"
+PLACE = ("lakeward_file", "lakeward_row")
+"""Columns with the place of a row whose deletion vector may mark it."""
 
 
 class FileReplacement:
@@ -23,14 +34,21 @@ class FileReplacement:
     The files are read and replaced in one transaction. A concurrent write to the same rows is a conflict.
 
     Attributes:
-        rows: The rows of the files.
+        rows: The rows of all files.
+        rewritten: The rows of the files that are rewritten.
+        markable: The rows of the other files with their `PLACE`, None if there are no others.
     """
 
     def __init__(self, spark: SparkSession, key: tuple[str, ...], condition: str) -> None:
         """Find the files; the table is `t` in the condition, and an empty one is met by all rows."""
         jvm: Any = jvm_view(spark)
         self._java = jvm.lakeward.FileReplacement(java_session(spark), quote_name(key), condition or "true")
+        if self._java.has(_VECTORS):
+            self._java.divide(MAX_REWRITTEN_BYTES, _BYTES_OF_ONE_TASK)
         self.rows = frame_from_java(self._java.rows(), spark)
+        self.rewritten = frame_from_java(self._java.rewritten(), spark)
+        markable = self._java.markable()
+        self.markable = None if markable is None else frame_from_java(markable, spark)
 
     @property
     def is_empty(self) -> bool:
@@ -39,22 +57,29 @@ class FileReplacement:
 
     @property
     def is_cheaper_than_merge(self) -> bool:
-        """Return whether replacing the files is cheaper than a MERGE; False where rows have a history."""
+        """Return whether replacing rows is cheaper than a MERGE; False where rows have a history."""
         return self._java.bytes() <= MAX_REPLACED_BYTES and not any(map(self._java.has, _ROW_HISTORIES))
 
     def count(self) -> int:
-        """Return the number of rows of the files."""
+        """Return the number of rows of the files that are rewritten."""
         recorded = int(self._java.records())
-        return self.rows.count() if recorded < 0 else recorded
+        return self.rewritten.count() if recorded < 0 else recorded
 
-    def write(self, rows: DataFrame) -> int:
-        """Write rows into new files, which are in no version before `commit`; return their number."""
-        if self._java.bytes() <= _BYTES_OF_ONE_TASK:
+    def mark(self, rows: DataFrame) -> int:
+        """Mark rows of `markable`, which are in every version before `commit`; return their number."""
+        return int(self._java.mark(java_frame(rows.select(*PLACE))))
+
+    def write(self, rows: DataFrame, added: int) -> int:
+        """Write rows into new files, which are in no version before `commit`; return their number.
+
+        `added` is how many of them are not from the files.
+        """
+        if self._java.bytes() <= _BYTES_OF_ONE_TASK and added <= _ROWS_OF_ONE_TASK:
             rows = rows.coalesce(1)
         return int(self._java.write(java_frame(rows)))
 
     def commit(self, *, inserted: int = 0, updated: int = 0, deleted: int = 0) -> None:
-        """Commit the new files in place of the others; the commit records these numbers of rows."""
+        """Commit new files and marks in place of the other rows; the commit records these numbers of rows."""
         counts = {"Inserted": inserted, "Updated": updated, "Deleted": deleted}
         metrics = {f"numTargetRows{name}": str(count) for name, count in counts.items()}
         self._java.commit("REFRESH", metrics)

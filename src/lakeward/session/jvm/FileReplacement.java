@@ -7,33 +7,48 @@ import java.util.Map;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.optimizer.ConstantFolding$;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.commands.DMLWithDeletionVectorsHelper$;
+import org.apache.spark.sql.delta.commands.DeletionVectorBitmapGenerator$;
+import org.apache.spark.sql.delta.commands.TouchedFileWithDV;
+import org.apache.spark.sql.delta.files.TahoeBatchFileIndex;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.delta.stats.StatsCollectionUtils$;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.functions;
 import org.apache.spark.util.AccumulatorV2;
 import scala.Option;
+import scala.Some;
+import scala.Tuple2;
 import scala.collection.immutable.Seq;
 
 /**
- * Files of a Delta table that other rows replace in one commit. A MERGE reads them twice, in about ten Spark jobs;
- * this writes their new rows in one.
+ * Rows of a Delta table that other rows replace in one commit. A MERGE reads their files twice, in about ten Spark
+ * jobs; this writes the new rows in one. Some files are rewritten; of others, deletion vectors mark the replaced rows.
  */
 public class FileReplacement {
 
     private static final String[] MEASURED = {"numFiles", "numOutputRows", "numOutputBytes"};
+    private static final String FILE = "lakeward_file";
+    private static final String ROW = "lakeward_row";
 
     private final SparkSession session;
     private final LogicalRelation relation;
     private final OptimisticTransaction transaction;
     private final Seq files;
+    private final List rewritten = new ArrayList();
+    private final List marked = new ArrayList();
+    private final List vectors = new ArrayList();
     private Seq written;
 
     /** Starts a transaction and finds the files that may have rows that meet `condition`, by their statistics. */
@@ -48,6 +63,28 @@ public class FileReplacement {
         TahoeLogFileIndex index = (TahoeLogFileIndex) ((HadoopFsRelation) relation.relation()).location();
         transaction = index.deltaLog().startTransaction(relation.catalogTable(), Option.empty());
         files = transaction.filterFiles(PythonUtils.toSeq(conjuncts), true);
+        for (int i = 0; i < files.length(); i++) rewritten.add(files.apply(i));
+    }
+
+    /**
+     * Rewrite the files up to `largest` bytes, `total` bytes together, and those of whose rows half are marked; of
+     * the others mark rows.
+     */
+    public void divide(long largest, long total) {
+        rewritten.clear();
+        long left = total;
+        for (int i = 0; i < files.length(); i++) {
+            AddFile file = (AddFile) files.apply(i);
+            boolean isSmall = file.size() <= Math.min(largest, left);
+            if (isSmall) left -= file.size();
+            (isSmall || isHalfMarked(file) ? rewritten : marked).add(file);
+        }
+    }
+
+    private static boolean isHalfMarked(AddFile file) {
+        Option records = file.numPhysicalRecords();
+        if (file.deletionVector() == null || records.isEmpty()) return false;
+        return 2 * file.deletionVector().cardinality() > ((Long) records.get()).longValue();
     }
 
     private static void split(Expression condition, List conjuncts) {
@@ -63,9 +100,10 @@ public class FileReplacement {
         return files.length();
     }
 
+    /** Bytes of the files that are rewritten. */
     public long bytes() {
         long total = 0;
-        for (int i = 0; i < files.length(); i++) total += ((AddFile) files.apply(i)).size();
+        for (int i = 0; i < rewritten.size(); i++) total += ((AddFile) rewritten.get(i)).size();
         return total;
     }
 
@@ -75,21 +113,59 @@ public class FileReplacement {
         return value.isDefined() && "true".equalsIgnoreCase((String) value.get());
     }
 
-    /** The number of rows of the files, -1 if a file does not record it. */
+    /** The number of rows of the files that are rewritten, -1 if a file does not record it. */
     public long records() {
         long total = 0;
-        for (int i = 0; i < files.length(); i++) {
-            Option records = ((AddFile) files.apply(i)).numLogicalRecords();
+        for (int i = 0; i < rewritten.size(); i++) {
+            Option records = ((AddFile) rewritten.get(i)).numLogicalRecords();
             if (records.isEmpty()) return -1;
             total += ((Long) records.get()).longValue();
         }
         return total;
     }
 
-    /** The rows of the files. */
+    /** The rows of all files. */
     public Dataset rows() {
+        return rows(files);
+    }
+
+    /** The rows of the files that are rewritten. */
+    public Dataset rewritten() {
+        return rows(PythonUtils.toSeq(rewritten));
+    }
+
+    private Dataset rows(Seq chosen) {
         SnapshotDescriptor snapshot = (SnapshotDescriptor) transaction.snapshot();
-        return (Dataset) transaction.deltaLog().createDataFrame(snapshot, files, false, Option.empty());
+        return (Dataset) transaction.deltaLog().createDataFrame(snapshot, chosen, false, Option.empty());
+    }
+
+    /** The rows of the files that are not rewritten with their places, null without such files. */
+    public Dataset markable() {
+        if (marked.isEmpty()) return null;
+        DeltaLog log = transaction.deltaLog();
+        SnapshotDescriptor snapshot = (SnapshotDescriptor) transaction.snapshot();
+        TahoeBatchFileIndex index = new TahoeBatchFileIndex(session, "refresh", PythonUtils.toSeq(marked), log, log.dataPath(), snapshot, false);
+        Dataset rows = (Dataset) DMLWithDeletionVectorsHelper$.MODULE$.createTargetDfForScanningForMatches(session, relation, index);
+        return (Dataset) rows.withColumn(FILE, functions.col("_metadata.file_path")).withColumn(ROW, functions.col("_metadata.row_index"));
+    }
+
+    /** Mark the rows with these places, and return how many there are. */
+    public long mark(Dataset places) {
+        Seq candidates = PythonUtils.toSeq(marked);
+        boolean haveVectors = false;
+        for (int i = 0; i < marked.size(); i++) {
+            haveVectors = haveVectors || ((AddFile) marked.get(i)).deletionVector() != null;
+        }
+        DMLWithDeletionVectorsHelper$ helper = DMLWithDeletionVectorsHelper$.MODULE$;
+        Seq found = DeletionVectorBitmapGenerator$.MODULE$.buildRowIndexSetsForFilesMatchingCondition(session, transaction, haveVectors, places, candidates, Literal.TrueLiteral(), new Some(functions.col(FILE)), new Some(functions.col(ROW)));
+        Seq touched = helper.findFilesWithMatchingRows(transaction, helper.generateCandidateFileMap(transaction.deltaLog().dataPath(), candidates), found);
+        int prefix = StatsCollectionUtils$.MODULE$.getDataSkippingStringPrefixLength(session, transaction.metadata());
+        Tuple2 done = helper.processUnmodifiedData(session, touched, transaction.snapshot(), prefix);
+        Seq actions = (Seq) done._1();
+        for (int i = 0; i < actions.length(); i++) vectors.add(actions.apply(i));
+        long rows = 0;
+        for (int i = 0; i < touched.length(); i++) rows += ((TouchedFileWithDV) touched.apply(i)).numberOfModifiedRows();
+        return rows;
     }
 
     /** Write rows into new files, which no version has before `commit`; return their number. */
@@ -99,16 +175,16 @@ public class FileReplacement {
         return ((Long) ((AccumulatorV2) transaction.getMetric("numOutputRows").get()).value()).longValue();
     }
 
-    /** Commit the new files in place of the others; `counted` are metrics of the operation by name. */
+    /** Commit the new files and marks in place of the other rows; `counted` are metrics of the operation by name. */
     public void commit(String operation, Map counted) {
-        List actions = new ArrayList();
+        List actions = new ArrayList(vectors);
         long now = System.currentTimeMillis();
-        for (int i = 0; i < files.length(); i++) {
-            actions.add(((AddFile) files.apply(i)).removeWithTimestamp(now, true));
+        for (int i = 0; i < rewritten.size(); i++) {
+            actions.add(((AddFile) rewritten.get(i)).removeWithTimestamp(now, true));
         }
         for (int i = 0; i < written.length(); i++) actions.add(written.apply(i));
         Map metrics = new HashMap(counted);
-        metrics.put("numRemovedFiles", String.valueOf(files.length()));
+        metrics.put("numRemovedFiles", String.valueOf(rewritten.size()));
         DeltaOperation named = new DeltaOperation(operation, new HashMap(), MEASURED, metrics);
         transaction.commit(PythonUtils.toSeq(actions), named);
         session.sharedState().cacheManager().recacheByPlan(session, relation);
