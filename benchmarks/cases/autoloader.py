@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +37,50 @@ def _small(folder: Path, files: int) -> Iterator[Sides]:
 def small_20k(folder: Path) -> Iterator[Sides]:
     """20,000 one-line JSON files; both sides know the schema."""
     yield from _small(folder, 20_000)
+
+
+@case("autoloader.small_20k_duckdb", goal=1.5)
+@contextmanager
+def small_20k_duckdb(folder: Path) -> Iterator[Sides]:
+    """The same files and schema; the peer is DuckDB, which reads them into a file, and a Delta commit of it.
+
+    DuckDB records no file as loaded, infers nothing and rescues nothing.
+    """
+    files = 20_000
+    with bench(folder) as b:
+        small_files(b.source, range(files))
+        yield b.sides(
+            lambda: b.ours("json", SMALL_SCHEMA),
+            lambda: _duckdb_append(b.source, folder / f"out-{uuid.uuid4().hex[:8]}" / "table"),
+            rows=files,
+            total=files * (files - 1) // 2,
+        )
+
+
+def _duckdb_append(source: Path, table: Path) -> Path:
+    """Read the JSON files below `source` into a Delta table of one file."""
+    import duckdb
+
+    log, file = table / "_delta_log", table / "part-00000.parquet"
+    log.mkdir(parents=True)
+    columns = "{id: 'BIGINT', device: 'VARCHAR', rate: 'DOUBLE'}"
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"COPY (SELECT * FROM read_json('{source}/**/*.json', format = 'newline_delimited', "  # noqa: S608
+            f"columns = {columns})) TO '{file}' (FORMAT parquet)"
+        )
+    kinds = {"id": "long", "device": "string", "rate": "double"}
+    fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in kinds.items()]
+    schema = json.dumps({"type": "struct", "fields": fields})
+    metadata = {"id": uuid.uuid4().hex, "format": {"provider": "parquet", "options": {}}}
+    added = {"path": file.name, "partitionValues": {}, "size": file.stat().st_size}
+    actions = [
+        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+        {"metaData": {**metadata, "schemaString": schema, "partitionColumns": [], "configuration": {}}},
+        {"add": {**added, "modificationTime": 0, "dataChange": True}},
+    ]
+    (log / f"{0:020}.json").write_text("\n".join(map(json.dumps, actions)))
+    return table
 
 
 @case("autoloader.small_200k", goal=0.3, warmups=0)
