@@ -136,3 +136,26 @@ def test_a_concurrent_change_of_the_same_rows_is_a_conflict(lab: Lab, table: str
     with pytest.raises(PySparkException, match="DELTA_CONCURRENT"):
         files.commit(updated=10)
     assert contents(lab.spark.table(table)) == left
+
+
+DECLARED = {
+    "default": ({}, {"delta.enableDeletionVectors": "true", "delta.checkpointInterval": "100"}),
+    "declared": (
+        {"Delta.EnableDeletionVectors": "false", "delta.checkpointinterval": "7"},
+        {"delta.enableDeletionVectors": "false", "delta.checkpointInterval": "7"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DECLARED)
+def test_a_new_view_has_deletion_vectors_and_few_checkpoints_unless_declared(lab: Lab, case: str) -> None:
+    declared, wanted = DECLARED[case]
+    lab.file(
+        "views.py",
+        f"from pyspark import pipelines as dp\n@dp.materialized_view(table_properties={declared!r})\n"
+        "def v0(): return spark.range(3)\n",
+    )
+    lab.done()
+    rows = lab.spark.sql(f"SHOW TBLPROPERTIES main.{lab.schema}.v0").collect()
+    found = {row["key"].lower(): row["value"] for row in rows}
+    assert {key: found.get(key.lower()) for key in wanted} == wanted

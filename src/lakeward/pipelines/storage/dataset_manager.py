@@ -28,6 +28,10 @@ CLUSTERED_FROM_BYTES = 64 << 20
 _BYTES_OF_A_RANGE = 32 << 20
 _MAX_RANGES = 1000
 _DELETION_VECTORS = "delta.enableDeletionVectors"
+# Delta writes a checkpoint every ten commits otherwise, which takes longer than a small refresh. A view has
+# one commit for each refresh, and the files of a small one are read from the checksum of its newest commit.
+_VIEW_PROPERTIES = {_DELETION_VECTORS: "true", "delta.checkpointInterval": "100"}
+_TARGET_PROPERTIES = {_DELETION_VECTORS: "true"}
 # Hash of what a materialized view was created with.
 _DECLARATION_PROPERTY = "lakeward.declaration"
 _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
@@ -150,13 +154,15 @@ def _table_clauses(dataset: Dataset, kind: str, owner: str) -> str:
 
 
 def _initial_properties(dataset: Dataset, kind: str, owner: str) -> dict[str, str]:
-    """Return the properties of a new table: if its rows change, deletion vectors unless declared."""
+    """Return the properties of a new table: those that its kind has, unless they are declared."""
     found = table_properties(dataset, kind, owner)
     declared = {key.lower() for key in found}
-    changes_rows = kind == "materialized_view" or any(flow.change_args is not None for flow in dataset.flows)
-    if changes_rows and _DELETION_VECTORS.lower() not in declared:
-        found[_DELETION_VECTORS] = "true"
-    return found
+    defaults: Mapping[str, str] = {}
+    if kind == "materialized_view":
+        defaults = _VIEW_PROPERTIES
+    elif any(flow.change_args is not None for flow in dataset.flows):
+        defaults = _TARGET_PROPERTIES
+    return found | {key: value for key, value in defaults.items() if key.lower() not in declared}
 
 
 def _property_list(properties: Mapping[str, str]) -> str:
