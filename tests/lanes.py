@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,22 @@ QUICK_CONF = {
 def session_conf() -> dict[str, str]:
     """Return the Spark settings that the lane adds to the shared session's."""
     return {} if os.environ.get(LANE) == "all" else dict(QUICK_CONF)
+
+
+def sampled(cases: Iterable[Any], *kept: Any) -> list[Any]:
+    """Return `cases` as parameters of a test: the default lane runs those in `kept`, `make test-all` each.
+
+    Raises ValueError if a case to keep is not among them.
+    """
+    cases = list(cases)
+    missing = [each for each in kept if each not in cases]
+    if missing:
+        raise ValueError(f"not among the cases: {missing}")
+    return [each if each in kept else _long(each) for each in cases]
+
+
+def _long(case: Any) -> Any:
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
 
 
 def mark_spark_tests(items: Iterable[pytest.Item]) -> None:

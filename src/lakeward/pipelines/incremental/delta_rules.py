@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.pipelines.incremental.change_set import ChangeSet
 from lakeward.pipelines.incremental.day_files import DayFiles
 from lakeward.pipelines.incremental.day_index import DayIndex
+from lakeward.pipelines.incremental.join_bounds import JoinBounds
 from lakeward.pipelines.incremental.reproducibility import least_row_columns
 from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, repeat_rows
 from lakeward.pipelines.incremental.row_groups import KEYED, LINEAR, RowGroups, is_distinct
@@ -65,6 +66,7 @@ class DeltaRules:
         self._plans, self._rewrites = jvm_view(spark).lakeward.ViewPlan, jvm_view(spark).lakeward.PlanRewrites
         sources = [leaf for leaf in root.leaves if leaf.is_delta]
         self._changes = {id(leaf): change for leaf, change in zip(sources, changes, strict=True)}
+        self._bounds = JoinBounds(spark, self._changes, lambda node: self._both(self._possible_delta(node)))
         self._files = DayFiles(spark, index, self._changes, self.above) if index else None
         self._deltas: dict[int, Delta] = {}
         self._settled: dict[int, Delta] = {}
@@ -227,10 +229,10 @@ class DeltaRules:
     def _join_delta(self, node: PlanNode) -> Delta:
         left, right = node.children
         if not self.is_changed(right) and node.join in (*_LEFT_JOINS, "INNER", "CROSS"):
-            below, other = self.delta(left), self.state(right)
+            below, other = self.delta(left), self._bounds.matching(node, left, self.state(right))
             return Delta(*[rows and self.above(node, rows, other) for rows in (below.plus, below.minus)])
         if not self.is_changed(left) and node.join in ("RIGHT OUTER", "INNER", "CROSS"):
-            below, other = self.delta(right), self.state(left)
+            below, other = self.delta(right), self._bounds.matching(node, right, self.state(left))
             return Delta(*[rows and self.above(node, other, rows) for rows in (below.plus, below.minus)])
         if node.join in ("INNER", "CROSS"):
             return self._inner_join_delta(node)
@@ -245,7 +247,8 @@ class DeltaRules:
     def _inner_join_delta(self, node: PlanNode) -> Delta:
         left, right = node.children
         lefts, rights = self.delta(left), self.delta(right)
-        right_before, left_now = self.state(right, old=True), self.state(left)
+        right_before = self._bounds.matching(node, left, self.state(right, old=True))
+        left_now = self._bounds.matching(node, right, self.state(left))
         sides = []
         for changed_left, changed_right in ((lefts.plus, rights.plus), (lefts.minus, rights.minus)):
             plans = []

@@ -1,0 +1,117 @@
+"""Which rows of one side of a join can match changed rows of the other side, by ranges of the keys.
+
+A join of a few changed rows reads all of the other side, though the keys of rows that arrive together are
+often near each other: numbers that grow, times. With the ranges of the changed keys, Delta skips files, and
+Parquet skips parts of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lakeward.pipelines.incremental.change_set import ChangeSet
+from lakeward.pipelines.incremental.row_groups import LINEAR
+from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
+from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges
+from lakeward.spark_internals import jvm_view
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+MIN_BYTES = 16 << 20
+"""Of smaller sources, all rows are read: finding the ranges takes a Spark job."""
+# Of a changed row below these joins, the right side only decides whether it stays.
+_LEFT_JOINS = ("INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI")
+
+
+class JoinBounds:
+    """The ranges of the keys of changed rows.
+
+    Args:
+        spark: The session.
+        changes: The change set of each source, by the identity of its node.
+        changed_rows: Returns the plans of the changed rows of an operator.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        changes: Mapping[int, ChangeSet],
+        changed_rows: Callable[[PlanNode], Sequence[Any]],
+    ) -> None:
+        self._spark, self._changes, self._changed_rows = spark, changes, changed_rows
+        self._plans = jvm_view(spark).lakeward.ViewPlan
+        self._found: dict[tuple[int, str], list[KeyRange]] = {}
+
+    def matching(self, join: PlanNode, changed: PlanNode, rows: Any) -> Any:
+        """Return a plan without some of `rows` that match no changed row.
+
+        Args:
+            join: A join, of which rows of the other side that match no row of `changed` are of no use.
+            changed: The input of the join with changed rows.
+            rows: The plan of its other input.
+        """
+        left, right = join.children
+        if not self._is_large(right if changed is left else left):
+            return rows
+        keys, others = (self._plans.pairs(join.java, each) for each in (changed is left, changed is right))
+        for node in self._origins(changed):
+            output = node.java.outputSet()
+            known = [at for at in range(len(keys)) if keys[at].references().subsetOf(output)]
+            if known:
+                for each in self._ranges(node, [keys[at] for at in known]):
+                    lows, highs = (list(ends) for ends in zip(*each.intervals, strict=True))
+                    key = others[known[each.position]]
+                    rows = self._plans.bounded(rows, key, lows, highs, each.has_null)
+                break
+        return rows
+
+    def _is_large(self, node: PlanNode) -> bool:
+        sources = (self._changes.get(id(leaf)) for leaf in node.leaves)
+        return any(each is not None and each.total >= MIN_BYTES for each in sources)
+
+    def _origins(self, node: PlanNode) -> list[PlanNode]:
+        """Return operators of whose changed rows each changed row of `node` contains one.
+
+        The first is a source, the last the uppermost operator below all joins. There are none if several
+        sources may have changed.
+        """
+        top = node
+        while node.children:
+            if node.is_temporal:
+                return []
+            if node.name in LINEAR:
+                node = node.children[0]
+                continue
+            if node.name != "Join":
+                return []
+            left, right = node.children
+            if node.join in _LEFT_JOINS and not self._has_changes(right):
+                node = left
+            elif node.join in ("INNER", "CROSS", "RIGHT OUTER") and not self._has_changes(left):
+                node = right
+            else:
+                return []
+            top = node
+        change = self._changes.get(id(node))
+        return [node, top] if change is not None and change.kind in ("APPENDED", "CHANGED") else []
+
+    def _has_changes(self, node: PlanNode) -> bool:
+        changes = (self._changes.get(id(leaf)) for leaf in node.leaves)
+        is_changed = any(each is not None and each.kind != "NO_CHANGE" for each in changes)
+        return is_changed or any(each.is_temporal for each in node.walk())
+
+    def _ranges(self, node: PlanNode, keys: list[Any]) -> list[KeyRange]:
+        from pyspark.sql import functions as F
+
+        place = id(node), str([str(key) for key in keys])
+        if place not in self._found:
+            expressions = self._plans.seq(keys)
+            plans = [self._plans.columns(rows, expressions) for rows in self._changed_rows(node)]
+            self._found[place] = []
+            if plans:
+                rows = frame_of(self._spark, self._plans.union(plans, plans[0].output()))
+                ranges = KeyRanges(rows.dtypes)
+                _, *ends = rows.agg(F.count(F.lit(1)), *ranges.aggregates).collect()[0]
+                self._found[place] = ranges.ranges(ends)
+        return self._found[place]
