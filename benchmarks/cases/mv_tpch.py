@@ -236,7 +236,9 @@ def tpch_refresh(folder: Path) -> Iterator[Sides]:
         lw.ensure_schema(spark, *source.split("."))
         lw.ensure_schema(spark, "main", side)
         for table, query in {**FIXED, **GROWING}.items():
-            spark.sql(f"CREATE TABLE {source}.{table} AS {query.format(start=1, end=ORDERS + 1)}")
+            # As a new table on Databricks has.
+            vectors = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
+            spark.sql(f"CREATE TABLE {source}.{table} {vectors} AS {query.format(start=1, end=ORDERS + 1)}")
         policy = "INCREMENTAL" if side == "ours" else "FULL"
         views = [
             f"CREATE MATERIALIZED VIEW {name} REFRESH POLICY {policy} AS {_of_schema(query, source)};"

@@ -19,6 +19,7 @@ from lakeward.pipelines.autocdc.auxiliary_table import AuxiliaryTable
 from lakeward.pipelines.autocdc.cdc_schema import CdcSchema
 from lakeward.pipelines.autocdc.foreach_batch_handler import ForeachBatchHandler
 from lakeward.pipelines.autocdc.target_table import TargetTable
+from tests.lanes import sampled
 from tests.pipelines.conftest import Lab
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ def test_columns_that_are_not_tracked_are_overwritten_in_place(
     assert bench.rows() == fold_second(batches, [0])
 
 
-@pytest.mark.parametrize("scd_type", [1, 2])
+@pytest.mark.parametrize("scd_type", sampled([1, 2], 2))
 def test_null_updates_that_are_ignored_keep_the_old_values(
     spark: SparkSession, lab: Lab, tmp_path: Path, scd_type: int
 ) -> None:
@@ -320,7 +321,7 @@ def test_a_late_event_inside_a_run_splits_it(spark: SparkSession, lab: Lab, tmp_
     ]
 
 
-@pytest.mark.parametrize("scd_type", [1, 2])
+@pytest.mark.parametrize("scd_type", sampled([1, 2], 2))
 def test_ties_end_the_same_in_any_order_and_null_conditions_delete_nothing(
     spark: SparkSession, lab: Lab, tmp_path: Path, scd_type: int
 ) -> None:
@@ -361,7 +362,7 @@ def test_a_tie_that_comes_later_joins_what_a_row_had_parted(
     assert spans == [(1, 5), (1, None), (5, None)]
 
 
-@pytest.mark.parametrize("scd_type", [1, 2])
+@pytest.mark.parametrize("scd_type", sampled([1, 2], 2))
 def test_a_batch_that_died_before_either_of_its_commits_ends_the_same(
     spark: SparkSession, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scd_type: int
 ) -> None:
@@ -373,7 +374,7 @@ def test_a_batch_that_died_before_either_of_its_commits_ends_the_same(
     assert bench.rows() == wanted
 
 
-@pytest.mark.parametrize("scd_type", [1, 2])
+@pytest.mark.parametrize("scd_type", sampled([1, 2], 2))
 def test_a_batch_reads_only_files_that_can_contain_its_keys(
     spark: SparkSession, lab: Lab, tmp_path: Path, scd_type: int
 ) -> None:

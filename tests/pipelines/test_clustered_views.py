@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from lakeward.pipelines.graph.expectations import count_expectations
 from lakeward.pipelines.storage import dataset_manager
 from lakeward.pipelines.writers import materialized_view
+from tests.lanes import sampled
 from tests.pipelines.conftest import LIMITS, Lab, replace_rows
 from tests.pipelines.incremental import planned
 
@@ -123,8 +124,9 @@ def test_small_results_keep_their_partitions(lab: Lab, table: str, monkeypatch: 
     assert len(files(lab, "kept", "the-day")) < 5
 
 
-@pytest.mark.parametrize("way", LIMITS)
-@pytest.mark.parametrize("optimized", [False, True])
+@pytest.mark.parametrize(
+    ("way", "optimized"), sampled(product(LIMITS, (False, True)), ("marks", False), ("rewrites", True))
+)
 def test_changed_rows_leave_the_files_of_other_ranges(
     lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch, way: str, optimized: bool
 ) -> None:

@@ -16,6 +16,7 @@ from lakeward.pipelines.storage.delta_tables import load_table
 from lakeward.pipelines.writers import materialized_view
 from lakeward.session.jvm import interrupts
 from lakeward.spark_internals import jvm_view
+from tests.lanes import sampled
 from tests.pipelines.conftest import LIMITS, Lab, replace_rows, result
 from tests.pipelines.incremental import planned, sql_views
 
@@ -629,7 +630,7 @@ BY_GROUP = {
 @pytest.mark.parametrize(
     "query", [QUERY, *(pytest.param(each, marks=pytest.mark.slow) for each in BY_GROUP if each != QUERY)]
 )
-@pytest.mark.parametrize("way", LIMITS)
+@pytest.mark.parametrize("way", sampled(LIMITS, "marks", "merges"))
 def test_groups_that_no_file_can_contain_are_appended_and_other_files_are_not_read(
     lab: Lab, table: str, query: str, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lakeward.pipelines.incremental.view_plan import delta_index, read_view_plan
 from lakeward.pipelines.storage.file_replacement import FileReplacement
 from lakeward.spark_internals import jvm_view
+from tests.lanes import sampled
 from tests.pipelines.conftest import Lab
 
 KINDS = {
@@ -96,7 +97,7 @@ def results(spark: SparkSession, table: str, condition: str) -> tuple[int, int, 
     return found.count(), len(found.rows.inputFiles()), sorted(map(str, rows.collect()))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", sampled(KINDS, "deletion vectors", "mapped partitions", "checkpoints"))
 def test_listed_files_are_those_of_the_log(lab: Lab, kind: str) -> None:
     spark, table = lab.spark, f"main.{lab.source}.listed"
     spark.sql(f"CREATE TABLE {table} ({COLUMNS}) {KINDS[kind]}")

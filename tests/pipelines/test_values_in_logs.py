@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipelines.conftest import Lab, replace_rows, result
+from tests.lanes import sampled
+from tests.pipelines.conftest import LIMITS, Lab, replace_rows, result
 from tests.pipelines.incremental import planned
 
 pytestmark = pytest.mark.rule("SDP-3.2")
@@ -41,7 +42,8 @@ def declaration(properties: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("is_excluded", "way"), [(True, "rewrites"), (True, "marks"), (True, "merges"), (False, "merges")]
+    ("is_excluded", "way"),
+    sampled([(True, way) for way in LIMITS] + [(False, "merges")], (True, "marks"), (False, "merges")),
 )
 def test_the_log_has_values_of_keys_only_where_statistics_have_them(
     lab: Lab, is_excluded: bool, way: str, monkeypatch: pytest.MonkeyPatch
