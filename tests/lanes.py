@@ -6,6 +6,9 @@
 | default | `make test` | all but the long proofs |
 | all | `make test-all` | everything, with the product's own Spark settings |
 
+A long proof is marked `slow`. Of a matrix whose cases differ little, the default lane runs those that
+`sampled` names.
+
 A test is not in the fast lane when it uses the shared session (marked `spark` at collection), or starts a
 JVM or pytest of its own or builds an environment (marked `process` by its author). The fast lane puts a
 `java` first that refuses to start, so a test that is marked wrongly fails there and is named.
