@@ -75,7 +75,7 @@ def test_files_without_keys_of_changed_rows_are_not_read(lab: Lab, key: str) -> 
     """The first files are moved away: an update that reads one of them fails and recomputes."""
     joined = Joined(lab, key, QUERIES)
     old = joined.files()
-    for changed in ("ab", "b", "c"):
+    for changed in ("ab", "c"):
         for name in changed:
             joined.append(name, 20, 25)
         away = [file.rename(file.with_suffix(".away")) for file in old]
@@ -95,8 +95,10 @@ CHANGES = (
 )
 
 
-@pytest.mark.parametrize("key", sampled(KEYS, "number"))
+@pytest.mark.slow
+@pytest.mark.parametrize("key", KEYS)
 def test_changed_keys_and_rows_without_a_key_leave_the_rows_of_the_query(lab: Lab, key: str) -> None:
+    """`test_incremental_law.py` has joins of changed rows with bounds, too, in the default lane."""
     joined = Joined(lab, key, QUERIES)
     for name in "abc":
         joined.append(name, 20, 25, nulls=True)

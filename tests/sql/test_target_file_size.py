@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.lanes import sampled
+
 TABLE = "main.sized.t"
 ROWS = 40_000
 SMALL = 30_000
@@ -41,13 +43,18 @@ ONLY = {
 }
 
 
-def make_table(spark: SparkSession, layout: str, size: str | None) -> None:
+def create_table(spark: SparkSession, layout: str, size: str | None) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS main.sized")
     spark.sql(f"DROP TABLE IF EXISTS {TABLE}")
     size = f"TBLPROPERTIES ('delta.targetFileSize' = '{size}')" if size else ""
     spark.sql(f"CREATE TABLE {TABLE} (k BIGINT, text STRING, p INT) {LAYOUTS[layout]} {size}")
+
+
+def make_table(spark: SparkSession, layout: str, size: str | None) -> None:
+    """Create the table with many small files."""
+    create_table(spark, layout, size)
     rows = spark.sql(f"SELECT id AS k, uuid() AS text, CAST(id % 2 AS INT) AS p FROM range({ROWS})")
-    rows.repartition(40, "k").write.mode("append").saveAsTable(TABLE)
+    rows.repartition(12, "k").write.mode("append").saveAsTable(TABLE)
 
 
 def sizes(spark: SparkSession) -> list[int]:
@@ -57,7 +64,16 @@ def sizes(spark: SparkSession) -> list[int]:
 
 @pytest.mark.parametrize(
     ("spelling", "layout"),
-    [(each, layout) for each in SPELLINGS for layout in ONLY.get(each, tuple(LAYOUTS))],
+    sampled(
+        [(each, layout) for each in SPELLINGS for layout in ONLY.get(each, tuple(LAYOUTS))],
+        *[("OPTIMIZE", layout) for layout in LAYOUTS],
+        *[("OPTIMIZE of a path", "plain"), ("OPTIMIZE FULL", "clustered"), ("OPTIMIZE WHERE", "partitioned")],
+        *[
+            ("OPTIMIZE ZORDER", "partitioned"),
+            ("executeCompaction", "clustered"),
+            ("executeZOrderBy", "plain"),
+        ],
+    ),
 )
 def test_files_have_the_declared_size(spark: SparkSession, spelling: str, layout: str) -> None:
     make_table(spark, layout, "200kb")
@@ -86,7 +102,7 @@ def test_without_the_property_delta_decides(spark: SparkSession, layout: str) ->
 @pytest.mark.parametrize("size", ["big", "0", "-1", "1.5mb", ""])
 @pytest.mark.parametrize("alters", [False, True])
 def test_what_is_no_size_is_refused(spark: SparkSession, size: str, alters: bool) -> None:
-    make_table(spark, "plain", "1mb")
+    create_table(spark, "plain", "1mb")
     text = f"TBLPROPERTIES ('delta.TARGETFILESIZE' = '{size}')"
     statement = f"ALTER TABLE {TABLE} SET {text}" if alters else f"CREATE TABLE main.sized.u (a INT) {text}"
     with pytest.raises(Exception, match=r"delta\.targetFileSize needs a size"):
@@ -95,5 +111,5 @@ def test_what_is_no_size_is_refused(spark: SparkSession, size: str, alters: bool
 
 
 def test_the_property_is_one_that_delta_knows(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
-    make_table(spark, "plain", "1mb")
+    create_table(spark, "plain", "1mb")
     assert "not recognized" not in "".join(capfd.readouterr())
