@@ -133,6 +133,7 @@ def start_jvm(settings: Settings, conf: Mapping[str, str] | None = None) -> Any:
         compile_jar(gateway.jvm, jar)
         loader = gateway.jvm.java.lang.Thread.currentThread().getContextClassLoader()
         loader.addURL(gateway.jvm.java.io.File(str(jar)).toURI().toURL())
+    gateway.jvm.lakeward.GatewaySockets.sendAtOnce(gateway.java_gateway_server)
     point_jvm(gateway.jvm, settings)
     return gateway
 

@@ -41,12 +41,14 @@ def quality_rules(spark: SparkSession) -> DataFrame:
     readable records only.
     """
     names = ("feed", "topic", "name", "condition", "tag")
-    rows = [
-        F.struct(*(F.lit(value).cast("string").alias(name) for name, value in zip(names, row, strict=True)))
-        for row in _declared()
-    ]
+    rows = (f"struct({', '.join(map(_literal, row))})" for row in _declared())
     # Literals and not local data: with equal literals an update writes nothing.
-    return spark.range(1).select(F.explode(F.array(*rows)).alias("rule")).select("rule.*")
+    return spark.range(1).selectExpr(f"inline(array({', '.join(rows)})) AS ({', '.join(names)})")
+
+
+def _literal(value: str | None) -> str:
+    text = "NULL" if value is None else "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return f"CAST({text} AS STRING)"
 
 
 def _declared() -> Iterator[tuple[str, str | None, str, str, str]]:

@@ -67,10 +67,8 @@ class StoredTable:
 
     @property
     def properties(self) -> dict[str, str]:
-        java = self._packages.scala.jdk.javaapi.CollectionConverters.asJava(
-            self._snapshot.metadata().configuration()
-        )
-        return dict(java)
+        # One call, where each entry of a Scala map takes several.
+        return dict(json.loads(self._snapshot.metadata().json())["metaData"]["configuration"])
 
     @property
     def size(self) -> int:

@@ -75,6 +75,7 @@ SOURCES = (
     "ChangedRows",
     "ObservedWrites",
     "OrphanedJobs",
+    "GatewaySockets",
     "Daemon",
     "RocksDBStateStoreProvider",
 )
