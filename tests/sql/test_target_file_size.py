@@ -54,7 +54,7 @@ def make_table(spark: SparkSession, layout: str, size: str | None) -> None:
     """Create the table with many small files."""
     create_table(spark, layout, size)
     rows = spark.sql(f"SELECT id AS k, uuid() AS text, CAST(id % 2 AS INT) AS p FROM range({ROWS})")
-    rows.repartition(12, "k").write.mode("append").saveAsTable(TABLE)
+    rows.repartition(40, "k").write.mode("append").saveAsTable(TABLE)
 
 
 def sizes(spark: SparkSession) -> list[int]:
