@@ -7,6 +7,7 @@ rewritten as long as they are few, and files of whose rows half are marked.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from lakeward.quoting import quote_name
@@ -32,11 +33,6 @@ class FileReplacement:
     """The files of a table that may have rows which meet a condition, by their statistics.
 
     The files are read and replaced in one transaction. A concurrent write to the same rows is a conflict.
-
-    Attributes:
-        rows: The rows of all files.
-        rewritten: The rows of the files that are rewritten.
-        markable: The rows of the other files with their `PLACE`, None if there are no others.
     """
 
     def __init__(self, spark: SparkSession, key: tuple[str, ...], condition: str) -> None:
@@ -45,10 +41,23 @@ class FileReplacement:
         self._java = jvm.lakeward.FileReplacement(java_session(spark), quote_name(key), condition or "true")
         if self._java.has(_VECTORS):
             self._java.divide(MAX_REWRITTEN_BYTES, _BYTES_OF_ONE_TASK)
-        self.rows = frame_from_java(self._java.rows(), spark)
-        self.rewritten = frame_from_java(self._java.rewritten(), spark)
+        self._spark = spark
+
+    @cached_property
+    def rows(self) -> DataFrame:
+        """The rows of all files."""
+        return frame_from_java(self._java.rows(), self._spark)
+
+    @cached_property
+    def rewritten(self) -> DataFrame:
+        """The rows of the files that are rewritten."""
+        return frame_from_java(self._java.rewritten(), self._spark)
+
+    @cached_property
+    def markable(self) -> DataFrame | None:
+        """The rows of the other files with their `PLACE`, None if there are no others."""
         markable = self._java.markable()
-        self.markable = None if markable is None else frame_from_java(markable, spark)
+        return None if markable is None else frame_from_java(markable, self._spark)
 
     @property
     def is_empty(self) -> bool:

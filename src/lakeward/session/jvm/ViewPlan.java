@@ -6,8 +6,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Map;
-import java.util.WeakHashMap;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
@@ -169,17 +167,9 @@ public class ViewPlan {
         while (children.hasNext()) subqueries((Expression) children.next(), found);
     }
 
-    // A column has its type in each operator above its source, and Spark's JSON of a type is slow.
-    private static final Map TYPES = Collections.synchronizedMap(new WeakHashMap());
-
     /** A type as JSON; one with a collation, which Spark's JSON leaves out, is "string collate". */
     private static String type(DataType type) {
-        String found = (String) TYPES.get(type);
-        if (found == null) {
-            found = type.catalogString().contains(" collate ") ? "\"string collate\"" : type.json();
-            TYPES.put(type, found);
-        }
-        return found;
+        return type.catalogString().contains(" collate ") ? "\"string collate\"" : type.json();
     }
 
     /** Collect literals, aggregate and window functions, and whatever may prevent an incremental refresh. */
