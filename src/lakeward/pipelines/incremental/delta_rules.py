@@ -295,11 +295,7 @@ class DeltaRules:
         """Return the number of affected keys, and the ranges of their columns."""
         found = self._found_ranges.get(id(affected))
         if found is None:
-            from pyspark.sql import functions as F
-
-            ranges = KeyRanges(affected.dtypes)
-            count, *ends = affected.agg(F.count(F.lit(1)), *ranges.aggregates).collect()[0]
-            found = self._found_ranges[id(affected)] = affected, count, ranges.ranges(ends)
+            found = self._found_ranges[id(affected)] = affected, *KeyRanges(affected.dtypes).of(affected)
         return found[1:]
 
     def _limited(self, plan: Any, keys: Any, affected: DataFrame) -> Any:

@@ -102,8 +102,6 @@ class JoinBounds:
         return is_changed or any(each.is_temporal for each in node.walk())
 
     def _ranges(self, node: PlanNode, keys: list[Any]) -> list[KeyRange]:
-        from pyspark.sql import functions as F
-
         place = id(node), str([str(key) for key in keys])
         if place not in self._found:
             expressions = self._plans.seq(keys)
@@ -111,7 +109,5 @@ class JoinBounds:
             self._found[place] = []
             if plans:
                 rows = frame_of(self._spark, self._plans.union(plans, plans[0].output()))
-                ranges = KeyRanges(rows.dtypes)
-                _, *ends = rows.agg(F.count(F.lit(1)), *ranges.aggregates).collect()[0]
-                self._found[place] = ranges.ranges(ends)
+                _, self._found[place] = KeyRanges(rows.dtypes).of(rows)
         return self._found[place]

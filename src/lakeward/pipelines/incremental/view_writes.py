@@ -131,7 +131,7 @@ def merge_groups(
 
     spark = rows.sparkSession
     types = dict(rows.dtypes)
-    count, ranges = _count_with_ranges(rows, [(quote_name([each]), types[each]) for each in columns])
+    count, ranges = KeyRanges([(quote_name([each]), types[each]) for each in columns]).of(rows)
     condition = target_condition(spark, key, ranges, columns)
     files = FileReplacement(spark, key, condition) if count else None
     if files is None or files.is_empty:
@@ -180,7 +180,7 @@ def apply_row_changes(
     groups = identity_columns(plus)
     net = net_rows(plus, minus).localCheckpoint(eager=True)
     gone = net.where("n < 0")
-    count, ranges = _count_with_ranges(gone, plus.dtypes[:_INDEXED_COLUMNS])
+    count, ranges = KeyRanges(plus.dtypes[:_INDEXED_COLUMNS]).of(gone)
     if not count:
         append_rows(key, repeat_rows(net, names).toDF(*columns), metadata)
         return
@@ -278,15 +278,6 @@ def _column(name: str) -> Column:
     from pyspark.sql import functions as F
 
     return F.col(quote_name([name]))
-
-
-def _count_with_ranges(rows: DataFrame, columns: Sequence[tuple[str, str]]) -> tuple[int, list[KeyRange]]:
-    """Return the number of rows, and the ranges of columns, given as expressions with their types."""
-    from pyspark.sql import functions as F
-
-    known = KeyRanges(columns)
-    count, *ends = rows.agg(F.count(F.lit(1)), *known.aggregates).collect()[0]
-    return count, known.ranges(ends)
 
 
 def _all(conditions: list[Column]) -> Column:

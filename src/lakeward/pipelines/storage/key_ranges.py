@@ -11,7 +11,7 @@ from lakeward.pipelines.storage.delta_tables import load_table, read_stored_rows
 from lakeward.quoting import quote_name, quote_string
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 # Types of which Delta keeps ordered statistics. Values are texts; a TIMESTAMP is the text of its microseconds
 # since 1970, because its local time may mean two instants.
 _ORDERED = ("tinyint", "smallint", "int", "bigint", "decimal", "date", "timestamp", "string")
@@ -95,6 +95,13 @@ class KeyRanges:
                 else F.lit(None),
             )
         ]
+
+    def of(self, rows: DataFrame) -> tuple[int, list[KeyRange]]:
+        """Return the number of rows, and the ranges of the keys, which are expressions on these rows."""
+        from pyspark.sql import functions as F
+
+        count, *ends = rows.agg(F.count(F.lit(1)), *self.aggregates).collect()[0]
+        return count, self.ranges(ends)
 
     def ranges(self, values: Sequence[Any]) -> list[KeyRange]:
         """Return the ranges of the keys that have values other than NULL."""
