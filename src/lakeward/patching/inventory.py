@@ -18,6 +18,8 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.session.patches.numpy_import_patch:PATCHES",
     "lakeward.session.patches.delta_table_patch:PATCHES",
     "lakeward.session.patches.catalog_patch:PATCHES",
+    "lakeward.session.patches.call_site_patch:PATCHES",
+    "lakeward.session.patches.java_names_patch:PATCHES",
     "lakeward.session.patches.observation_patch:PATCHES",
     "lakeward.session.patches.spark_version:PATCHES",
     "lakeward.session.patches.serverless_enforcement:declare_patches",

@@ -186,14 +186,18 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     global _settings  # noqa: PLW0603  # one session a process, as in Spark itself
     from lakeward.session import spark_context as launching
     from lakeward.session.patches import (
+        call_site_patch,
         catalog_patch,
         delta_table_patch,
+        java_names_patch,
         observation_patch,
         serverless_enforcement,
         spark_version,
     )
 
     map_paths(settings)
+    java_names_patch.install_java_names_patches()
+    call_site_patch.install_call_site_patches()
     delta_table_patch.install_delta_patches()
     catalog_patch.install_catalog_patches()
     observation_patch.install_observation_patches()
