@@ -36,6 +36,9 @@ _TARGET_PROPERTIES = {_DELETION_VECTORS: "true"}
 _DECLARATION_PROPERTY = "lakeward.declaration"
 _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
+# Delta keeps the list of files in the checksum of a commit, and runs a query for the list before a table's first
+# commit, which takes longer than the rest of the commit. It keeps the empty list of an empty table in any case.
+_FILES_IN_CHECKSUM = "spark.databricks.delta.allFilesInCrc.enabled"
 
 
 def table_properties(dataset: Dataset, kind: str, owner: str) -> dict[str, str]:
@@ -53,10 +56,11 @@ def create_empty_table(
 ) -> None:
     """Create or replace the table without rows, in one commit."""
     columns = _column_ddl(spark, dataset, schema)
-    spark.sql(
-        f"CREATE OR REPLACE TABLE {quote_name(dataset.key)} ({columns}) USING delta"
-        + _table_clauses(dataset, kind, owner)
-    )
+    with temporary_conf(spark, {_FILES_IN_CHECKSUM: "false"}):
+        spark.sql(
+            f"CREATE OR REPLACE TABLE {quote_name(dataset.key)} ({columns}) USING delta"
+            + _table_clauses(dataset, kind, owner)
+        )
 
 
 def _column_ddl(spark: SparkSession, dataset: Dataset, schema: StructType) -> str:

@@ -79,11 +79,13 @@ def base_conf(
     """
     entries = list(paths)
     log4j = Path(__file__).parents[1] / "log4j2.properties"
+    # Without a size for its classes, a JVM collects its whole heap several times while Spark's are loaded.
+    java_options = f"-Dlog4j2.configurationFile={log4j.as_uri()} -XX:+UseSerialGC -XX:MetaspaceSize=256m"
     conf = {
         "spark.app.name": "lakeward",
         "spark.master": f"local[{cores}]",
         "spark.driver.memory": "2g",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()} -XX:+UseSerialGC",
+        "spark.driver.extraJavaOptions": java_options,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.jars": ",".join(str(j) for j in jars),
