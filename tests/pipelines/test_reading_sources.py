@@ -66,6 +66,28 @@ def test_the_session_is_a_global_of_every_file(declare: Declare) -> None:
     graph(declare(f"{text}@dlt.table\ndef t(): pass\n"))
 
 
+_ITS_PATH = """
+from pathlib import PurePosixPath
+from pyspark import pipelines as dp
+path = PurePosixPath(dbutils.notebook.entry_point.getDbutils().notebook().getContext().notebookPath().get())
+
+@dp.table(name="{name}_of_" + path.name)
+def {name}(): return spark.range(1)
+assert str(path.parent) == "{folder}"
+"""
+
+
+def test_each_source_has_its_own_path_as_that_of_the_notebook(declare: Declare, tmp_path: Path) -> None:
+    def source(name: str) -> str:
+        return _ITS_PATH.format(name=name, folder=tmp_path)
+
+    head = "# Databricks notebook source\n"
+    (tmp_path / "child.py").write_text(head + source("child"))
+    found = graph(declare(source("plain"), head + source("notebook"), f"{head}# MAGIC %run ./child\n"))
+    # A notebook that is included has the path of the one that includes it, as on the platform.
+    assert [dataset.name for dataset in found] == ["plain_of_file0", "notebook_of_file1", "child_of_file2"]
+
+
 def test_afterwards_pyspark_has_its_own_functions_again(without_the_plugin: None, declare: Declare) -> None:
     import sys
 

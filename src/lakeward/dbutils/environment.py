@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from lakeward.dbutils.context import Context
 from lakeward.dbutils.secret_stores import SecretStore, stores_of
@@ -55,6 +56,14 @@ class Environment:
     def facts(self) -> Context:
         """Return the notebook context: the runner's, or one derived from the lakehouse."""
         return self.context or Context.of(self.settings())
+
+    def in_notebook(self, file: Path) -> Environment:
+        """Return this environment in which `file` is the notebook that runs.
+
+        Its `notebookPath()` has no extension, and no `/Workspace` before workspace files.
+        """
+        path = self.paths.user(str(file.with_suffix(""))).removeprefix("/Workspace")
+        return replace(self, context=replace(self.facts, notebook_path=path))
 
 
 _default = Environment()

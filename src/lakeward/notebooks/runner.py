@@ -65,11 +65,6 @@ def run(
     return one.run()
 
 
-def _notebook_path(file: Path, environment: Environment) -> str:
-    """Return what `notebookPath()` gives: without extension, and no `/Workspace` before workspace files."""
-    return environment.paths.user(str(file.with_suffix(""))).removeprefix("/Workspace")
-
-
 class _Run:
     root: Path | None
     allow_shell: bool
@@ -86,10 +81,9 @@ class _Run:
     ) -> None:
         self.file, self.notebook, self.spark, self.folder = file, notebook, spark, file.parent
         self.environment = replace(
-            environment,
+            environment.in_notebook(file),
             arguments=parameters,
             widgets={},
-            context=replace(environment.facts, notebook_path=_notebook_path(file, environment)),
             run_notebook=self._child,
             restart_python=self.restart,
         )
