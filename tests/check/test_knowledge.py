@@ -56,6 +56,9 @@ def test_functions_of_dbutils_have_the_verdicts_of_their_rows() -> None:
     for row in DBUTILS:
         assert verdict("dbutils", f"{row.group}.{row.name}") == expected[row.verdict], row.full_name
     assert verdict("dbutils", "fs.unknown") == "refused"
+    for holder in ("", "notebook."):
+        assert verdict("dbutils", f"{holder}entry_point.getDbutils.notebook") == "runs_with_lakeward"
+    assert verdict("dbutils", "entry_points") == "refused"
     assert verdict("dbutils", "fs") is None
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
@@ -134,6 +136,16 @@ def test_outside_of_a_notebook_the_folder_is_its_place(dbutils: DBUtils) -> None
     context = dbutils.notebook.entry_point.getDbutils().notebook().getContext()
     assert context.notebookPath().get() == "/Users/ada/project"
     assert json.loads(context.toJson())["currentRunId"] is None
+
+
+@pytest.mark.parametrize("holder", [lambda utilities: utilities, lambda utilities: utilities.notebook])
+def test_both_entry_points_lead_to_the_same_context(
+    environment: Environment, holder: Callable[[DBUtils], Any]
+) -> None:
+    environment.context = Context(user="ada", notebook_path="/Users/ada/nb", job_id="12", run_id="34")
+    utilities = DBUtils(given=environment)
+    context = holder(utilities).entry_point.getDbutils().notebook().getContext()
+    assert context.toJson() == utilities.notebook.getContext().toJson()
 
 
 def test_what_a_run_brings_holds_in_its_block_and_in_its_threads(environment: Environment) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lakeward.dbutils.context import EntryPoint
 from lakeward.dbutils.environment import Environment, environment
 from lakeward.dbutils.fs import FileSystem
 from lakeward.dbutils.help import text_of
@@ -31,6 +32,11 @@ class DBUtils:
         self.notebook = Notebook(ask)
         self.secrets = Secrets(ask)
         self.widgets = Widgets(ask)
+
+    @property
+    def entry_point(self) -> EntryPoint:
+        """Return the object of `dbutils.notebook.entry_point`, which has this name on the platform, too."""
+        return self.notebook.entry_point
 
     def help(self, group: str | None = None) -> None:
         """Print the list of utilities, or the functions of one."""

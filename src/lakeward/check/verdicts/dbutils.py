@@ -21,8 +21,9 @@ def function(use: Use) -> Fact | None:
     shown = f"dbutils.{name}"
     if name in GROUPS or name == "help" or name.endswith(".help"):
         return None
-    if name.startswith("notebook.entry_point"):
-        return Fact("dbutils.notebook.entry_point", "runs_with_lakeward", SERVED)
+    for entry_point in ("notebook.entry_point", "entry_point"):
+        if f"{name}.".startswith(f"{entry_point}."):
+            return Fact(f"dbutils.{entry_point}", "runs_with_lakeward", SERVED)
     row = _ROWS.get(name)
     if row is None:
         if use.detail is not None:  # imported: it may be the user's own module of this name
