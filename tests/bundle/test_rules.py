@@ -144,6 +144,7 @@ OUTSIDE_JOBS = [
         {"rest": "targets: {dev: {mode: development, resources: {secret_scopes: {s: {name: shared}}}}}\n"},
     ),
     ("unknown-field", {"rest": "resorces: {jobs: {}}\n"}),
+    ("field-type", {"pipeline": PIPELINE.replace("serverless: true", "serverless: true, clusters: no")}),
     ("not-deployed", {"rest": "targets: {dev: {resources: {alerts: {a: {display_name: a}}}}}\n"}),
     ("not-built", {"rest": "targets: {dev: {artifacts: {jar: {build: make, files: [{source: a.jar}]}}}}\n"}),
     (

@@ -114,10 +114,12 @@ def test_a_default_may_be_a_mapping_or_list_without_a_type(
     text = f"""
     bundle: {{name: b}}
     variables: {{x: {{{declared}default: {value if place == "default" else "old"}}}}}
-    resources: {{jobs: {{j: {{tags: "${{var.x}}"}}}}}}
+    resources: {{schemas: {{s: {{properties: "${{var.x}}"}}}}}}
     targets: {{dev: {{variables: {over[place]}}}}}
     """
-    assert bundle_of(text).jobs["j"]["tags"] == ({"a": 1} if value == "{a: 1}" else [1, 2])
+    assert bundle_of(text).config["resources"]["schemas"]["s"]["properties"] == (
+        {"a": 1} if value == "{a: 1}" else [1, 2]
+    )
 
 
 @pytest.mark.parametrize(

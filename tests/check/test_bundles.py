@@ -68,6 +68,33 @@ def test_jobs_in_files_of_their_own_are_judged(look: Look) -> None:
     assert [each.place.file for each in found.report.unread] == ["jobs/broken.yml"]
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "jobs: {nightly: {tasks: [{task_type: notebook_task}]}}",
+        "tasks: {load: {kind: notebook_task}}",
+        "resources: {pipelines: {p: {note: no notebook_task}}}",
+        "- notebook_task",
+    ],
+)
+def test_a_file_of_another_shape_that_names_a_kind_of_task_is_no_job(look: Look, content: str) -> None:
+    found = look({"metadata.yml": content})
+    assert not found.report.unread and not found.report.findings
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "notebook_task: {notebook_path: /x}",
+        "resources: {jobs: {j: {tasks: {notebook_task: {}}}}}",
+        "settings: {tasks: [{notebook_task: '${var.x}'}]}",
+    ],
+)
+def test_a_mistake_in_a_file_of_the_shape_of_a_job_is_reported(look: Look, content: str) -> None:
+    found = look({"job.yml": content})
+    assert found.report.unread or found.of("refused")
+
+
 def test_files_of_a_bundle_are_judged_once(look: Look) -> None:
     assert len(look(FILES).places("notebook_task")) == 1
 

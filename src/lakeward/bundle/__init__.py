@@ -15,12 +15,13 @@ from lakeward.lazy_imports import lazy_exports
 if TYPE_CHECKING:
     from lakeward.bundle.artifacts import Artifact, artifacts_of, build
     from lakeward.bundle.configuration.computed_values import short_name
+    from lakeward.bundle.configuration.field_types import FIELD_TYPE
     from lakeward.bundle.configuration.findings import Finding
     from lakeward.bundle.configuration.includes import find_root
     from lakeward.bundle.configuration.node import Position
     from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS, ResourceKind
     from lakeward.bundle.deployment import Api, Deployed, deploy, deployed_id, deployed_ids, destroy
-    from lakeward.bundle.job_file import is_job_file, load_jobs, only_job
+    from lakeward.bundle.job_file import defines_jobs, is_job_file, load_jobs, only_job
     from lakeward.bundle.loader import load, targets_to_read
     from lakeward.bundle.python_project import Distribution, read_wheel
     from lakeward.bundle.resolved_bundle import Bundle
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(__name__, __file__)
 
 __all__ = [
+    "FIELD_TYPE",
     "LOCAL_RULES",
     "RESOURCE_KINDS",
     "RULES",
@@ -49,6 +51,7 @@ __all__ = [
     "Timer",
     "artifacts_of",
     "build",
+    "defines_jobs",
     "deploy",
     "deployed_id",
     "deployed_ids",

@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from lakeward.bundle.configuration.field_types import FIELD_TYPE
 from lakeward.bundle.configuration.includes import read_file, require_unique
 from lakeward.bundle.configuration.node import Node, failure, lift
+from lakeward.bundle.configuration.yaml_reader import parse
 from lakeward.bundle.loader import resolved
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.errors import BundleError
@@ -29,6 +31,22 @@ def is_job_file(name: str) -> bool:
     [False, True, True]
     """
     return name.endswith(_SUFFIXES) or name.rpartition(":")[0].endswith(_SUFFIXES)
+
+
+def defines_jobs(file: Path) -> bool:
+    """Return whether `file` has the shape of a job or of a bundle's `resources: jobs:`.
+
+    Only then is a mistake in it one of a job: other programs have files with `notebook_task` in them, too.
+    Raises BundleError(YAML_INVALID), OSError and UnicodeDecodeError.
+    """
+    content = parse(file.read_text("utf-8"), file.name)
+    if "resources" in content.children:
+        jobs = content.children["resources"].get("jobs")
+        return jobs is not None and bool(jobs.children)
+    settings = content.get("settings") or content
+    tasks = settings.get("tasks")
+    is_list = tasks is not None and isinstance(tasks.value, list)
+    return is_list or any(each in settings.children for each in _SINGLE)
 
 
 def load_jobs(file: Path, *, user: str) -> Bundle:
@@ -50,9 +68,15 @@ def load_jobs(file: Path, *, user: str) -> Bundle:
     name = lift({"name": _key_of(file)}, place)
     tree = Node({"bundle": name, "resources": _resources(content, file)}, place)
     require_unique(tree)
-    return resolved(
+    bundle = resolved(
         tree, root=root, target=None, given={}, user=user, environ={}, confined=False, called="local"
     )
+    # The Jobs API refuses what a bundle ignores.
+    for notice in bundle.notices:
+        if notice.rule == FIELD_TYPE and notice.position is not None:
+            message = notice.message.removesuffix(" The value is ignored.")
+            raise failure("JOB_FILE_INVALID", notice.position, message, next_step=notice.cure)
+    return bundle
 
 
 def only_job(bundle: Bundle, file: str, key: str | None) -> str:

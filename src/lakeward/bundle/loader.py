@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lakeward.bundle.configuration.computed_values import complete_workspace, git_details, resource_ids
+from lakeward.bundle.configuration.field_types import without_mistyped
 from lakeward.bundle.configuration.includes import read_configuration, require_unique
 from lakeward.bundle.configuration.known_fields import SECTIONS, unknown_fields, unset_fields
 from lakeward.bundle.configuration.merge import merge_elements
@@ -105,6 +106,8 @@ def resolved(
     """
     _require_sections(tree)
     notices = tuple(unknown_fields(tree))
+    tree, mistyped = without_mistyped(tree)
+    notices += mistyped
     tree = _with_targets(tree)
     chosen = called or choose_target(tree, target)
     tree = select_target(tree, chosen)
@@ -144,6 +147,9 @@ def resolved(
         notices += warnings
     tree = resolve_references(tree, ("resources",), resource_ids(tree))
     require_resolved(tree, SECTIONS - {"scripts"})
+    # Again: values of variables, and resources of Python code.
+    tree, mistyped = without_mistyped(tree)
+    notices += mistyped
     mode = tree.children["bundle"].get("mode")
     config = plain(tree)
     return Bundle(

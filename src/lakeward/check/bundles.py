@@ -59,9 +59,11 @@ def _absent_files(bundle: Bundle, prefix: str) -> Iterator[Use]:
 
 
 def unread_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Unread]:
-    """Yield what of a target was not read: unknown fields, and resources of Python code, which is not run."""
+    """Yield what of a target was not read: ignored fields, and resources of Python code, which is not run."""
+    from lakeward.bundle import FIELD_TYPE
+
     for notice in bundle.notices:
-        if notice.position is not None and notice.rule == "unknown-field":
+        if notice.position is not None and notice.rule in ("unknown-field", FIELD_TYPE):
             place = Place(prefix + notice.position.file, 0, notice.position.line, notice.position.column)
             yield Unread(place, f"{notice.message} {notice.cure}")
     if bundle.unexecuted:

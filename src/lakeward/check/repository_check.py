@@ -251,12 +251,14 @@ def _jobs(file: SourceFile) -> tuple[list[Use], Unread | None]:
         return [], None
     if len(content) > _LARGEST_JOB or not any(mark in content for mark in _JOB_MARKS):
         return [], None
-    from lakeward.bundle import find_root, load_jobs
+    from lakeward.bundle import defines_jobs, find_root, load_jobs
 
     if find_root(file.path.parent.absolute()) is not None:
         return [], None
     prefix = file.name.rpartition("/")[0]
     try:
+        if not defines_jobs(file.path):
+            return [], None
         bundle = load_jobs(file.path, user="user")
     except (LakewardError, OSError, ValueError, RecursionError) as error:
         return [], Unread(Place(file.name), str(error))

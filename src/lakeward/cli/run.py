@@ -59,12 +59,16 @@ def run(
     Where there is no bundle, KEY is a file with the settings of a job, as the Jobs API takes them, or with
     `resources: jobs:`. FILE:JOB names one of several.
     """
+    from lakeward.bundle import FIELD_TYPE
     from lakeward.cli import next_steps, pipeline_lookup
     from lakeward.cli.command_context import here, in_file
 
     named = in_file(key, target, variables)
     place, key = named or (here(target, variables, key=key), key)
     bundle = place.the_bundle(key)
+    for notice in bundle.notices:
+        if notice.rule == FIELD_TYPE:  # the run does not have these values
+            click.echo(str(notice), err=True)
     title = f"{key} · {bundle.target}"
     is_job = bundle.kind_of(key) == "job"
     if is_job:

@@ -90,15 +90,22 @@ def _parts(node: Node) -> Iterator[Finding]:
         if part is not None:
             yield from _unknown(part, known, what)
     resources = node.get("resources")
+    if resources is not None:
+        for name, fields, types in typed_resources(resources):
+            for resource in resources.children[name].children.values():
+                yield from _in_object(resource, fields, types)
+
+
+def typed_resources(resources: Node) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    """Yield kind, fields and the types that these name, for each of `resources` whose fields are known."""
     for name, (kind, more) in _RESOURCES.items():
-        found = resources.get(name) if resources is not None else None
+        found = resources.get(name)
         if found is not None and found.children:
             # Imported here: bundles without jobs and pipelines need no table of types.
             from lakeward.databricks_shims.local_workspace import request_types
 
             types = request_types()
-            for resource in found.children.values():
-                yield from _in_object(resource, {**types[kind], **dict.fromkeys(more, "any")}, types)
+            yield name, {**types[kind], **dict.fromkeys(more, "any")}, types
 
 
 def _in_object(node: Node, fields: Mapping[str, Any], types: Mapping[str, Any]) -> Iterator[Finding]:

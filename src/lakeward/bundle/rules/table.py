@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lakeward.bundle.configuration.field_types import FIELD_TYPE
 from lakeward.bundle.configuration.findings import Finding
 from lakeward.bundle.configuration.known_fields import UNKNOWN_FIELD
 from lakeward.bundle.configuration.permissions import LEVELS
@@ -258,6 +259,13 @@ RULES: Sequence[Rule] = (
         severity="warning",
         holds="The configuration has known fields only, also in jobs and pipelines.",
         fix="Correct or remove it.",
+        check=_reported_while_loading,
+    ),
+    Rule(
+        name=FIELD_TYPE,
+        severity="warning",
+        holds="The values of jobs and pipelines have the types of their fields; others are ignored.",
+        fix="Write the type that the warning names.",
         check=_reported_while_loading,
     ),
     Rule(
