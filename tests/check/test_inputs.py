@@ -19,7 +19,29 @@ from tests.check.conftest import Look
         ("def f():\n    from surely_absent import a", "surely-absent"),
         ("import psycopg2", "psycopg2-binary"),
         ("from sklearn.linear_model import Ridge", "scikit-learn"),
-        ("from azure.identity.aio import C", "azure-identity-aio"),
+        ("from azure.identity.aio import C", "azure-identity"),
+        ("from azure.core.exceptions import ResourceNotFoundError", "azure-core"),
+        ("from azure.storage.blob.aio import C", "azure-storage-blob"),
+        ("from azure.storage import blob", "azure-storage-blob"),
+        ("from google.cloud import storage", "google-cloud-storage"),
+        ("from google.cloud.bigquery import Client", "google-cloud-bigquery"),
+        ("from llama_index import Document", "llama-index"),
+        ("from azure.storage.filedatalake import C", "azure-storage-file-datalake"),
+        ("from azure.keyvault.secrets import C", "azure-keyvault-secrets"),
+        ("from airflow import DAG", "apache-airflow"),
+        ("from airflow.models.baseoperator import chain", "apache-airflow"),
+        (
+            "from airflow.providers.databricks.operators.databricks import C",
+            "apache-airflow-providers-databricks",
+        ),
+        (
+            "from airflow.providers.microsoft.azure.hooks.wasb import C",
+            "apache-airflow-providers-microsoft-azure",
+        ),
+        ("from opentelemetry import trace", "opentelemetry-api"),
+        ("from opentelemetry.sdk.trace import C", "opentelemetry-sdk"),
+        ("from llama_index.core.node_parser import C", "llama-index-core"),
+        ("from llama_index.llms.openai.base import C", "llama-index-llms-openai"),
     ],
 )
 def test_an_import_of_a_package_that_nothing_brings_needs_it(look: Look, code: str, package: str) -> None:
@@ -45,6 +67,22 @@ def test_an_import_of_a_package_that_nothing_brings_needs_it(look: Look, code: s
 def test_a_package_that_the_repository_names_or_has_is_there(look: Look, files: dict[str, str]) -> None:
     found = look({"job.py": "import surely_absent.part", **files})
     assert "package surely-absent" not in found.of("needs_seed")
+
+
+@pytest.mark.parametrize(
+    ("code", "declared"),
+    [
+        ("from airflow.models import DAG", "apache-airflow==2.9"),
+        (
+            "from airflow.providers.databricks.hooks.databricks import C",
+            "apache-airflow-providers-databricks",
+        ),
+        ("from azure.core.exceptions import C", "azure-identity"),
+        ("import yaml", "PyYAML"),
+    ],
+)
+def test_a_package_is_declared_by_the_name_of_its_distribution(look: Look, code: str, declared: str) -> None:
+    assert not look({"job.py": code, "requirements.txt": declared}).of("needs_seed")
 
 
 def test_a_declared_package_with_a_longer_name_is_another_one(look: Look) -> None:

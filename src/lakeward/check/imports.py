@@ -19,6 +19,7 @@ from lakeward.check.verdicts.modules import OF_DATABRICKS, is_installed
 
 # Module -> distribution, where the names differ.
 _DISTRIBUTIONS = {
+    "airflow": "apache-airflow",
     "attr": "attrs",
     "bs4": "beautifulsoup4",
     "confluent_kafka": "confluent-kafka",
@@ -44,10 +45,56 @@ _DISTRIBUTIONS = {
     "telegram": "python-telegram-bot",
     "yaml": "pyyaml",
 }
-# Distributions whose modules share a namespace: `azure.storage.blob` is of azure-storage-blob.
-_NAMESPACES = frozenset(
-    ("azure", "google", "databricks", "opentelemetry", "airflow", "llama_index", "ruamel")
-)
+# Distributions whose modules share a namespace, by the longest listed prefix of the module: a name, or the
+# number of parts that make one. `azure.storage.blob` is of azure-storage-blob, `azure.core.exceptions` of
+# azure-core. Anyone could register a name that nothing has, so the advice must not derive a longer one.
+_BELOW_NAMESPACES: Mapping[str, str | int] = {
+    "airflow": 1,
+    "airflow.providers": 3,
+    **dict.fromkeys(
+        (
+            *("airflow.providers.apache", "airflow.providers.cncf", "airflow.providers.common"),
+            "airflow.providers.microsoft",
+        ),
+        4,
+    ),
+    "azure": 2,
+    **dict.fromkeys(
+        (
+            *("azure.ai", "azure.communication", "azure.data", "azure.digitaltwins"),
+            *("azure.iot", "azure.keyvault", "azure.kusto", "azure.mgmt", "azure.monitor", "azure.search"),
+            *("azure.storage", "azure.synapse"),
+        ),
+        3,
+    ),
+    "azure.storage.filedatalake": "azure-storage-file-datalake",
+    "azure.storage.fileshare": "azure-storage-file-share",
+    "databricks": 2,
+    "databricks.labs": 3,
+    "google": 2,
+    **dict.fromkeys(("google.analytics", "google.cloud", "google.maps"), 3),
+    **dict.fromkeys(("google.api", "google.rpc", "google.type"), "googleapis-common-protos"),
+    "google.cloud.pubsub_v1": "google-cloud-pubsub",
+    "google.cloud.secretmanager": "google-cloud-secret-manager",
+    "google.cloud.secretmanager_v1": "google-cloud-secret-manager",
+    "google.oauth2": "google-auth",
+    "google.protobuf": "protobuf",
+    "llama_index": 1,
+    "llama_index.core": 2,
+    **dict.fromkeys(
+        (
+            *("llama_index.agent", "llama_index.embeddings", "llama_index.indices", "llama_index.llms"),
+            *("llama_index.readers", "llama_index.retrievers", "llama_index.tools"),
+            "llama_index.vector_stores",
+        ),
+        3,
+    ),
+    "opentelemetry": "opentelemetry-api",
+    "opentelemetry.sdk": "opentelemetry-sdk",
+    **dict.fromkeys(("opentelemetry.exporter", "opentelemetry.instrumentation"), 3),
+    "ruamel": 2,
+}
+_NAMESPACES = frozenset(prefix for prefix in _BELOW_NAMESPACES if "." not in prefix)
 # They open files without Python's `open`.
 _NATIVE = frozenset(
     (
@@ -106,18 +153,31 @@ def missing_packages(
         if use.kind != "import":
             continue
         name = use.name.partition(".")[0]
-        if name not in there:
+        package = _package_of(use.name)
+        if package not in there:
             is_own = name in own or name in sys.stdlib_module_names
-            there[name] = is_own or _is_declared(name, text) or _is_provided(name)
-        if there[name]:
+            there[package] = is_own or _is_declared(name, package, text) or _is_provided(name, package)
+        if there[package]:
             continue
-        package = _DISTRIBUTIONS.get(name, name.replace("_", "-"))
-        if name in _NAMESPACES:
-            package = "-".join(use.name.split(".")[:3])
         brought = _brought_by_runtime(name, package, runtime)
         source = f"{brought}, and lakeward does not" if brought else "It is not a declared requirement"
         cure = f"{source}: declare it, or call lakeward with `--with {package}`."
         yield Finding("needs_seed", f"package {package}", use.place, cure)
+
+
+def _package_of(module: str) -> str:
+    """Return the distribution that brings `module`.
+
+    >>> [_package_of(each) for each in ("yaml", "azure.core.exceptions", "azure.storage.blob.aio")]
+    ['pyyaml', 'azure-core', 'azure-storage-blob']
+    """
+    parts = module.split(".")
+    prefixes = [".".join(parts[:count]) for count in range(len(parts), 0, -1)]
+    rule = next((_BELOW_NAMESPACES[each] for each in prefixes if each in _BELOW_NAMESPACES), None)
+    if isinstance(rule, int):
+        first = _DISTRIBUTIONS.get(parts[0], parts[0])
+        return "-".join((first, *parts[1:rule])).replace("_", "-")
+    return rule or _DISTRIBUTIONS.get(parts[0], parts[0].replace("_", "-"))
 
 
 def _of_databricks(use: Use, own: Collection[str], text: str) -> Iterator[Finding]:
@@ -155,8 +215,8 @@ def _module_names(name: str) -> list[str]:
     return [*folders, file.rpartition(".")[0]]
 
 
-def _is_declared(name: str, text: str) -> bool:
-    package = _DISTRIBUTIONS.get(name, name).lower().replace("_", "-")
+def _is_declared(name: str, package: str, text: str) -> bool:
+    package = package.lower()
     plain = name.lower().replace("_", "-")
     end = r"[\w-]*" if name in _NAMESPACES else r"(-binary|-python|-py|-client|-sdk|-skinny|-core)?(?![\w-])"
     return any(
@@ -165,8 +225,10 @@ def _is_declared(name: str, text: str) -> bool:
 
 
 @cache
-def _is_provided(name: str) -> bool:
+def _is_provided(name: str, package: str) -> bool:
     """Return whether a requirement of lakeward has the module, or pytest, which `lakeward test` installs."""
+    if name in _NAMESPACES:  # one package of `google` does not bring the others
+        return canonicalize_name(package) in _closure() and is_installed(name)
     return is_installed(name) and any(
         canonicalize_name(owner) in _closure() for owner in _owners().get(name, ())
     )

@@ -56,6 +56,7 @@ _SQL = {("spark", "sql"): "sqlQuery"}
 
 def imported(node: ast.Import | ast.ImportFrom, sink: Sink, *, guarded: bool) -> None:
     """Modules that the platform has and plain PySpark has not."""
+    imports: list[str] = []
     if isinstance(node, ast.Import):
         names = [alias.name for alias in node.names]
     elif node.level or node.module is None:
@@ -64,9 +65,12 @@ def imported(node: ast.Import | ast.ImportFrom, sink: Sink, *, guarded: bool) ->
         names = [f"{node.module}.{alias.name}" for alias in node.names]
     else:
         names = [node.module]
+        # Of a namespace, the name that is imported can be the package: `from google.cloud import storage`.
+        imports = [f"{node.module}.{alias.name}" for alias in node.names if alias.name.islower()]
     for name in names:
         if _MODULES.match(name):
             sink.emit("module", name, node.lineno, node.col_offset + 1, guarded=guarded)
+    for name in imports or names:
         if not _PROVIDED.match(name):
             sink.emit("import", name, node.lineno, node.col_offset + 1, guarded=guarded)
 
