@@ -141,3 +141,44 @@ def test_failures_of_functions_and_test_cases_name_the_runtime(tmp_path: Path) -
     printed = pytest_in(project(tmp_path, _ANSI_FAILURES), code=1)
     assert "2 failed" in printed
     assert printed.count("ANSI mode can cause this error") == 2
+
+
+_CATALOGS = """
+import pytest
+
+STATEMENTS = [
+    "CREATE SCHEMA absent.s",
+    "CREATE TABLE absent.s.t (a INT)",
+    "CREATE VOLUME absent.s.v",
+    "USE CATALOG absent",
+    "SHOW SCHEMAS IN absent",
+]
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_sql(spark, statement):
+    spark.sql(statement).collect()
+
+
+def test_writer(spark):
+    spark.range(1).write.saveAsTable("absent.s.t")
+
+
+def test_catalog(spark):
+    spark.catalog.setCurrentCatalog("absent")
+
+
+@pytest.fixture
+def schema(spark):
+    spark.sql("CREATE SCHEMA absent.s")
+
+
+def test_fixture(schema):
+    pass
+"""
+
+
+def test_failures_for_want_of_a_catalog_name_the_option_that_creates_it(tmp_path: Path) -> None:
+    printed = pytest_in(project(tmp_path, _CATALOGS), code=1)
+    assert "7 failed, 1 error" in printed
+    assert printed.count("`lakeward test --catalog absent`") == 8

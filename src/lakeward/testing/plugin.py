@@ -198,7 +198,7 @@ def share() -> dict[str, str]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pluggy.Result[pytest.TestReport], None]:
-    """Let a failure show the user's line, not lakeward's, and the runtime where that explains it."""
+    """Let a failure show the user's line, not lakeward's, and the settings that can help."""
     # A method of unittest.TestCase catches its errors; pytest's own hook takes them from the item.
     of_test_case = getattr(item, "_excinfo", None) if call.when == "call" else None
     error = None if disabled() else call.excinfo or (of_test_case[0] if of_test_case else None)
@@ -206,13 +206,11 @@ def pytest_runtest_makereport(
         hide_ours(error, item.config.rootpath)
     outcome = yield
     if error is not None and "pyspark" in sys.modules:
-        from lakeward.session import ansi_hint, current_settings
+        from lakeward.testing.hints import hints
 
-        settings = current_settings()
-        hint = ansi_hint(str(error.value), settings) if settings else None
         report = outcome.get_result()
-        if hint is not None and report.failed:
-            report.sections.append(("runtime", hint))
+        if report.failed:
+            report.sections.extend(hints(error.value))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
