@@ -85,6 +85,30 @@ def test_long_texts_that_are_no_reference_take_no_time(text: str) -> None:
     assert time.monotonic() - begin < 1
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("${var.${var.tail}_name}", "it is x"),
+        ("${var.${var.${var.way}}_name}", "it is x"),
+        ("a ${var.${var.tail}_name} b ${var.x_name}", "a it is x b it is x"),
+        ("${var.${var.tail}_list}", [1, 2]),
+        ("${var.${var.tail}_map.k}", "v"),
+        ("${var.${bundle.target}_name}", "it is dev"),
+    ],
+)
+def test_a_reference_may_name_a_reference_in_its_name(text: str, value: object) -> None:
+    given = {"tail": "x", "way": "tail", "x_name": "it is ${var.tail}", "dev_name": "it is ${bundle.target}"}
+    tree = variables({"a": text, "x_list": [1, 2], "x_map": {"k": "v"}, **given})
+    tree = Node({**tree.children, "bundle": lift({"target": "dev"}, HERE)}, HERE)
+    assert plain(resolve_references(tree, ["var", "bundle"]))["variables"]["a"]["value"] == value
+
+
+def test_a_circle_through_the_name_of_a_reference_is_one() -> None:
+    with pytest.raises(BundleError) as caught:
+        resolve_references(variables({"a": "${var.${var.b}}", "b": "a"}), ["var"])
+    assert caught.value.condition == "REFERENCE_CYCLE"
+
+
 def test_what_is_not_requested_stays() -> None:
     tree = variables({"a": "${workspace.root_path} ${HOME} $x"})
     assert (

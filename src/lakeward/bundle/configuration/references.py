@@ -101,7 +101,10 @@ class _Resolver:
                 raise too_large("REFERENCE_INVALID", node.position)
             return text
 
-        return Node(REFERENCE.sub(replacement, node.value), node.position)
+        result = Node(REFERENCE.sub(replacement, node.value), node.position)
+        # A reference in a reference: `${var.${bundle.target}_catalog}` has become one that is read now.
+        is_new = result.value != node.value and any(map(self._ours, REFERENCE.findall(result.value)))
+        return self._text(result) if is_new else result
 
     def _ours(self, reference: str) -> bool:
         return reference.split(".", 1)[0] in self._roots
