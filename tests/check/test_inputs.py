@@ -226,19 +226,37 @@ def test_a_column_or_a_method_of_that_name_is_no_such_function(look: Look) -> No
 @pytest.mark.parametrize(
     ("statement", "needed"),
     [
-        ("use shop.raw", "schema shop.raw"),
-        ("USE SCHEMA raw", "schema raw"),
-        ("use catalog shop", "catalog shop"),
+        ("use shop.raw", ["catalog shop", "schema shop.raw"]),
+        ("use main.raw", ["schema main.raw"]),
+        ("USE SCHEMA raw", ["schema raw"]),
+        ("use catalog shop", ["catalog shop"]),
+        ("CREATE SCHEMA shop.raw", ["catalog shop"]),
+        ("create database if not exists `shop`.raw", ["catalog shop"]),
+        ("create schema raw", []),
+        ("CREATE VOLUME shop.raw.files", ["catalog shop", "schema shop.raw"]),
+        ("create volume if not exists raw.files", ["schema raw"]),
+        ("CREATE EXTERNAL VOLUME IF NOT EXISTS main.raw.files LOCATION 's3://b'", ["schema main.raw"]),
+        ("create volume files", []),
+        ("create volume main.default.files", []),
     ],
 )
-def test_a_schema_that_nothing_creates_has_to_be_there(look: Look, statement: str, needed: str) -> None:
-    assert look(f'spark.sql("{statement}")').of("needs_seed") == [needed]
+@pytest.mark.parametrize("place", ["a.py", "a.sql", "constants.py"])
+def test_a_catalog_or_schema_that_nothing_creates_has_to_be_there(
+    look: Look, statement: str, needed: list[str], place: str
+) -> None:
+    code = {
+        "a.py": f'spark.sql("{statement}")',
+        "a.sql": statement,
+        "constants.py": f"SHOP = 'shop'\nspark.sql(f\"{statement.replace('shop', '{SHOP}')}\")",
+    }
+    found = look({place: code[place]}).of("needs_seed")
+    assert [each for each in found if each.startswith(("catalog", "schema"))] == needed
 
 
 @pytest.mark.parametrize(
     "files",
     [
-        {"make.sql": "create schema if not exists shop.raw"},
+        {"make.sql": "create catalog shop; create schema if not exists shop.raw"},
         {"make.sql": "CREATE DATABASE raw"},
         {"make.py": 'lakehouse.seed("shop.raw.t")'},
         {"pipeline.sql": "CREATE OR REFRESH STREAMING TABLE shop.raw.t AS SELECT 1 AS a"},
@@ -247,7 +265,22 @@ def test_a_schema_that_nothing_creates_has_to_be_there(look: Look, statement: st
     ],
 )
 def test_a_schema_that_the_repository_creates_is_there(look: Look, files: dict[str, str]) -> None:
-    assert not look({"use.sql": "use shop.raw", **files}).of("needs_seed")
+    needed = look({"use.sql": "use shop.raw", **files}).of("needs_seed")
+    assert not [each for each in needed if each.startswith("schema")]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"make.sql": "create catalog if not exists shop"},
+        {"make.py": 'lakehouse.seed("shop.other.t")'},
+        {"pipeline.sql": "CREATE OR REFRESH STREAMING TABLE shop.other.t AS SELECT 1 AS a"},
+        {"databricks.yml": "bundle: {name: b}\nresources: {schemas: {s: {name: x, catalog_name: shop}}}\n"},
+        {"pyproject.toml": '[tool.lakeward]\ncatalogs = ["shop"]\n'},
+    ],
+)
+def test_a_catalog_that_the_repository_creates_is_there(look: Look, files: dict[str, str]) -> None:
+    assert not look({"make_schema.sql": "create schema shop.raw", **files}).of("needs_seed")
 
 
 @pytest.mark.parametrize(

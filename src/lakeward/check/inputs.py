@@ -45,12 +45,13 @@ def schemas_needed(
     """
     uses = list(uses)
     made = {use.name.strip(".").lower() for use in uses if use.kind == "creates_schema"}
-    made.update(name.lower() for name in there)
+    made.update(part for name in there for part in (name.lower(), name.lower().partition(".")[0]))
     for use in uses:
         # A dataset of a pipeline or a seed makes its schema.
         if use.kind == "creates" and use.detail != "written":
             made.update(_above(use.name.lower()))
-    made |= {part for name in made for part in (name.rpartition(".")[2], name.partition(".")[0])}
+    # CREATE SCHEMA fails where its catalog is missing: it makes the schema alone.
+    made |= {name.rpartition(".")[2] for name in made}
     texts = [text.lower() for text in declarations]
     for use in uses:
         for kind, name in _entered(use):
@@ -67,8 +68,15 @@ def schemas_needed(
 
 def _entered(use: Use) -> Iterator[tuple[str, str]]:
     """Yield (kind, name) of the catalog and the schema that a use needs; names with a hole are not judged."""
+    catalog = use.name.lower().rpartition(".")[0]
+    names = [("catalog", catalog)] if catalog else []
     if use.kind == "uses_schema":
-        names = [("catalog" if use.name.startswith(".") else "schema", use.name.strip(".").lower())]
+        names += [
+            ("schema" if catalog or not use.name.startswith(".") else "catalog", use.name.strip(".").lower())
+        ]
+    elif use.kind == "creates_schema":
+        # CREATE SCHEMA fails where its catalog is missing.
+        names = [] if is_test(use.place.file) else names
     elif use.kind == "creates" and use.detail == "written" and not is_test(use.place.file):
         *above, _ = parts_of(use.name) or ("",)
         names = [("catalog", above[0])] if len(above) > 1 else []

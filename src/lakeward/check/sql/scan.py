@@ -163,6 +163,12 @@ def _schemas(statement: list[Token], names: list[str]) -> Iterator[tuple[Kind, i
     elif words[0] == "CREATE" and words[1:2] and words[1] in ("CATALOG", "SCHEMA", "DATABASE"):
         at = 5 if names[2:5] == ["IF", "NOT", "EXISTS"] else 2
         kind = "creates_schema"
+    elif "VOLUME" in words and words[0] == "CREATE":
+        at = words.index("VOLUME") + (4 if "EXISTS" in names[:6] else 1)
+        parts, _ = name_at(statement, at)
+        if len(parts) > 1 and parts[0].upper() != "IDENTIFIER":
+            yield "uses_schema", at, parts[:-1]
+        return
     else:
         return
     parts, _ = name_at(statement, at)
