@@ -17,6 +17,7 @@ MODULE = """\
 import dlt
 from pyspark import pipelines as dp
 
+dlt.enable_local_execution()
 dlt.create_streaming_table("orders", comment="a table", path="/ignored")
 dlt.apply_changes(target="orders", source="raw", keys=["id"], sequence_by="ts")
 

@@ -229,6 +229,10 @@ def on_event_hook(registry: GraphRegistry, values: Arguments) -> Any:
     return decorate if given is None else decorate(given)
 
 
+def enable_local_execution() -> None:
+    """Do nothing: outside of pipelines, decorated functions can always be called here."""
+
+
 def _declare_sink(registry: GraphRegistry, name: Any, sink: Sink, location: SourceCodeLocation) -> None:
     if not isinstance(name, str):
         raise TypeError(f"a sink's name is a str, not {type(name).__name__}")

@@ -214,6 +214,8 @@ FUNCTIONS: tuple[Function, ...] = (
         (Parameter("user_event_hook_fn"), Parameter("max_allowable_consecutive_failures")),
         1,
     ),
+    # Of the package databricks-dlt alone, for the `conftest.py` of a bundle's template.
+    Function("enable_local_execution"),
 )
 
 
