@@ -62,6 +62,51 @@ def test_streaming_tables_views_and_materialized_views_in_legacy_and_new_spellin
     ]
 
 
+def test_streams_of_files_have_their_schema_location_in_every_spelling(lab: Lab) -> None:
+    """Spark resolves the functions of SQL text in a thread of its own."""
+    landing = lab.folder / "landing"
+    landing.mkdir()
+    (landing / "a.csv").write_text("id,name\n1,x\n")
+    options = "format => 'csv', header => true, inferColumnTypes => true"
+    spellings = {
+        "stream_word": f"STREAM read_files('{landing}', {options})",
+        "stream_call": f"STREAM(read_files('{landing}', {options}))",
+        "added_columns": f"STREAM read_files('{landing}', {options}, schemaEvolutionMode => 'addNewColumns')",
+        "hints": f"STREAM read_files('{landing}', {options}, schemaHints => 'id BIGINT')",
+        "older": f"cloud_files('{landing}', 'csv', map('header', 'true'))",
+        "joined": f"STREAM read_files('{landing}', {options}) a JOIN (SELECT 1 AS one) b ON a.id = b.one",
+    }
+    lab.file(
+        "a.sql",
+        "".join(
+            f"CREATE OR REFRESH STREAMING TABLE {name} AS SELECT string(id), name FROM {text};\n"
+            for name, text in spellings.items()
+        )
+        + f"""
+        CREATE STREAMING TABLE flows;
+        CREATE FLOW f AS INSERT INTO flows BY NAME SELECT string(id), name FROM {spellings["stream_word"]};
+        CREATE TEMPORARY VIEW raw AS SELECT * FROM {spellings["stream_word"]};
+        CREATE STREAMING TABLE through_a_view AS SELECT string(id), name FROM STREAM raw;
+        """,
+    )
+    lab.file(
+        "b.py",
+        f"""
+        import dlt
+
+        @dlt.table
+        def in_python():
+            return spark.sql("SELECT string(id), name FROM {spellings["stream_word"]}")
+        """,
+    )
+    lab.done()
+    tables = [*spellings, "flows", "through_a_view", "in_python"]
+    assert {name: lab.rows(name) for name in tables} == {name: [("1", "x")] for name in tables}
+    (landing / "b.csv").write_text("id,name\n2,y\n")
+    lab.done()
+    assert {name: len(lab.rows(name)) for name in tables} == {**dict.fromkeys(tables, 2), "joined": 1}
+
+
 def test_flows_append_once_and_apply_changes(lab: Lab) -> None:
     lab.seed("feed", CHANGES)
     lab.seed("more", "SELECT 1 AS id")

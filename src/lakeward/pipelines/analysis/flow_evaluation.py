@@ -90,12 +90,15 @@ class FlowEvaluator:
         self.ready = ready
         self._schema_place = schema_location
         self._state = _ThreadState()
+        # In every thread: Spark resolves `read_files` of SQL text in a thread that calls back.
+        self._evaluated: list[EvaluatedFlow] = []
         self.temp_views: set[str] = set()
 
     def evaluate(self, flow: Flow) -> EvaluatedFlow:
         """Call a flow's function. Its errors propagate; PipelineError if it returns no DataFrame."""
         evaluated = EvaluatedFlow(flow)
         self._state.flows.append(evaluated)
+        self._evaluated.append(evaluated)
         views, self._state.views = self._state.views, []
         try:
             for name in flow.depends_on:
@@ -103,6 +106,7 @@ class FlowEvaluator:
             evaluated.query = self._call(flow)
         finally:
             self._state.flows.pop()
+            self._evaluated.pop()
             self._state.views = views
         return evaluated
 
@@ -149,9 +153,10 @@ class FlowEvaluator:
             self.temp_views.add(name)
 
     def schema_location(self) -> str | None:
-        if not self._state.flows:
+        evaluated = self._state.flows or self._evaluated
+        if not evaluated:
             return None
-        consumer = self._state.flows[-1]
+        consumer = evaluated[-1]
         consumer.reader_count += 1
         return self._schema_place(consumer.flow, consumer.reader_count - 1)
 
@@ -170,10 +175,11 @@ class FlowEvaluator:
     def _make_ready(self, dataset: Dataset) -> None:
         """Call `ready`; reads in it are not inputs of the function that is being evaluated."""
         running, self._state.flows = self._state.flows, []
+        evaluated, self._evaluated = self._evaluated, []
         try:
             self.ready(dataset)
         finally:
-            self._state.flows = running
+            self._state.flows, self._evaluated = running, evaluated
 
     def _note(self, dataset: Dataset) -> None:
         if self._state.flows:
