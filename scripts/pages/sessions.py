@@ -82,7 +82,7 @@ _SQL = """\
 _REST = """\
 
 Streams need `trigger(availableNow=True)` or `once`: others are INFINITE_STREAMING_TRIGGER_NOT_SUPPORTED.
-Settings other than these are CONFIG_NOT_AVAILABLE:
+Settings other than these are CONFIG_NOT_AVAILABLE, except in pipelines:
 """
 
 

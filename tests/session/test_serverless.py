@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException, PySparkAttributeError, PySparkNotI
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from lakeward.session import SERVERLESS_LIMITS, Settings, refused_statement, session
+from lakeward.session import SERVERLESS_LIMITS, Settings, allow_settings, refused_statement, session
 from lakeward.session.patches import serverless_enforcement
 
 
@@ -67,6 +67,15 @@ def test_the_messages_are_the_platforms(serverless: SparkSession) -> None:
     assert isinstance(refused(lambda: serverless.sparkContext), PySparkAttributeError)
     assert isinstance(refused(lambda: serverless.range(1).rdd), PySparkNotImplementedError)
     assert not hasattr(serverless, "_jvm")
+
+
+@pytest.mark.parametrize("key", ["team.version", "spark.team.version"])
+def test_pipelines_alone_set_other_settings(serverless: SparkSession, key: str) -> None:
+    assert refused(lambda: serverless.conf.set(key, "1")).getCondition() == "CONFIG_NOT_AVAILABLE"
+    with allow_settings():
+        serverless.conf.set(key, "1")
+    serverless.conf.unset(key)
+    assert refused(lambda: serverless.conf.set(key, "1"))
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,9 @@ if TYPE_CHECKING:
     from lakeward.session.patches.connect_finder import (
         CONNECT_MODULES,
     )
+    from lakeward.session.patches.serverless_enforcement import (
+        allow_settings,
+    )
     from lakeward.session.path_rules import (
         PATH_RULES,
         dbfs_paths,

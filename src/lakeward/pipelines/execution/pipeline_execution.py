@@ -55,7 +55,7 @@ from lakeward.pipelines.sources.collection import (
 from lakeward.pipelines.storage.checkpoints import Checkpoints, SchemaLocations
 from lakeward.pipelines.storage.delta_tables import listen_to_writes
 from lakeward.pipelines.writers.auto_cdc import as_analysis_flow
-from lakeward.session import dbfs_paths, is_disk_full, keep_interrupts, private_tables
+from lakeward.session import allow_settings, dbfs_paths, is_disk_full, keep_interrupts, private_tables
 from lakeward.sql import NAME_FILE
 
 if TYPE_CHECKING:
@@ -203,6 +203,7 @@ class PipelineExecution:
         self.reporter.emit(Progress("", "", "PLANNING", message="Reading the pipeline's files"))
         scope.enter_context(running())
         scope.enter_context(serve_modules())
+        scope.enter_context(allow_settings())
         scope.enter_context(user_modules(context.folders))
         scope.enter_context(notebook_packages())
         collected = collect(self.spark, context.sources, context.default_schema, folders=context.folders)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache, partial, wraps
 from types import FrameType
 from typing import Any
@@ -28,6 +29,8 @@ _REASON = "the profile serverless refuses what serverless compute refuses"
 _TRUSTED = ("pyspark", "py4j", "delta", "lakeward")
 _TRIGGER = "_lakeward_trigger"
 _on = False
+# Pipelines that run in this process.
+_pipelines = 0
 
 
 def set_enabled(enabled: bool) -> None:
@@ -36,6 +39,21 @@ def set_enabled(enabled: bool) -> None:
     if enabled:
         install(declare_patches())
     _on = enabled
+
+
+@contextmanager
+def allow_settings() -> Iterator[None]:
+    """Let user code set every setting until the block ends, as in pipelines.
+
+    The list of settings is documented for notebooks and jobs alone, and frameworks for serverless pipelines
+    set others by `spark.conf.set`: https://github.com/databricks-solutions/lakeflow_framework
+    """
+    global _pipelines  # noqa: PLW0603  # the patches are process-wide
+    _pipelines += 1
+    try:
+        yield
+    finally:
+        _pipelines -= 1
 
 
 def refuse_context(frame: FrameType) -> None:
@@ -159,7 +177,8 @@ def _sql(before: Any) -> Any:
 def _set(before: Any) -> Any:
     @wraps(before)
     def set_(self: Any, key: str, value: Any) -> None:
-        if _on and key not in SERVERLESS_SETTINGS and _is_user_code(sys._getframe(1)):
+        is_free = _pipelines > 0 or key in SERVERLESS_SETTINGS
+        if _on and not is_free and _is_user_code(sys._getframe(1)):
             raise _error("CONFIG_NOT_AVAILABLE", key)
         before(self, key, value)
 
