@@ -460,3 +460,13 @@ def test_arguments_that_contradict_are_refused(wrong: dict[str, Any], condition:
     with pytest.raises(PipelineError) as raised:
         parse_change_args(DEFAULTS | {"keys": ["id"], "sequence_by": "seq"} | wrong)
     assert raised.value.condition == condition
+
+
+@pytest.mark.parametrize("scd_type", [1, 2])
+def test_an_empty_list_of_columns_is_one_that_is_not_given(scd_type: int) -> None:
+    given = DEFAULTS | {"keys": ["id"], "sequence_by": "seq", "stored_as_scd_type": scd_type}
+    kinds = ("", "track_history_", "ignore_null_updates_")
+    empty = {f"{kind}{name}": [] for kind in kinds for name in ("column_list", "except_column_list")}
+    assert parse_change_args(given | empty) == parse_change_args(given)
+    named = {"except_column_list": ["b"], **({"track_history_column_list": ["a"]} if scd_type == 2 else {})}
+    assert parse_change_args(given | empty | named) == parse_change_args(given | named)

@@ -31,13 +31,18 @@ _EXCLUSIVE_LISTS = (
     ("ignore_null_updates_column_list", "ignore_null_updates_except_column_list"),
 )
 
+_LISTS = tuple(name for pair in _EXCLUSIVE_LISTS for name in pair)
+
 
 def parse_change_args(given: Mapping[str, Any]) -> ChangeArgs:
     """Parse the arguments of an AUTO CDC call; missing ones are None.
 
     Raises PipelineError for contradictory arguments.
     """
-    values: Mapping[str, Any] = defaultdict(lambda: None, given)
+    values: dict[str, Any] = defaultdict(lambda: None, given)
+    for name in _LISTS:
+        # Frameworks pass the lists that their user leaves out as empty ones.
+        values[name] = _as_tuple(values[name]) or None
     keys = _as_tuple(values["keys"])
     if not keys:
         raise PipelineError(
@@ -70,15 +75,15 @@ def parse_change_args(given: Mapping[str, Any]) -> ChangeArgs:
         scd_type=_SCD_TYPES[scd_type],
         deletes=values["apply_as_deletes"],
         truncates=values["apply_as_truncates"],
-        columns=_optional_tuple(values["column_list"]),
-        except_columns=_optional_tuple(values["except_column_list"]),
-        tracked=_optional_tuple(values["track_history_column_list"]),
-        untracked=_optional_tuple(values["track_history_except_column_list"]),
+        columns=values["column_list"],
+        except_columns=values["except_column_list"],
+        tracked=values["track_history_column_list"],
+        untracked=values["track_history_except_column_list"],
         ignore_null=bool(values["ignore_null_updates"])
         or values["ignore_null_updates_column_list"] is not None
         or values["ignore_null_updates_except_column_list"] is not None,
-        ignore_null_columns=_optional_tuple(values["ignore_null_updates_column_list"]),
-        ignore_null_except=_optional_tuple(values["ignore_null_updates_except_column_list"]),
+        ignore_null_columns=values["ignore_null_updates_column_list"],
+        ignore_null_except=values["ignore_null_updates_except_column_list"],
         columns_to_update=values["columns_to_update"],
         system_sequence_by=values["system_sequence_by"],
     )
@@ -106,10 +111,6 @@ def _as_tuple(given: Any) -> tuple[Any, ...]:
     if given is None:
         return ()
     return tuple(given) if isinstance(given, list | tuple) else (given,)
-
-
-def _optional_tuple(given: Any) -> tuple[Any, ...] | None:
-    return None if given is None else _as_tuple(given)
 
 
 @api_function
