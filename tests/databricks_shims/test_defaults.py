@@ -23,7 +23,10 @@ def test_the_version_is_that_of_the_profile() -> None:
 
 
 def test_serverless_has_no_cluster_to_tell_of() -> None:
-    assert list(defaults("serverless", "ada")) == ["spark.databricks.workspaceUrl"]
+    assert defaults("serverless", "ada") == {
+        "spark.databricks.workspaceUrl": "lakeward.localhost",
+        "spark.databricks.unityCatalog.enabled": "true",
+    }
 
 
 def test_a_key_is_declared_once() -> None:

@@ -27,7 +27,11 @@ DEFAULTS: tuple[Default, ...] = (
     Default("spark.databricks.cloudProvider", "AWS", "AWS, Azure or GCP"),
     Default("spark.databricks.cluster.profile", "singleNode", "singleNode or serverless"),
     Default("spark.databricks.clusterSource", "JOB", "UI, API or JOB"),
-    Default("spark.databricks.unityCatalog.enabled", "true", "whether the cluster uses Unity Catalog"),
+    # Frameworks for serverless pipelines (dlt-meta, lakeflow_framework) read tables by name where it is true.
+    Default(
+        *("spark.databricks.unityCatalog.enabled", "true", "whether the compute uses Unity Catalog"),
+        serverless=True,
+    ),
     Default("spark.databricks.passthrough.enabled", "false", "credential passthrough"),
     Default("spark.databricks.io.cache.enabled", "false", "the disk cache"),
     Default("spark.databricks.delta.preview.enabled", "true", "Delta Lake"),
