@@ -33,6 +33,18 @@ class Place:
         return self.bundle
 
 
+def with_deployed_files(place: Place) -> Place:
+    """Return the place of a run that deploys nothing: `${workspace.file_path}` is the bundle's folder.
+
+    Bundles hand it to their code, in the configuration of a pipeline or in parameters. A mount of it wins.
+    """
+    files = ((place.bundle.config if place.bundle else {}).get("workspace") or {}).get("file_path")
+    if place.bundle is None or not files or not str(files).startswith("/Workspace/"):
+        return place
+    mounts = {str(files).rstrip("/"): str(place.bundle.root), **dict(place.settings.mounts)}
+    return Place(place.bundle, place.settings.with_(mounts=tuple(mounts.items())))
+
+
 def no_bundle(request: str, otherwise: str) -> UsageError:
     return UsageError(
         "BUNDLE_NOT_FOUND",

@@ -61,11 +61,12 @@ def run(
     """
     from lakeward.bundle import FIELD_TYPE
     from lakeward.cli import next_steps, pipeline_lookup
-    from lakeward.cli.command_context import here, in_file
+    from lakeward.cli.command_context import here, in_file, with_deployed_files
 
     named = in_file(key, target, variables)
     place, key = named or (here(target, variables, key=key), key)
     bundle = place.the_bundle(key)
+    place = with_deployed_files(place)
     for notice in bundle.notices:
         if notice.rule == FIELD_TYPE:  # the run does not have these values
             click.echo(str(notice), err=True)

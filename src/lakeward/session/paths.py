@@ -31,6 +31,9 @@ _DBFS_ROOTS = ("/mnt", "/FileStore", "/databricks-datasets")
 _ROOT = "/"
 _WORKSPACE = "/Workspace"
 
+# Where a deployment of a bundle puts its files, by default.
+_DEPLOYED = re.compile(r"/Workspace/.*/\.bundle/.*/files")
+
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _DETOUR = re.compile(r"/(?:\.{1,2})?(?:/|$)")
 
@@ -156,10 +159,14 @@ class PathMap:
     @cached_property
     def _by_folder(self) -> list[tuple[str, str]]:
         """Sort by folder, deepest first; of several prefixes of one folder, the one that users write comes
-        first.
+        first. The project's files keep their local paths.
         """
         return sorted(
-            (entry for entry in self.entries if entry[0] not in (_ROOT, f"{_WORKSPACE}{entry[1]}")),
+            (
+                entry
+                for entry in self.entries
+                if entry[0] not in (_ROOT, f"{_WORKSPACE}{entry[1]}") and not _DEPLOYED.fullmatch(entry[0])
+            ),
             key=lambda e: (-len(e[1]), e[0] == e[1], not e[0].startswith("/"), _is_alias(e[0]), len(e[0])),
         )
 
