@@ -235,6 +235,21 @@ def test_only_runs_the_named_tasks_and_needs_nothing_of_the_others(
     assert len(calls()) == 1
 
 
+@pytest.mark.parametrize(
+    ("only", "state"),
+    [(["a"], "FAILED"), (["a", "b"], "FAILED"), (["a", "c"], "FAILED"), (["c"], "COMPLETED"), ([], "FAILED")],
+)
+def test_a_task_that_is_left_out_does_not_hide_the_failure_of_its_upstream(
+    run_job: Run, only: list[str], state: str
+) -> None:
+    job = "tasks:\n" + script("a", "fail.py") + script("b", "pass.py", "a") + script("c", "pass.py")
+    files = {"pass.py": "", "fail.py": "raise ValueError"}
+    assert run_job(job, files, only=only).state == state
+    disabled = job.replace("task_key: b", "task_key: b, disabled: true")
+    assert disabled != job
+    assert run_job(disabled, files, only=only).state == state
+
+
 def test_a_disabled_task_is_left_out(run_job: Run, calls: Callable[[], Any]) -> None:
     job = "tasks: [{task_key: a, disabled: true, spark_python_task: {python_file: show.py}}]"
     assert states(run_job(job, {"show.py": SHOW})) == {"a": "EXCLUDED"}

@@ -51,13 +51,17 @@ class TaskState:
 
 @dataclass(frozen=True)
 class TaskGraphState:
-    """The tasks of a run, upstream first, the state of each, and the limit of concurrent tasks."""
+    """The tasks of a run, upstream first, the state of each, and the limit of concurrent tasks.
+
+    `left_out` are the tasks that were excluded before the run: disabled, or not selected.
+    """
 
     tasks: Sequence[Task]
     tasks_by_key: Mapping[str, TaskState]
     limit: int = 1
     timeout: float = 0.0
     began: float = 0.0
+    left_out: frozenset[str] = frozenset()
     _by_key: Mapping[str, Task] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -75,7 +79,8 @@ class TaskGraphState:
     ) -> TaskGraphState:
         """Return the initial state of `tasks`; those in `ended` do not run."""
         tasks_by_key = {task.key: TaskState(end=ended.get(task.key)) for task in tasks}
-        return cls(tasks, tasks_by_key, limit, timeout, began)
+        left_out = frozenset(key for key, end in ended.items() if end.state == "EXCLUDED")
+        return cls(tasks, tasks_by_key, limit, timeout, began, left_out)
 
     @property
     def is_done(self) -> bool:
@@ -161,11 +166,14 @@ class TaskGraphState:
 
     @property
     def result(self) -> Literal["COMPLETED", "FAILED", "CANCELED"]:
-        """Return the result of the run: that of the tasks without downstream tasks, as on the platform."""
+        """Return the result of the run: that of the tasks without downstream tasks, as on the platform.
+
+        A task that was left out is downstream of none: it would hide that its upstream failed.
+        """
         ends = {key: record.end.state for key, record in self.tasks_by_key.items() if record.end is not None}
         if "CANCELED" in ends.values():
             return "CANCELED"
-        upstream = {key for task in self.tasks for key in task.depends_on}
+        upstream = {key for task in self.tasks if task.key not in self.left_out for key in task.depends_on}
         leaves = {state for key, state in ends.items() if key not in upstream}
         return "FAILED" if leaves & {"FAILED", "TIMEDOUT", "SKIPPED"} else "COMPLETED"
 

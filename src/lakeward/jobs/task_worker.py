@@ -180,7 +180,8 @@ def prepare(context: Context, task: Task) -> Action | None:
     kind = KINDS.get(task.kind)
     if kind is None:
         message = f"The task `{task.key}` is a {task.kind}, which cannot be run here."
-        next_step = REFUSED.get(task.kind) or unknown_name_hint(task.kind, KINDS, what="kinds")
+        reason = REFUSED.get(task.kind) or unknown_name_hint(task.kind, KINDS, what="kinds")
+        next_step = f"{reason} `--only TASK`, several times if needed, runs the other tasks."
         raise ConfigurationError("TASK_NOT_SUPPORTED", message, next_step=next_step)
     action = kind(context, task)
     # The event log of a pipeline has the progress of its queries.
