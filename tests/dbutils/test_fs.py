@@ -262,3 +262,7 @@ def test_a_mount_hides_no_files(dbutils: DBUtils, tmp_path: Path) -> None:
     with pytest.raises(ExecutionError, match="There are files in /mnt/raw already"):
         dbutils.fs.mount(f"file:{tmp_path}", "/mnt/raw")
     assert dbutils.fs.head("/mnt/raw/f") == "x"
+
+
+def test_fs_may_be_called_as_in_scala(dbutils: DBUtils) -> None:
+    assert dbutils.fs() is dbutils.fs
