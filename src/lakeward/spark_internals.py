@@ -33,6 +33,15 @@ def java_gateway(spark: SparkSession) -> JavaObject:
     return spark._sc._gateway
 
 
+def java_thread_id(spark: SparkSession) -> int:
+    """Return the JVM's id of the thread that serves this one.
+
+    In a call from the JVM it is the thread that calls, and so the one that serves the thread which waits.
+    """
+    jvm: Any = jvm_view(spark)
+    return int(jvm.java.lang.Thread.currentThread().getId())
+
+
 def current_gateway() -> JavaObject | None:
     """Return the Py4J gateway of this process, None before a JVM was started."""
     from pyspark import SparkContext

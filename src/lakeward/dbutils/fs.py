@@ -41,11 +41,11 @@ class FileSystem(Utility):
 
     _group = "fs"
 
-    @also_named(dir="path")
     def __call__(self) -> FileSystem:
         """Return itself: code that was written after Scala's has `dbutils.fs().ls(…)`."""
         return self
 
+    @also_named(dir="path")
     def ls(self, path: str) -> list[FileInfo]:
         """Return the entries of a directory sorted by name, or the single entry of a file."""
         place, call = self._at(path, "ls")

@@ -28,6 +28,7 @@ from lakeward.pipelines.graph.session_scope import (
     use_reader,
 )
 from lakeward.quoting import quote_name
+from lakeward.spark_internals import java_thread_id
 from lakeward.sql import tokenize
 from lakeward.suggestions import did_you_mean
 
@@ -67,12 +68,19 @@ class EvaluatedFlow:
     reader_count: int = 0
 
 
-class _ThreadState(threading.local):
-    """What a thread evaluates. Background tasks and batch functions of streams read in other threads."""
+@dataclass
+class _Evaluation:
+    """The flows that a thread evaluates, and the views whose functions it calls, the innermost last."""
+
+    flows: list[EvaluatedFlow] = field(default_factory=list)
+    views: list[Dataset] = field(default_factory=list)
+
+
+class _Threads(threading.local):
+    """Background tasks and batch functions of streams read in other threads."""
 
     def __init__(self) -> None:
-        self.flows: list[EvaluatedFlow] = []
-        self.views: list[Dataset] = []
+        self.evaluation = _Evaluation()
 
 
 class FlowEvaluator:
@@ -89,16 +97,19 @@ class FlowEvaluator:
         self.graph = graph
         self.ready = ready
         self._schema_place = schema_location
-        self._state = _ThreadState()
-        # In every thread: Spark resolves `read_files` of SQL text in a thread that calls back.
-        self._evaluated: list[EvaluatedFlow] = []
+        self._threads = _Threads()
+        self._of_java_threads: dict[int, _Evaluation] = {}
         self.temp_views: set[str] = set()
+
+    @property
+    def _state(self) -> _Evaluation:
+        return self._threads.evaluation
 
     def evaluate(self, flow: Flow) -> EvaluatedFlow:
         """Call a flow's function. Its errors propagate; PipelineError if it returns no DataFrame."""
         evaluated = EvaluatedFlow(flow)
+        self._of_java_threads[java_thread_id(self.spark)] = self._state
         self._state.flows.append(evaluated)
-        self._evaluated.append(evaluated)
         views, self._state.views = self._state.views, []
         try:
             for name in flow.depends_on:
@@ -106,7 +117,6 @@ class FlowEvaluator:
             evaluated.query = self._call(flow)
         finally:
             self._state.flows.pop()
-            self._evaluated.pop()
             self._state.views = views
         return evaluated
 
@@ -153,10 +163,14 @@ class FlowEvaluator:
             self.temp_views.add(name)
 
     def schema_location(self) -> str | None:
-        evaluated = self._state.flows or self._evaluated
-        if not evaluated:
+        flows = self._state.flows
+        if not flows:
+            # Spark resolves `read_files` of SQL text by a call to Python, which is another thread here. The
+            # thread that evaluates the flow waits for the same thread of the JVM.
+            flows = self._of_java_threads.get(java_thread_id(self.spark), _Evaluation()).flows
+        if not flows:
             return None
-        consumer = evaluated[-1]
+        consumer = flows[-1]
         consumer.reader_count += 1
         return self._schema_place(consumer.flow, consumer.reader_count - 1)
 
@@ -175,11 +189,10 @@ class FlowEvaluator:
     def _make_ready(self, dataset: Dataset) -> None:
         """Call `ready`; reads in it are not inputs of the function that is being evaluated."""
         running, self._state.flows = self._state.flows, []
-        evaluated, self._evaluated = self._evaluated, []
         try:
             self.ready(dataset)
         finally:
-            self._state.flows, self._evaluated = running, evaluated
+            self._state.flows = running
 
     def _note(self, dataset: Dataset) -> None:
         if self._state.flows:
