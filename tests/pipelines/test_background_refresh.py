@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lanes import sampled
 from tests.pipelines.conftest import Lab, result
 from tests.pipelines.incremental import planned
 from tests.pipelines.test_killed import completes, kill, started, wait_for
@@ -130,7 +131,7 @@ def test_a_failure_leaves_the_others(lab: Lab, source: str) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("ends", ["SIGINT", "SIGKILL"])
+@pytest.mark.parametrize("ends", sampled(["SIGINT", "SIGKILL"], "SIGKILL"))
 def test_an_update_that_ends_while_views_are_refreshed(tmp_path: Path, ends: str) -> None:
     """A view is in its table as a whole or not at all, and the next update refreshes it."""
     views = MEETING.format(folder=str(tmp_path)).replace("SRC.a", "rows").replace('"left")', '"absent")')

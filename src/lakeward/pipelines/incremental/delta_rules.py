@@ -23,10 +23,17 @@ from typing import TYPE_CHECKING, Any
 from lakeward.pipelines.incremental.change_set import ChangeSet
 from lakeward.pipelines.incremental.day_files import DayFiles
 from lakeward.pipelines.incremental.day_index import DayIndex
-from lakeward.pipelines.incremental.join_bounds import JoinBounds
+from lakeward.pipelines.incremental.join_bounds import JoinBounds, bound_rows
 from lakeward.pipelines.incremental.reproducibility import least_row_columns
 from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, repeat_rows
-from lakeward.pipelines.incremental.row_groups import KEYED, LINEAR, RowGroups, is_distinct
+from lakeward.pipelines.incremental.row_groups import (
+    KEYED,
+    LEFT_JOINS,
+    LINEAR,
+    RIGHT_JOINS,
+    RowGroups,
+    is_distinct,
+)
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
 from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges
 from lakeward.spark_internals import analyzed_plan, jvm_view
@@ -34,7 +41,6 @@ from lakeward.spark_internals import analyzed_plan, jvm_view
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 _MAX_BROADCAST_KEYS = 500_000
-_LEFT_JOINS = ("LEFT OUTER", "LEFT SEMI", "LEFT ANTI")
 
 
 @dataclass(frozen=True)
@@ -228,10 +234,10 @@ class DeltaRules:
 
     def _join_delta(self, node: PlanNode) -> Delta:
         left, right = node.children
-        if not self.is_changed(right) and node.join in (*_LEFT_JOINS, "INNER", "CROSS"):
+        if not self.is_changed(right) and node.join in LEFT_JOINS:
             below, other = self.delta(left), self._bounds.matching(node, left, self.state(right))
             return Delta(*[rows and self.above(node, rows, other) for rows in (below.plus, below.minus)])
-        if not self.is_changed(left) and node.join in ("RIGHT OUTER", "INNER", "CROSS"):
+        if not self.is_changed(left) and node.join in RIGHT_JOINS:
             below, other = self.delta(right), self._bounds.matching(node, right, self.state(left))
             return Delta(*[rows and self.above(node, other, rows) for rows in (below.plus, below.minus)])
         if node.join in ("INNER", "CROSS"):
@@ -302,8 +308,7 @@ class DeltaRules:
         """Return the rows with affected keys; the range of the keys lets Delta skip files."""
         count, ranges = self.key_ranges(affected)
         for each in ranges:
-            lows, highs = (list(ends) for ends in zip(*each.intervals, strict=True))
-            plan = self._plans.bounded(plan, keys.apply(each.position), lows, highs, each.has_null)
+            plan = bound_rows(self._plans, plan, keys.apply(each.position), each)
         return self._plans.restricted(plan, keys, analyzed_plan(affected), count <= _MAX_BROADCAST_KEYS)
 
     def _join_keys(self, node: PlanNode, *, left: bool) -> Any:

@@ -11,17 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.incremental.change_set import ChangeSet
-from lakeward.pipelines.incremental.row_groups import LINEAR
+from lakeward.pipelines.incremental.row_groups import LEFT_JOINS, LINEAR, RIGHT_JOINS
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
 from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges
 from lakeward.spark_internals import jvm_view
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
 MIN_BYTES = 16 << 20
 """Of smaller sources, all rows are read: finding the ranges takes a Spark job."""
-# Of a changed row below these joins, the right side only decides whether it stays.
-_LEFT_JOINS = ("INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI")
 
 
 class JoinBounds:
@@ -60,9 +59,7 @@ class JoinBounds:
             known = [at for at in range(len(keys)) if keys[at].references().subsetOf(output)]
             if known:
                 for each in self._ranges(node, [keys[at] for at in known]):
-                    lows, highs = (list(ends) for ends in zip(*each.intervals, strict=True))
-                    key = others[known[each.position]]
-                    rows = self._plans.bounded(rows, key, lows, highs, each.has_null)
+                    rows = bound_rows(self._plans, rows, others[known[each.position]], each)
                 break
         return rows
 
@@ -86,9 +83,9 @@ class JoinBounds:
             if node.name != "Join":
                 return []
             left, right = node.children
-            if node.join in _LEFT_JOINS and not self._has_changes(right):
+            if node.join in LEFT_JOINS and not self._has_changes(right):
                 node = left
-            elif node.join in ("INNER", "CROSS", "RIGHT OUTER") and not self._has_changes(left):
+            elif node.join in RIGHT_JOINS and not self._has_changes(left):
                 node = right
             else:
                 return []
@@ -111,3 +108,9 @@ class JoinBounds:
                 rows = frame_of(self._spark, self._plans.union(plans, plans[0].output()))
                 _, self._found[place] = KeyRanges(rows.dtypes).of(rows)
         return self._found[place]
+
+
+def bound_rows(plans: Any, rows: Any, key: Any, key_range: KeyRange) -> Any:
+    """Return the plan `rows` with a filter that `key`, an expression on them, lies in the range."""
+    lows, highs = (list(ends) for ends in zip(*key_range.intervals, strict=True))
+    return plans.bounded(rows, key, lows, highs, key_range.has_null)

@@ -15,6 +15,10 @@ LINEAR = frozenset(
     )
 )
 """Operators whose result for some rows depends on these rows alone."""
+LEFT_JOINS = frozenset(("INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI"))
+"""Joins whose result for some rows of the left side depends on no other rows of that side."""
+RIGHT_JOINS = frozenset(("INNER", "CROSS", "RIGHT OUTER"))
+"""Joins whose result for some rows of the right side depends on no other rows of that side."""
 KEYED = frozenset(("Aggregate", "Window", "Deduplicate"))
 """Operators that compute every group of their keys by itself."""
 
