@@ -123,3 +123,25 @@ VACUUM t
 --> ok
 VACUUM nope
 --! TABLE_OR_VIEW_NOT_FOUND
+-- The change data feed, by options and by function
+CREATE TABLE fed (id INT, name STRING) TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')
+--> ok
+INSERT INTO fed VALUES (1, 'a')
+--> ok
+SELECT * EXCEPT (_commit_timestamp) FROM fed WITH ('readChangeFeed' = 'true', 'startingVersion' = '0')
+--= id, name, _change_type, _commit_version
+--> [1, "a", "insert", 1]
+SELECT f.name, f._change_type FROM fed WITH ('readchangedata' = 'true', 'startingVersion' = '0') AS f
+--> ["a", "insert"]
+SELECT * FROM fed WITH ('readChangeFeed' = 'false')
+--= id, name
+--> [1, "a"]
+SELECT * FROM fed WITH ('readChangeFeed' = 'yes')
+--! DELTA_ILLEGAL_OPTION
+ALTER TABLE fed ALTER COLUMN name SET MASK hidden
+--> ok
+SELECT * EXCEPT (_commit_timestamp) FROM fed WITH ('readChangeFeed' = 'true', 'startingVersion' = '0')
+--= id, name, _change_type, _commit_version
+--> [1, "x", "insert", 1]
+SELECT name, _change_type FROM table_changes('fed', 0)
+--> ["x", "insert"]

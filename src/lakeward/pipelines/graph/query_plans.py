@@ -6,15 +6,19 @@ import json
 import logging
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from lakeward.pipelines.graph.elements import Key
+from lakeward.pipelines.graph.elements import Key, split_name
 from lakeward.spark_internals import analyzed_plan, java_session, jvm_view, sql_parser
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _UNRESOLVED = re.compile(r"'UnresolvedRelation \[(.*?)\], \[.*?\], (true|false)")
+_CHANGED = re.compile(
+    r"'UnresolvedTableValuedFunction \[table_changes\], \[((?:`[^`]*`|[^`,\]])+)", re.IGNORECASE
+)
 _IDS = re.compile(r"#\d+L?|lakeward_\d+|(?<=\]), \d+$|\[plan_id=\d+\]", re.MULTILINE)
 _MAX_FIELDS = 2_147_483_647
 
@@ -28,10 +32,15 @@ def referenced_tables(spark: SparkSession, sql: str) -> list[tuple[tuple[str, ..
         plan = sql_parser(spark).parsePlan(sql)
     except (Py4JError, PySparkException):
         return []
-    found = _UNRESOLVED.findall(plan.treeString())
-    return [
-        (tuple(part.strip() for part in name.split(",")), streaming == "true") for name, streaming in found
+    text = plan.treeString()
+    found = [
+        (tuple(part.strip() for part in name.split(",")), streaming == "true")
+        for name, streaming in _UNRESOLVED.findall(text)
     ]
+    for name in _CHANGED.findall(text):
+        with suppress(ValueError):
+            found.append((split_name(name), False))
+    return found
 
 
 def class_name(java: Any) -> str:

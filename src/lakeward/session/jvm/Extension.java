@@ -30,6 +30,7 @@ public class Extension extends AbstractFunction1 {
         all.injectFunction(SqlFunctions.described(FunctionBodies.CALL, new FunctionBodies.Builder()));
         all.injectHintResolutionRule(new SqlNames());
         all.injectHintResolutionRule(new PolicyRules());
+        all.injectHintResolutionRule(new ChangeFeeds());
         all.injectHintResolutionRule(new GlobalTemporary());
         all.injectHintResolutionRule(new SqlRefusals());
         all.injectHintResolutionRule(new PlatformFeatures.Options());

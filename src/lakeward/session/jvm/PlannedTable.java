@@ -13,6 +13,7 @@ import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.delta.commands.cdc.CDCReader$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
@@ -55,6 +56,11 @@ public class PlannedTable implements Table, SupportsRead, ScanBuilder, Scan, Bat
     public static void clear() {
         PLANNED.clear();
         SCHEMAS.clear();
+    }
+
+    /** The table with the columns of Delta's change data feed after its own. */
+    PlannedTable feed() {
+        return new PlannedTable(name, CDCReader$.MODULE$.cdcReadSchema(schema));
     }
 
     static Table find(String catalog, Identifier identifier) {

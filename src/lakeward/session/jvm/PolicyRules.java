@@ -10,13 +10,11 @@ import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.AliasIdentifier;
-import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.RelationTimeTravel;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedStarWithColumns;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.CloneTableStatement;
 import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
@@ -32,7 +30,6 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import scala.Function1;
 import scala.collection.immutable.Seq;
@@ -81,19 +78,10 @@ public class PolicyRules extends AbstractFunction1 {
 
     /** What is kept about the table that a name means, if it has a policy; else null. */
     private static Governed find(SparkSession session, Seq name) {
-        CatalogManager manager = session.sessionState().catalogManager();
-        AnalysisContext context = AnalysisContext.get();
-        Seq current = context.catalogAndNamespace();
-        boolean isTemporary = current.isEmpty() ? session.sessionState().catalog().isTempView(name) : context.referredTempViewNames().contains(name);
-        if (isTemporary || name.length() > 3) return null;
-        String catalog = current.isEmpty() ? manager.currentCatalog().name() : (String) current.apply(0);
-        String[] namespace = current.isEmpty() ? manager.currentNamespace() : new String[] {(String) current.apply(current.length() - 1)};
-        if (name.length() == 3) catalog = (String) name.apply(0);
-        if (name.length() > 1) namespace = new String[] {(String) name.apply(name.length() - 2)};
-        if (namespace.length != 1 || !manager.isCatalogRegistered(catalog) || !(manager.catalog(catalog) instanceof Catalog)) return null;
-        Identifier table = Identifier.of(namespace, (String) name.apply(name.length() - 1));
-        ObjectNode about = ((Catalog) manager.catalog(catalog)).about(table);
-        return !Policies.isGoverned(about) ? null : new Governed(catalog, table, about);
+        CatalogTable table = CatalogTable.find(session, name);
+        if (table == null || !(table.catalog instanceof Catalog)) return null;
+        ObjectNode about = ((Catalog) table.catalog).about(table.identifier);
+        return !Policies.isGoverned(about) ? null : new Governed(table.catalog.name(), table.identifier, about);
     }
 
     /** A table with its policies. */
@@ -195,14 +183,8 @@ public class PolicyRules extends AbstractFunction1 {
 
         /** The table whose changes table_changes('name', …) gives. */
         private Governed changed(UnresolvedTableValuedFunction f) {
-            boolean isMeant = f.name().length() == 1 && ((String) f.name().apply(0)).equalsIgnoreCase("table_changes") && !f.functionArgs().isEmpty();
-            Object table = isMeant ? f.functionArgs().apply(0) : null;
-            if (!(table instanceof Literal) || ((Literal) table).value() == null) return null;
-            try {
-                return find(session, session.sessionState().sqlParser().parseMultipartIdentifier(((Literal) table).value().toString()));
-            } catch (ParseException e) {
-                return null;
-            }
+            Seq table = ChangeFeeds.changedTable(session, f);
+            return table == null ? null : find(session, table);
         }
 
         private static Object written(Object statement, LogicalPlan target) {

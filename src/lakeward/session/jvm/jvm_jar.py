@@ -52,6 +52,8 @@ SOURCES = (
     "SqlNames",
     "SqlRefusals",
     "InputFileName",
+    "CatalogTable",
+    "ChangeFeeds",
     "PolicyRules",
     "ListedSnapshot",
     "AppendedFile",
