@@ -91,5 +91,5 @@ def test_the_value_of_a_static_field_is_not_kept(jvm: Any) -> None:
 
 def test_a_missing_member_is_an_error_each_time(jvm: Any) -> None:
     for _ in range(2):
-        with pytest.raises(Py4JError, match="java.lang.Math.missing does not exist in the JVM"):
+        with pytest.raises(Py4JError, match=r"java\.lang\.Math\.missing does not exist in the JVM"):
             _ = jvm.java.lang.Math.missing

@@ -36,8 +36,9 @@ _TARGET_PROPERTIES = {_DELETION_VECTORS: "true"}
 _DECLARATION_PROPERTY = "lakeward.declaration"
 _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
-# Delta keeps the list of files in the checksum of a commit, and runs a query for the list before a table's first
-# commit, which takes longer than the rest of the commit. It keeps the empty list of an empty table in any case.
+# Delta keeps the list of files in the checksum of a commit, and runs a query for the list before a table's
+# first commit, which takes longer than the rest of the commit. It keeps the empty list of an empty table in
+# any case.
 _FILES_IN_CHECKSUM = "spark.databricks.delta.allFilesInCrc.enabled"
 
 

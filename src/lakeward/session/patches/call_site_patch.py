@@ -27,7 +27,7 @@ def install_call_site_patches() -> None:
 def _capture_call_site(before: Any) -> Any:
     import pyspark
 
-    own_folder = os.path.dirname(pyspark.__file__)
+    own_folder = os.path.dirname(pyspark.__file__)  # noqa: PTH120  # compared as text
 
     @wraps(before)
     def capture_call_site(depth: int) -> str:
@@ -56,7 +56,8 @@ def _notebook() -> tuple[Any, tuple[str, ...]]:
         modules = [importlib.import_module(name) for name in ("IPython", "ipykernel")]
     except ImportError:
         return None, ()
-    return modules[0].get_ipython(), tuple(os.path.dirname(str(module.__file__)) for module in modules)
+    folders = (os.path.dirname(str(module.__file__)) for module in modules)  # noqa: PTH120  # compared as text
+    return modules[0].get_ipython(), tuple(folders)
 
 
 PATCHES = (

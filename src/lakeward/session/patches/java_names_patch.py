@@ -1,8 +1,8 @@
 """Py4J looks up the name of a Java package, class or static method once, instead of at every use.
 
-For `jvm.org.apache.spark.sql.functions.col`, Py4J asks the JVM for each part of the name. The JVM tries to load
-a class `org`, then a class `org.apache`, and searches all jars for each. An update of the sample lakehouse in
-which nothing changed had 20,000 calls to the JVM, 7,000 of them lookups.
+For `jvm.org.apache.spark.sql.functions.col`, Py4J asks the JVM for each part of the name. The JVM tries to
+load a class `org`, then a class `org.apache`, and searches all jars for each. An update of the sample
+lakehouse in which nothing changed had 20,000 calls to the JVM, 7,000 of them lookups.
 """
 
 from __future__ import annotations
