@@ -40,6 +40,11 @@ lakeward runs on the PySpark and Delta releases that it pins: PySpark 4.2.0 and 
 PySpark releases wait for Delta: delta-spark 4.4.1, the latest, declares `pyspark<=4.2.0`, which excludes
 PySpark 4.2.1 and 4.3.0. PySpark's private attributes are used in one module, `lakeward.spark_internals`.
 
+## Which catalogs
+
+A session creates the catalogs that the project [declares](your-repository.md#catalogs-of-the-workspace):
+`catalogs` under `[tool.lakeward]` in pyproject.toml, and those of `LAKEWARD_CATALOGS`.
+
 ## Which runtime
 
 The first of these that is set chooses the runtime:

@@ -87,12 +87,12 @@ def show_report(write: Callable[[], Path | None], streams: Streams) -> None:
 
 
 def show_hint(text: str, settings: Settings, streams: Streams) -> None:
-    """Print which runtime was used on stderr, where it explains an error in `text`."""
-    from lakeward.session import ansi_hint
+    """Print on stderr what explains an error in `text`: the runtime that was used, a missing catalog."""
+    from lakeward.session import ansi_hint, catalog_hint
 
-    hint = ansi_hint(text, settings)
-    if hint is not None:
-        streams.to_stderr(f"  → {hint}\n")
+    for hint in (ansi_hint(text, settings), catalog_hint(text)):
+        if hint is not None:
+            streams.to_stderr(f"  → {hint}\n")
 
 
 def errors_of(result: Any) -> str:

@@ -21,7 +21,7 @@ from lakeward.cli.options import cold_option, environment_options, mount_option,
     "catalogs",
     multiple=True,
     metavar="NAME",
-    help="Catalog that the tests expect to exist; [tool.lakeward] catalogs lists permanent ones.",
+    help="Catalog that the tests expect to exist; [tool.lakeward] catalogs lists those of the project.",
 )
 @mount_option
 @runtime_option

@@ -46,6 +46,11 @@ if TYPE_CHECKING:
         stop_daemons,
         use_daemon,
     )
+    from lakeward.session.declared_catalogs import (
+        catalog_hint,
+        catalog_remedy,
+        missing_catalog,
+    )
     from lakeward.session.entry_points.session_builder_patch import (
         install_builder_hook,
         install_connect_hook,

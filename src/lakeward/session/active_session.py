@@ -216,9 +216,11 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
 
 
 def use_catalog_and_schema(spark: SparkSession, settings: Settings) -> None:
-    """Set the current catalog and schema of `spark` to those of `settings`."""
-    from lakeward.session.tables.catalogs import admit_spark_catalog, ensure_schema
+    """Create the declared catalogs, and set the current catalog and schema to those of `settings`."""
+    from lakeward.session.tables.catalogs import admit_spark_catalog, ensure_catalog, ensure_schema
 
+    for name in settings.catalogs:
+        ensure_catalog(spark, name)
     ensure_schema(spark, settings.catalog, settings.schema)
     manager = catalog_manager(spark)
     manager.setCurrentCatalog(settings.catalog)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lakeward.errors import ConfigurationError
+from lakeward.session.declared_catalogs import read_catalogs
 from lakeward.session.mount_table import BIND_MOUNTS_VARIABLE, read_mounts
 from lakeward.session.project import project_file, project_table
 from lakeward.session.runtimes.profiles import DEFAULT_PROFILE
@@ -43,8 +44,8 @@ class Settings:
     `root` is the working folder (the bundle's, if there is one), `home` the state folder, `target` one of its
     lakehouses. `conf` holds the user's Spark settings, which always win; `mounts` further path mappings as
     (prefix, folder), and `bind_mounts` makes the mapped paths visible to native libraries (Linux).
-    `warehouse_dir` stores tables outside of `home`. `runtime_chosen` is False if `profile`
-    is only the default.
+    `catalogs` are created with the session, besides `catalog`. `warehouse_dir` stores tables outside of
+    `home`. `runtime_chosen` is False if `profile` is only the default.
     """
 
     root: Path
@@ -56,6 +57,7 @@ class Settings:
     user: str = "user"
     conf: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[tuple[str, str], ...] = ()
+    catalogs: tuple[str, ...] = ()
     warehouse_dir: Path | None = None
     bind_mounts: bool = False
     runtime_chosen: bool = field(default=True, compare=False)
@@ -80,10 +82,11 @@ class Settings:
 
         Mounts are those of `[tool.lakeward.mounts]` in the same file, of LAKEWARD_MOUNTS (`--mount`) and
         `mounts`; for one prefix the later wins.
-        `bind_mounts` is LAKEWARD_BIND_MOUNTS, else `bind-mounts` of `[tool.lakeward]`.
+        `bind_mounts` is LAKEWARD_BIND_MOUNTS, else `bind-mounts` of `[tool.lakeward]`. Declared catalogs are
+        `catalogs` of `[tool.lakeward]` and those of LAKEWARD_CATALOGS.
 
         Raises:
-            ConfigurationError: PYPROJECT_INVALID or MOUNT_INVALID.
+            ConfigurationError: PYPROJECT_INVALID, MOUNT_INVALID or CATALOGS_INVALID.
         """
         folder = (root or Path.cwd()).absolute()
         table = project_table(folder)
@@ -111,6 +114,7 @@ class Settings:
             user=_user(environ),
             conf=dict(conf or {}),
             mounts=tuple({**known_mounts, **dict(mounts)}.items()),
+            catalogs=read_catalogs(table, environ),
             bind_mounts=_bind_mounts(table, environ),
         )
 

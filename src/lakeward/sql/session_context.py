@@ -61,7 +61,11 @@ class SessionContext:
                 "NO_SUCH_CATALOG_EXCEPTION",
                 f"Catalog '{name}' was not found.",
                 sql_state="42704",
-                next_step=f"Existing catalogs: {', '.join(self.catalogs())}.",
+                # As catalog_remedy(): docs/troubleshooting.md is written from the texts of this call.
+                next_step=f"Existing catalogs: {', '.join(self.catalogs())}. If {name} is a catalog of your "
+                f'workspace: catalogs = ["{name}"] under [tool.lakeward] in pyproject.toml creates it in '
+                "every session of the project, and "
+                f"lakeward sql -e 'CREATE CATALOG `{name}`' creates it once.",
             )
         return name.lower()
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from lakeward.session import ansi_hint, current_settings
-
-_NO_CATALOG = re.compile(r"\[(?:NO_SUCH_CATALOG_EXCEPTION|CATALOG_NOT_FOUND)\][^`']*[`']([^`']+)[`']")
+from lakeward.session import ansi_hint, catalog_remedy, current_settings, missing_catalog
 
 
 def hints(error: BaseException) -> Iterator[tuple[str, str]]:
@@ -16,10 +13,8 @@ def hints(error: BaseException) -> Iterator[tuple[str, str]]:
     settings = current_settings()
     if settings is not None and (hint := ansi_hint(text, settings)) is not None:
         yield "runtime", hint
-    if (found := _NO_CATALOG.search(text)) is not None:
-        name = found.group(1)
+    if (name := missing_catalog(text)) is not None:
         advice = (
-            f"If {name} is a catalog of your workspace: `lakeward test --catalog {name}` creates it before "
-            f'the tests, and so does catalogs = ["{name}"] under [tool.lakeward] in pyproject.toml.'
+            f"{catalog_remedy(name)} `lakeward test --catalog {name}` creates it for one run of the tests."
         )
         yield "catalog", advice

@@ -6,7 +6,6 @@ Nothing imports pyspark or starts a JVM before a test asks for it. LAKEWARD_DISA
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -100,25 +99,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def make_catalogs(settings: Settings) -> None:
-    """Make the catalogs that the suite expects to exist, empty, in its lakehouse.
+    """Make the folders of the declared catalogs: clients of the workspace list them before a session starts.
 
-    They are those of `catalogs` in `[tool.lakeward]` and of LAKEWARD_CATALOGS, separated by commas.
-    Raises ConfigurationError(CATALOGS_INVALID).
+    A state folder that the user chose is changed by sessions only.
     """
-    from lakeward.errors import ConfigurationError
-    from lakeward.session import project_table
-
-    declared = project_table(settings.root).get("catalogs", [])
-    names = [*declared] if isinstance(declared, list) else [declared]
-    names += filter(None, os.environ.get("LAKEWARD_CATALOGS", "").split(","))
-    for name in names:
-        if not isinstance(name, str) or not re.fullmatch(r"\w[\w-]*", name):
-            raise ConfigurationError(
-                "CATALOGS_INVALID",
-                f"{name!r} is not the name of a catalog.",
-                next_step='Give names of letters, digits, _ and -: catalogs = ["dev", "prod"].',
-            )
-        if "LAKEWARD_TESTS_HOME" in os.environ:
+    if "LAKEWARD_TESTS_HOME" in os.environ:
+        for name in settings.catalogs:
             (settings.warehouse / name).mkdir(parents=True, exist_ok=True)
 
 

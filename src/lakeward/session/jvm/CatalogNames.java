@@ -89,9 +89,15 @@ public class CatalogNames extends AbstractFunction1 {
             ObjectNode error = WarehouseLayout.JSON.createObjectNode();
             error.put("condition", "NO_SUCH_CATALOG_EXCEPTION");
             error.put("sqlState", "42704");
-            error.put("message", "Catalog '" + name + "' was not found. Verify the name, or create the catalog: CREATE CATALOG `"
-                + name.replace("`", "``") + "`.");
+            error.put("message", "Catalog '" + name + "' was not found. Verify the name. " + remedy(name));
             throw PythonSqlBridge.error(error);
+        }
+
+        /** As in declared_catalogs.py. */
+        private static String remedy(String name) {
+            String quoted = name.matches("\\w+") ? name : "`" + name.replace("`", "``") + "`";
+            return "If " + name + " is a catalog of your workspace: catalogs = [\"" + name + "\"] under [tool.lakeward] in pyproject.toml "
+                + "creates it in every session of the project, and lakeward sql -e 'CREATE CATALOG " + quoted + "' creates it once.";
         }
     }
 }

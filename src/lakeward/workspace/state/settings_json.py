@@ -29,4 +29,8 @@ def settings_from_json(known: Mapping[str, Any]) -> Settings:
     True
     """
     places = {name: Path(known[name]) for name in _PLACES}
-    return Settings(**{**known, **places, "mounts": tuple(map(tuple, known.get("mounts") or ()))})
+    tuples = {
+        "mounts": tuple(map(tuple, known.get("mounts") or ())),
+        "catalogs": tuple(known.get("catalogs") or ()),
+    }
+    return Settings(**{**known, **places, **tuples})

@@ -1,0 +1,139 @@
+"""`catalogs` of [tool.lakeward] exist in every command of the project; others fail with the remedy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lakeward.errors import ConfigurationError
+from lakeward.session import Settings, catalog_hint, missing_catalog
+from lakeward.workspace.state.settings_json import settings_from_json, settings_to_json
+from tests.cli.inside import Inside
+from tests.trees import write_files
+
+FILES = {
+    "notebook.py": "# Databricks notebook source\nspark.sql('CREATE SCHEMA IF NOT EXISTS CATALOG.n')\n"
+    "spark.range(2).write.mode('overwrite').saveAsTable('CATALOG.n.t')\n",
+    "schema.py": "from pyspark import pipelines as dp\n\n"
+    "spark.sql('CREATE SCHEMA IF NOT EXISTS CATALOG.p')\n\n"
+    "@dp.materialized_view\ndef rows():\n    return spark.range(3)\n",
+    "databricks.yml": """
+        bundle: {name: shop}
+        targets: {local: {default: true}}
+        resources:
+          jobs:
+            nightly:
+              tasks:
+                - {task_key: a, notebook_task: {notebook_path: ./notebook.py}}
+          pipelines:
+            flow:
+              catalog: main
+              schema: default
+              libraries: [{file: {path: ./schema.py}}]
+    """,
+}
+COMMANDS = {
+    "sql": ("sql", "-e", "CREATE SCHEMA CATALOG.s; CREATE TABLE CATALOG.s.t AS SELECT 1 AS id"),
+    "use": ("sql", "-e", "USE CATALOG CATALOG; SELECT current_schema()"),
+    "notebook": ("notebook", "notebook.py"),
+    "pipeline": ("pipeline", "schema.py"),
+    "job": ("run", "nightly"),
+    "bundle pipeline": ("run", "flow"),
+}
+DECLARATIONS = {
+    "table": ('[tool.lakeward]\ncatalogs = ["CATALOG"]\n', ""),
+    "variable": ("[tool.lakeward]\n", "CATALOG,other"),
+}
+
+
+def project(inside: Inside, catalog: str, declared: str = "") -> None:
+    write_files(
+        inside.folder,
+        {
+            **{name: text.replace("CATALOG", catalog) for name, text in FILES.items()},
+            "pyproject.toml": declared.replace("CATALOG", catalog),
+        },
+    )
+
+
+def command(name: str, catalog: str) -> list[str]:
+    return [
+        part.replace("CATALOG CATALOG", f"CATALOG {catalog}")
+        if name == "use"
+        else part.replace("CATALOG.", f"{catalog}.")
+        for part in COMMANDS[name]
+    ]
+
+
+@pytest.mark.parametrize("declaration", DECLARATIONS)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_declared_catalog_exists(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch, name: str, declaration: str
+) -> None:
+    table, variable = DECLARATIONS[declaration]
+    project(inside, "declared_dev", table)
+    monkeypatch.setenv("LAKEWARD_CATALOGS", variable.replace("CATALOG", "declared_dev"))
+    ran = inside(*command(name, "declared_dev"))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_undeclared_catalog_fails_with_the_remedy(inside: Inside, name: str) -> None:
+    project(inside, "nowhere", '[tool.lakeward]\ncatalogs = ["declared_dev"]\n')
+    ran = inside(*command(name, "nowhere"))
+    printed = " ".join((ran.stdout + ran.stderr).split())
+    assert ran.returncode == 1
+    assert "NO_SUCH_CATALOG_EXCEPTION" in printed
+    assert 'catalogs = ["nowhere"] under [tool.lakeward]' in printed
+    assert "CREATE CATALOG nowhere" in printed.replace("`", "")
+    shown = inside("sql", "--format", "csv", "-e", "SHOW CATALOGS LIKE 'nowhere'")
+    assert "nowhere" not in shown.stdout
+
+
+def test_the_remedy_of_an_error_of_spark_is_a_hint(inside: Inside) -> None:
+    write_files(
+        inside.folder, {"a.py": "# Databricks notebook source\nspark.catalog.setCurrentCatalog('nowhere')\n"}
+    )
+    ran = inside("notebook", "a.py")
+    assert ran.returncode == 1
+    assert ran.stderr.count("[tool.lakeward]") == 1, ran.stderr
+
+
+def test_a_declared_catalog_has_the_schema_default(inside: Inside) -> None:
+    project(inside, "Declared_New", '[tool.lakeward]\ncatalogs = ["CATALOG"]\n')
+    ran = inside("sql", "--format", "csv", "-e", "SHOW SCHEMAS IN declared_new")
+    assert ran.returncode == 0, ran.stderr
+    assert "default" in ran.stdout.split()
+
+
+@pytest.mark.parametrize("declared", ['"../x"', '["a.b"]', "[1]", '[""]'])
+def test_a_name_that_is_none_is_wrong_usage(without_spark: Inside, declared: str) -> None:
+    (without_spark.folder / "pyproject.toml").write_text(f"[tool.lakeward]\ncatalogs = {declared}\n")
+    with pytest.raises(ConfigurationError, match="CATALOGS_INVALID"):
+        Settings.here(without_spark.folder)
+    ran = without_spark("sql", "-e", "SELECT 1")
+    assert (ran.returncode, "CATALOGS_INVALID" in ran.stderr) == (2, True)
+
+
+def test_declared_catalogs_reach_the_processes_of_the_server(tmp_path: Path) -> None:
+    settings = Settings.here(tmp_path, environ={"LAKEWARD_CATALOGS": "dev,Prod,dev"})
+    assert settings.catalogs == ("dev", "prod")
+    assert settings_from_json(json.loads(json.dumps(settings_to_json(settings)))) == settings
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("[NO_SUCH_CATALOG_EXCEPTION] Catalog 'dev' was not found.", "dev"),
+        ("[CATALOG_NOT_FOUND] The catalog `a-b` not found. Consider to set", "a-b"),
+        ("[NO_SUCH_CATALOG_EXCEPTION] /it's/a.py:3: Catalog 'dev' was not found.", "dev"),
+        ("[TABLE_OR_VIEW_NOT_FOUND] The table or view `dev`.`a` cannot be found", None),
+    ],
+)
+def test_the_missing_catalog_is_read_from_the_error(text: str, name: str | None) -> None:
+    assert missing_catalog(text) == name
+    hint = catalog_hint(text)
+    assert (hint is None) == (name is None)
+    assert hint is None or catalog_hint(f"{text} {hint}") is None
