@@ -38,10 +38,12 @@ def with_deployed_files(place: Place) -> Place:
 
     Bundles hand it to their code, in the configuration of a pipeline or in parameters. A mount of it wins.
     """
-    files = ((place.bundle.config if place.bundle else {}).get("workspace") or {}).get("file_path")
-    if place.bundle is None or not files or not str(files).startswith("/Workspace/"):
+    if place.bundle is None:
         return place
-    mounts = {str(files).rstrip("/"): str(place.bundle.root), **dict(place.settings.mounts)}
+    files = str((place.bundle.config.get("workspace") or {}).get("file_path") or "")
+    if not files.startswith("/Workspace/"):
+        return place
+    mounts = {files.rstrip("/"): str(place.bundle.root), **dict(place.settings.mounts)}
     return Place(place.bundle, place.settings.with_(mounts=tuple(mounts.items())))
 
 

@@ -26,23 +26,22 @@ def without_mistyped(tree: Node) -> tuple[Node, tuple[Finding, ...]]:
     Looks at the jobs and pipelines of the bundle and of its targets. References stay, whatever they lead to.
     """
     found: list[Finding] = []
-    entries = dict(tree.children)
-    if "resources" in entries:
-        entries["resources"] = _in_resources(entries["resources"], found)
+    entries = dict(_with_resources(tree, found).children)
     for section in ("targets", "environments"):
         targets = entries.get(section)
         if targets is not None and targets.children:
-            kept = {
-                name: _with_resources(target, found) if target.get("resources") is not None else target
-                for name, target in targets.children.items()
-            }
+            kept = {name: _with_resources(target, found) for name, target in targets.children.items()}
             entries[section] = Node(kept, targets.position, targets.anchored)
     return (Node(entries, tree.position, tree.anchored) if found else tree), tuple(found)
 
 
-def _with_resources(target: Node, found: list[Finding]) -> Node:
-    resources = _in_resources(target.children["resources"], found)
-    return Node({**target.children, "resources": resources}, target.position, target.anchored)
+def _with_resources(part: Node, found: list[Finding]) -> Node:
+    """Return the bundle or a target of it, whose resources have no mistyped values."""
+    resources = part.get("resources")
+    if resources is None:
+        return part
+    kept = {**part.children, "resources": _in_resources(resources, found)}
+    return Node(kept, part.position, part.anchored)
 
 
 def _in_resources(resources: Node, found: list[Finding]) -> Node:

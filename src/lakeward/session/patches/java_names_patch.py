@@ -18,28 +18,15 @@ def install_java_names_patches() -> None:
     install(PATCHES)
 
 
-def _keep_classes(before: Any) -> Any:
-    from py4j.java_gateway import JavaClass, JavaPackage
+def _keep_found(before: Any) -> Any:
+    from py4j.java_gateway import JavaClass, JavaMember, JavaPackage
 
     @wraps(before)
     def find(self: Any, name: str) -> Any:
         found = before(self, name)
-        # Py4J takes every unknown name for a package. A class may come later, by an import or with a jar.
-        if isinstance(found, JavaClass) or (isinstance(found, JavaPackage) and name.islower()):
-            vars(self)[name] = found
-        return found
-
-    return find
-
-
-def _keep_members(before: Any) -> Any:
-    from py4j.java_gateway import JavaClass, JavaMember
-
-    @wraps(before)
-    def find(self: Any, name: str) -> Any:
-        found = before(self, name)
-        # Anything else is the value of a static field, which can change.
-        if isinstance(found, JavaClass | JavaMember):
+        # Py4J takes every unknown name for a package: one in upper case may become a class, by an import or
+        # with a jar. What is neither is the value of a static field, which can change.
+        if isinstance(found, JavaClass | JavaMember) or (isinstance(found, JavaPackage) and name.islower()):
             vars(self)[name] = found
         return found
 
@@ -47,8 +34,7 @@ def _keep_members(before: Any) -> Any:
 
 
 _REASON = "a Java name is looked up once"
-PATCHES = (
-    PatchSpec("py4j.java_gateway:JVMView", "__getattr__", "session", _REASON, _keep_classes),
-    PatchSpec("py4j.java_gateway:JavaPackage", "__getattr__", "session", _REASON, _keep_classes),
-    PatchSpec("py4j.java_gateway:JavaClass", "__getattr__", "session", _REASON, _keep_members),
+PATCHES = tuple(
+    PatchSpec(f"py4j.java_gateway:{owner}", "__getattr__", "session", _REASON, _keep_found)
+    for owner in ("JVMView", "JavaPackage", "JavaClass")
 )
