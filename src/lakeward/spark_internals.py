@@ -66,6 +66,11 @@ def scala_list(sequence: JavaObject) -> list[Any]:
 # --- contexts
 
 
+def jvm_of(context: SparkContext) -> JavaObject:
+    """Return the root of the JVM's packages, for code that has a context and no session."""
+    return context._jvm
+
+
 def scala_context(context: SparkContext) -> JavaObject:
     """Return the JVM's own SparkContext."""
     return context._jsc.sc()

@@ -188,6 +188,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     from lakeward.session.patches import (
         call_site_patch,
         catalog_patch,
+        data_source_patch,
         delta_table_patch,
         java_names_patch,
         observation_patch,
@@ -198,6 +199,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     map_paths(settings)
     java_names_patch.install_java_names_patches()
     call_site_patch.install_call_site_patches()
+    data_source_patch.install_data_source_patches()
     delta_table_patch.install_delta_patches()
     catalog_patch.install_catalog_patches()
     observation_patch.install_observation_patches()
