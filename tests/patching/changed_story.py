@@ -30,7 +30,7 @@ BY_PYSPARK = {("pyspark.core.rdd.RDD", "toDF"), ("py4j.java_gateway", "get_retur
 def places(modules: dict[str, ModuleType]) -> Iterator[tuple[Any, str, str, Any]]:
     """(owner, its name, attribute, value) of all modules, their classes and their functions' code."""
     for name, module in modules.items():
-        for attribute, value in list(vars(module).items()):
+        for attribute, value in vars(module).copy().items():
             yield module, module.__name__, attribute, value
             if getattr(value, "__module__", None) == name:
                 yield from _inside(value)
@@ -40,7 +40,7 @@ def _inside(value: Any) -> Iterator[tuple[Any, str, str, Any]]:
     if isinstance(value, FunctionType):
         yield value, f"{value.__module__}.{value.__qualname__}", "__code__", value.__code__
     elif isinstance(value, type):
-        for attribute, entry in list(vars(value).items()):
+        for attribute, entry in vars(value).copy().items():
             yield value, f"{value.__module__}.{value.__qualname__}", attribute, entry
             plain = entry.__func__ if isinstance(entry, (staticmethod, classmethod)) else entry
             if not isinstance(plain, (type, FunctionType)) or plain.__module__ != value.__module__:
@@ -70,7 +70,7 @@ def main(state: Path) -> None:
 
     declared = {(patch.owner_name, patch.attribute, patch.layer) for patch in patching.list_patches()}
     assert patching.installed() == [], "listing installs nothing"
-    foreign = {n: m for n, m in list(sys.modules.items()) if n.split(".")[0] not in OWN and m is not None}
+    foreign = {n: m for n, m in sys.modules.copy().items() if n.split(".")[0] not in OWN and m is not None}
     # The owner is kept, so that its id is not given to another object.
     before = {(id(owner), attribute): (value, owner) for owner, _, attribute, value in places(foreign)}
     lists = {name: list(getattr(sys, name)) for name in ("meta_path", "path_hooks")}

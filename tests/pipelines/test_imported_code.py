@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -98,3 +100,32 @@ def test_modules_of_a_package_that_stays_are_imported_again(folder: Path) -> Non
             assert rules in user_files([folder], [])
         assert sys.modules["company_of_test"] is package
         assert not hasattr(package, "rules")
+
+
+def test_other_code_can_import_while_the_files_are_found(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any allocation can collect garbage, and finalizers, as those of Py4J, let other threads run."""
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+
+    class Garbage:
+        def __init__(self, left: int) -> None:
+            self.cycle, self.left = self, left
+
+        def __del__(self) -> None:
+            sys.modules[f"made_{self.left}"] = ModuleType("made")
+            if self.left:
+                Garbage(self.left - 1)
+
+    # Pairs of names and modules are then allocated: Python keeps 2,000 that were freed.
+    pairs = [(n, n) for n in range(10_000)]
+    thresholds = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        Garbage(100)
+        user_files([folder], [])
+    finally:
+        gc.set_threshold(*thresholds)
+    gc.collect()
+    assert pairs
+    assert len([name for name in sys.modules if name.startswith("made_")]) > 10

@@ -28,7 +28,7 @@ class Numbers(DataSource):
         """Return the columns."""
         return "n INT"
 
-    def streamReader(self, schema: Any) -> DataSourceStreamReader:  # noqa: ARG002, N802  # PySpark's own names
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:  # noqa: N802  # PySpark's own names
         """Return the reader."""
         return NumbersReader()
 

@@ -108,7 +108,7 @@ class Living(Watcher):
         if board.lines:
             height = console.size.height - 4 - len(board.batches)
             yield living_table(board, options.max_width, most=max(3, height))
-        for flow, batch in list(board.batches.items()):
+        for flow, batch in board.batches.copy().items():
             yield Text(f"  {batch_text(flow, batch)}", style="dim", no_wrap=True, overflow="ellipsis")
 
 

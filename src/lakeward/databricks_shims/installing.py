@@ -71,7 +71,7 @@ class _Finder(MetaPathFinder, Loader):
 
     def forget(self) -> None:
         """Remove our modules from `sys.modules`; code that has imported one keeps it."""
-        for name, module in list(sys.modules.items()):
+        for name, module in sys.modules.copy().items():
             spec = getattr(module, "__spec__", None)
             if spec is not None and spec.loader is self:
                 del sys.modules[name]

@@ -81,7 +81,7 @@ def forget_modules(folder: Path, only: Collection[str] | None = None) -> None:
     """
     below: dict[str, list[str]] = {}
     kept: set[str] = set()
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():
         file = getattr(module, "__file__", None)
         if not isinstance(file, str) or not Path(file).is_relative_to(folder):
             continue

@@ -276,7 +276,7 @@ class RunLoop:
         return tuple(self._result(task.key) for task in self.state.tasks)
 
     def _collect(self) -> None:
-        for key, handle in list(self._attempts.items()):
+        for key, handle in self._attempts.copy().items():
             end = handle.poll()
             if end is None:
                 if not handle.has_started:

@@ -205,7 +205,7 @@ def _import(
     sql: SqlFile,
     root: Path | None,
 ) -> None:
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():
         if _file_of(module) == source:
             if name not in _imported_before:
                 return
@@ -278,7 +278,7 @@ def user_modules(folders: Sequence[Path]) -> Iterator[None]:
     finally:
         _imported_before.clear()
         sys.path[:] = entries
-        for name, module in list(sys.modules.items()):
+        for name, module in sys.modules.copy().items():
             file = _file_of(module)
             if name not in before and file and _is_below(file, folders):
                 if name in cloudpickle.list_registry_pickle_by_value():
@@ -316,7 +316,7 @@ def user_files(folders: Sequence[Path], sources: Sequence[Path]) -> list[Path]:
     the process had imported before, the ones that the sources reach: other tasks of a job may run in the same
     process, and their modules are no part of the pipeline.
     """
-    found = {name: _file_of(module) for name, module in list(sys.modules.items())}
+    found = {name: _file_of(module) for name, module in sys.modules.copy().items()}
     files = {name: file for name, file in found.items() if file and _is_below(file, folders)}
     before = files.keys() & _imported_before
     reached = _reached_modules([*sources, *_included_notebooks], files) if before else set()

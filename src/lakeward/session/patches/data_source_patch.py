@@ -22,7 +22,7 @@ def install_data_source_patches() -> None:
 
 def _wrap_function(before: Any) -> Any:
     @wraps(before)
-    def wrap(sc: Any, func: Any, returnType: Any = None) -> Any:  # noqa: N803  # PySpark's own name
+    def wrap(sc: Any, func: Any, returnType: Any = None) -> Any:
         from pyspark.sql.datasource import DataSource
 
         function = before(sc, func, returnType)

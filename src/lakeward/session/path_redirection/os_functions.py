@@ -193,10 +193,10 @@ def _prebound_references(replacements: Mapping[int, Any]) -> Iterator[tuple[obje
 
 
 def _modules(replacements: Mapping[int, Any]) -> Iterator[tuple[object, str, Any]]:
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():
         if name in _KEEP or name.startswith("lakeward.session.") or not isinstance(module, ModuleType):
             continue
-        for attribute, value in list(vars(module).items()):
+        for attribute, value in vars(module).copy().items():
             if id(value) in replacements:
                 yield module, attribute, replacements[id(value)]
 
@@ -208,7 +208,7 @@ def _classes(replacements: Mapping[int, Any]) -> Iterator[tuple[object, str, Any
         (glob, ("_GlobberBase", "_StringGlobber", "_Globber")),
     ):
         for cls in (vars(module)[name] for name in names if name in vars(module)):
-            for attribute, value in list(vars(cls).items()):
+            for attribute, value in vars(cls).copy().items():
                 plain = value.__func__ if isinstance(value, staticmethod) else value
                 if id(plain) in replacements:
                     yield cls, attribute, replacements[id(plain)]
@@ -217,7 +217,7 @@ def _classes(replacements: Mapping[int, Any]) -> Iterator[tuple[object, str, Any
 def _defaults(replacements: Mapping[int, Any]) -> Iterator[tuple[object, str, Any]]:
     """Yield parameter defaults: NamedTemporaryFile removes its file by such an `os.unlink`."""
     cls: Any = vars(tempfile).get("_TemporaryFileCloser")
-    for attribute, value in list(vars(cls).items()) if cls else ():
+    for attribute, value in vars(cls).copy().items() if cls else ():
         if isinstance(value, FunctionType) and any(id(d) in replacements for d in value.__defaults__ or ()):
             defaults = tuple(replacements.get(id(d), d) for d in value.__defaults__ or ())
             changed = FunctionType(

@@ -156,7 +156,7 @@ class Store:
         """Delete all documents of a kind below one."""
         with self._lock:
             self._execute("DELETE FROM documents WHERE kind = ? AND parent = ?", (kind, str(parent)))
-            for key, row in list(self._unwritten.items()):
+            for key, row in self._unwritten.copy().items():
                 if key[0] == kind and row.parent == str(parent):
                     del self._unwritten[key]
 
@@ -316,7 +316,7 @@ class Store:
             pause = min(2 * pause, _LAST_RETRY)
 
     def _write_unwritten(self) -> None:
-        for key, row in list(self._unwritten.items()):
+        for key, row in self._unwritten.copy().items():
             try:
                 self._insert(key, row)
             except _UNWRITABLE:
