@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from lakeward.session import catalog_remedy
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "lakeward"
 _CONDITION = re.compile(r"[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*")
@@ -29,6 +31,8 @@ MEANINGS = {
     "RESOURCE_EXISTS": "A deployment would create a resource whose name another one has already.",
     "SEED_FORMAT_UNKNOWN": "A seed is a file or folder of a format that cannot be read.",
 }
+# Sentences that several messages contain: a function of one name makes them.
+_SENTENCES = {"catalog_remedy": catalog_remedy}
 _HEAD = """# Errors and what to do
 
 Every error of lakeward begins with its condition in brackets. Conditions of Databricks and Spark keep their
@@ -144,12 +148,21 @@ def _text(node: ast.expr | None, constants: dict[str, str]) -> str | None:
     if isinstance(node, ast.Name):
         return constants.get(node.id)
     if isinstance(node, ast.JoinedStr):
-        parts = (str(each.value) if isinstance(each, ast.Constant) else "…" for each in node.values)
+        parts = (
+            str(each.value) if isinstance(each, ast.Constant) else _filled_in(each) for each in node.values
+        )
         return " ".join("".join(parts).split())
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         left, right = _text(node.left, constants), _text(node.right, constants)
         return None if left is None and right is None else f"{left or '…'}{right or '…'}"
     return None
+
+
+def _filled_in(node: ast.expr) -> str:
+    """Return the text of a function in `_SENTENCES`, else `…`."""
+    call = node.value if isinstance(node, ast.FormattedValue) else None
+    make = _SENTENCES.get(_called(call)) if isinstance(call, ast.Call) else None
+    return make("…") if make else "…"
 
 
 def _alternatives(node: ast.expr | None, constants: dict[str, str]) -> Iterator[str | None]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.errors import PySparkException
 
-from lakeward.session import condition_of
+from lakeward.session import catalog_remedy, condition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,18 +44,32 @@ METHODS: dict[str, Callable[[SparkSession, str], object]] = {
 SPELLINGS = ("no_such", "No_Such", "`no-such`")
 
 
-def _condition(action: Callable[[], object]) -> str | None:
+def _error(action: Callable[[], object]) -> PySparkException | None:
     try:
         action()
     except PySparkException as error:
-        return condition_of(error)
+        return error
     return None
+
+
+def _condition(action: Callable[[], object]) -> str | None:
+    error = _error(action)
+    return error and condition_of(error)
 
 
 @pytest.mark.parametrize("catalog", SPELLINGS)
 def test_each_statement_has_the_condition(spark: SparkSession, catalog: str) -> None:
     found = {text: _condition(lambda text=text: spark.sql(text.format(c=catalog))) for text in STATEMENTS}  # type: ignore[misc]
     assert found == dict.fromkeys(STATEMENTS, "NO_SUCH_CATALOG_EXCEPTION")
+
+
+@pytest.mark.parametrize("catalog", SPELLINGS)
+def test_each_statement_says_how_to_create_the_catalog(spark: SparkSession, catalog: str) -> None:
+    """The sentence is written in Python and in Java."""
+    errors = {text: _error(lambda text=text: spark.sql(text.format(c=catalog))) for text in STATEMENTS}  # type: ignore[misc]
+    remedies = {catalog_remedy(name.strip("`")) for name in (catalog, catalog.lower())}
+    silent = [text for text, error in errors.items() if not any(each in str(error) for each in remedies)]
+    assert silent == []
 
 
 def test_each_method_has_the_condition(spark: SparkSession) -> None:

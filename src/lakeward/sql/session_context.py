@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.atomic_files import atomic_write
 from lakeward.errors import SqlError
-from lakeward.session import Settings, current_settings
+from lakeward.session import Settings, catalog_remedy, current_settings
 from lakeward.spark_internals import catalog_manager, frame_from_java, java_session, jvm_view
 
 if TYPE_CHECKING:
@@ -61,11 +61,7 @@ class SessionContext:
                 "NO_SUCH_CATALOG_EXCEPTION",
                 f"Catalog '{name}' was not found.",
                 sql_state="42704",
-                # As catalog_remedy(): docs/troubleshooting.md is written from the texts of this call.
-                next_step=f"Existing catalogs: {', '.join(self.catalogs())}. If {name} is a catalog of your "
-                f'workspace: catalogs = ["{name}"] under [tool.lakeward] in pyproject.toml creates it in '
-                "every session of the project, and "
-                f"lakeward sql -e 'CREATE CATALOG `{name}`' creates it once.",
+                next_step=f"Existing catalogs: {', '.join(self.catalogs())}. {catalog_remedy(name)}",
             )
         return name.lower()
 
