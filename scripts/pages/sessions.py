@@ -63,7 +63,8 @@ stream unread fails the stream (STATE_STORE_COMMIT_VALIDATION_FAILED, wrapped in
 awaitResult`). Runtimes from 17.3 on and serverless compute reject `input_file_name()`
 (UC_COMMAND_NOT_SUPPORTED.WITH_RECOMMENDATION); use `_metadata.file_path`. In older ones it is the file of
 Auto Loader's rows, except in `foreachBatch`, where it is an error (INPUT_FILE_NAME_IN_FOREACH_BATCH): select
-`_metadata.file_path` of the stream.
+`_metadata.file_path` of the stream. Functions of `foreachBatch` have the current catalog and schema
+that the session had when the stream started.
 
 | runtime | ANSI mode | `spark.version` |
 |---|---|---|

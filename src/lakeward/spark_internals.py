@@ -132,13 +132,14 @@ def java_session(spark: SparkSession) -> JavaObject:
 
 
 def cloned_session(spark: SparkSession) -> SparkSession:
-    """Return a session with the settings, temporary views and listeners that `spark` has now."""
+    """Return a session with the settings, schema, temporary views and listeners that `spark` has now."""
     from pyspark import RDD
     from pyspark.sql import SparkSession
 
     # The constructor lets `RDD.toDF` use the new session.
     to_df: Any = RDD.__dict__["toDF"]
-    clone = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    jvm: Any = jvm_view(spark)
+    clone = SparkSession(spark.sparkContext, jvm.lakeward.StreamSessions.cloneSession(java_session(spark)))
     RDD.toDF = to_df  # type: ignore[method-assign]
     return clone
 

@@ -50,6 +50,7 @@ STREAMS = {
     "qualified": 'spark.readStream.option("readChangeFeed", "true").table("main.SCHEMA.NAME")',
     "live": 'spark.readStream.option("readChangeFeed", "true").table("LIVE.NAME")',
     "sql": "spark.sql('SELECT * FROM STREAM NAME WITH (readChangeFeed = true, startingVersion = 0)')",
+    "alias": 'spark.sql("SELECT x.* FROM STREAM(NAME) WITH (readChangeFeed=true, startingVersion=0) AS x")',
 }
 BATCHES = {
     "option": 'spark.read.option("readChangeFeed", "true").option("startingVersion", 0).table("NAME")',
@@ -57,6 +58,7 @@ BATCHES = {
     "options": 'spark.read.options(readChangeFeed=True, startingVersion="0").table("NAME")',
     "sql": "spark.sql(\"SELECT * FROM NAME WITH ('readChangeFeed' = 'true', 'startingVersion' = '0')\")",
     "function": "spark.sql(\"SELECT * FROM table_changes('NAME', 0)\")",
+    "start_time": "spark.sql(\"SELECT * FROM table_changes('NAME', '2020-01-01')\")",
     "qualified": "spark.sql(\"SELECT n.* FROM TABLE_CHANGES('main.SCHEMA.`NAME`', 0) AS n\")",
 }
 READER = """

@@ -134,3 +134,23 @@ def test_a_batch_function_that_fails_shows_its_own_line(lab: Lab) -> None:
         and f"{path}:5" in str(failed.error)
         and "no such customer" in str(failed.error)
     )
+
+
+WITH_TABLE = """
+from pyspark import pipelines as dp
+
+@dp.foreach_batch_sink(name="outside")
+def outside(df, batch_id):
+    df.write.mode("append").saveAsTable("written")
+
+@dp.append_flow(target="outside")
+def rows():
+    return spark.readStream.table("SRC.raw")
+"""
+
+
+def test_a_sink_of_a_pipeline_has_the_schema_of_the_pipeline(lab: Lab) -> None:
+    lab.seed("raw", "SELECT id FROM range(3)")
+    lab.file("a.py", WITH_TABLE)
+    lab.done()
+    assert lab.rows("written") == [(0,), (1,), (2,)]

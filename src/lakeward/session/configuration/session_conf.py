@@ -89,6 +89,7 @@ def base_conf(
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.jars": ",".join(str(j) for j in jars),
+        "spark.sql.streaming.streamingQueryListeners": "lakeward.StreamSessions",
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,lakeward.Extension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.defaultCatalog": settings.catalog,

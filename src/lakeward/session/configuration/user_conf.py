@@ -15,7 +15,12 @@ _DELTA_CLASSES = {"io.delta.sql.DeltaSparkSessionExtension"}
 _MEANINGLESS = ("spark.sql.catalogImplementation",)
 # The name of a running session cannot be changed and has no effect.
 _UNIMPORTANT = ("spark.app.name", "spark.app.id", "spark.submit.deployMode", "spark.submit.pyFiles")
-_LISTS = ("spark.jars", "spark.jars.packages", "spark.sql.extensions")
+_LISTS = (
+    "spark.jars",
+    "spark.jars.packages",
+    "spark.sql.extensions",
+    "spark.sql.streaming.streamingQueryListeners",
+)
 # Additional JVM options; they cannot be compared with the running JVM's.
 _ADDED = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 _CHANGEABLE = ("spark.sql.", "spark.databricks.", "spark.hadoop.", "spark.delta.")

@@ -75,6 +75,7 @@ SOURCES = (
     "MarkedRowsIndex",
     "SourceChanges",
     "ChangedRows",
+    "StreamSessions",
     "ObservedWrites",
     "OrphanedJobs",
     "GatewaySockets",
