@@ -36,8 +36,10 @@ from lakeward.sql.constructs import (
     governance,
     inserts,
     keys,
+    listings,
     materialized_views,
     metric_views,
+    partitions,
     policies,
     python_functions,
     table_descriptions,
@@ -54,10 +56,12 @@ if TYPE_CHECKING:
 # Statements are tried in this order; docs/sql.md has one section per run of equal areas.
 CONSTRUCTS: tuple[Construct, ...] = (
     *catalogs.CONSTRUCTS,
+    *listings.CONSTRUCTS,
     *volumes.CONSTRUCTS,
     *expressions.CONSTRUCTS,
     *transactions.CONSTRUCTS,
     *tables.CONSTRUCTS,
+    *partitions.CONSTRUCTS,
     *clone.CONSTRUCTS,
     *table_descriptions.CONSTRUCTS,
     *temporary_tables.CONSTRUCTS,

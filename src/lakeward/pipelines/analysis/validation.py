@@ -216,7 +216,7 @@ def _tables_in_schema(spark: SparkSession, graph: DataflowGraph, parts: tuple[st
         rows = spark.sql(f"SHOW TABLES IN `{catalog}`.`{schema}`").collect()
     except PySparkException:
         return []
-    return [".".join((*parts[:-1], row["tableName"])) for row in rows]
+    return [".".join((*parts[:-1], row["tableName"])) for row in rows if not row["isTemporary"]]
 
 
 def require_replace_columns(df: DataFrame, replaces: ReplaceSpec) -> None:

@@ -1,7 +1,7 @@
-"""Methods of `spark.catalog` take a schema of one part from the current catalog.
+"""Methods of `spark.catalog` act as the statements of SQL do.
 
-Spark looks for a schema of one part in its session catalog first, which has a `default` of its own. On
-Databricks a schema of one part belongs to the current catalog.
+They take a schema of one part from the current catalog, as on Databricks: Spark looks for it in its session
+catalog first, which has a `default` of its own. And those about statistics and partitions run the statement.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _GLOBAL_TEMPORARY = "global_temp"
 
 
 def install_catalog_patches() -> None:
-    """Make a schema of one part mean the current catalog in these methods."""
+    """Make these methods of `spark.catalog` act as SQL."""
     install(PATCHES)
 
 
@@ -35,7 +35,9 @@ def _get_database(before: Any) -> Any:
     return get_database
 
 
-def _list_tables(before: Any) -> Any:
+def _with_temporary_views(before: Any) -> Any:
+    """`listTables` and `listViews`: both list the temporary views of the session, too."""
+
     @wraps(before)
     def list_tables(self: Any, dbName: str | None = None, pattern: str | None = None) -> Any:
         schema = self.currentDatabase() if dbName is None else dbName
@@ -60,10 +62,49 @@ def _list_functions(before: Any) -> Any:
     return list_functions
 
 
+def _analyze_table(before: Any) -> Any:
+    @wraps(before)
+    def analyze_table(self: Any, tableName: str, noScan: bool = False) -> None:
+        scan = " NOSCAN" if noScan else ""
+        self._sparkSession.sql(f"ANALYZE TABLE {tableName} COMPUTE STATISTICS{scan}")
+
+    return analyze_table
+
+
+def _recover_partitions(before: Any) -> Any:
+    @wraps(before)
+    def recover_partitions(self: Any, tableName: str) -> None:
+        self._sparkSession.sql(f"ALTER TABLE {tableName} RECOVER PARTITIONS")
+
+    return recover_partitions
+
+
+def _list_partitions(before: Any) -> Any:
+    """Delta's SHOW PARTITIONS has a column for each one of the partition, which Spark reads as one text."""
+
+    @wraps(before)
+    def list_partitions(self: Any, tableName: str) -> Any:
+        from pyspark.sql.catalog import TablePartition
+
+        shown = self._sparkSession.sql(f"SHOW PARTITIONS {tableName}")
+        rows = shown.collect()
+        if shown.columns == ["partition"] and all("=" in str(row.partition) for row in rows):
+            return [TablePartition(partition=row.partition) for row in rows]
+        texts = ["/".join(f"{name}={row[name]}" for name in shown.columns) for row in rows]
+        return [TablePartition(partition=text) for text in texts]
+
+    return list_partitions
+
+
 _CATALOG = "pyspark.sql.catalog:Catalog"
 _REASON = "a schema of one part belongs to the current catalog"
+_STATEMENT = "the method runs the statement of SQL"
 PATCHES = (
-    PatchSpec(_CATALOG, "listTables", "session", _REASON, _list_tables),
+    PatchSpec(_CATALOG, "listTables", "session", _REASON, _with_temporary_views),
+    PatchSpec(_CATALOG, "listViews", "session", _REASON, _with_temporary_views),
     PatchSpec(_CATALOG, "listFunctions", "session", _REASON, _list_functions),
     PatchSpec(_CATALOG, "getDatabase", "session", _REASON, _get_database),
+    PatchSpec(_CATALOG, "analyzeTable", "session", _STATEMENT, _analyze_table),
+    PatchSpec(_CATALOG, "recoverPartitions", "session", _STATEMENT, _recover_partitions),
+    PatchSpec(_CATALOG, "listPartitions", "session", _STATEMENT, _list_partitions),
 )

@@ -297,7 +297,4 @@ CONSTRUCTS = (
         statement=_describe_schema,
         trigger=BEGINNING + r"desc(?:ribe)?\s+(?:schema|database)\s+(?:extended\s+)?[\w`]",
     ),
-    supported("SHOW SCHEMAS", _AREA, "SHOW SCHEMAS IN main"),
-    supported("SHOW TABLES", _AREA, "SHOW TABLES IN main.default"),
-    supported("SHOW VIEWS", _AREA, "SHOW VIEWS IN main.default"),
 )

@@ -132,7 +132,7 @@ def _table_properties(spark: SparkSession, table: list[str]) -> Mapping[str, str
     """Return the table's properties; None for a view."""
     catalog, schema, name = current_context(spark).qualify(table)
     views = spark.sql(f"SHOW VIEWS IN {quote_name([catalog, schema])}").collect()
-    if name in (row["viewName"].lower() for row in views):
+    if name in (row["viewName"].lower() for row in views if not row["isTemporary"]):
         return None
     rows = spark.sql(f"SHOW TBLPROPERTIES {quote_name([catalog, schema, name])}").collect()
     return {row["key"]: row["value"] for row in rows}

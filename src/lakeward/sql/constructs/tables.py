@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name
 from lakeward.spark_internals import java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Edits, supported, unsupported
+from lakeward.sql.constructs.partitions import file_relation
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import Token, TokenCursor
 
@@ -56,7 +58,12 @@ class ComputeDeltaStatistics(Command):
 
     def run(self, spark: SparkSession) -> None:
         name = quote_name(self.table)
-        spark.table(name)
+        if file_relation(spark, self.table) is not None:
+            raise SqlError(
+                "DELTA_ONLY_OPERATION",
+                "ANALYZE TABLE … COMPUTE DELTA STATISTICS is only supported for Delta tables.",
+                sql_state="0AKDD",
+            )
         location = spark.sql(f"DESCRIBE DETAIL {name}").first()["location"]  # type: ignore[index]
         jvm: Any = jvm_view(spark)
         session = java_session(spark)
@@ -77,6 +84,26 @@ def _analyze(cursor: TokenCursor) -> RequireTable | ComputeDeltaStatistics:
         return ComputeDeltaStatistics(table)
     cursor.finish()
     return RequireTable(table)
+
+
+@dataclass(frozen=True)
+class RequireSchema(Command):
+    """Fails with Spark's error if the schema does not exist, and has no other effect."""
+
+    schema: list[str] | None
+
+    def run(self, spark: SparkSession) -> None:
+        if self.schema is not None:
+            run_with_delta(spark, f"DESCRIBE SCHEMA {quote_name(self.schema)}")
+
+
+def _analyze_tables(cursor: TokenCursor) -> RequireSchema:
+    cursor.need("ANALYZE", "TABLES")
+    schema = cursor.name(2) if cursor.words("IN") or cursor.words("FROM") else None
+    cursor.need("COMPUTE", "STATISTICS")
+    cursor.words("NOSCAN")
+    cursor.end()
+    return RequireSchema(schema)
 
 
 def _comment_on_column(cursor: TokenCursor) -> Edits:
@@ -177,6 +204,16 @@ CONSTRUCTS = (
         starts=("ANALYZE",),
         statement=_analyze,
         trigger=BEGINNING + r"analyze\s+table\b",
+    ),
+    Construct(
+        name="ANALYZE TABLES",
+        area=_AREA,
+        verdict="emulated",
+        example="ANALYZE TABLES IN main.default COMPUTE STATISTICS",
+        note="no effect: Delta maintains its own statistics",
+        starts=("ANALYZE",),
+        statement=_analyze_tables,
+        trigger=BEGINNING + r"analyze\s+tables\b",
     ),
     Construct(
         name="VACUUM",

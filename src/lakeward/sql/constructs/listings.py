@@ -1,0 +1,125 @@
+"""SHOW SCHEMAS, SHOW TABLES and SHOW VIEWS with the columns and the temporary views of Databricks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lakeward.spark_internals import scala_list, session_state
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.session_context import run_with_delta
+from lakeward.sql.token_cursor import TokenCursor
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_AREA = "Catalogs and schemas"
+
+
+@dataclass(frozen=True)
+class RenameFirstColumn(Command):
+    """Runs a SHOW statement; its first column, `namespace` in Spark, has the name of Databricks."""
+
+    column: str
+    text: str
+
+    def run(self, spark: SparkSession) -> DataFrame:
+        rows = run_with_delta(spark, self.text)
+        return rows.toDF(self.column, *rows.columns[1:])
+
+
+@dataclass(frozen=True)
+class ListTables(Command):
+    """Lists tables and views of a schema, and the temporary views of the session after them."""
+
+    columns: list[str]
+    pattern: str | None
+    text: str
+
+    def run(self, spark: SparkSession) -> Rows:
+        rows = [list(row) for row in run_with_delta(spark, self.text).collect()]
+        listed = {name for _, name, is_temporary in rows if is_temporary}
+        temporary = session_state(spark).catalog().listLocalTempViews(self.pattern or "*")
+        names = [each.table() for each in scala_list(temporary)]
+        rows += [["", name, True] for name in names if name not in listed]
+        schema, name, is_temporary = self.columns
+        return Rows(f"{schema} STRING, {name} STRING, {is_temporary} BOOLEAN", rows)
+
+
+def _show_schemas(cursor: TokenCursor) -> RenameFirstColumn:
+    cursor.need("SHOW")
+    cursor.one_of("SCHEMAS", "DATABASES")
+    _schema_and_pattern(cursor)
+    return RenameFirstColumn("databaseName", cursor.text(0))
+
+
+def _show_tables(cursor: TokenCursor) -> ListTables:
+    cursor.need("SHOW", "TABLES")
+    pattern = _schema_and_pattern(cursor)
+    return ListTables(["database", "tableName", "isTemporary"], pattern, cursor.text(0))
+
+
+def _show_views(cursor: TokenCursor) -> ListTables:
+    cursor.need("SHOW", "VIEWS")
+    pattern = _schema_and_pattern(cursor)
+    return ListTables(["namespace", "viewName", "isTemporary"], pattern, cursor.text(0))
+
+
+def _show_table_extended(cursor: TokenCursor) -> RenameFirstColumn:
+    cursor.need("SHOW", "TABLE", "EXTENDED")
+    cursor.finish()
+    return RenameFirstColumn("database", cursor.text(0))
+
+
+def _schema_and_pattern(cursor: TokenCursor) -> str | None:
+    """Read [{FROM | IN} name] [[LIKE] 'pattern'] and the end of the statement; return the pattern."""
+    if cursor.words("FROM") or cursor.words("IN"):
+        cursor.name(2)
+    cursor.words("LIKE")
+    pattern = None if cursor.next is None else cursor.string()
+    cursor.end()
+    return pattern
+
+
+CONSTRUCTS = (
+    Construct(
+        name="SHOW SCHEMAS",
+        area=_AREA,
+        verdict="emulated",
+        example="SHOW SCHEMAS IN main",
+        note="the column is `databaseName`",
+        starts=("SHOW",),
+        statement=_show_schemas,
+        trigger=BEGINNING + r"show\s+(?:schemas|databases)\b",
+    ),
+    Construct(
+        name="SHOW TABLES",
+        area=_AREA,
+        verdict="emulated",
+        example="SHOW TABLES IN main.default",
+        note="the first column is `database`; temporary views are listed, too",
+        starts=("SHOW",),
+        statement=_show_tables,
+        trigger=BEGINNING + r"show\s+tables\b",
+    ),
+    Construct(
+        name="SHOW TABLE EXTENDED",
+        area=_AREA,
+        verdict="emulated",
+        example="SHOW TABLE EXTENDED IN main.default LIKE '*'",
+        note="the first column is `database`",
+        starts=("SHOW",),
+        statement=_show_table_extended,
+        trigger=BEGINNING + r"show\s+table\s+extended\b",
+    ),
+    Construct(
+        name="SHOW VIEWS",
+        area=_AREA,
+        verdict="emulated",
+        example="SHOW VIEWS IN main.default",
+        note="temporary views are listed, too",
+        starts=("SHOW",),
+        statement=_show_views,
+        trigger=BEGINNING + r"show\s+views\b",
+    ),
+)

@@ -1,0 +1,85 @@
+CREATE TABLE t (id INT, p INT, q STRING) PARTITIONED BY (p, q)
+--> ok
+INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b')
+--> ok
+CREATE VIEW v AS SELECT 1 AS a
+--> ok
+CREATE TEMPORARY VIEW corpus_temporary AS SELECT 1 AS a
+--> ok
+SHOW TABLES LIKE '*'
+--= database, tableName, isTemporary
+--> ["corpus_listings", "t", false], ["corpus_listings", "v", false], ["", "corpus_temporary", true]
+SHOW TABLES IN main.corpus_listings 't|w'
+--= database, tableName, isTemporary
+--> ["corpus_listings", "t", false]
+show tables from corpus_listings like 'corpus_temp*'
+--= database, tableName, isTemporary
+--> ["", "corpus_temporary", true]
+SHOW TABLES IN main.corpus_nothing
+--! SCHEMA_NOT_FOUND
+SHOW VIEWS
+--= namespace, viewName, isTemporary
+--> ["corpus_listings", "v", false], ["", "corpus_temporary", true]
+SHOW VIEWS IN main.corpus_listings LIKE 'v*'
+--= namespace, viewName, isTemporary
+--> ["corpus_listings", "v", false]
+-- Local temporary views are listed with each schema
+SHOW VIEWS IN main.default LIKE 'corpus_temporary'
+--> ["", "corpus_temporary", true]
+SHOW TABLE EXTENDED IN main.corpus_listings LIKE 'nothing'
+--= database, tableName, isTemporary, information
+--> ok
+SHOW SCHEMAS LIKE 'corpus_listings'
+--= databaseName
+--> ["corpus_listings"]
+SHOW DATABASES IN main 'corpus_listings'
+--= databaseName
+--> ["corpus_listings"]
+DROP VIEW corpus_temporary
+--> ok
+-- Partitions of a Delta table
+SHOW PARTITIONS t PARTITION (p = 1)
+--= p, q
+--> [1, "a"]
+MSCK REPAIR TABLE t
+--! DELTA_OPERATION_NOT_ALLOWED
+ALTER TABLE t RECOVER PARTITIONS
+--! DELTA_OPERATION_NOT_ALLOWED
+MSCK REPAIR TABLE t SYNC METADATA
+--> ok
+REPAIR TABLE main.corpus_listings.t SYNC METADATA
+--> ok
+MSCK REPAIR TABLE nothing SYNC METADATA
+--! TABLE_OR_VIEW_NOT_FOUND
+-- Partitions of another format are its folders
+CREATE TABLE f (id INT, p INT, q STRING) USING parquet PARTITIONED BY (p, q)
+--> ok
+INSERT INTO f VALUES (1, 1, 'a b'), (2, 2, 'b'), (3, 1, 'x=y')
+--> ok
+SHOW PARTITIONS f
+--= partition
+--> ["p=1/q=a b"], ["p=1/q=x%3Dy"], ["p=2/q=b"]
+SHOW PARTITIONS main.corpus_listings.f PARTITION (P = 1, q = 'x=y')
+--> ["p=1/q=x%3Dy"]
+SHOW PARTITIONS f PARTITION (p = 3)
+--> 
+MSCK REPAIR TABLE f
+--> ok
+REPAIR TABLE f SYNC PARTITIONS
+--> ok
+ALTER TABLE f RECOVER PARTITIONS
+--> ok
+CREATE TABLE n (id INT) USING parquet
+--> ok
+SHOW PARTITIONS n
+--! INVALID_PARTITION_OPERATION.PARTITION_MANAGEMENT_IS_UNSUPPORTED
+SHOW PARTITIONS v
+--! EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE
+ANALYZE TABLE f COMPUTE DELTA STATISTICS
+--! DELTA_ONLY_OPERATION
+ANALYZE TABLES IN corpus_listings COMPUTE STATISTICS NOSCAN
+--> ok
+ANALYZE TABLES COMPUTE STATISTICS
+--> ok
+ANALYZE TABLES FROM corpus_nothing COMPUTE STATISTICS
+--! SCHEMA_NOT_FOUND
