@@ -195,6 +195,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         observation_patch,
         serverless_enforcement,
         spark_version,
+        udf_hints_patch,
     )
 
     map_paths(settings)
@@ -205,6 +206,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     error_names_patch.install_error_names_patches(settings.warehouse)
     catalog_patch.install_catalog_patches()
     observation_patch.install_observation_patches()
+    udf_hints_patch.install_udf_hints_patch()
     _import(_BUILDER_PATCH)()
     _settings = settings
     # Before the first catalog access: Spark loads catalogs with the active session's settings.
