@@ -26,6 +26,7 @@ from pyspark import pipelines as dp
 from pyspark.dbutils import DBUtils
 from databricks.sdk.runtime import spark as imported
 
+spark.range(1).display()
 names = [entry.name for entry in dbutils.fs.ls("/Volumes/main/default/landing")]
 assert DBUtils(spark).fs.ls("/Volumes/main/default/landing")
 
@@ -72,7 +73,20 @@ def test_display_and_summarize_print_tables(spark: SparkSession, capsys: pytest.
         DBUtils().data.summarize(stream)
 
 
-def test_a_pipelines_files_have_dbutils(
+def test_data_frames_have_display(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    df = spark.createDataFrame([(1, "a")], "id bigint, display string")
+    df.display()
+    by_method = capsys.readouterr().out
+    databricks_shims.display(df)
+    assert by_method == capsys.readouterr().out
+    assert "|  1|" in by_method
+    df.groupBy("id").count().display()
+    assert "|count|" in capsys.readouterr().out.replace(" ", "")
+    spark.readStream.format("rate").load().display(streamName="s")
+    assert capsys.readouterr().out.startswith("A stream of timestamp, value")
+
+
+def test_a_pipelines_files_have_dbutils_and_display(
     lakehouse: Lakehouse, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     (lakehouse.volume("landing") / "a.json").write_text("{}")

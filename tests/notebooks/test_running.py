@@ -77,6 +77,14 @@ def test_cells_of_all_languages_share_one_namespace_and_the_widgets_values(desk:
     assert "<em>title</em>" in page and "hello you" in page and page.count("<section") == 7
 
 
+def test_data_frames_display_themselves(desk: Desk) -> None:
+    notebook = desk.file("shown.py", "spark.range(2).display()\nspark.range(1).display()\n")
+    finished = desk.done(notebook)
+    assert text_of(finished, 1).split() == ["id", "--", "0", "1", "id", "--", "0"]
+    page = Path(write(finished, desk.folder / "out").files["html"]).read_text()
+    assert page.count("<table>") == 2
+
+
 def test_another_notebook_gets_arguments_and_gives_its_exit_value(desk: Desk) -> None:
     desk.file(
         "child.sql",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.databricks_shims.defaults import defaults
+from lakeward.databricks_shims.display import install_method
 from lakeward.session import Settings, current_settings
 from lakeward.spark_internals import java_session, jvm_view
 
@@ -27,8 +28,9 @@ def provided() -> list[str]:
 def configure(spark: SparkSession) -> None:
     """Set the platform's settings and catalogs in a session and those made of it; the user's settings win.
 
-    Tables of those catalogs are created when their name is first resolved.
+    Tables of those catalogs are created when their name is first resolved. DataFrames get their `display`.
     """
+    install_method()
     settings = current_settings() or Settings.here()
     jvm: Any = jvm_view(spark)
     jvm.lakeward.BuiltinTables.use(str(TABLES))

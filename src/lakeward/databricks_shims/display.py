@@ -1,6 +1,6 @@
-"""`display` and `displayHTML` outside of notebooks: a text table on stdout.
+"""`display`, `displayHTML` and `DataFrame.display` outside of notebooks: a text table on stdout.
 
-A notebook's runner replaces the function with `shown_by`.
+A notebook's runner replaces the functions with `shown_by`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
+
+from lakeward import patching
+from lakeward.patching import PatchSpec
 
 ROWS, WIDTH = 20, 60
 
@@ -42,6 +45,35 @@ def displayHTML(html: str = "") -> None:  # noqa: N802  # the platform's name
         show(None, html=html)
     else:
         print(html)
+
+
+def _make_method(before: Any) -> Any:
+    """Return `DataFrame.display`."""
+    del before
+
+    def display_frame(self: Any, *args: Any, **options: Any) -> None:
+        """Show the rows as `display(df)` does."""
+        display(self, *args, **options)
+
+    display_frame.__name__ = "display"
+    return display_frame
+
+
+PATCHES = (
+    # The base class: DataFrames of Spark Connect have the method, too.
+    PatchSpec(
+        "pyspark.sql.dataframe:DataFrame",
+        "display",
+        "shims",
+        "df.display() is display(df), as on Databricks",
+        _make_method,
+    ),
+)
+
+
+def install_method() -> None:
+    """Add `DataFrame.display`; idempotent."""
+    patching.install(PATCHES)
 
 
 def _text(value: Any) -> str:

@@ -28,6 +28,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.session.patches.serverless_enforcement:declare_patches",
     "lakeward.session.daemon.acquisition:PATCHES",
     "lakeward.session.path_redirection.installation:declare_patches",
+    "lakeward.databricks_shims.display:PATCHES",
     "lakeward.databricks_shims.installing:PATCHES",
     "lakeward.databricks_shims.sdk:PATCHES",
     "lakeward.databricks_shims.ipython:PATCHES",
