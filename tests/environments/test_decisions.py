@@ -162,6 +162,31 @@ def test_everything_is_tried_first_then_without_the_lock_then_without_other_extr
     assert f"lakeward=={own().version}" in attempts[0].requirements
 
 
+def test_exact_pins_become_lower_bounds_before_extras_are_given_up(tmp_path: Path) -> None:
+    found = Found(
+        (
+            *requirements("a[x]==1.2 ; python_version > '3.8'", "b==2.*,!=2.1", "c>=1", "d"),
+            Wanted("-e ./libs/e", "here:2"),
+            Wanted("f===3", "extra f:1", Role.OTHER, Requirement("f===3")),
+        ),
+        constraints=tuple(requirements("g==1")),
+    )
+    attempts = plan(found, tmp_path, own(), HERE).attempts
+    exact = "the exact versions of here, extra f (newer ones are installed)"
+    assert [each.without for each in attempts[1:3]] == [
+        "what packages ask of each other against the direct requirements",
+        exact,
+    ]
+    assert attempts[-1].without == f"{exact} and extra f"
+    loose = attempts[2]
+    assert loose.requirements[-6:] == (
+        'a[x]>=1.2; python_version > "3.8"',
+        "b!=2.1,>=2",
+        *("c>=1", "d", "-e ./libs/e", "f>=3"),
+    )
+    assert (loose.constraints, loose.overrides) == ((), ())
+
+
 def test_the_key_changes_with_what_is_installed_and_with_nothing_else(repository: Repository) -> None:
     project = "[build-system]\nrequires=[]\n[project]\nname='p'\nversion='1'\n"
     root = repository({"pyproject.toml": project})

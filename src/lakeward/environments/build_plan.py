@@ -98,20 +98,46 @@ def _attempts(
     lock: str,
     enforcing: tuple[str, ...],
 ) -> Iterator[Attempt]:
-    """Everything with the lock; without it; with direct requirements only; without extras.
+    """Everything with the lock; without it; with direct requirements only; without exact pins; no extras.
 
-    Extras are given up last: code imports what is in them.
+    Extras are given up last: code imports what is in them. Exact pins become lower bounds: old ones have no
+    wheel for this Python, or belong to a pin that lakeward had to relax.
     """
+    pinned = tuple(dict.fromkeys(_file_of(each.origin) for each in wanted if _is_exact(each)))
     others = tuple(dict.fromkeys(_file_of(each.origin) for each in wanted if each.role is Role.OTHER))
     for role, left in ((Role.OTHER, ""), *([(Role.TEST, ", ".join(others))] if others else [])):
-        texts = [each.text for each in wanted if each.role <= role]
-        lines = (*options, *own_lines, *dict.fromkeys(texts))
+        included = [each for each in wanted if each.role <= role]
+        lines = (*options, *own_lines, *dict.fromkeys(each.text for each in included))
         if locked:
             yield Attempt(lines, (*stated, *locked), left)
         parts = [f"the versions of {lock}" if locked else "", left]
         yield Attempt(lines, stated, " and ".join(filter(None, parts)))
         parts.insert(0, "what packages ask of each other against the direct requirements")
         yield Attempt(lines, stated, " and ".join(filter(None, parts)), enforcing)
+        if pinned:
+            loose = (*options, *own_lines, *dict.fromkeys(_with_lower_bound(each) for each in included))
+            parts[0] = f"the exact versions of {', '.join(pinned)} (newer ones are installed)"
+            yield Attempt(loose, (), " and ".join(filter(None, parts)))
+
+
+def _is_exact(wanted: Wanted) -> bool:
+    requested = wanted.requirement
+    return requested is not None and any(each.operator in ("==", "===") for each in requested.specifier)
+
+
+def _with_lower_bound(wanted: Wanted) -> str:
+    """Return the requirement with `>=` in place of `==`.
+
+    >>> _with_lower_bound(Wanted("a==1.2.*,!=1.2.4", "here", requirement=Requirement("a==1.2.*,!=1.2.4")))
+    'a!=1.2.4,>=1.2'
+    """
+    if wanted.requirement is None or not _is_exact(wanted):
+        return wanted.text
+    loose = [
+        f">={each.version.removesuffix('.*')}" if each.operator in ("==", "===") else str(each)
+        for each in wanted.requirement.specifier
+    ]
+    return str(_with(wanted.requirement, SpecifierSet(",".join(loose))))
 
 
 def _file_of(origin: str) -> str:

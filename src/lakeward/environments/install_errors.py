@@ -100,7 +100,7 @@ _RULES = (
         "DEPENDENCY_NOT_BUILT",
         r"(?:Failed to build|Failed to download and build)\W*`?([^\n`]*)",
         "A dependency has no wheel for this Python, and building it from source failed: {reason}",
-        "Pin a version that has a wheel, or install what its build needs.",
+        "Pin a version that has a wheel, install what its build needs, or leave it out: --without PACKAGE.",
         ConfigurationError,
     ),
 )
