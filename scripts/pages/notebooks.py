@@ -25,8 +25,9 @@ order, in one namespace, on the target's lakehouse. A `notebook_task` of a job d
   `CREATE WIDGET`.
 - **`dbutils.notebook.run`** runs a notebook in its own session of the same Spark context, so global temporary
   views are shared. Its timeout is not enforced.
-- **`display`** shows up to 1,000 rows. A displayed stream is a query (`streamName`, `checkpointLocation`,
-  `trigger`) that is stopped at the end of the run. The run waits for all other streams that it has started.
+- **`display(df)`** and `df.display()` show up to 1,000 rows. A displayed stream is a query (`streamName`,
+  `checkpointLocation`, `trigger`) that is stopped at the end of the run. The run waits for all other streams
+  that it has started.
 - **Secrets** that the run has read are replaced by `[REDACTED]` in sources, outputs and errors of both files,
   plain or escaped (HTML, JSON, `repr`, URL). Only the owner can read the files (mode 600).
 - **Scala and R** notebooks are refused (`NOTEBOOK_INVALID`).

@@ -11,7 +11,7 @@ _INTRODUCTION = """\
 A source is a Python file, a SQL file, a notebook (Python or SQL, as source file or `.ipynb`), or a folder or
 glob of these; a notebook is named with or without its extension. Each source runs with its own folder as
 working directory, and imports from that folder, from `root_path` and from entries that it adds to `sys.path`.
-`spark`, `dbutils`, `display` and `displayHTML` are available without an import.
+`spark`, `dbutils`, `display` and `displayHTML` are available without an import; DataFrames have `display()`.
 
 - **Notebooks** declare in their own language: cells of other languages are skipped. `%run` runs another
   notebook in the same namespace. `%pip` installs packages for the update.

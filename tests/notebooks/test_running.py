@@ -158,6 +158,66 @@ def test_the_lines_of_a_shell_command_are_assigned_once_they_are_allowed(desk: D
     assert "['a', 'b', 'c']" in text_of(desk.done(notebook, allow_shell=True), 1)
 
 
+WORKING = """\
+# Databricks notebook source
+# MAGIC %%writefile made.py
+# MAGIC x = 1
+# MAGIC
+# MAGIC y = "%sql"
+
+# COMMAND ----------
+
+# MAGIC %%writefile -a made.py
+# MAGIC z = 3
+
+# COMMAND ----------
+
+import made
+%pwd
+
+# COMMAND ----------
+
+# MAGIC %pwd
+
+# COMMAND ----------
+
+folder = "inner"
+dbutils.fs.mkdirs(f"file:{made.__file__}".replace("made.py", folder))
+%cd inner
+
+# COMMAND ----------
+
+# MAGIC %%writefile "other file.txt"
+# MAGIC text
+
+# COMMAND ----------
+
+# MAGIC %ls
+
+# COMMAND ----------
+
+# MAGIC %who
+"""
+
+
+def test_files_and_folders_of_a_notebook_are_those_of_ipython(desk: Desk) -> None:
+    finished = desk.done(desk.file("working.py", WORKING))
+    assert text_of(finished, 1) == "Writing made.py\n"
+    assert text_of(finished, 2) == "Appending to made.py\n"
+    assert (desk.folder / "made.py").read_text() == 'x = 1\n\ny = "%sql"\nz = 3\n'
+    assert text_of(finished, 3) == text_of(finished, 4) == repr(str(desk.folder))
+    assert text_of(finished, 5) == f"{desk.folder}/inner\n"
+    assert text_of(finished, 7) == "other file.txt\n"
+    assert text_of(finished, 8) == "folder  made\n"
+
+
+def test_a_file_to_write_needs_a_name(desk: Desk) -> None:
+    error = desk.run(
+        desk.file("unnamed.py", "# Databricks notebook source\n# MAGIC %%writefile\n# MAGIC x\n")
+    )
+    assert error.error is not None and error.error.condition == "MAGIC_INVALID"
+
+
 def test_an_ipynb_runs_with_magics_between_its_lines(desk: Desk) -> None:
     cells = [
         "%pip install pandas\nimport pandas as pd\nframe = pd.DataFrame({'a': [1]})\nframe",

@@ -16,6 +16,7 @@ from lakeward.notebooks.packages import install_packages
 WITHOUT_EFFECT = ("md", "md-sandbox", "matplotlib", "load_ext", "reload_ext", "autoreload", "config", "skip")
 """Magics that change nothing in what a run gives."""
 
+_APPEND = ("-a", "--append")
 _FLAGS = {"-r": "recurse", "--recursive": "recurse", "-R": "recurse"}
 
 
@@ -24,6 +25,7 @@ class Here(Protocol):
 
     folder: Path
     namespace: dict[str, Any]
+    first_names: dict[str, Any]
     allow_shell: bool
 
     @property
@@ -132,10 +134,44 @@ def _restart(here: Here, _text: str, _: int) -> None:
     here.restart()
 
 
-def _ls(here: Here, text: str, _: int) -> None:
+def _ls(_here: Here, text: str, _: int) -> None:
     """Print the names in a folder."""
-    folder = here.folder / text.strip()
-    print("\n".join(sorted(entry.name for entry in folder.iterdir())))
+    print("\n".join(sorted(entry.name for entry in Path(text.strip() or ".").iterdir())))
+
+
+def _pwd(_here: Here, _text: str, _: int) -> str:
+    """Return the current folder."""
+    return str(Path.cwd())
+
+
+def _cd(_here: Here, text: str, _: int) -> None:
+    """Change the current folder for the rest of the run and print it."""
+    os.chdir(Path(text.strip().strip("'\"") or "~").expanduser())
+    print(Path.cwd())
+
+
+def _who(here: Here, _text: str, _: int) -> None:
+    """Print the names that the notebook has defined."""
+    given = here.first_names
+    names = [
+        name for name, value in here.namespace.items() if name[0] != "_" and value is not given.get(name)
+    ]
+    print("  ".join(sorted(names)) or "No variable is defined.")
+
+
+def _writefile(_here: Here, text: str, _: int) -> None:
+    """Write the cell's other lines to a file; `-a` appends."""
+    first, *lines = text.removesuffix("\n").split("\n")
+    words = shlex.split(first)
+    appends = any(word in _APPEND for word in words)
+    names = [word for word in words if word not in _APPEND]
+    if len(names) != 1:
+        raise NotebookError("MAGIC_INVALID", "%%writefile needs one file name: `%%writefile [-a] FILE`.")
+    target = Path(names[0]).expanduser()
+    action = "Writing" if not target.exists() else "Appending to" if appends else "Overwriting"
+    print(f"{action} {target}")
+    with target.open("a" if appends else "w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
 
 
 def _nothing(_here: Here, _text: str, _: int) -> None:
@@ -156,5 +192,10 @@ MAGICS: dict[str, Magic] = {
     "capture": _python,
     "restart_python": _restart,
     "ls": _ls,
+    "pwd": _pwd,
+    "cd": _cd,
+    "who": _who,
+    "whos": _who,
+    "writefile": _writefile,
     **dict.fromkeys(WITHOUT_EFFECT, _nothing),
 }

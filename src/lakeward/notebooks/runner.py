@@ -166,13 +166,13 @@ class _Run:
             code = self.compiler.compile(notebook, cell, str(file))
             exec(code.body, self.namespace)  # noqa: S102  # running the user's cells is what this is for
             value = eval(code.last, self.namespace) if code.last is not None else None  # noqa: S307  # as above
-            if value is not None:
-                self.namespace["_"] = value
-                made = plain(value)
-                self.recorder.show(**made)
-                self.recorder.echo(made["text"])
         else:
-            self._magic(cell.language, cell.source, cell.line)
+            value = self._magic(cell.language, cell.source, cell.line)
+        if value is not None:
+            self.namespace["_"] = value
+            made = plain(value)
+            self.recorder.show(**made)
+            self.recorder.echo(made["text"])
 
     def _magic(self, name: str, text: str, line: int) -> Any:
         magic = MAGICS.get(name)
