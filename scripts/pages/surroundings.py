@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import textwrap
 
-from lakeward.databricks_shims.configuring import CATALOGS, TABLES
+from lakeward.databricks_shims.configuring import TABLES
 from lakeward.databricks_shims.defaults import DEFAULTS
 from lakeward.databricks_shims.modules import ON_REQUEST, PACKAGES, SERVED
 from lakeward.databricks_shims.names import NAMES
 from lakeward.dbutils import FUNCTIONS
-from lakeward.session import PATH_RULES
+from lakeward.session import PATH_RULES, PROVIDED_CATALOGS
 
 _INTRODUCTION = """\
 Code written for Databricks expects more than Spark. Runs of lakeward, and tests with its pytest plugin,
@@ -108,7 +108,7 @@ def as_markdown() -> str:
             _functions(),
             "## Settings\n\nValues set by the user take precedence.\n",
             "\n".join(settings) + "\n",
-            _TABLES.format(catalogs=" and ".join(f"`{name}`" for name in CATALOGS)) + _tables(),
+            _TABLES.format(catalogs=" and ".join(f"`{name}`" for name in PROVIDED_CATALOGS)) + _tables(),
         )
     )
 

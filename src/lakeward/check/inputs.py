@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from lakeward.check.model import Finding, Use
 from lakeward.check.tables import HOLE, alike, parts_of
 from lakeward.check.verdicts.paths import is_test
+from lakeward.session import BUILT_IN_CATALOGS
 
 # What every lakehouse has.
-_THERE = frozenset(("default", "main", "global_temp", "samples", "system", "hive_metastore", "spark_catalog"))
+_THERE = frozenset((*BUILT_IN_CATALOGS, "default", "global_temp", "spark_catalog"))
 
 
 def settings_needed(uses: Iterable[Use], declarations: Iterable[str]) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.databricks_shims.defaults import defaults
 from lakeward.databricks_shims.display import install_method
-from lakeward.session import Settings, current_settings
+from lakeward.session import PROVIDED_CATALOGS, Settings, current_settings
 from lakeward.spark_internals import java_session, jvm_view
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 TABLES = Path(__file__).with_name("tables")
 """Definitions of tables, `<catalog>/<schema>/<table>`: queries (.sql), and columns of empty ones (.ddl)."""
-
-CATALOGS = ("samples", "system")
 
 
 def provided() -> list[str]:
@@ -36,7 +34,7 @@ def configure(spark: SparkSession) -> None:
     jvm.lakeward.BuiltinTables.use(str(TABLES))
     given = {
         **defaults(settings.profile, settings.user),
-        **{f"spark.sql.catalog.{name}": "lakeward.Catalog" for name in CATALOGS},
+        **{f"spark.sql.catalog.{name}": "lakeward.Catalog" for name in PROVIDED_CATALOGS},
     }
     lines = "\n".join(f"{key}\t{value}" for key, value in given.items())
     jvm.lakeward.BuiltinTables.settings(java_session(spark), lines)

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
         use_daemon,
     )
     from lakeward.session.declared_catalogs import (
+        BUILT_IN_CATALOGS,
+        PROVIDED_CATALOGS,
         catalog_hint,
         catalog_remedy,
         missing_catalog,

@@ -1,5 +1,6 @@
-"""Catalogs that a project declares: `catalogs` in `[tool.lakeward]` of pyproject.toml, and LAKEWARD_CATALOGS.
+"""Catalogs that every workspace has, and those that a project declares.
 
+A project declares them with `catalogs` in `[tool.lakeward]` of pyproject.toml, and with LAKEWARD_CATALOGS.
 Every session of the project creates them, as a workspace has its catalogs before any code runs.
 """
 
@@ -12,6 +13,10 @@ from lakeward.errors import ConfigurationError
 from lakeward.quoting import quote_identifier
 
 CATALOGS_VARIABLE = "LAKEWARD_CATALOGS"
+PROVIDED_CATALOGS = ("samples", "system")
+"""Catalogs whose tables the platform provides; they have no other schemas."""
+BUILT_IN_CATALOGS = ("main", "hive_metastore", *PROVIDED_CATALOGS)
+"""Catalogs that every workspace has."""
 _NAME = re.compile(r"\w[\w-]*")
 _MISSING = re.compile(
     r"\[(?:NO_SUCH_CATALOG_EXCEPTION|CATALOG_NOT_FOUND)\][\s\S]*?[Cc]atalog [`']([^`']+)[`']"

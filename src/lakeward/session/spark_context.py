@@ -21,6 +21,7 @@ from lakeward.session import daemon
 from lakeward.session.cache import cache_dir
 from lakeward.session.configuration import session_conf as confs
 from lakeward.session.configuration.user_conf import from_submit_args
+from lakeward.session.declared_catalogs import BUILT_IN_CATALOGS
 from lakeward.session.jvm import shared_jvm
 from lakeward.session.jvm.interrupts import cancel_on_interrupt
 from lakeward.session.jvm.jars import delta_jars, packaged_folders
@@ -48,11 +49,11 @@ if TYPE_CHECKING:
 
 
 def known_catalogs(settings: Settings) -> list[str]:
-    """Return the catalogs of the warehouse, the session's own, `main` and `hive_metastore`.
+    """Return the built-in catalogs, the session's own, and those of the warehouse.
 
-    Every workspace has the last one; it gets its folder with its first schema.
+    A built-in catalog gets its folder with its first schema.
     """
-    names = {"main", "hive_metastore", settings.catalog}
+    names = {*BUILT_IN_CATALOGS, settings.catalog}
     if settings.warehouse.is_dir():
         # A user's warehouse may contain Spark's own folders, such as `sales.db`.
         names |= {p.name for p in settings.warehouse.iterdir() if p.is_dir() and "." not in p.name}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.atomic_files import atomic_write
 from lakeward.errors import SqlError
 from lakeward.session import Settings, catalog_remedy, current_settings
+from lakeward.session import BUILT_IN_CATALOGS, Settings, current_settings
 from lakeward.spark_internals import catalog_manager, frame_from_java, java_session, jvm_view
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class SessionContext:
 
     def catalogs(self) -> list[str]:
         """Return the names of the existing catalogs."""
-        names = {"main", self.settings.catalog}
+        names = {*BUILT_IN_CATALOGS, self.settings.catalog}
         if self.settings.warehouse.is_dir():
             names |= {p.name for p in self.settings.warehouse.iterdir() if p.is_dir() and p.name[0] != "."}
         return sorted(names - {"spark_catalog"})

@@ -46,6 +46,29 @@ DROP CATALOG IF EXISTS corpus_c1
 --> ok
 SHOW CATALOGS LIKE 'corpus_c1'
 --> 
+-- Catalogs that every workspace has
+SHOW CATALOGS LIKE 'hive_metastore|main|samples|system'
+--> ["hive_metastore"], ["main"], ["samples"], ["system"]
+CREATE CATALOG samples
+--! CATALOG_ALREADY_EXISTS
+CREATE CATALOG IF NOT EXISTS system
+--> ok
+DESCRIBE CATALOG system
+--> ok
+USE CATALOG hive_metastore
+--> ok
+SELECT current_catalog() AS c, current_schema() AS s
+--> ["hive_metastore", "default"]
+USE CATALOG `system`
+--> ok
+SHOW SCHEMAS LIKE 'default'
+--> 
+USE CATALOG 'samples'
+--> ok
+USE SCHEMA nyctaxi
+--> ok
+SELECT count(*) > 0 AS n FROM trips
+--> [true]
 USE main.corpus_names
 --> ok
 -- Schemas

@@ -20,6 +20,7 @@ from lakeward.bundle.deployment.resource_api import KINDS, Api
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.sync import synced_files
 from lakeward.errors import BundleError
+from lakeward.session import BUILT_IN_CATALOGS
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,6 @@ def _digest(value: Any) -> str:
 
 # Where resources name the catalog that contains them.
 _CATALOGS = {"schemas": "catalog_name", "volumes": "catalog_name", "pipelines": "catalog"}
-_BUILT_IN_CATALOGS = ("main", "hive_metastore", "system", "samples")
 
 
 def _create_catalogs(bundle: Bundle, api: Api) -> None:
@@ -208,7 +208,7 @@ def _create_catalogs(bundle: Bundle, api: Api) -> None:
         for resource in bundle.resources(kind).values()
         if resource.get(field)
     }
-    for name in sorted(named - declared - {*_BUILT_IN_CATALOGS}):
+    for name in sorted(named - declared - {*BUILT_IN_CATALOGS}):
         with suppress(FileExistsError):
             api.ask("POST", "/api/2.1/unity-catalog/catalogs", {"name": name})
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lakeward.session.configuration.session_conf import CATALOG_CLASS
+from lakeward.session.declared_catalogs import PROVIDED_CATALOGS
 from lakeward.spark_internals import catalog_manager, java_array, java_session, jvm_view, scala_context
 
 if TYPE_CHECKING:
@@ -43,12 +44,16 @@ def _make(spark: SparkSession, catalog: str, schema: str) -> None:
 
 
 def ensure_catalog(spark: SparkSession, name: str) -> None:
-    """Create the catalog `name` with its schema `default`, in this session and later ones."""
+    """Create the catalog `name` with its schema `default`, in this session and later ones.
+
+    A catalog of provided tables gets no schema.
+    """
     key = f"spark.sql.catalog.{name}"
     if spark.conf.get(key, None) is None:
         scala_context(spark.sparkContext).conf().set(key, CATALOG_CLASS)
         spark.conf.set(key, CATALOG_CLASS)
-    _make(spark, name, "default")
+    if name not in PROVIDED_CATALOGS:
+        _make(spark, name, "default")
 
 
 def ensure_schema(spark: SparkSession, catalog: str, schema: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
-from lakeward.session import ensure_catalog
+from lakeward.session import PROVIDED_CATALOGS, ensure_catalog
 from lakeward.spark_internals import catalog_manager
 from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Rows, supported
 from lakeward.sql.session_context import (
@@ -84,7 +84,7 @@ class CreateCatalog(Command):
 
     def run(self, spark: SparkSession) -> None:
         context, name = current_context(spark), folder_name(self.catalog)
-        if name in context.catalogs() and (context.settings.warehouse / name).is_dir():
+        if name in PROVIDED_CATALOGS or (context.settings.warehouse / name).is_dir():
             if self.if_not_exists:
                 return
             raise SqlError(
