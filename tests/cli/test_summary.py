@@ -86,6 +86,28 @@ def test_the_next_commands_look_at_the_last_gold_table_and_at_the_events(done: U
     ]
 
 
+@pytest.mark.parametrize(
+    ("prefix", "name", "expected"),
+    [
+        ("a.b.", "t", "a.b.t"),
+        ("a.b.", "s.t", "a.s.t"),
+        ("a.b.", "c.s.t", "c.s.t"),
+        ("", "t", "t"),
+        ("", "s.t", "s.t"),
+        ("", "c.s.t", "c.s.t"),
+    ],
+)
+def test_the_next_command_completes_a_name_by_what_it_lacks(
+    done: Update, prefix: str, name: str, expected: str
+) -> None:
+    from dataclasses import replace
+
+    table = replace(done.datasets[0], kind="streaming_table", state="COMPLETED", name=name)
+    assert after([table], prefix=prefix, target=None, events_of=None) == [
+        f'lakeward sql -e "select * from {expected} limit 5"'
+    ]
+
+
 def test_control_characters_of_an_error_do_not_reach_the_terminal(broken: Update) -> None:
     from dataclasses import replace
 

@@ -25,9 +25,19 @@ def after(
     done = [each for each in datasets if each.kind in READABLE and each.state == "COMPLETED"]
     if done:
         best = max(done, key=lambda each: (each.kind == "materialized_view", done.index(each)))
-        look = " ".join(["select * from", f"{prefix}{best.name}", "limit 5"])
+        look = " ".join(["select * from", _qualified(prefix, best.name), "limit 5"])
         commands.append(f'lakeward sql{at} -e "{look}"')
     if events_of:
         commands.append(f"lakeward report {shlex.quote(events_of)}{at}")
         commands.append(f"lakeward events {shlex.quote(events_of)}{at}")
     return commands
+
+
+def _qualified(prefix: str, name: str) -> str:
+    """Complete the name of a dataset, which may have its own schema, or catalog and schema.
+
+    >>> _qualified("main.sales.", "orders"), _qualified("main.sales.", "raw.orders")
+    ('main.sales.orders', 'main.raw.orders')
+    """
+    missing = 2 - name.count(".")
+    return ".".join([*prefix.split(".")[:missing], name]) if prefix else name
