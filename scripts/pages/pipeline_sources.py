@@ -18,6 +18,8 @@ working directory, and imports from that folder, from `root_path` and from entri
 - **SQL** may call functions that a Python file of the same pipeline registers. `SET` and `USE` apply up to
   the end of their file, `${key}` and `:key` are values of the pipeline's configuration, and names may be in
   the schema `LIVE`. Statements end with `;`, with the cell, or with the file.
+- **Settings** of the pipeline itself are in `spark.conf`: `pipelines.id` (its name), `pipelines.catalog`,
+  `pipelines.schema` and `pipelines.target`. Its configuration may replace them.
 - **Errors** name file, line and column of the source.
 
 """

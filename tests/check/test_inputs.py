@@ -156,6 +156,11 @@ def test_a_setting_without_a_default_that_nothing_sets_needs_a_value(look: Look)
     assert found.of("needs_seed") == ["setting shop.source"]
 
 
+@pytest.mark.parametrize("key", ["id", "catalog", "schema", "target"])
+def test_a_pipeline_sets_its_own_settings(look: Look, key: str) -> None:
+    assert look(f'spark.conf.get("pipelines.{key}")').of("needs_seed") == []
+
+
 @pytest.mark.parametrize(
     "files",
     [

@@ -291,6 +291,24 @@ def test_configuration_reaches_the_files_and_ends_with_the_run(lab: Lab) -> None
     assert lab.rows("t") == [("vf",)] and lab.spark.conf.get("my.key", None) is None
 
 
+def test_a_pipeline_has_settings_of_its_own(lab: Lab) -> None:
+    lab.file("a.py", """
+        import dlt
+        keys = ["pipelines.id", "pipelines.catalog", "pipelines.schema", "pipelines.target"]
+        top = "|".join(map(spark.conf.get, keys))
+        @dlt.table
+        def t(): return spark.sql(f"SELECT '{top}' top, '{'|'.join(map(spark.conf.get, keys))}' inside")
+    """)  # fmt: skip
+    lab.file("b.sql", "CREATE MATERIALIZED VIEW s AS SELECT '${pipelines.id}|${pipelines.target}' AS x;")
+    lab.done()
+    shown = f"{lab.schema}|main|{lab.schema}|{lab.schema}"
+    assert lab.rows("t") == [(shown, shown)]
+    assert lab.rows("s") == [(f"{lab.schema}|{lab.schema}",)]
+    assert lab.spark.conf.get("pipelines.id", None) is None
+    lab.done(configuration={"pipelines.schema": "mine"})
+    assert lab.rows("t")[0][0].split("|")[2:] == ["mine", lab.schema]
+
+
 def test_datasets_of_other_schemas(lab: Lab) -> None:
     lab.file("a.py", f"""
         import dlt

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from lakeward.check.model import Finding, Use
 from lakeward.check.tables import HOLE, alike, parts_of
 from lakeward.check.verdicts.paths import is_test
+from lakeward.pipelines import OWN_SETTINGS
 from lakeward.session import BUILT_IN_CATALOGS
 
 # What every lakehouse has.
@@ -17,10 +18,10 @@ def settings_needed(uses: Iterable[Use], declarations: Iterable[str]) -> Iterato
     """Yield a finding for each `spark.conf.get(key)` of an own key without a default.
 
     A key counts as set where code sets it or one of `declarations`, the texts of bundles and job files,
-    contains it. Keys with `spark.` at the beginning are Spark's or the platform's.
+    contains it. Keys that begin with `spark.` are Spark's or the platform's; a pipeline sets its own.
     """
     uses = list(uses)
-    known = {use.name for use in uses if use.kind == "conf" and use.detail == "set"}
+    known = {use.name for use in uses if use.kind == "conf" and use.detail == "set"} | {*OWN_SETTINGS}
     texts = list(declarations)
     for use in uses:
         if use.kind != "conf" or use.detail != "get" or use.name.startswith("spark.") or "{…}" in use.name:

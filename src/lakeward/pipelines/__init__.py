@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lakeward.pipelines.api.parameters import FUNCTIONS, MODULES, Function, Parameter, function
     from lakeward.pipelines.events.event_log import tail_events
     from lakeward.pipelines.execution.pipeline_execution import run
-    from lakeward.pipelines.execution.update_context import UpdateOptions
+    from lakeward.pipelines.execution.update_context import OWN_SETTINGS, UpdateOptions
     from lakeward.pipelines.graph.expectations import ExpectationResult
     from lakeward.pipelines.graph.results import DatasetResult, Progress, Update
     from lakeward.pipelines.sources.collection import SUFFIXES

@@ -174,7 +174,7 @@ class PipelineExecution:
                 return "FAILED", str(locked)
             temporary = Path(scope.enter_context(TemporaryDirectory(prefix="lakeward-")))
             scope.enter_context(use_default_schema(self.spark, self.context.default_schema))
-            scope.enter_context(pipeline_conf(self.spark, self.context.conf))
+            scope.enter_context(pipeline_conf(self.spark, self.context.session_conf))
             state: UpdateState = "COMPLETED"
             error: str | None = None
             try:

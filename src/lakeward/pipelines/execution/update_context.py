@@ -28,6 +28,10 @@ _UNITS |= {"h": 3600.0, "hour": 3600.0, "d": 86400.0, "day": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
 
 
+OWN_SETTINGS = ("pipelines.id", "pipelines.catalog", "pipelines.schema", "pipelines.target")
+"""Settings of the running pipeline that its code reads; `pipelines.target` is an older name of the schema."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class UpdateOptions:
     """Options of one update of a pipeline.
@@ -85,6 +89,13 @@ class PipelineUpdateContext:
     def folders(self) -> tuple[Path, ...]:
         """Return the folders that user modules are imported from."""
         return tuple(dict.fromkeys([self.root, *(source.parent for source in self.sources)]))
+
+    @property
+    def session_conf(self) -> dict[str, str]:
+        """Return the session's settings: those of the pipeline itself, then its configuration."""
+        catalog, schema = self.default_schema.catalog, self.default_schema.schema
+        own = dict(zip(OWN_SETTINGS, (self.options.name, catalog, schema, schema), strict=True))
+        return {**own, **self.conf}
 
     def after_schema_change(self) -> PipelineUpdateContext:
         """Return the context of the update that follows new columns: the same, without resets."""
