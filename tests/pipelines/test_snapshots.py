@@ -132,6 +132,42 @@ def replace(lab: Lab, rows: str) -> None:
     )
 
 
+@pytest.mark.parametrize("declared", ["INT", "BIGINT"])
+def test_int_versions_may_be_declared_as_int(lab: Lab, declared: str) -> None:
+    lab.file("cdc.py", f"""
+        import dlt
+        columns = "id BIGINT, x STRING, __START_AT {declared}, __END_AT {declared}"
+        dlt.create_streaming_table("t", schema=columns)
+        def next_one(last):
+            version = (last or 0) + 1
+            if version > int(spark.conf.get("until")):
+                return None
+            return spark.range(2).selectExpr("id", f"CAST(id * {{version}} AS STRING) x"), version
+        dlt.create_auto_cdc_from_snapshot_flow("t", source=next_one, keys=["id"], stored_as_scd_type=2)
+    """)  # fmt: skip
+    lab.done(configuration={"until": "2"})
+    lab.done(configuration={"until": "3"})
+    assert {field.dataType.simpleString() for field in lab.table("t").schema.fields[2:]} == {declared.lower()}
+    assert lab.rows("t") == [
+        (0, "0", 1, None),
+        *[(1, str(version), version, version + 1 if version < 3 else None) for version in (1, 2, 3)],
+    ]
+
+
+def test_a_version_that_a_declared_int_cannot_have_fails(lab: Lab) -> None:
+    lab.file("cdc.py", """
+        import dlt
+        dlt.create_streaming_table("t", schema="id BIGINT, __START_AT INT, __END_AT INT")
+        dlt.create_auto_cdc_from_snapshot_flow(
+            "t", source=lambda last: None if last else (spark.range(1), 2**31), keys=["id"],
+            stored_as_scd_type=2)
+    """)  # fmt: skip
+    update = lab.run()
+    assert update.state == "FAILED"
+    assert "INVALID_SNAPSHOT_VERSION_TYPE" in str(result(update, "t").error)
+    assert "as BIGINT" in str(result(update, "t").error)
+
+
 def test_a_table_is_one_snapshot_an_update_with_the_time_for_its_version(lab: Lab) -> None:
     lab.file("cdc.py", PERIODIC)
     replace(lab, "(1, 'Ann'), (2, 'Bob'), (NULL, 'Unnamed')")

@@ -35,6 +35,7 @@ from lakeward.pipelines.analysis.validation import (
     validate_stored_table,
     with_target_columns,
 )
+from lakeward.pipelines.autocdc.snapshots import with_declared_versions
 from lakeward.pipelines.graph.dataflow_graph import (
     DataflowGraph,
     RefreshSelection,
@@ -178,6 +179,8 @@ class _GraphResolver:
         if dataset.sink is not None:
             require_sink_format(self.spark, dataset)
         for each in evaluated:
+            if each.flow.snapshot_source is not None:
+                each.query = with_declared_versions(each.query, declared)
             each.query = align_to_schema(each.query, declared, dataset, complete=kind == "materialized_view")
             errors += [
                 error

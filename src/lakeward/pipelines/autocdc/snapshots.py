@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
+from lakeward.pipelines.autocdc.cdc_schema import END_AT, START_AT
 from lakeward.pipelines.autocdc.scd2 import comparable_values
 from lakeward.pipelines.storage.checkpoints import read_state_file
 from lakeward.quoting import quote_name
@@ -212,6 +213,44 @@ def as_change_feed(rows: DataFrame, version: Any) -> DataFrame:
     from pyspark.sql import functions as F
 
     return rows.withColumns({VERSION_COLUMN: version_literal(version), DELETED_COLUMN: F.lit(False)})
+
+
+def with_declared_versions(history: DataFrame, declared: StructType | None) -> DataFrame:
+    """Return the columns of a target of snapshots, with start and end as INT if the target declares that.
+
+    An int is a BIGINT where the target declares nothing.
+    """
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import IntegerType, LongType
+
+    if declared is None:
+        return history
+    wanted = {field.name.lower() for field in declared.fields if isinstance(field.dataType, IntegerType)}
+    return history.withColumns(
+        {
+            field.name: F.col(field.name).cast("int")
+            for field in history.schema.fields
+            if field.name in (START_AT, END_AT)
+            and isinstance(field.dataType, LongType)
+            and field.name.lower() in wanted
+        }
+    )
+
+
+def require_declared_version(version: Any, target: StructType, flow: str) -> None:
+    """Raise PipelineError for an int that the target's `__START_AT` cannot hold."""
+    from pyspark.sql.types import IntegerType
+
+    is_int = any(
+        field.name == START_AT and isinstance(field.dataType, IntegerType) for field in target.fields
+    )
+    if is_int and isinstance(version, int) and not -(2**31) <= version < 2**31:
+        raise snapshot_error(
+            "INVALID_SNAPSHOT_VERSION_TYPE",
+            flow,
+            f"got the version {version}, and its target declares {START_AT} as INT.",
+            f"Declare {START_AT} and {END_AT} as BIGINT.",
+        )
 
 
 def diff_snapshots(new: DataFrame, old: DataFrame | None, keys: Sequence[str], version: Any) -> DataFrame:

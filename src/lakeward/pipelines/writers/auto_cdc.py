@@ -29,6 +29,7 @@ from lakeward.pipelines.autocdc.snapshots import (
     as_change_feed,
     check_version,
     diff_snapshots,
+    require_declared_version,
     require_unique_keys,
     snapshot_error,
 )
@@ -195,6 +196,7 @@ class _SnapshotRun:
         self._schema = merge_schemas(self._schema, nullable_schema(rows.schema))
         wanted = [field for field in self._schema.fields if field.name.lower() not in _RESERVED_COLUMNS]
         keys, flow = self.flow.change_args.keys, self.flow.name
+        require_declared_version(version, self._schema, flow)
         whole = align_columns(rows, type(self._schema)(wanted))
         snapshot = store.add(whole, version, lambda stored: require_unique_keys(stored, keys, flow))
         self.apply(store, snapshot)
