@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -120,6 +121,18 @@ def test_the_shells_namespace_has_dbutils_for_user_code_alone(ipython: str, inst
     databricks_shims.uninstall()
     module.shell = None
     assert module.get_ipython() is None
+
+
+@pytest.mark.parametrize("mock", [MagicMock(), ModuleType("databricks.sdk")], ids=["mock", "module"])
+def test_uninstalling_is_silent_where_tests_left_a_mock_of_the_sdk(
+    installed: None, monkeypatch: pytest.MonkeyPatch, mock: object
+) -> None:
+    importlib.import_module("databricks.sdk")
+    for name in [name for name in sys.modules if name.startswith("databricks.sdk.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "databricks.sdk", mock)
+    databricks_shims.uninstall()
+    assert not databricks_shims.installed()
 
 
 def test_ipython_that_is_not_installed_is_served_only_on_request(nothing_installed: None) -> None:
