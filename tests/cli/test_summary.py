@@ -51,6 +51,17 @@ def test_a_failure_is_reported_in_full_below_the_table_and_a_skipped_dataset_wit
     assert "workout_bpm SKIPPED\n  workouts has failed." in text
 
 
+def test_an_error_of_a_dataset_is_printed_once(broken: Update) -> None:
+    from dataclasses import replace
+
+    errors = [f"[X] {name}.py:1: `{name}_raw` cannot be found\n    def {name}(): …" for name in ("a", "ab")]
+    datasets = [replace(broken.datasets[0], name=text[4:6], state="FAILED", error=text) for text in errors]
+    whole = "\n".join([errors[0], "[Y] c.py:2: cannot be read\n    import c", errors[1]])
+    text = printed(of_update, replace(broken, datasets=tuple(datasets), error=whole))
+    assert [text.count(part) for part in ("a_raw", "ab_raw", "def a()", "def ab()")] == [1, 1, 1, 1]
+    assert "  [Y] c.py:2: cannot be read\n      import c" in text
+
+
 def test_a_job_has_a_section_for_each_task(job: JobRun) -> None:
     text = printed(of_job, job)
     marks = [line for line in text.splitlines() if line.startswith("▸")]

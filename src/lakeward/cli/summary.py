@@ -63,8 +63,22 @@ def update_body(update: Update, width: int) -> Iterable[RenderableType]:
             (dataset.name, "bold"), " ", (dataset.state, STYLES.get(dataset.state, "")), style="none"
         )
         yield error_text(dataset.error or "")
-    if update.error and not any(update.error.strip() in (dataset.error or "") for dataset in failed):
-        yield error_text(update.error)
+    rest = _without_shown(update.error or "", [dataset.error or "" for dataset in failed])
+    if rest:
+        yield error_text(rest)
+
+
+def _without_shown(error: str, shown: Sequence[str]) -> str:
+    """Return what of an update's error is in none of its datasets' errors: it repeats those.
+
+    >>> _without_shown("a is missing\nb is missing\nc.py cannot be read", ["a is missing", "b is missing"])
+    'c.py cannot be read'
+    """
+    if any(error.strip() in each for each in shown):
+        return ""
+    for each in sorted(filter(None, map(str.strip, shown)), key=len, reverse=True):
+        error = error.replace(each, "")
+    return "\n".join(line for line in error.splitlines() if line.strip())
 
 
 def error_text(error: str) -> RenderableType:
