@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.processes import environ_without, outcome, without_pyspark
+from tests.processes import SharedDaemon, environ_without, outcome, without_pyspark
 
 CONFTEST = """\
 import os
@@ -98,6 +98,29 @@ def test_workers_and_the_variable_of_the_option(project: Path) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert not Path("/mounted").exists()
     assert (project / "data" / "m" / "y.txt").is_file()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("by_option", [False, True])
+def test_a_mount_of_the_project_itself_holds_with_and_without_a_session(
+    tmp_path: Path, by_option: bool, shared_daemon: SharedDaemon
+) -> None:
+    table = "" if by_option else '[tool.lakeward.mounts]\n"/app" = "."\n'
+    (tmp_path / "pyproject.toml").write_text(table)
+    (tmp_path / "rows.csv").write_text("1\n2\n")
+    (tmp_path / "test_mounted.py").write_text(
+        "def test_before(): assert open('/app/rows.csv').read()\n"
+        "def test_spark(spark): assert spark.read.csv('/app/rows.csv').count() == 2\n"
+        "def test_after(): assert open('/app/rows.csv').read()\n"
+    )
+    variables = {"LAKEWARD_MOUNTS": f'{{"/app": "{tmp_path}"}}'} if by_option else {}
+    env = {
+        **environ_without("LAKEWARD_HOME", "LAKEWARD_TESTS_HOME", "LAKEWARD_MOUNTS"),
+        **shared_daemon.environ(),
+        **variables,
+    }
+    ran = outcome([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=tmp_path, env=env)
+    assert "3 passed" in ran.stdout, ran.stdout + ran.stderr
 
 
 def test_a_bad_mount_is_a_usage_error(project: Path) -> None:

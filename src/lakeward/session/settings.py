@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lakeward.errors import ConfigurationError
+from lakeward.patching import original
 from lakeward.session.declared_catalogs import read_catalogs
 from lakeward.session.mount_table import BIND_MOUNTS_VARIABLE, read_mounts
 from lakeward.session.project import project_file, project_table
@@ -88,7 +89,8 @@ class Settings:
         Raises:
             ConfigurationError: PYPROJECT_INVALID, MOUNT_INVALID or CATALOGS_INVALID.
         """
-        folder = (root or Path.cwd()).absolute()
+        # Where paths are mapped already, os.getcwd() names the platform's path of a mounted folder.
+        folder = root.absolute() if root else Path(original(os, "getcwd")())
         table = project_table(folder)
         runtime = table.get("runtime")
         known_mounts = dict(read_mounts(project_file(folder), table, environ))
