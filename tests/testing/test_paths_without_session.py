@@ -105,15 +105,15 @@ def test_workers_and_the_variable_of_the_option(project: Path) -> None:
 def test_a_mount_of_the_project_itself_holds_with_and_without_a_session(
     tmp_path: Path, by_option: bool, shared_daemon: SharedDaemon
 ) -> None:
-    table = "" if by_option else '[tool.lakeward.mounts]\n"/app" = "."\n'
+    table = "" if by_option else '[tool.lakeward.mounts]\n"/mounted" = "."\n'
     (tmp_path / "pyproject.toml").write_text(table)
     (tmp_path / "rows.csv").write_text("1\n2\n")
     (tmp_path / "test_mounted.py").write_text(
-        "def test_before(): assert open('/app/rows.csv').read()\n"
-        "def test_spark(spark): assert spark.read.csv('/app/rows.csv').count() == 2\n"
-        "def test_after(): assert open('/app/rows.csv').read()\n"
+        "def test_before(): assert open('/mounted/rows.csv').read()\n"
+        "def test_spark(spark): assert spark.read.csv('/mounted/rows.csv').count() == 2\n"
+        "def test_after(): assert open('/mounted/rows.csv').read()\n"
     )
-    variables = {"LAKEWARD_MOUNTS": f'{{"/app": "{tmp_path}"}}'} if by_option else {}
+    variables = {"LAKEWARD_MOUNTS": f'{{"/mounted": "{tmp_path}"}}'} if by_option else {}
     env = {
         **environ_without("LAKEWARD_HOME", "LAKEWARD_TESTS_HOME", "LAKEWARD_MOUNTS"),
         **shared_daemon.environ(),
@@ -121,6 +121,26 @@ def test_a_mount_of_the_project_itself_holds_with_and_without_a_session(
     }
     ran = outcome([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=tmp_path, env=env)
     assert "3 passed" in ran.stdout, ran.stdout + ran.stderr
+
+
+@pytest.mark.process
+def test_a_warehouse_below_a_mount_is_in_the_mounted_folder(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.lakeward.mounts]\n"/mounted" = "data"\n')
+    (tmp_path / "test_warehouse.py").write_text(
+        "import os\nimport pytest\nfrom pyspark.sql import SparkSession\n"
+        "@pytest.fixture\ndef spark():\n"
+        "    folder = 'file:///mounted/warehouse'\n"
+        "    return SparkSession.builder.config('spark.sql.warehouse.dir', folder).getOrCreate()\n"
+        "def test_tables(spark):\n"
+        "    spark.range(2).write.saveAsTable('t')\n"
+        "    assert spark.table('t').count() == 2\n"
+        "    assert os.path.isdir('/mounted/warehouse')\n"
+    )
+    env = environ_without("LAKEWARD_HOME", "LAKEWARD_TESTS_HOME", "LAKEWARD_MOUNTS")
+    ran = outcome([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=tmp_path, env=env)
+    assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
+    assert list((tmp_path / "data" / "warehouse").rglob("_delta_log"))
+    assert not Path("/mounted").exists()
 
 
 def test_a_bad_mount_is_a_usage_error(project: Path) -> None:

@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward import patching
@@ -15,6 +16,7 @@ from lakeward.session import active_session
 from lakeward.session.active_session import map_paths, on_databricks, set_default_settings
 from lakeward.session.configuration.user_conf import contradictions, kept, local_folder, warning
 from lakeward.session.patches import connect_finder, serverless_enforcement
+from lakeward.session.paths import PathMap
 from lakeward.session.runtimes.profiles import DEFAULT_PROFILE
 from lakeward.session.settings import Settings
 from lakeward.session.tables.catalogs import admit_spark_catalog
@@ -42,6 +44,9 @@ def settings_for(options: Mapping[str, str], profile: str | None) -> Settings | 
     before = active_session.current_settings()
     settings = before or active_session.default_settings()
     folder = local_folder(options.get("spark.sql.warehouse.dir", ""))
+    if folder is not None:
+        # The folder may be below a mount; the lakehouse's own folder is not mapped.
+        folder = Path(PathMap.of(settings).of_python().local(str(folder)))
     # The folder of a running session cannot be changed: the setting is static.
     if not active_session.is_running():
         catalog = options.get("spark.sql.defaultCatalog", settings.catalog)
