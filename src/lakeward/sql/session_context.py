@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.atomic_files import atomic_write
 from lakeward.errors import SqlError
-from lakeward.session import Settings, catalog_remedy, current_settings
-from lakeward.session import BUILT_IN_CATALOGS, Settings, current_settings
+from lakeward.session import BUILT_IN_CATALOGS, Settings, catalog_remedy, current_settings
 from lakeward.spark_internals import catalog_manager, frame_from_java, java_session, jvm_view
 
 if TYPE_CHECKING:
