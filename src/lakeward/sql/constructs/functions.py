@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
-from lakeward.sql.construct import Construct, Rows, register_function, supported
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, register_function, supported
+from lakeward.sql.session_context import run_with_delta, users_schema
+from lakeward.sql.token_cursor import TokenCursor
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _AREA = "Functions"
+_STORED = re.compile(r"^(Function:\s+)spark_catalog\.(\w+)\.")
 GROUPS_CONF = "spark.lakeward.groups"
 GROUPS_VARIABLE = "LAKEWARD_GROUPS"
 _RUNTIME_CONF = "spark.databricks.clusterUsageTags.sparkVersion"
@@ -52,6 +57,27 @@ def _current_version(spark: SparkSession, *, positional: list[Any], named: dict[
     release = runtime.split(".x-")[0] if runtime else f"{DEFAULT_PROFILE}.x-photon-scala2.13"
     values = {"dbr_version": release, "dbsql_version": None, "u_build_hash": "", "r_build_hash": ""}
     return Rows("name STRING, value STRING", list(values.items()))
+
+
+@dataclass(frozen=True)
+class DescribeFunction(Command):
+    """Runs Spark's DESCRIBE FUNCTION, and shows the user's name of the function instead of the stored one."""
+
+    text: str
+
+    def run(self, spark: SparkSession) -> Rows:
+        lines = [row[0] for row in run_with_delta(spark, self.text).collect()]
+        named = [
+            _STORED.sub(lambda found: f"{found[1]}{users_schema(spark, found[2])}.", each) for each in lines
+        ]
+        return Rows("function_desc STRING", [[each] for each in named])
+
+
+def _describe_function(cursor: TokenCursor) -> DescribeFunction:
+    cursor.one_of("DESCRIBE", "DESC")
+    cursor.need("FUNCTION")
+    cursor.finish()
+    return DescribeFunction(cursor.text(0))
 
 
 register_function("groups", _groups)
@@ -98,5 +124,8 @@ CONSTRUCTS = (
         area=_AREA,
         verdict="emulated",
         example="DESCRIBE FUNCTION main.default.plus",
+        starts=("DESCRIBE", "DESC"),
+        statement=_describe_function,
+        trigger=BEGINNING + r"desc(?:ribe)?\s+function\b",
     ),
 )

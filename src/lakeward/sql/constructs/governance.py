@@ -289,7 +289,11 @@ def _comment_on(cursor: TokenCursor) -> CommentOn:
 
 
 _UNSUPPORTED = (
+    "SHOW CREDENTIALS",
+    "SHOW GROUPS",
+    "SHOW POLICIES",
     "SHOW SHARES",
+    "SHOW USERS",
     "SHOW RECIPIENTS",
     "SHOW PROVIDERS",
     "SHOW CONNECTIONS",

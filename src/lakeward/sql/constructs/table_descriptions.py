@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakeward.quoting import quote_identifier, quote_name, quote_string
-from lakeward.spark_internals import jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
 from lakeward.sql.constructs.event_log import PIPELINE, managing_pipeline
-from lakeward.sql.session_context import current_context, run_with_delta
+from lakeward.sql.session_context import current_context, run_with_delta, users_schema
 from lakeward.sql.standalone_tables import find_standalone_table
 from lakeward.sql.token_cursor import TokenCursor
 
@@ -96,9 +95,7 @@ class DescribeDetail(Command):
         if name is None or not name.startswith("spark_catalog."):
             return rows
         _, database, table = name.split(".", 2)
-        jvm: Any = jvm_view(spark)
-        names = jvm.lakeward.IdentifierCodec
-        return rows.withColumn("name", F.lit(f"{names.catalog(database)}.{names.schema(database)}.{table}"))
+        return rows.withColumn("name", F.lit(f"{users_schema(spark, database)}.{table}"))
 
 
 def _describe_detail(cursor: TokenCursor) -> DescribeDetail:

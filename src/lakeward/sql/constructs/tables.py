@@ -254,6 +254,13 @@ CONSTRUCTS = (
         reason="the files of a dropped table are deleted.",
     ),
     unsupported(
+        "SHOW TABLES DROPPED",
+        _AREA,
+        example="SHOW TABLES DROPPED",
+        starts="SHOW TABLES DROPPED",
+        reason="the files of a dropped table are deleted.",
+    ),
+    unsupported(
         "FSCK REPAIR TABLE",
         _AREA,
         example="FSCK REPAIR TABLE t",
