@@ -252,3 +252,32 @@ def test_functions_of_a_module_next_to_the_notebook_run_in_workers(desk: Desk) -
         """,
     )
     assert desk.done(notebook).exit_value == "12"
+
+
+CAPTURED = """\
+# Databricks notebook source
+# MAGIC %%capture
+# MAGIC print("nowhere")
+# MAGIC quiet = 1
+
+# COMMAND ----------
+
+# MAGIC %%capture kept --no-stderr
+# MAGIC import sys
+# MAGIC print("kept")
+# MAGIC print("seen", file=sys.stderr)
+
+# COMMAND ----------
+
+print(quiet, repr(kept.stdout), repr(kept.stderr))
+kept.show()
+kept()
+"""
+
+
+def test_a_cell_whose_output_is_captured_prints_nothing(desk: Desk) -> None:
+    """IPython's `%%capture [name] [--no-stdout] [--no-stderr]`."""
+    finished = desk.done(desk.file("captured.py", CAPTURED))
+    assert text_of(finished, 1) == ""
+    assert "kept" not in text_of(finished, 2)
+    assert text_of(finished, 3) == "1 'kept\\n' ''\nkept\nkept\n"

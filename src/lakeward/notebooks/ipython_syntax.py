@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 LINE_MAGICS = frozenset(
     (
-        *("pip", "conda", "run", "env", "time", "timeit", "capture", "matplotlib", "load_ext", "reload_ext"),
+        *("pip", "conda", "run", "env", "time", "timeit", "matplotlib", "load_ext", "reload_ext"),
         *("autoreload", "config", "restart_python", "cd", "pwd", "ls", "who", "whos", "tensorboard"),
     )
 )
@@ -22,7 +22,7 @@ LINE_MAGICS = frozenset(
 
 _ALONE = frozenset(("pip", "conda", "run", "restart_python", "ls", "cd", "pwd", "who", "whos", "tensorboard"))
 # Databricks itself reads %run at the start of a cell; IPython never sees it, so it has no automagic.
-_AUTOMAGIC = LINE_MAGICS - {"run", "capture"}
+_AUTOMAGIC = LINE_MAGICS - {"run"}
 
 MARK = re.compile(r"^(?:#|--|//) (?:Databricks notebook source|DBTITLE \d+,.*)\s*$")
 """Lines of a source file that are no part of the cell's text."""

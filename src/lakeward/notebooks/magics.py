@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
 import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -129,6 +133,37 @@ def _python(here: Here, text: str, _: int) -> None:
     exec(compile(text.strip(), "<magic>", "exec"), here.namespace)  # noqa: S102  # the user's own line
 
 
+@dataclass(frozen=True)
+class CapturedOutput:
+    """What a cell with `%%capture` printed."""
+
+    stdout: str
+    stderr: str
+
+    def show(self) -> None:
+        """Print it."""
+        for text, stream in ((self.stdout, sys.stdout), (self.stderr, sys.stderr)):
+            if text:
+                print(text, end="", file=stream)
+
+    __call__ = show
+
+    def __str__(self) -> str:
+        return self.stdout
+
+
+def _capture(here: Here, text: str, line: int) -> None:
+    """Run the cell's other lines; what they print goes to the variable that is named, or nowhere."""
+    words, _, code = text.partition("\n")
+    stdout = nullcontext() if "--no-stdout" in words else redirect_stdout(io.StringIO())
+    stderr = nullcontext() if "--no-stderr" in words else redirect_stderr(io.StringIO())
+    with stdout as printed, stderr as reported:
+        _python(here, code, line)
+    for name in (word for word in words.split() if not word.startswith("-")):
+        texts = [each.getvalue() if each else "" for each in (printed, reported)]
+        here.namespace[name] = CapturedOutput(*texts)
+
+
 def _restart(here: Here, _text: str, _: int) -> None:
     """Clear the notebook's names and reload packages of `%pip`."""
     here.restart()
@@ -189,7 +224,7 @@ MAGICS: dict[str, Magic] = {
     "env": _env,
     "time": _python,
     "timeit": _python,
-    "capture": _python,
+    "capture": _capture,
     "restart_python": _restart,
     "ls": _ls,
     "pwd": _pwd,
