@@ -110,9 +110,21 @@ def chain(root: ast.expr, links: list[Link], environment: Environment, sink: Sin
         if owner == "conf" and link.name in ("get", "set"):
             _conf(link, environment, sink)
     _options(links, environment, sink)
+    _pipeline_sink(root, links, environment, sink)
     for link in links:
         if link.name in _EXPRESSIONS and link.call is not None:
             _expressions(link, environment, sink)
+
+
+def _pipeline_sink(root: ast.expr, links: list[Link], environment: Environment, sink: Sink) -> None:
+    """The table that a sink of a pipeline writes: `create_sink(…, options={"tableName": …})`."""
+    for link in links:
+        name = link.name or (root.id if isinstance(root, ast.Name) else "")
+        options = link.argument(2, "options") if name == "create_sink" and link.call is not None else None
+        for key, value in entries(options, environment.constants) if isinstance(options, ast.Dict) else ():
+            found = text_of(value, environment.constants)
+            if key.lower() == "tablename" and found is not None and not found.value.startswith(HOLE + HOLE):
+                sink.emit("creates", found.value, value.lineno, value.col_offset + 1, "written")
 
 
 def _expressions(link: Link, environment: Environment, sink: Sink) -> None:
