@@ -322,9 +322,9 @@ def test_a_library_that_opens_files_itself_is_named_where_paths_of_the_platform_
         'spark.sql("create or replace table if not exists {} as select 1")',
         'DeltaTable.createIfNotExists(spark).tableName("{}").execute()',
         'spark.catalog.createTable("{}")',
-        'from pyspark import pipelines as dp\ndp.create_sink("s", format="delta", options={{"tableName": "{}"}})',
         'import dlt\ndlt.create_sink("s", "delta", {{"tableName": "{}"}})',
-        'from dlt import create_sink\ncreate_sink(name="s", format="delta", options={{"tablename": "{}"}})',
+        'dp.create_sink("s", format="delta", options={{"tableName": "{}"}})',
+        'from dlt import create_sink\ncreate_sink("s", format="delta", options={{"tablename": "{}"}})',
     ],
 )
 @pytest.mark.parametrize(
