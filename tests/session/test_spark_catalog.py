@@ -140,7 +140,7 @@ def test_global_temporary_views_are_listed_from_within_every_catalog(
     spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
     try:
         shown = [row for row in spark.sql("SHOW TABLES IN global_temp").collect() if row.tableName == name]
-        assert [(row.namespace, row.isTemporary) for row in shown] == [("global_temp", True)]
+        assert [(row.database, row.isTemporary) for row in shown] == [("global_temp", True)]
         assert spark.sql(f"SHOW TABLES IN GLOBAL_TEMP LIKE '{name}*'").count() == 1
         listed = [each for each in spark.catalog.listTables("global_temp") if each.name == name]
         assert [(each.namespace, each.isTemporary) for each in listed] == [(["global_temp"], True)]
@@ -197,3 +197,24 @@ def test_tables_of_a_schema_of_one_part_are_those_of_the_current_catalog(
         spark.sql(f"DROP TABLE IF EXISTS default.{table}")
         spark.sql(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
         spark.sql("USE main.default")
+
+
+def test_functions_of_foreach_batch_have_the_same_tables(
+    own: SparkSession, schema: str, tmp_path: Path
+) -> None:
+    """Spark clones the session for a stream."""
+    own.sql(f"CREATE TABLE {schema}.t AS SELECT 1 AS id")
+    found: list[int] = []
+
+    def batch(df: DataFrame, _: int) -> None:
+        df.write.mode("append").saveAsTable(f"spark_catalog.{schema}.t")
+        found.append(df.sparkSession.table(f"{schema}.t").count())
+
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.json").write_text('{"id": 2}')
+    stream = own.readStream.schema("id INT").json(str(tmp_path / "in")).writeStream.foreachBatch(batch)
+    stream.option("checkpointLocation", str(tmp_path / "c")).trigger(
+        availableNow=True
+    ).start().awaitTermination()
+    assert found == [2]
+    assert own.table(f"main.{schema}.t").count() == 2

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from lakeward.session import ensure_schema
+from lakeward.session import ensure_schema, private_tables
 
 SET: dict[str, Callable[[SparkSession, str], object]] = {
     "use_both": lambda spark, schema: [spark.sql("USE CATALOG dev"), spark.sql(f"USE SCHEMA {schema}")],
@@ -24,6 +24,9 @@ USES: dict[str, Callable[[DataFrame], Any]] = {
     "saveAsTable": lambda df: df.write.mode("append").saveAsTable("written"),
     "insertInto": lambda df: df.write.insertInto("target"),
     "writeTo": lambda df: df.writeTo("target").append(),
+    "unusual name": lambda df: df.write.mode("append").saveAsTable("`a-b`"),
+    "function": lambda df: df.selectExpr("twice(id)").collect(),
+    "outer view": lambda df: df.sparkSession.table("of_the_session").collect(),
     "table": lambda df: df.sparkSession.table("target").collect(),
     "sql": lambda df: df.sparkSession.sql("INSERT INTO target VALUES (9)"),
     "merge": lambda df: (
@@ -58,7 +61,10 @@ def schema(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
     name = f"s_{tmp_path.name}".lower()
     ensure_schema(spark, "dev", name)
     spark.sql(f"CREATE TABLE dev.{name}.target (id INT)")
+    spark.sql(f"CREATE FUNCTION dev.{name}.twice(x INT) RETURNS INT RETURN 2 * x")
+    spark.range(1).createOrReplaceTempView("of_the_session")
     yield name
+    spark.catalog.dropTempView("of_the_session")
     spark.catalog.setCurrentCatalog(before[0])
     spark.catalog.setCurrentDatabase(before[1])
     spark.sql(f"DROP SCHEMA dev.{name} CASCADE")
@@ -113,3 +119,18 @@ def test_a_later_change_of_the_session_does_not_reach_the_stream(
     spark.sql("USE main.default")
     query.awaitTermination()
     assert current == [schema]
+
+
+def test_the_catalog_of_a_stream_is_not_that_of_the_session(
+    spark: SparkSession, schema: str, tmp_path: Path
+) -> None:
+    """A catalog reads settings of the session that is active when it is loaded: here, of private tables."""
+    spark.sql(f"USE dev.{schema}")
+
+    def batch(df: DataFrame, _: int) -> None:
+        with private_tables(df.sparkSession, "a stream", [("dev", schema, "hidden")]):
+            df.write.saveAsTable("hidden")
+            assert df.sparkSession.table("hidden").count() == 1
+
+    run(source(spark, "files", tmp_path), batch, tmp_path / "checkpoint").awaitTermination()
+    assert not spark.catalog.tableExists("hidden")

@@ -33,9 +33,18 @@ public class StreamSessions extends StreamingQueryListener {
     }
 
     private static void copyCurrentSchema(SparkSession from, SparkSession to) {
-        CatalogManager current = from.sessionState().catalogManager();
-        CatalogManager copied = to.sessionState().catalogManager();
-        copied.setCurrentCatalog(current.currentCatalog().name());
-        copied.setCurrentNamespace(current.currentNamespace());
+        SparkSession before = (SparkSession) SparkSession.getActiveSession().getOrElse(null);
+        // A catalog belongs to the session that is active when it is loaded.
+        SparkSession.setActiveSession(to);
+        try {
+            SparkCatalog.admit(to);
+            CatalogManager current = from.sessionState().catalogManager();
+            CatalogManager copied = to.sessionState().catalogManager();
+            copied.setCurrentCatalog(current.currentCatalog().name());
+            copied.setCurrentNamespace(current.currentNamespace());
+        } finally {
+            if (before == null) SparkSession.clearActiveSession();
+            else SparkSession.setActiveSession(before);
+        }
     }
 }
