@@ -80,7 +80,8 @@ class Lab:
         return int(history.agg({"version": "max"}).collect()[0][0])
 
     def tables(self) -> set[str]:
-        return {row["tableName"] for row in self.spark.sql(f"SHOW TABLES IN main.{self.schema}").collect()}
+        rows = self.spark.sql(f"SHOW TABLES IN main.{self.schema}").collect()
+        return {row["tableName"] for row in rows if not row["isTemporary"]}
 
     def log(self, where: str = "true") -> list[Any]:
         log = self.spark.read.format("delta").load(str(self.storage / "event_log"))

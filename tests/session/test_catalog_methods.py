@@ -21,10 +21,10 @@ def schema(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
     for table, form in (("t", "delta"), ("f", "parquet")):
         spark.sql(f"CREATE TABLE {table} (id INT, p INT, q STRING) USING {form} PARTITIONED BY (p, q)")
         spark.sql(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 2, 'b')")
-    spark.sql("CREATE VIEW listed AS SELECT 1 AS a")
-    spark.sql("CREATE TEMPORARY VIEW listed_temporary AS SELECT 1 AS a")
+    spark.sql("CREATE VIEW seen_here AS SELECT 1 AS a")
+    spark.sql("CREATE TEMPORARY VIEW seen_here_temporary AS SELECT 1 AS a")
     yield name
-    spark.catalog.dropTempView("listed_temporary")
+    spark.catalog.dropTempView("seen_here_temporary")
     spark.sql("USE main.default")
     spark.sql(f"DROP SCHEMA dev.{name} CASCADE")
 
@@ -59,16 +59,16 @@ def test_partitions_are_recovered_where_they_are_folders(spark: SparkSession, sc
 
 
 @pytest.mark.parametrize("name", [None, "{schema}", "dev.{schema}"])
-@pytest.mark.parametrize("pattern", [None, "listed*"])
+@pytest.mark.parametrize("pattern", [None, "seen_here*"])
 def test_views_are_listed(
     spark: SparkSession, schema: str, name: str | None, pattern: str | None, generated_code: None
 ) -> None:
     given = name and name.format(schema=schema)
     views = spark.catalog.listViews(given, pattern)
-    found = {each.name: each.isTemporary for each in views if each.name.startswith("listed")}
+    found = {each.name: each.isTemporary for each in views if each.name.startswith("seen_here")}
     # A qualified schema is that of a catalog, which has no temporary views.
-    temporary = {} if name == "dev.{schema}" else {"listed_temporary": True}
-    assert found == {"listed": False, **temporary}
+    temporary = {} if name == "dev.{schema}" else {"seen_here_temporary": True}
+    assert found == {"seen_here": False, **temporary}
 
 
 ERRORS: dict[str, Callable[[SparkSession], object]] = {

@@ -114,7 +114,7 @@ def _attempts(
         yield Attempt(lines, stated, " and ".join(filter(None, parts)))
         parts.insert(0, "what packages ask of each other against the direct requirements")
         yield Attempt(lines, stated, " and ".join(filter(None, parts)), enforcing)
-        if pinned:
+        if pinned and not _are_contradictory(included):
             loose = (*options, *own_lines, *dict.fromkeys(_with_lower_bound(each) for each in included))
             parts[0] = f"the exact versions of {', '.join(pinned)} (newer ones are installed)"
             yield Attempt(loose, (), " and ".join(filter(None, parts)))
@@ -123,6 +123,16 @@ def _attempts(
 def _is_exact(wanted: Wanted) -> bool:
     requested = wanted.requirement
     return requested is not None and any(each.operator in ("==", "===") for each in requested.specifier)
+
+
+def _are_contradictory(wanted: Iterable[Wanted]) -> bool:
+    """Return whether two files pin one package to different versions: no other version is meant."""
+    versions: dict[str, set[str]] = {}
+    for each in wanted:
+        if each.requirement is not None and _is_exact(each):
+            exact = {part.version for part in each.requirement.specifier if part.operator in ("==", "===")}
+            versions.setdefault(canonicalize_name(each.requirement.name), set()).update(exact)
+    return any(len(found) > 1 for found in versions.values())
 
 
 def _with_lower_bound(wanted: Wanted) -> str:
