@@ -12,6 +12,16 @@ from lakeward.session import ensure_catalog
 
 
 @pytest.fixture
+def generated_code(spark: SparkSession) -> Iterator[None]:
+    """Spark's interpreter (see tests/lanes.py) cannot build the rows of listings of `spark.catalog`."""
+    key = "spark.sql.codegen.factoryMode"
+    before = spark.conf.get(key, "FALLBACK")
+    spark.conf.set(key, "FALLBACK")
+    yield
+    spark.conf.set(key, str(before))
+
+
+@pytest.fixture
 def schema(spark: SparkSession) -> Iterator[str]:
     ensure_catalog(spark, "main")
     name = f"main.s_{uuid.uuid4().hex[:8]}"

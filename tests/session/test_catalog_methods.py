@@ -29,16 +29,6 @@ def schema(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
     spark.sql(f"DROP SCHEMA dev.{name} CASCADE")
 
 
-@pytest.fixture
-def generated_code(spark: SparkSession) -> Iterator[None]:
-    """Spark's interpreter, which tests use, cannot decode the rows of such a listing."""
-    key = "spark.sql.codegen.factoryMode"
-    before = spark.conf.get(key)
-    spark.conf.set(key, "FALLBACK")
-    yield
-    spark.conf.set(key, before or "FALLBACK")
-
-
 @pytest.mark.parametrize("table", ["t", "f", "dev.{schema}.t", "`dev`.`{schema}`.`f`"])
 def test_methods_of_tables_take_each_spelling(spark: SparkSession, schema: str, table: str) -> None:
     name = table.format(schema=schema)
@@ -58,11 +48,10 @@ def test_partitions_are_recovered_where_they_are_folders(spark: SparkSession, sc
             method("nothing")
 
 
+@pytest.mark.usefixtures("generated_code")
 @pytest.mark.parametrize("name", [None, "{schema}", "dev.{schema}"])
 @pytest.mark.parametrize("pattern", [None, "seen_here*"])
-def test_views_are_listed(
-    spark: SparkSession, schema: str, name: str | None, pattern: str | None, generated_code: None
-) -> None:
+def test_views_are_listed(spark: SparkSession, schema: str, name: str | None, pattern: str | None) -> None:
     given = name and name.format(schema=schema)
     views = spark.catalog.listViews(given, pattern)
     found = {each.name: each.isTemporary for each in views if each.name.startswith("seen_here")}

@@ -11,15 +11,7 @@ from pyspark.sql import SparkSession
 
 from lakeward.session import ensure_catalog
 
-
-@pytest.fixture(autouse=True)
-def _code_generation(spark: SparkSession) -> Iterator[None]:
-    """Spark's interpreter, which the lane uses, cannot build the rows of `listFunctions`."""
-    key = "spark.sql.codegen.factoryMode"
-    before = spark.conf.get(key, "FALLBACK")
-    spark.conf.set(key, "FALLBACK")
-    yield
-    spark.conf.set(key, str(before))
+pytestmark = pytest.mark.usefixtures("generated_code")
 
 
 @pytest.fixture(params=["main", "dev"])

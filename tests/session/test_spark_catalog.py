@@ -127,6 +127,7 @@ def test_without_that_setting_spark_catalog_is_apart(spark: SparkSession) -> Non
     spark.sql(f"DROP SCHEMA {name}")
 
 
+@pytest.mark.usefixtures("generated_code")
 @pytest.mark.parametrize("catalog", ["main", "dev", "spark_catalog"])
 def test_global_temporary_views_are_listed_from_within_every_catalog(
     spark: SparkSession, catalog: str
@@ -135,9 +136,6 @@ def test_global_temporary_views_are_listed_from_within_every_catalog(
     name = f"g_{uuid.uuid4().hex[:8]}"
     spark.range(2).createGlobalTempView(name)
     spark.catalog.setCurrentCatalog(catalog)
-    # Interpreted expressions (see tests/lanes.py) cannot build the rows of `listTables`.
-    mode = spark.conf.get("spark.sql.codegen.factoryMode", "FALLBACK")
-    spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
     try:
         shown = [row for row in spark.sql("SHOW TABLES IN global_temp").collect() if row.tableName == name]
         assert [(row.database, row.isTemporary) for row in shown] == [("global_temp", True)]
@@ -147,11 +145,11 @@ def test_global_temporary_views_are_listed_from_within_every_catalog(
         spark.catalog.dropGlobalTempView(name)
         assert name not in [row.tableName for row in spark.sql("SHOW TABLES IN global_temp").collect()]
     finally:
-        spark.conf.set("spark.sql.codegen.factoryMode", str(mode))
         spark.catalog.setCurrentCatalog("main")
         spark.catalog.dropGlobalTempView(name)
 
 
+@pytest.mark.usefixtures("generated_code")
 @pytest.mark.parametrize("catalog", ["main", "dev"])
 def test_tables_of_a_schema_of_one_part_are_those_of_the_current_catalog(
     spark: SparkSession, catalog: str
@@ -159,8 +157,6 @@ def test_tables_of_a_schema_of_one_part_are_those_of_the_current_catalog(
     ensure_catalog(spark, "dev")
     spark.sql("CREATE SCHEMA IF NOT EXISTS dev.default")
     table, view, schema = (f"{each}_{uuid.uuid4().hex[:8]}" for each in "tvs")
-    mode = spark.conf.get("spark.sql.codegen.factoryMode", "FALLBACK")
-    spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
     spark.catalog.setCurrentCatalog(catalog)
     try:
         spark.sql(f"CREATE SCHEMA {schema}")
@@ -192,7 +188,6 @@ def test_tables_of_a_schema_of_one_part_are_those_of_the_current_catalog(
                 listed = [each.catalog for each in spark.catalog.listTables(spelling) if each.name == table]
                 assert listed == [catalog], spelling
     finally:
-        spark.conf.set("spark.sql.codegen.factoryMode", str(mode))
         spark.catalog.dropTempView(view)
         spark.sql(f"DROP TABLE IF EXISTS default.{table}")
         spark.sql(f"DROP SCHEMA IF EXISTS {schema} CASCADE")

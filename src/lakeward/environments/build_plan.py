@@ -20,6 +20,8 @@ from lakeward.environments.pin_overrides import reconcile, unlocked
 from lakeward.environments.provided_packages import OWN_PYSPARK, STAND_INS
 from lakeward.environments.repository import is_package, package_digest
 
+_EXACT = ("==", "===")
+
 
 @dataclass(frozen=True)
 class Attempt:
@@ -103,7 +105,7 @@ def _attempts(
     Extras are given up last: code imports what is in them. Exact pins become lower bounds: old ones have no
     wheel for this Python, or belong to a pin that lakeward had to relax.
     """
-    pinned = tuple(dict.fromkeys(_file_of(each.origin) for each in wanted if _is_exact(each)))
+    pinned = tuple(dict.fromkeys(_file_of(each.origin) for each in wanted if _exact_versions(each)))
     others = tuple(dict.fromkeys(_file_of(each.origin) for each in wanted if each.role is Role.OTHER))
     for role, left in ((Role.OTHER, ""), *([(Role.TEST, ", ".join(others))] if others else [])):
         included = [each for each in wanted if each.role <= role]
@@ -120,18 +122,18 @@ def _attempts(
             yield Attempt(loose, (), " and ".join(filter(None, parts)))
 
 
-def _is_exact(wanted: Wanted) -> bool:
-    requested = wanted.requirement
-    return requested is not None and any(each.operator in ("==", "===") for each in requested.specifier)
+def _exact_versions(wanted: Wanted) -> set[str]:
+    """Return the versions that a requirement pins with `==` or `===`."""
+    clauses = wanted.requirement.specifier if wanted.requirement is not None else ()
+    return {each.version for each in clauses if each.operator in _EXACT}
 
 
 def _are_contradictory(wanted: Iterable[Wanted]) -> bool:
     """Return whether two files pin one package to different versions: no other version is meant."""
     versions: dict[str, set[str]] = {}
     for each in wanted:
-        if each.requirement is not None and _is_exact(each):
-            exact = {part.version for part in each.requirement.specifier if part.operator in ("==", "===")}
-            versions.setdefault(canonicalize_name(each.requirement.name), set()).update(exact)
+        if each.requirement is not None:
+            versions.setdefault(canonicalize_name(each.requirement.name), set()).update(_exact_versions(each))
     return any(len(found) > 1 for found in versions.values())
 
 
@@ -141,10 +143,10 @@ def _with_lower_bound(wanted: Wanted) -> str:
     >>> _with_lower_bound(Wanted("a==1.2.*,!=1.2.4", "here", requirement=Requirement("a==1.2.*,!=1.2.4")))
     'a!=1.2.4,>=1.2'
     """
-    if wanted.requirement is None or not _is_exact(wanted):
+    if wanted.requirement is None or not _exact_versions(wanted):
         return wanted.text
     loose = [
-        f">={each.version.removesuffix('.*')}" if each.operator in ("==", "===") else str(each)
+        f">={each.version.removesuffix('.*')}" if each.operator in _EXACT else str(each)
         for each in wanted.requirement.specifier
     ]
     return str(_with(wanted.requirement, SpecifierSet(",".join(loose))))

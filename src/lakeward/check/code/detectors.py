@@ -120,11 +120,19 @@ def _pipeline_sink(root: ast.expr, links: list[Link], environment: Environment, 
     """The table that a sink of a pipeline writes: `create_sink(…, options={"tableName": …})`."""
     for link in links:
         name = link.name or (root.id if isinstance(root, ast.Name) else "")
-        options = link.argument(2, "options") if name == "create_sink" and link.call is not None else None
-        for key, value in entries(options, environment.constants) if isinstance(options, ast.Dict) else ():
-            found = text_of(value, environment.constants)
-            if key.lower() == "tablename" and found is not None and not found.value.startswith(HOLE + HOLE):
-                sink.emit("creates", found.value, value.lineno, value.col_offset + 1, "written")
+        options = link.argument(2, "options") if name == "create_sink" else None
+        if not isinstance(options, ast.Dict):
+            continue
+        for key, value in entries(options, environment.constants):
+            table = _table_name(value, environment) if key.lower() == "tablename" else None
+            if table is not None:
+                sink.emit("creates", table, value.lineno, value.col_offset + 1, "written")
+
+
+def _table_name(node: ast.expr | None, environment: Environment) -> str | None:
+    """Return the name of a table, with holes for what only a run knows; None if it begins with one."""
+    found = text_of(node, environment.constants)
+    return None if found is None or found.value.startswith(HOLE + HOLE) else found.value
 
 
 def _expressions(link: Link, environment: Environment, sink: Sink) -> None:
@@ -165,11 +173,11 @@ def _tables(owner: str, link: Link, environment: Environment, sink: Sink) -> Non
     for kind, table in tables:
         if key in table and link.call is not None:
             argument = link.argument(table[key], "tableName") or link.argument(table[key], "name")
-            found = text_of(argument, environment.constants)
-            if found is not None and not found.value.startswith(HOLE + HOLE):
+            name = _table_name(argument, environment)
+            if name is not None:
                 prefix = "global_temp." if "GlobalTempView" in link.name else ""
                 detail = "written" if key in _WRITES else None
-                sink.emit(kind, prefix + found.value, link.line, link.column, detail)
+                sink.emit(kind, prefix + name, link.line, link.column, detail)
 
 
 def _dbutils(links: list[Link], origin: str | None, sink: Sink) -> None:

@@ -54,8 +54,8 @@ class DescribeAsJson(Command):
             "columns": [_field(each) for each in schema.fields],
             **{field: information[row] for field, row in _FIELDS.items() if information.get(row)},
         }
-        if "View" not in information:
-            document |= _of_delta(spark, self.table) if information.get("Provider") == "delta" else {}
+        if information.get("Provider") == "delta":
+            document |= _of_delta(spark, self.table)
         return Rows("json_metadata STRING", [[json.dumps(document, ensure_ascii=False)]])
 
 
