@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import time
 from typing import Any
 
 from tests.wearables.oracle import Lakehouse, bronze_row, lakehouse, user_changes
@@ -145,8 +146,10 @@ class Model:
         opened = [each for each in self.requests.values() if each.status == "requested"]
         if "suppress" in done:
             self._suppress(opened, changes)
-        for each in opened if "note_found" in done else ():
-            each.found = self._has(each.user) if each.found is None else each.found
+        if "note_found" in done:
+            for each in opened:
+                each.found = self._has(each.user) if each.found is None else each.found
+            self._note_delivered_again(opened)
         if "mark_erased" in done:
             for each in opened:
                 each.status = "erased"
@@ -171,6 +174,16 @@ class Model:
     def _has(self, user: int | None) -> bool:
         lines = (line for files in (self.landed, self.tables) for each in files.values() for line in each)
         return user is not None and any(self.is_erased(line, user) for line in lines)
+
+    def _note_delivered_again(self, opened: Sequence[Request]) -> None:
+        """Add a request for each erased person without an open one who is delivered again."""
+        known = {each.user for each in opened}
+        known |= {
+            each.user for each in self.requests.values() if (each.source, each.status) == ("again", "erased")
+        }
+        for user in {whose for _, whose in self.suppressed} - known:
+            if self._has(user):
+                self.requests[f"again {len(self.requests)}"] = Request(user, "again", time(), "erased", True)
 
     def _suppress(self, opened: Sequence[Request], changes: Sequence[tuple[int, float, str]]) -> None:
         requested: dict[int, float] = {}

@@ -38,6 +38,7 @@ class Story:
     seen: dict[str, list[str]] = field(default_factory=dict)
     differences: dict[str, Any] = field(default_factory=dict)
     requests: dict[str, list[Any]] = field(default_factory=dict)
+    states: list[dict[str, str]] = field(default_factory=list)
     audit: list[Any] = field(default_factory=list)
 
     def look(self, step: str, expected: Path | None = None) -> None:
@@ -53,6 +54,7 @@ class Story:
         run = jobs.run(self.company.bundle, job, settings=self.company.settings, options=options)
         found = {task.task_key: (task.state, task.error) for task in run.tasks}
         assert {state for state, _ in found.values()} <= {"SUCCESS", "EXCLUDED"}, found
+        self.states.append({name: state for name, (state, _) in found.items()})
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +89,13 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     # No table has the person: only the landed file is cleaned.
     done.run("erasure", "erase", "purge")
     done.look("erased again")
+
+    # Nothing to erase, and then the oldest file once more, without a request.
+    done.run("erasure")
+    shutil.copy(first, again / "daily" / f"2019-12-30-{first.name}")
+    done.run("daily", "land", source=str(again))
+    done.run("erasure")
+    done.look("delivered again")
     return done
 
 
@@ -131,6 +140,20 @@ def test_every_request_ends_with_evidence(story: Story) -> None:
     assert rows["a"]["found"]["bronze"] > 100 and rows["a"]["found"]["landing"] > 100
     assert rows["unkn"]["found"] == {} and rows["crm-"]["returned"]
     assert {row["user_id"] for row in story.requests["erased again"]} == {None}
+
+
+def test_tables_are_computed_only_after_records_were_removed(story: Story) -> None:
+    refreshed = [states["refresh"] for states in story.states if states.get("erase") == "SUCCESS"]
+    assert refreshed == ["SUCCESS", "EXCLUDED", "EXCLUDED", "SUCCESS"]
+    assert all(states["purge"] == "SUCCESS" for states in story.states if states.get("erase") == "SUCCESS")
+
+
+def test_what_is_delivered_again_is_a_request_of_its_own(story: Story) -> None:
+    new = [row for row in story.requests["delivered again"] if row["source"] == "again"]
+    assert [(row["status"], row["user_id"], set(row["found"])) for row in new] == [
+        ("done", None, {"landing"})
+    ] * len(new)
+    assert new and story.seen["delivered again"] == []
 
 
 def rewrite(source: Path, change: Callable[[str], str | None]) -> None:

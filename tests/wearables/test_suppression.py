@@ -205,6 +205,28 @@ def test_an_erasure_continues_after_a_crash_keeps_shared_devices_and_counts_once
         assert "MERGE" in operations and "900001" not in operations, name
 
 
+@pytest.mark.slow
+def test_records_that_are_delivered_again_have_evidence_of_their_own(
+    spark: SparkSession, landing: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delivered = (landing / "daily" / "a.json").read_text()
+    request(spark, "first", 1)
+    erase(spark, SCHEMA, landing, KEY)
+    assert finish(spark, SCHEMA, ["bronze"], KEY, "0 seconds") == {"done": 1}
+    assert not erasure.in_computed_tables(spark, SCHEMA)
+
+    (landing / "daily" / "again.json").write_text(delivered)
+    monkeypatch.setattr(erasure, "remove", lambda *_: pytest.fail("no table has the person"))
+    assert erase(spark, SCHEMA, landing, KEY) == job.Erased(0, 0, 5)
+    (row,) = spark.table(f"{SCHEMA}.erasure_requests").filter("source = 'again'").collect()
+    assert (row["status"], row["found"]) == ("erased", {"landing": 5})
+    assert (row["deadline"] - row["requested"]).days == 30
+    assert erasure.in_computed_tables(spark, SCHEMA)
+    assert erase(spark, SCHEMA, landing, KEY) == job.Erased(0, 0, 0)
+    assert finish(spark, SCHEMA, ["bronze"], KEY, "0 seconds") == {"done": 2}
+    assert not erasure.in_computed_tables(spark, SCHEMA)
+
+
 def commits(spark: SparkSession, table: str) -> list[object]:
     """What the log of a table records of each operation."""
     (location,) = spark.sql(f"DESCRIBE DETAIL {table}").select("location").collect()[0]

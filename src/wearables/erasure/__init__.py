@@ -3,7 +3,7 @@
 from wearables.erasure.evidence import finish, overdue
 from wearables.erasure.landing import clean_landing, landed_matches
 from wearables.erasure.removal import RAW, matches, raw_tables, remove
-from wearables.erasure.requests import collect, mark_erased, note_found, suppress
+from wearables.erasure.requests import collect, in_computed_tables, mark_erased, note_found, suppress
 from wearables.erasure.tables import DEADLINE, create_tables
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "collect",
     "create_tables",
     "finish",
+    "in_computed_tables",
     "landed_matches",
     "mark_erased",
     "matches",

@@ -133,9 +133,13 @@ def finish(spark: SparkSession, schema: str, tables: list[str], key: str, retent
     """Purge files, and finish the requests whose evidence holds; returns how many have each status.
 
     A request is `done`, or `not found`, when no row of the person is left, and everything that held one was
-    replaced longer than `retention` ago and deleted by VACUUM.
+    replaced longer than `retention` ago and deleted by VACUUM. Searches and purges only if a request waits
+    for one of the two.
     """
     requests = f"{schema}.erasure_requests"
+    over = f"rewritten <= now() - INTERVAL {retention}"
+    if spark.table(requests).filter(f"status = 'erased' AND (rewritten IS NULL OR {over})").isEmpty():
+        return _statuses(spark, requests)
     evidence = gather(spark, schema, key)
     rewrite_marked(spark, schema, tables)
     erased = spark.table(requests).filter("status = 'erased'").collect()
@@ -147,9 +151,7 @@ def finish(spark: SparkSession, schema: str, tables: list[str], key: str, retent
         )
     left = vacuum(spark, schema, tables, retention)
     due = (
-        spark.table(requests)
-        .filter(f"status = 'erased' AND rewritten <= now() - INTERVAL {retention}")
-        .filter(F.col("request_id").isin(clean))
+        spark.table(requests).filter(f"status = 'erased' AND {over}").filter(F.col("request_id").isin(clean))
     )
     finished = [] if any(left.values()) else due.collect()
     if finished:
@@ -159,6 +161,10 @@ def finish(spark: SparkSession, schema: str, tables: list[str], key: str, retent
             f"UPDATE {requests} SET status = if(cardinality(found) > 0, 'done', 'not found') "  # noqa: S608
             f"WHERE request_id IN ({ids})"
         )
+    return _statuses(spark, requests)
+
+
+def _statuses(spark: SparkSession, requests: str) -> dict[str, int]:
     return {row["status"]: row["count"] for row in spark.table(requests).groupBy("status").count().collect()}
 
 

@@ -14,7 +14,7 @@ from wearables.topics import USER_INFO
 from wearables.transforms import user_changes
 from wearables.transforms.validity import holds
 
-__all__ = ["collect", "mark_erased", "note_found", "suppress"]
+__all__ = ["collect", "in_computed_tables", "mark_erased", "note_found", "suppress"]
 
 
 def collect(spark: SparkSession, schema: str, key: str) -> list[Row]:
@@ -112,19 +112,26 @@ def note_found(
     found: Mapping[str, Mapping[str, int]],
     key: str,
 ) -> None:
-    """Record by place what was found of each request's person, before it is removed.
+    """Record by place what was found of each person, before it is removed.
 
-    A run after a crash finds less: what was recorded first stays.
+    A person without an open request was erased before and delivered again: the removal is a request of its
+    own with the source `again`, so that it has a deadline and evidence, too. A run after a crash finds less:
+    what was recorded first stays.
     """
-    rows = []
-    for request in requests:
-        subject = token(f"user:{request['user_id']}", key)
-        rows.append((request["request_id"], subject, dict(found.get(subject, {}))))
+    named = [(row["request_id"], token(f"user:{row['user_id']}", key)) for row in requests]
+    again = sorted(found.keys() - {subject for _, subject in named})
+    rows = [(name, subject, dict(found.get(subject, {}))) for name, subject in named]
+    rows += [(None, subject, dict(found[subject])) for subject in again]
     fields = "request_id STRING, subject STRING, found MAP<STRING, BIGINT>"
     spark.createDataFrame(rows, fields).createOrReplaceTempView("found")
     spark.sql(
-        f"MERGE INTO {schema}.erasure_requests r USING found f ON r.request_id = f.request_id "
-        "WHEN MATCHED AND r.found IS NULL THEN UPDATE SET subject = f.subject, found = f.found"
+        f"MERGE INTO {schema}.erasure_requests r USING found f ON r.request_id = f.request_id OR "  # noqa: S608
+        "f.request_id IS NULL AND r.subject = f.subject AND r.source = 'again' AND r.rewritten IS NULL "
+        "WHEN MATCHED AND r.found IS NULL THEN UPDATE SET subject = f.subject, found = f.found "
+        "WHEN NOT MATCHED AND f.request_id IS NULL THEN INSERT "
+        "(request_id, source, requested, deadline, status, subject, found) "
+        f"VALUES ('again-' || uuid(), 'again', now(), now() + INTERVAL {DEADLINE}, "
+        "'erased', f.subject, f.found)"
     )
     spark.catalog.dropTempView("found")
 
@@ -135,4 +142,16 @@ def mark_erased(spark: SparkSession, schema: str, requests: Sequence[Row]) -> No
     spark.sql(
         f"UPDATE {schema}.erasure_requests SET user_id = NULL, status = 'erased' "  # noqa: S608
         f"WHERE status = 'requested' AND request_id IN ({ids})"
+    )
+
+
+def in_computed_tables(spark: SparkSession, schema: str) -> bool:
+    """Return whether tables that the pipeline computes may have a person whose records are removed.
+
+    They may until the evidence has found none (`rewritten`), also where an earlier run of the job failed.
+    """
+    return (
+        not spark.table(f"{schema}.erasure_requests")
+        .filter("status = 'erased' AND rewritten IS NULL")
+        .isEmpty()
     )

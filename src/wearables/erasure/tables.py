@@ -14,7 +14,7 @@ DEADLINE = "30 days"
 _REQUESTS = """
 request_id STRING NOT NULL COMMENT 'unique; crm-… for deletes of the CRM',
 user_id BIGINT COMMENT 'the person; NULL once its rows are erased',
-source STRING COMMENT 'crm or api',
+source STRING COMMENT 'crm, api, or again: records of an erased person that were delivered again',
 requested TIMESTAMP COMMENT 'what the person sends later is kept',
 deadline TIMESTAMP,
 status STRING COMMENT 'requested (also NULL), erased: waits for the retention of files, done, not found',

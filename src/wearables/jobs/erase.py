@@ -1,7 +1,8 @@
 """Entry point `erase`: records of erased people out of the tables and files that are filled from outside.
 
 The pipeline's next update takes it out of all other tables; the entry point `purge` removes replaced files.
-Each step can be repeated: a run after a crash continues.
+Each step can be repeated: a run after a crash continues. The task value `refresh` is `true` when computed
+tables may have an erased person, and else `false`.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             control.resume()
 
     done = erase(spark, place, Path(given.landing), key, forget)
+    needed = erasure.in_computed_tables(spark, place)
+    dbutils.jobs.taskValues.set("refresh", str(needed).lower())
     print(f"{done.requests} requests: removed {done.rows} rows of tables and {done.lines} lines of files")
 
 
@@ -75,7 +78,7 @@ def erase(
     }
     files = _computed(erasure.landed_matches(spark, landing, listed, key))
     found = _by_subject({**tables, "landing": files.withColumnRenamed("lines", "rows")})
-    if requests:
+    if requests or found:
         erasure.note_found(spark, schema, requests, found, key)
     # Files first: a row that is still in a table names nothing that the files do not have.
     names = {row["file"] for row in files.select("file").distinct().collect()}
