@@ -20,6 +20,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.session.patches.catalog_patch:PATCHES",
     "lakeward.session.patches.call_site_patch:PATCHES",
     "lakeward.session.patches.data_source_patch:PATCHES",
+    "lakeward.session.patches.error_messages_patch:PATCHES",
     "lakeward.session.patches.error_names_patch:PATCHES",
     "lakeward.session.patches.java_names_patch:PATCHES",
     "lakeward.session.patches.observation_patch:PATCHES",

@@ -1,0 +1,74 @@
+"""Errors of Delta are errors of PySpark, with a condition and a message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from delta.tables import DeltaTable
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import SparkSession
+
+T = "main.delta_errors.t"
+MERGE = f"MERGE INTO {T} t USING (SELECT 1 AS id) s ON "
+
+# Statement → condition. Those of MERGE have a position in the statement.
+STATEMENTS = {
+    MERGE + "t.nope = s.id WHEN MATCHED THEN DELETE": "DELTA_MERGE_UNRESOLVED_EXPRESSION",
+    MERGE + "t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v": "DELTA_MERGE_UNRESOLVED_EXPRESSION",
+    MERGE + "t.id = s.id WHEN MATCHED THEN UPDATE SET nope = 1": "DELTA_MERGE_UNRESOLVED_EXPRESSION",
+    MERGE + "t.id = s.id WHEN MATCHED THEN UPDATE SET *": "DELTA_MERGE_UNRESOLVED_EXPRESSION",
+    MERGE + "t.id = s.id WHEN MATCHED AND s.v > 1 THEN DELETE": "DELTA_MERGE_UNRESOLVED_EXPRESSION",
+    MERGE + "t.id = s.id WHEN NOT MATCHED THEN INSERT *": "DELTA_MERGE_UNRESOLVED_EXPRESSION",
+    MERGE + "t.id = s.id WHEN NOT MATCHED THEN INSERT (id) VALUES (s.v)": "DELTA_MERGE_UNRESOLVED_EXPRESSION",
+    MERGE
+    + "t.id = s.id WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = s.id": "DELTA_MERGE_UNRESOLVED_EXPRESSION",
+    f"SELECT * FROM {T} VERSION AS OF 99": "DELTA_VERSION_NOT_FOUND",
+    f"RESTORE TABLE {T} TO VERSION AS OF 99": "DELTA_CANNOT_RESTORE_TABLE_VERSION",
+    f"ALTER TABLE {T} DROP COLUMN v": "DELTA_UNSUPPORTED_DROP_COLUMN",
+    f"ALTER TABLE {T} ADD CONSTRAINT c CHECK (v = 'b')": "DELTA_NEW_CHECK_CONSTRAINT_VIOLATION",
+    f"OPTIMIZE {T} WHERE v = 'a'": "DELTA_NON_PARTITION_COLUMN_REFERENCE",
+    f"INSERT INTO {T} SELECT 1, 'a', 3": "DELTA_METADATA_MISMATCH",
+}
+
+
+@pytest.fixture
+def session(spark: SparkSession) -> SparkSession:
+    """The session, with a table of one row, which no test changes."""
+    spark.sql("CREATE SCHEMA IF NOT EXISTS main.delta_errors")
+    if not spark.catalog.tableExists(T):
+        spark.sql(f"CREATE TABLE {T} AS SELECT 1 AS id, 'a' AS v")
+    return spark
+
+
+@pytest.mark.parametrize(("statement", "condition"), STATEMENTS.items(), ids=range(len(STATEMENTS)))
+def test_an_error_of_delta_has_its_condition_and_message(
+    session: SparkSession, statement: str, condition: str
+) -> None:
+    with pytest.raises(PySparkException) as raised:
+        session.sql(statement).collect()
+    assert raised.value.getCondition() == condition
+    assert raised.value.getMessage() and "INTERNAL_ERROR" not in raised.value.getMessage()
+    assert str(raised.value).lstrip().startswith(f"[{condition}") and "\tat " not in str(raised.value)
+
+
+def update(table: DeltaTable) -> None:
+    table.update(set={"nope": "1"})
+
+
+def merge(table: DeltaTable) -> None:
+    rows = table.toDF().select("id").alias("s")
+    table.alias("t").merge(rows, "t.id = s.id").whenMatchedUpdate(set={"v": "s.v"}).execute()
+
+
+def merge_all(table: DeltaTable) -> None:
+    rows = table.toDF().select("id").alias("s")
+    table.alias("t").merge(rows, "t.id = s.id").whenNotMatchedInsertAll().execute()
+
+
+@pytest.mark.parametrize("change", [update, merge, merge_all], ids=lambda each: each.__name__)
+def test_an_unknown_column_in_deltas_api_is_an_analysis_error(
+    session: SparkSession, change: Callable[[DeltaTable], None]
+) -> None:
+    with pytest.raises(AnalysisException, match=r"nope|UNRESOLVED"):
+        change(DeltaTable.forName(session, T))
