@@ -98,7 +98,7 @@ def test_several_constructs_in_one_statement() -> None:
         "A literal before a path",
         'column:["name"]',
         "?::",
-        "CLUSTER BY AUTO",
+        "CLUSTER BY AUTO, NONE",
     ]
 
 

@@ -51,8 +51,8 @@ def _cloned(spark: SparkSession, command: CopyLoadHistory) -> Any:
         spark,
         source=source.table,
         target=command.target,
-        version=source.version,
-        timestamp=source.timestamp,
+        version=source.version.number,
+        timestamp=source.version.timestamp,
     )
 
 

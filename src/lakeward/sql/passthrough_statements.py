@@ -58,7 +58,6 @@ def _words(*phrases: str) -> tuple[tuple[str, ...], ...]:
 
 _NOT_YET = "not supported yet"
 _PIPELINE = "it runs in pipeline sources only"
-_RIGHTS = "privileges are not enforced here and the statement fails: run it on the platform only"
 _PLATFORM = "a service of the platform: call it in a view that tests replace"
 
 PASSTHROUGH_STATEMENTS: tuple[PassthroughStatement, ...] = (
@@ -66,11 +65,9 @@ PASSTHROUGH_STATEMENTS: tuple[PassthroughStatement, ...] = (
         "MERGE", "MERGE INTO t USING u ON t.id = u.id WHEN MATCHED THEN DELETE", "MERGE INTO", first=True
     ),
     _supported("OPTIMIZE", "OPTIMIZE t ZORDER BY (id)", first=True),
-    _supported("RESTORE", "RESTORE TABLE t TO VERSION AS OF 0", first=True),
     _supported("REORG TABLE", "REORG TABLE t APPLY (PURGE)", first=True),
     _supported("DESCRIBE HISTORY", "DESCRIBE HISTORY t", "DESCRIBE HISTORY", "DESC HISTORY", first=True),
     _supported("CONVERT TO DELTA", "CONVERT TO DELTA parquet.`/x`", first=True),
-    _supported("SHALLOW CLONE", "CREATE TABLE v SHALLOW CLONE t"),
     _supported("time travel", "SELECT * FROM t VERSION AS OF 0", "VERSION AS OF", "TIMESTAMP AS OF"),
     _supported("table_changes()", "SELECT * FROM table_changes('t', 0)", "table_changes("),
     _supported("QUALIFY", "SELECT id FROM t QUALIFY row_number() OVER (ORDER BY id) = 1"),
@@ -92,12 +89,6 @@ PASSTHROUGH_STATEMENTS: tuple[PassthroughStatement, ...] = (
         "AUTO CDC",
         "APPLY CHANGES INTO t FROM STREAM u KEYS (id) SEQUENCE BY id",
         *("APPLY CHANGES INTO", "AUTO CDC INTO"),
-    ),
-    _unsupported("DENY", "DENY SELECT ON TABLE t TO u", _RIGHTS, first=True),
-    _unsupported(
-        "PREDICTIVE OPTIMIZATION",
-        "ALTER TABLE t ENABLE PREDICTIVE OPTIMIZATION",
-        "remove it: lakeward never rewrites files automatically",
     ),
     _function("read_kafka", _NOT_YET, "SELECT * FROM read_kafka(subscribe => 'x')"),
     _function("vector_search", example="SELECT * FROM vector_search(query => 'x')"),

@@ -38,16 +38,26 @@ from lakeward.sql.constructs import (
     keys,
     listings,
     materialized_views,
+    merge,
     metric_views,
     partitions,
+    platform_clauses,
     policies,
     python_functions,
+    scripting,
     table_descriptions,
     table_json,
     tables,
     temporary_tables,
+    time_travel,
     transactions,
     volumes,
+)
+from lakeward.sql.identifier_clause import (
+    ComputeIdentifiers,
+    identifier_clauses,
+    is_of_delta,
+    with_placeholders,
 )
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, tokenize
 
@@ -61,9 +71,11 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *volumes.CONSTRUCTS,
     *expressions.CONSTRUCTS,
     *transactions.CONSTRUCTS,
+    *scripting.CONSTRUCTS,
     *tables.CONSTRUCTS,
     *partitions.CONSTRUCTS,
     *clone.CONSTRUCTS,
+    *time_travel.CONSTRUCTS,
     *table_descriptions.CONSTRUCTS,
     *table_json.CONSTRUCTS,
     *temporary_tables.CONSTRUCTS,
@@ -72,10 +84,12 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *create_table.CONSTRUCTS,
     *keys.CONSTRUCTS,
     *inserts.CONSTRUCTS,
+    *merge.CONSTRUCTS,
     *copy_into.CONSTRUCTS,
     *functions.CONSTRUCTS,
     *python_functions.CONSTRUCTS,
     *governance.CONSTRUCTS,
+    *platform_clauses.CONSTRUCTS,
     *policies.CONSTRUCTS,
 )
 
@@ -137,6 +151,11 @@ def _analyze(
     if not tokens:
         return None, ()
     if not is_expression:
+        computed = identifier_clauses(tokens, text)
+        if computed:
+            result, constructs = _analyze(with_placeholders(computed, text), is_expression=False)
+            if isinstance(result, Command) or is_of_delta(tokens):
+                return ComputeIdentifiers(computed, text), constructs
         for construct in _statements().get(tokens[0].word, ()):
             result = _try_statement(construct, tokens, text)
             if result is not None:

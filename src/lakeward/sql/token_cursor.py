@@ -9,6 +9,8 @@ from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
 _WORD = re.compile(r"\w+|\S")
+# What begins and ends the code of a function in Spark's grammar.
+_DOLLAR_TAG = re.compile(r"\$[A-Za-z]*\$")
 _QUOTES = "'\"`"
 
 
@@ -28,12 +30,15 @@ class Token(NamedTuple):
     @property
     def is_quoted(self) -> bool:
         """Return whether it is a string or a quoted name."""
-        return self.text[0] in _QUOTES or self.text[-1] in _QUOTES or self.is_dollar_quoted
+        return self.text[0] in _QUOTES or self.text[-1] in _QUOTES or self.dollar_quoted is not None
 
     @property
-    def is_dollar_quoted(self) -> bool:
-        """Return whether it is the code of a Python function, between two pairs of dollar signs."""
-        return len(self.text) > 3 and self.text.startswith("$$") and self.text.endswith("$$")
+    def dollar_quoted(self) -> str | None:
+        """Return what is between two `$$` or `$tag$`: a function's code, or a metric view's YAML."""
+        tag = _DOLLAR_TAG.match(self.text)
+        if tag is None or len(self.text) < 2 * tag.end() or not self.text.endswith(tag[0]):
+            return None
+        return self.text[tag.end() : -tag.end()]
 
     @property
     def is_string(self) -> bool:
@@ -55,7 +60,7 @@ def tokenize(text: str) -> tuple[Token, ...] | None:
     from sqlglot.errors import SqlglotError
 
     try:
-        found = _tokenizer().tokenize(text)
+        found = _tokenizer(frozenset(_DOLLAR_TAG.findall(text))).tokenize(text)
     except (SqlglotError, IndexError, ValueError, RecursionError):
         return None
     tokens: list[Token] = []
@@ -76,14 +81,14 @@ def _split_words(token: Token) -> list[Token]:
     ]
 
 
-@lru_cache(maxsize=1)
-def _tokenizer() -> Any:
+@lru_cache(maxsize=8)
+def _tokenizer(dollar_tags: frozenset[str]) -> Any:
     from sqlglot.dialects.databricks import Databricks
 
     class Tokenizer(Databricks.Tokenizer):
         # Otherwise SHOW, VACUUM … become one token up to the next semicolon, quoted or not.
         COMMANDS: ClassVar[set[Any]] = set()
-        RAW_STRINGS: ClassVar[list[Any]] = [*Databricks.Tokenizer.RAW_STRINGS, "$$"]
+        RAW_STRINGS: ClassVar[list[Any]] = [*Databricks.Tokenizer.RAW_STRINGS, *dollar_tags]
 
     return Tokenizer()
 

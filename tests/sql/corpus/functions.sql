@@ -111,3 +111,12 @@ CREATE OR REPLACE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ return x +
 --> ok
 SELECT f(1) AS n
 --> [2]
+-- The code of a function between tags, and the names of columns
+CREATE FUNCTION tagged(x INT) RETURNS INT LANGUAGE PYTHON AS $code$ return x + len("$$") $code$
+--> ok
+SELECT tagged(1), tagged(2) + 1
+--= main.corpus_functions.tagged(1), (main.corpus_functions.tagged(2) + 1)
+--> [3, 5]
+SELECT max(tagged(CAST(id AS INT))) OVER () FROM range(1)
+--= max(main.corpus_functions.tagged(CAST(id AS INT))) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+--> [2]

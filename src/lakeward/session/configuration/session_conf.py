@@ -95,6 +95,10 @@ def base_conf(
         "spark.sql.defaultCatalog": settings.catalog,
         "spark.sql.warehouse.dir": folder_text(settings.warehouse),
         "spark.sql.sources.default": "delta",
+        # Parts of Databricks SQL that Spark has behind settings.
+        "spark.sql.scripting.continueHandlerEnabled": "true",
+        "spark.sql.scripting.cursorEnabled": "true",
+        "spark.sql.timeType.enabled": "true",
         "spark.sql.shuffle.partitions": str(cores),
         # Flows of a pipeline have pools of their own: a small one does not wait for all tasks of a large one.
         "spark.scheduler.mode": "FAIR",

@@ -28,6 +28,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new CatalogNames());
         all.injectHintResolutionRule(new FunctionBodies());
         all.injectFunction(SqlFunctions.described(FunctionBodies.CALL, new FunctionBodies.Builder()));
+        all.injectFunction(SqlFunctions.described(Signal.CALL, new Signal.Builder()));
         all.injectHintResolutionRule(new SqlNames());
         all.injectHintResolutionRule(new PolicyRules());
         all.injectHintResolutionRule(new ChangeFeeds());
@@ -38,6 +39,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new InputFileName());
         all.injectResolutionRule(new InputFileName.OfAutoLoader());
         all.injectResolutionRule(new ListedSnapshot.OfTables());
+        all.injectResolutionRule(new FunctionColumns());
         all.injectPostHocResolutionRule(new TargetFileSize());
         SqlFunctions.register(all);
         all.injectPlannerStrategy(new SystemFunctions());

@@ -60,6 +60,8 @@ SOURCES = (
     "FileReplacement",
     "CatalogNames",
     "FunctionBodies",
+    "FunctionColumns",
+    "Signal",
     "GlobalTemporary",
     "TargetFileSize",
     "StreamOfPath",

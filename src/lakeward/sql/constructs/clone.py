@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name, quote_string
 from lakeward.spark_internals import java_session, jvm_view
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, supported
-from lakeward.sql.token_cursor import TokenCursor
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.constructs.time_travel import TableVersion, read_table_version
+from lakeward.sql.session_context import run_with_delta
+from lakeward.sql.token_cursor import TokenCursor, Unmatched, unquoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -22,6 +24,8 @@ _COMPUTED = (
     "delta.feature.",
     "delta.columnMapping.maxColumnId",
 )
+# Spark's property of a table's folder.
+_LOCATION = "location"
 _METRICS = (
     "source_table_size",
     "source_num_of_files",
@@ -37,14 +41,30 @@ class CloneSource:
     """A table, as of a version or a time."""
 
     table: list[str]
-    version: int | None = None
-    timestamp: str | None = None
+    version: TableVersion
+
+    def resolve(self, spark: SparkSession) -> CloneSource:
+        """Return the source with the value of its timestamp."""
+        return CloneSource(self.table, self.version.resolve(spark))
 
     def __str__(self) -> str:
-        name = quote_name(self.table)
-        if self.timestamp is not None:
-            return f"{name} TIMESTAMP AS OF {quote_string(self.timestamp)}"
-        return name if self.version is None else f"{name} VERSION AS OF {self.version}"
+        return f"{quote_name(self.table)}{self.version.clause()}"
+
+
+@dataclass(frozen=True)
+class CloneOptions:
+    """What the clone has instead of the source's: properties and a location."""
+
+    properties: dict[str, str]
+    location: str | None
+
+    def clauses(self) -> str:
+        """Return the clauses of the statement."""
+        listed = ", ".join(
+            f"{quote_string(key)} = {quote_string(value)}" for key, value in self.properties.items()
+        )
+        location = f" LOCATION {quote_string(self.location)}" if self.location is not None else ""
+        return (f" TBLPROPERTIES ({listed})" if listed else "") + location
 
 
 @dataclass(frozen=True)
@@ -64,26 +84,28 @@ class DeepClone(Command):
 
     target: list[str]
     source: CloneSource
+    options: CloneOptions
     replace: bool
     if_not_exists: bool
 
     def run(self, spark: SparkSession) -> Rows | None:
-        name, source = quote_name(self.target), quote_name(self.source.table)
+        name, source = quote_name(self.target), self.source.resolve(spark)
         if self.if_not_exists and spark.catalog.tableExists(name):
             return None
-        _require_no_policies(spark, self.source)
-        rows = spark.sql(f"SELECT * FROM {self.source}")  # noqa: S608  # names are quoted
-        before = spark.sql(f"DESCRIBE DETAIL {source}").first()
+        _require_no_policies(spark, source)
+        rows = spark.sql(f"SELECT * FROM {source}")  # noqa: S608  # names are quoted
+        before = spark.sql(f"DESCRIBE DETAIL {quote_name(source.table)}").first()
         assert before is not None
         writer = rows.writeTo(name).using("delta")
-        for key, value in (before["properties"] or {}).items():
-            if not key.startswith(_COMPUTED):
-                writer = writer.tableProperty(key, value)
+        kept = {k: v for k, v in (before["properties"] or {}).items() if not k.startswith(_COMPUTED)}
+        location = {} if self.options.location is None else {_LOCATION: self.options.location}
+        for key, value in {**kept, **self.options.properties, **location}.items():
+            writer = writer.tableProperty(key, value)
         if before["partitionColumns"]:
             writer = writer.partitionedBy(*before["partitionColumns"])
         if before["clusteringColumns"]:
             writer = writer.clusterBy(*before["clusteringColumns"])
-        with CopyLoadHistory(self.source, self.target).run(spark) as options:
+        with CopyLoadHistory(source, self.target).run(spark) as options:
             writer = writer.options(**options)
             (writer.createOrReplace if self.replace else writer.create)()
         if before["description"]:
@@ -95,17 +117,23 @@ class DeepClone(Command):
 
 
 @dataclass(frozen=True)
-class ReplaceByShallowClone(Command):
+class ShallowClone(Command):
     """Creates a shallow clone, or a deep one if the target exists."""
 
     target: list[str]
     source: CloneSource
+    options: CloneOptions
+    replace: bool
+    if_not_exists: bool
 
     def run(self, spark: SparkSession) -> Rows | DataFrame | None:
         name = quote_name(self.target)
-        if spark.catalog.tableExists(name):
-            return DeepClone(self.target, self.source, replace=True, if_not_exists=False).run(spark)
-        return spark.sql(f"CREATE TABLE {name} SHALLOW CLONE {self.source}")
+        if self.replace and spark.catalog.tableExists(name):
+            deep = DeepClone(self.target, self.source, self.options, replace=True, if_not_exists=False)
+            return deep.run(spark)
+        create = f"CREATE TABLE {'IF NOT EXISTS ' if self.if_not_exists else ''}{name}"
+        source = self.source.resolve(spark)
+        return run_with_delta(spark, f"{create} SHALLOW CLONE {source}{self.options.clauses()}")
 
 
 def _require_no_policies(spark: SparkSession, source: CloneSource) -> None:
@@ -122,37 +150,61 @@ def _require_no_policies(spark: SparkSession, source: CloneSource) -> None:
 
 
 def _deep_clone(cursor: TokenCursor) -> DeepClone:
+    target, replace, if_not_exists = _target(cursor)
+    cursor.words("DEEP")
+    return DeepClone(target, _source(cursor), _options(cursor), replace, if_not_exists)
+
+
+def _shallow_clone(cursor: TokenCursor) -> ShallowClone:
+    target, replace, if_not_exists = _target(cursor)
+    cursor.need("SHALLOW")
+    return ShallowClone(target, _source(cursor), _options(cursor), replace, if_not_exists)
+
+
+def _target(cursor: TokenCursor) -> tuple[list[str], bool, bool]:
+    """Read CREATE … TABLE; return the table, whether it is replaced, and whether an existing one stays."""
     replace = cursor.words("CREATE", "OR", "REPLACE", "TABLE")
     if not replace:
         cursor.need("CREATE", "TABLE")
     if_not_exists = not replace and cursor.words("IF", "NOT", "EXISTS")
-    target = cursor.name()
-    cursor.words("DEEP")
-    return DeepClone(target, _source(cursor), replace, if_not_exists)
-
-
-def _replace_by_shallow_clone(cursor: TokenCursor) -> ReplaceByShallowClone:
-    cursor.need("CREATE", "OR", "REPLACE", "TABLE")
-    target = cursor.name()
-    cursor.need("SHALLOW")
-    return ReplaceByShallowClone(target, _source(cursor))
+    return cursor.name(), replace, if_not_exists
 
 
 def _source(cursor: TokenCursor) -> CloneSource:
-    """Read `CLONE source [VERSION | TIMESTAMP AS OF …]`."""
     cursor.need("CLONE")
-    table = cursor.name()
-    version = timestamp = None
-    if cursor.words("VERSION", "AS", "OF"):
-        version = cursor.integer()
-    elif cursor.words("TIMESTAMP", "AS", "OF"):
-        timestamp = cursor.string()
-    cursor.end()
-    return CloneSource(table, version, timestamp)
+    return CloneSource(cursor.name(), read_table_version(cursor, "TBLPROPERTIES", "LOCATION"))
+
+
+def _options(cursor: TokenCursor) -> CloneOptions:
+    properties: dict[str, str] = {}
+    location = None
+    while cursor.next is not None:
+        if cursor.words("TBLPROPERTIES", "("):
+            properties = _properties(cursor)
+        else:
+            cursor.need("LOCATION")
+            location = cursor.string()
+    return CloneOptions(properties, location)
+
+
+def _properties(cursor: TokenCursor) -> dict[str, str]:
+    """Read the properties behind the parenthesis, which closes them, too."""
+    found: dict[str, str] = {}
+    while not found or cursor.words(","):
+        key = (
+            cursor.string() if cursor.next is not None and cursor.next.is_string else ".".join(cursor.name())
+        )
+        cursor.words("=")
+        value = cursor.next
+        if value is None or value.text in (",", ")"):
+            raise Unmatched
+        found[key] = unquoted(value.text)
+        cursor.at += 1
+    cursor.need(")")
+    return found
 
 
 CONSTRUCTS = (
-    supported("SHALLOW CLONE", _AREA, "CREATE TABLE u SHALLOW CLONE t"),
     Construct(
         name="DEEP CLONE",
         area=_AREA,
@@ -163,13 +215,13 @@ CONSTRUCTS = (
         statement=_deep_clone,
     ),
     Construct(
-        name="CREATE OR REPLACE … SHALLOW CLONE",
+        name="SHALLOW CLONE",
         area=_AREA,
         verdict="emulated",
         example="CREATE OR REPLACE TABLE u SHALLOW CLONE t",
-        note="a full copy if the target exists: Delta cannot replace an existing table with a shallow clone",
+        note="Delta's; a full copy if the target exists, which Delta cannot replace with a shallow clone",
         starts=("CREATE",),
-        statement=_replace_by_shallow_clone,
+        statement=_shallow_clone,
         trigger=BEGINNING + r"create\s+or\s+replace\s+table\s.*\bshallow\s+clone\b",
     ),
 )

@@ -119,17 +119,28 @@ def _fold_wildcards(path: JsonPath) -> Edit | None:
 _QUERIES = "Queries and scripts"
 
 
+# Year to second, and three digits of milliseconds.
+_TIMESTAMP = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})")
+
+
 def _at_version(tokens: Sequence[Token]) -> list[Edit]:
-    """Rewrite `t@v3` as `t VERSION AS OF 3`."""
+    """Rewrite `t@v3` as `t VERSION AS OF 3`, and `t@20260131235959999` as TIMESTAMP AS OF that time."""
     return [
-        Edit(at.start, version.end, f" VERSION AS OF {version.text[1:]}")
+        Edit(at.start, version.end, clause)
         for table, at, version in zip(tokens, tokens[1:], tokens[2:], strict=False)
         if at.text == "@"
         and table.is_name
         and table.end == at.start
         and at.end == version.start
-        and re.fullmatch(r"[vV]\d+", version.text)
+        and (clause := _temporal_clause(version.text))
     ]
+
+
+def _temporal_clause(version: str) -> str:
+    if re.fullmatch(r"[vV]\d+", version):
+        return f" VERSION AS OF {version[1:]}"
+    time = _TIMESTAMP.fullmatch(version)
+    return time.expand(r" TIMESTAMP AS OF '\1-\2-\3 \4:\5:\6.\7'") if time else ""
 
 
 CONSTRUCTS = (
@@ -199,6 +210,13 @@ CONSTRUCTS = (
     supported("EXECUTE IMMEDIATE", _QUERIES, "EXECUTE IMMEDIATE 'SELECT 1 AS a'"),
     supported("BEGIN … END", _QUERIES, "BEGIN DECLARE x INT DEFAULT 1; SELECT x; END"),
     supported("Time travel", _QUERIES, "SELECT * FROM t VERSION AS OF 0"),
-    Construct("t@v1", _QUERIES, "rewritten", "SELECT * FROM t@v0", "VERSION AS OF", edits=_at_version),
+    Construct(
+        "t@v1, t@yyyyMMddHHmmssSSS",
+        _QUERIES,
+        "rewritten",
+        "SELECT * FROM t@v0",
+        "VERSION AS OF, TIMESTAMP AS OF",
+        edits=_at_version,
+    ),
     supported("table_changes", _QUERIES, "SELECT * FROM table_changes('t', 0)"),
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakeward.quoting import quote_name
-from lakeward.sql.construct import Command, Construct, RewriteResult, Rows, unsupported
+from lakeward.sql.construct import Command, Construct, Refusal, RewriteResult, Rows, unsupported
 from lakeward.sql.session_context import SessionContext, current_context
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _AREA = "Governance"
-_KINDS = ("CATALOG", "SCHEMA", "DATABASE", "TABLE", "VIEW", "MATERIALIZED VIEW", "VOLUME", "FUNCTION")
-_STORED_AS = {"DATABASE": "SCHEMA", "VIEW": "TABLE", "MATERIALIZED VIEW": "TABLE"}
+_KINDS = (
+    *("CATALOG", "SCHEMA", "DATABASE", "TABLE", "VIEW", "MATERIALIZED VIEW", "STREAMING TABLE"),
+    *("VOLUME", "FUNCTION"),
+)
+_STORED_AS = {"DATABASE": "SCHEMA", "VIEW": "TABLE", "MATERIALIZED VIEW": "TABLE", "STREAMING TABLE": "TABLE"}
 _PARTS = {"CATALOG": 1, "SCHEMA": 2}
 _ALL = "ALL PRIVILEGES"
 
@@ -288,23 +291,40 @@ def _comment_on(cursor: TokenCursor) -> CommentOn:
     return CommentOn(Securable(kind, name), comment)
 
 
-_UNSUPPORTED = (
-    "SHOW CREDENTIALS",
-    "SHOW GROUPS",
-    "SHOW POLICIES",
-    "SHOW SHARES",
-    "SHOW USERS",
-    "SHOW RECIPIENTS",
-    "SHOW PROVIDERS",
-    "SHOW CONNECTIONS",
-    "SHOW EXTERNAL LOCATIONS",
-    "SHOW STORAGE CREDENTIALS",
-    "CREATE SHARE",
-    "CREATE RECIPIENT",
-    "CREATE CONNECTION",
-    "CREATE EXTERNAL LOCATION",
-    "CREATE STORAGE CREDENTIAL",
+_NO_SUCH_OBJECTS = "a local lakehouse has no such objects."
+_NO_POLICY = "SET ROW FILTER and SET MASK of a table are enforced here."
+_NO_PROCEDURE = "run the statements as a script (BEGIN … END), or with EXECUTE IMMEDIATE."
+# What a statement begins with, and the reason.
+_UNSUPPORTED = {
+    **dict.fromkeys(("CREATE POLICY", "CREATE OR REPLACE POLICY", "DROP POLICY"), _NO_POLICY),
+    **dict.fromkeys(("CREATE PROCEDURE", "CREATE OR REPLACE PROCEDURE", "DROP PROCEDURE"), _NO_PROCEDURE),
+    "DENY": "Unity Catalog has GRANT and REVOKE alone.",
+    "SYNC": "all catalogs are in one lakehouse.",
+    "REFRESH FOREIGN": _NO_SUCH_OBJECTS,
+    **dict.fromkeys(
+        (
+            *("SHOW CREDENTIALS", "SHOW GROUPS", "SHOW POLICIES", "SHOW EFFECTIVE POLICIES", "SHOW SHARES"),
+            *("SHOW USERS", "SHOW RECIPIENTS", "SHOW PROVIDERS", "SHOW CONNECTIONS"),
+            *("SHOW EXTERNAL LOCATIONS", "SHOW STORAGE CREDENTIALS"),
+        ),
+        _NO_SUCH_OBJECTS,
+    ),
+}
+
+_FOREIGN_KINDS = (
+    *("CONNECTION", "EXTERNAL LOCATION", "PROVIDER", "RECIPIENT", "SHARE", "STORAGE CREDENTIAL"),
+    *("CREDENTIAL", "SERVICE CREDENTIAL", "CLEAN ROOM", "EXTERNAL METADATA"),
 )
+_VERBS = ("CREATE", "ALTER", "DROP", "COMMENT ON", "SHOW GRANTS ON")
+
+
+def _refuse_foreign_object(cursor: TokenCursor) -> Refusal:
+    verb = next((verb for verb in _VERBS if cursor.words(*verb.split())), None)
+    kind = next((kind for kind in _FOREIGN_KINDS if cursor.words(*kind.split())), None)
+    if verb is None or kind is None or cursor.next is None:
+        raise Unmatched
+    return Refusal("UNSUPPORTED_SQL", f"{verb} {kind} is not supported here: {_NO_SUCH_OBJECTS}", "0A000")
+
 
 CONSTRUCTS = (
     Construct(
@@ -357,14 +377,23 @@ CONSTRUCTS = (
         starts=("COMMENT",),
         statement=_comment_on,
     ),
+    Construct(
+        name="SHARE, RECIPIENT, PROVIDER, CONNECTION, EXTERNAL LOCATION, CREDENTIAL",
+        area=_AREA,
+        verdict="unsupported",
+        example="CREATE SHARE s",
+        note=f"{', '.join(_VERBS)}: {_NO_SUCH_OBJECTS}",
+        starts=("CREATE", "ALTER", "DROP", "COMMENT", "SHOW"),
+        statement=_refuse_foreign_object,
+    ),
     *(
         unsupported(
             words,
             _AREA,
             example=words if words.startswith("SHOW") else f"{words} x",
             starts=words,
-            reason="a local lakehouse has no such objects.",
+            reason=reason,
         )
-        for words in _UNSUPPORTED
+        for words, reason in _UNSUPPORTED.items()
     ),
 )

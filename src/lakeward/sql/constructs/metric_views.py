@@ -63,12 +63,12 @@ def _with_definition(cursor: TokenCursor) -> Edits | Refusal:
     while not cursor.words("AS"):
         _skip(cursor)
     body = cursor.next
-    if body is None or not body.is_dollar_quoted:
+    if body is None or body.dollar_quoted is None:
         raise Unmatched
     cursor.at += 1
     cursor.end()
     try:
-        definition = _definition(body.text[2:-2])
+        definition = _definition(body.dollar_quoted)
     except _InvalidError as error:
         return Refusal("INVALID_METRIC_VIEW_YAML", f"The definition of the metric view {error}", "42K0L")
     # JSON is YAML, and its texts need no indentation.

@@ -136,7 +136,7 @@ def _create_function(cursor: TokenCursor) -> Edits | Refusal:
         name=name if name.isidentifier() else "function",
         parameters=parameters,
         returns=returns,
-        body=body.text[2:-2],
+        body=body.dollar_quoted or "",
         handler=clauses.handler,
         is_batch=clauses.is_batch,
         is_deterministic=clauses.is_deterministic,
@@ -207,7 +207,7 @@ def _clauses(cursor: TokenCursor) -> tuple[_Clauses, Token]:
             continue
         removed += cursor.read(begin)
     as_word, body = cursor.read(begin)[0], cursor.next
-    if not is_python or body is None or not body.is_dollar_quoted:
+    if not is_python or body is None or body.dollar_quoted is None:
         raise Unmatched
     cursor.at += 1
     cursor.end()

@@ -21,13 +21,13 @@ _AREA = "Tables"
 
 
 def _cluster_by_auto(tokens: Sequence[Token]) -> list[Edit]:
-    """Remove CLUSTER BY AUTO; blanks keep all other positions."""
+    """Remove CLUSTER BY AUTO and NONE; blanks keep all other positions."""
     if tokens[0].word not in ("CREATE", "REPLACE"):
         return []
     return [
         Edit(word.start, word.end, " " * len(word.text))
         for three in zip(tokens, tokens[1:], tokens[2:], strict=False)
-        if [t.word for t in three] == ["CLUSTER", "BY", "AUTO"]
+        if [t.word for t in three] in (["CLUSTER", "BY", "AUTO"], ["CLUSTER", "BY", "NONE"])
         for word in three
     ]
 
@@ -80,6 +80,9 @@ def _analyze(cursor: TokenCursor) -> RequireTable | ComputeDeltaStatistics:
     cursor.need("ANALYZE", "TABLE")
     table = cursor.name()
     if cursor.words("COMPUTE", "DELTA", "STATISTICS"):
+        if not cursor.words("NOSCAN") and cursor.words("FOR"):
+            cursor.one_of("COLUMNS", "ALL")
+            cursor.finish()
         cursor.end()
         return ComputeDeltaStatistics(table)
     cursor.finish()
@@ -170,7 +173,7 @@ CONSTRUCTS = (
     supported("CREATE TABLE without columns", _AREA, "CREATE TABLE t"),
     supported("CLUSTER BY", _AREA, "CREATE TABLE t (id INT) CLUSTER BY (id)"),
     Construct(
-        name="CLUSTER BY AUTO",
+        name="CLUSTER BY AUTO, NONE",
         area=_AREA,
         verdict="rewritten",
         example="CREATE TABLE t (id INT) CLUSTER BY AUTO",

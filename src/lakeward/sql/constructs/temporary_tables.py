@@ -55,16 +55,34 @@ class CreateTemporaryTable(Command):
                 parameters={"relationName": name},
             )
         if not exists and not self.create:
-            raise SqlError(
-                "TABLE_OR_VIEW_NOT_FOUND",
-                f"The temporary table {name} cannot be found.",
-                parameters={"relationName": name, "searchPath": "[`system`.`session`]"},
-            )
+            raise _not_found(self.table)
         location = (_folder() / uuid.uuid4().hex).as_uri()
         spark.sql(f"CREATE TABLE delta.{quote_identifier(location)} {self.definition}")
         spark.sql(
             f"CREATE OR REPLACE TEMPORARY VIEW {name} USING delta OPTIONS (path {quote_string(location)})"
         )
+
+
+@dataclass(frozen=True)
+class DropTemporaryTable(Command):
+    """Drops a temporary table; a table of the same name in the current schema stays."""
+
+    table: str
+    if_exists: bool
+
+    def run(self, spark: SparkSession) -> None:
+        dropped = session_state(spark).catalog().dropTempView(self.table)
+        if not dropped and not self.if_exists:
+            raise _not_found(self.table)
+
+
+def _not_found(table: str) -> SqlError:
+    name = quote_identifier(table)
+    return SqlError(
+        "TABLE_OR_VIEW_NOT_FOUND",
+        f"The temporary table {name} cannot be found.",
+        parameters={"relationName": name, "searchPath": "[`system`.`session`]"},
+    )
 
 
 @cache
@@ -125,6 +143,16 @@ def _unsupported_clause(clause: str, condition: str) -> Refusal:
     return Refusal(f"{_EXCLUSIVE}.{condition}", message, "0A000", {"unsupportedSpec": clause})
 
 
+def _drop_temporary_table(cursor: TokenCursor) -> DropTemporaryTable:
+    cursor.need("DROP")
+    cursor.one_of("TEMPORARY", "TEMP")
+    cursor.need("TABLE")
+    if_exists = cursor.words("IF", "EXISTS")
+    table = cursor.part()
+    cursor.end()
+    return DropTemporaryTable(table, if_exists)
+
+
 CONSTRUCTS = (
     Construct(
         name="CREATE TEMPORARY TABLE",
@@ -139,5 +167,14 @@ CONSTRUCTS = (
         statement=_create_temporary_table,
         trigger=BEGINNING + r"(?:create\s+(?:or\s+replace\s+)?|replace\s+)temp(?:orary)?\s+table\b",
         test="tests/sql/test_temporary_tables.py",
+    ),
+    Construct(
+        name="DROP TEMPORARY TABLE",
+        area="Tables",
+        verdict="emulated",
+        example="DROP TEMPORARY TABLE IF EXISTS t",
+        note="a table of the same name in a schema stays",
+        starts=("DROP",),
+        statement=_drop_temporary_table,
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import uuid
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _AREA = "Volumes"
+_SCHEME = re.compile(r"(\w[\w+.-]*):/")
 
 
 def _folder(context: SessionContext, volume: tuple[str, ...]) -> Path:
@@ -57,11 +59,8 @@ class CreateVolume(Command):
         if folder.exists():
             if self.if_not_exists:
                 return
-            raise SqlError(
-                "VOLUME_ALREADY_EXISTS",
-                f"Cannot create volume `{'`.`'.join(name)}` because it already exists.",
-                sql_state="42000",
-                next_step="Choose a different name, drop the existing volume, or add IF NOT EXISTS.",
+            raise _already_exists(
+                "create", name, "Choose a different name, drop the existing volume, or add IF NOT EXISTS."
             )
         folder.parent.mkdir(parents=True, exist_ok=True)
         if self.location is None:
@@ -75,8 +74,27 @@ class CreateVolume(Command):
         )
 
 
+def _already_exists(action: str, volume: tuple[str, ...], next_step: str) -> SqlError:
+    return SqlError(
+        "VOLUME_ALREADY_EXISTS",
+        f"Cannot {action} volume `{'`.`'.join(volume)}` because it already exists.",
+        sql_state="42000",
+        next_step=next_step,
+    )
+
+
 def _local_path(context: SessionContext, path: str) -> Path:
-    return Path(PathMap.of(context.settings).local(path) or path.removeprefix("file:"))
+    """Return the folder of this machine for a path; raises SqlError for storage without a mount."""
+    local = PathMap.of(context.settings).local(path) or path
+    scheme = _SCHEME.match(local)
+    if scheme is not None and scheme[1].lower() != "file":
+        raise SqlError(
+            "STORAGE_NOT_MAPPED",
+            f"{path} cannot be used: no local folder is mapped to it.",
+            next_step=f"Map a folder with `--mount {path}=FOLDER`, or under [tool.lakeward.mounts] in "
+            "pyproject.toml.",
+        )
+    return Path("/" + local[5:].lstrip("/") if scheme else local)
 
 
 def _create_volume(cursor: TokenCursor) -> CreateVolume:
@@ -96,6 +114,41 @@ def _create_volume(cursor: TokenCursor) -> CreateVolume:
     if external and location is None:
         raise Unmatched
     return CreateVolume(volume, if_not_exists, location, comment)
+
+
+@dataclass(frozen=True)
+class RenameVolume(Command):
+    """Renames a volume within its schema; files, owner, comment and tags stay."""
+
+    volume: list[str]
+    new_name: list[str]
+
+    def run(self, spark: SparkSession) -> None:
+        context = current_context(spark)
+        name, new_name = _require_volume(context, self.volume), context.qualify(self.new_name)
+        if new_name[:2] != name[:2]:
+            raise SqlError(
+                "UNSUPPORTED_SQL",
+                f"The volume `{'`.`'.join(name)}` cannot be moved to another schema.",
+                sql_state="0A000",
+                next_step="Create a volume there, copy the files, and drop this one.",
+            )
+        if _folder(context, new_name).exists():
+            raise _already_exists("rename", new_name, "Choose a different name, or drop the existing volume.")
+        _folder(context, name).rename(_folder(context, new_name))
+        about = context.metadata_file("VOLUME", name)
+        if about.exists():
+            about.rename(context.metadata_file("VOLUME", new_name))
+
+
+def _rename_volume(cursor: TokenCursor) -> RenameVolume:
+    cursor.need("ALTER", "VOLUME")
+    volume = cursor.name(3)
+    cursor.need("RENAME", "TO")
+    new_name = cursor.name(3)
+    cursor.end()
+    # A name of one part is in the volume's schema, which need not be the current one.
+    return RenameVolume(volume, [*volume[:-1], *new_name] if len(new_name) == 1 else new_name)
 
 
 @dataclass(frozen=True)
@@ -227,9 +280,18 @@ CONSTRUCTS = (
         area=_AREA,
         verdict="emulated",
         example="CREATE VOLUME IF NOT EXISTS main.default.landing COMMENT 'files'",
-        note="the LOCATION of an EXTERNAL volume is a folder of this machine",
+        note="the LOCATION of an EXTERNAL volume is a folder of this machine, or storage that is mounted",
         starts=("CREATE",),
         statement=_create_volume,
+    ),
+    Construct(
+        name="ALTER VOLUME … RENAME TO",
+        area=_AREA,
+        verdict="emulated",
+        example="ALTER VOLUME main.default.landing RENAME TO archive",
+        note="within its schema",
+        starts=("ALTER",),
+        statement=_rename_volume,
     ),
     Construct(
         name="DROP VOLUME",

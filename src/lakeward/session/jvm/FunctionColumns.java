@@ -1,0 +1,60 @@
+package lakeward;
+
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
+import scala.Function1;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.AbstractPartialFunction;
+
+/**
+ * The name of a column that calls a function of SQL has the function's name: catalog, schema and function, and not
+ * the database of Spark's session catalog, which joins the first two (`IdentifierCodec`).
+ */
+public class FunctionColumns extends AbstractFunction1 {
+
+    private static final Pattern JOINED = Pattern.compile("\\bspark_catalog\\.([a-z0-9_]+__[a-z0-9_]+)\\.");
+
+    public Object apply(Object session) {
+        return new Names();
+    }
+
+    public static class Names extends Rule {
+        public TreeNode apply(TreeNode plan) {
+            LogicalPlan p = (LogicalPlan) plan;
+            return p.containsPattern(TreePattern.ALIAS()) ? p.resolveExpressions(new Named()) : p;
+        }
+    }
+
+    /** Renames the column, and the references that Spark made in the same pass over the plan. */
+    public static class Named extends AbstractPartialFunction {
+        public boolean isDefinedAt(Object e) {
+            if (!(e instanceof Alias || e instanceof AttributeReference)) return false;
+            String name = ((NamedExpression) e).name();
+            return name.contains("__") && JOINED.matcher(name).find();
+        }
+
+        public Object applyOrElse(Object e, Function1 otherwise) {
+            if (!isDefinedAt(e)) return otherwise.apply(e);
+            String name = usersName(((NamedExpression) e).name());
+            return e instanceof Alias ? ((Alias) e).withName(name) : ((AttributeReference) e).withName(name);
+        }
+    }
+
+    private static String usersName(String column) {
+        Matcher match = JOINED.matcher(column);
+        StringBuffer name = new StringBuffer();
+        while (match.find()) {
+            String joined = match.group(1);
+            String users = IdentifierCodec.catalog(joined) + "." + IdentifierCodec.schema(joined) + ".";
+            match.appendReplacement(name, Matcher.quoteReplacement(users));
+        }
+        return match.appendTail(name).toString();
+    }
+}

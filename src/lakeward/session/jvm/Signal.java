@@ -1,0 +1,79 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Arrays;
+import org.apache.spark.QueryContext;
+import org.apache.spark.SparkRuntimeException;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
+import org.apache.spark.sql.catalyst.util.MapData;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.unsafe.types.UTF8String;
+import scala.Option;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+
+/** The error that SIGNAL raises: with a condition of the script's own, or a SQLSTATE of its own. */
+public class Signal extends SparkRuntimeException {
+
+    /** The function that SIGNAL becomes (sql/constructs/scripting.py): condition, SQLSTATE, message. */
+    public static final String CALL = "lakeward_signal";
+
+    private final String condition;
+    private final String state;
+    private final String text;
+
+    Signal(String condition, String state, String text) {
+        super("USER_RAISED_EXCEPTION", ObjectDefinitions.scalaMap(WarehouseLayout.JSON.createObjectNode().put("errorMessage", text)),
+            null, new QueryContext[0], (Option) ObjectDefinitions.none());
+        this.condition = condition;
+        this.state = state;
+        this.text = text;
+    }
+
+    public String getCondition() {
+        return condition;
+    }
+
+    public String getErrorClass() {
+        return condition;
+    }
+
+    public String getSqlState() {
+        return state;
+    }
+
+    public String getMessage() {
+        return "[" + condition + "] " + text + " SQLSTATE: " + state;
+    }
+
+    /** Called for the SELECT that SIGNAL becomes. */
+    public static UTF8String raise(UTF8String condition, UTF8String state, UTF8String text) {
+        throw new Signal(condition.toString(), state.toString(), text == null ? "" : text.toString());
+    }
+
+    /** As `raise`, for a condition of Spark, whose message has arguments. */
+    public static UTF8String raiseCondition(UTF8String condition, MapData arguments) {
+        ObjectNode values = WarehouseLayout.JSON.createObjectNode();
+        for (int i = 0; i < arguments.numElements(); i++) {
+            values.put(arguments.keyArray().getUTF8String(i).toString(), String.valueOf(arguments.valueArray().getUTF8String(i)));
+        }
+        throw new SparkRuntimeException(condition.toString(), ObjectDefinitions.scalaMap(values), null, new QueryContext[0],
+            (Option) ObjectDefinitions.none());
+    }
+
+    /** The function's builder: of condition, SQLSTATE and message, or of condition and arguments. */
+    public static class Builder extends AbstractFunction1 {
+        public Object apply(Object arguments) {
+            if (((Seq) arguments).length() == 2) {
+                MapType strings = new MapType(DataTypes.StringType, DataTypes.StringType, true);
+                return new StaticInvoke(Signal.class, DataTypes.StringType, "raiseCondition", (Seq) arguments,
+                    PythonUtils.toSeq(Arrays.asList(new Object[] {DataTypes.StringType, strings})), false, true, true, ObjectDefinitions.none());
+            }
+            return new StaticInvoke(Signal.class, DataTypes.StringType, "raise", (Seq) arguments,
+                PythonUtils.toSeq(Arrays.asList(new Object[] {DataTypes.StringType, DataTypes.StringType, DataTypes.StringType})),
+                false, true, true, ObjectDefinitions.none());
+        }
+    }
+}
