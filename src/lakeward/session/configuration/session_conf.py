@@ -53,14 +53,22 @@ def file_system_conf(entries: Iterable[tuple[str, str]], *, connector: bool = Fa
     """
     served = _schemes(entries)
     unmapped = () if connector else sorted(_CLOUD - served)
-    return {f"spark.hadoop.fs.{scheme}.impl": "lakeward.UnmappedFileSystem" for scheme in unmapped} | {
-        key: value
-        for scheme in sorted(served)
-        for key, value in (
-            (f"spark.hadoop.fs.{scheme}.impl", "lakeward.MappedFileSystem"),
-            (f"spark.delta.logStore.{scheme}.impl", "lakeward.LinkLogStore"),
-        )
-    }
+    # Spark writes checkpoints on the local disk through the second interface of Hadoop, whose default for it
+    # keeps a hidden checksum next to each file.
+    plain = {"spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs"}
+    refused = {f"spark.hadoop.fs.{scheme}.impl": "lakeward.UnmappedFileSystem" for scheme in unmapped}
+    return (
+        plain
+        | refused
+        | {
+            key: value
+            for scheme in sorted(served)
+            for key, value in (
+                (f"spark.hadoop.fs.{scheme}.impl", "lakeward.MappedFileSystem"),
+                (f"spark.delta.logStore.{scheme}.impl", "lakeward.LinkLogStore"),
+            )
+        }
+    )
 
 
 def base_conf(
