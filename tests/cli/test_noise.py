@@ -108,3 +108,18 @@ def test_a_burst_larger_than_the_pipe_comes_out_whole() -> None:
 def test_a_child_that_outlives_the_command_does_not_hold_it_up() -> None:
     ran = redirect_output('subprocess.Popen(["sleep", "30"], stdin=subprocess.DEVNULL); print("started")')
     assert ran.stderr == "started\n"
+
+
+def test_lines_of_the_command_come_after_the_output_before_them() -> None:
+    run = redirect_output(
+        """
+            for n in range(300):
+                streams.settle()
+                streams.to_stderr(f"cell {n}\\n")
+                print(f"printed {n}", end="" if n % 3 else "\\n", flush=n % 2 == 0)
+            streams.settle()
+        """.strip()
+    )
+    assert run.stderr.split("\n") == [text for n in range(300) for text in (f"cell {n}", f"printed {n}")] + [
+        ""
+    ]

@@ -23,7 +23,7 @@ from lakeward.cli.options import (
 
 if TYPE_CHECKING:
     from lakeward.cli.output_streams import Streams
-    from lakeward.notebooks import NotebookRun
+    from lakeward.notebooks import CellRecord, NotebookRun
 
 
 @click.command()
@@ -69,6 +69,10 @@ def notebook(
         from lakeward.dbutils import Context, Environment
         from lakeward.session import session
 
+        def announce(cell: CellRecord, count: int) -> None:
+            streams.settle()
+            streams.to_stderr(f"cell {cell.number}/{count} · {cell.language}\n")
+
         notebooks.load_notebook(path)
         environment = Environment(settings=lambda: settings, context=Context.of(settings))
         run = notebooks.run(
@@ -78,9 +82,10 @@ def notebook(
             parameters=parameters,
             root=root,
             allow_shell=allow_sh,
-            on_cell=lambda cell, count: streams.to_stderr(f"cell {cell.number}/{count} · {cell.language}\n"),
+            on_cell=announce,
         )
         run = notebooks.write(run, output or settings.state / "notebooks")
+        streams.settle()
         show(run, streams, as_json=as_json)
         show_hint(str(run.error or ""), settings, streams)
     return 0 if run.state == "COMPLETED" else 1

@@ -24,6 +24,7 @@ from lakeward.dbutils import redacted
 from lakeward.session import drain
 
 PATIENCE = 0.1  # seconds that the beginning of a line, such as a prompt, waits for its end
+_SETTLED = b"\0lakeward: settled\0"  # in the pipe: what came before it is shown
 _LOG_LINE = re.compile(
     r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S* (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
@@ -60,6 +61,16 @@ class Streams:
     out: TextIO
     err: TextIO
     show: Callable[[str], None] = field(default=print)
+    settled: threading.Event = field(default_factory=threading.Event)
+
+    def settle(self) -> None:
+        """Wait until the output so far is shown, and end its last line: the command writes the next one."""
+        flush()
+        drain()
+        self.settled.clear()
+        with suppress(OSError):
+            os.write(1, _SETTLED + b"\n")
+            self.settled.wait(20 * PATIENCE)
 
     def to_stderr(self, text: str) -> None:
         """Pass the text on without secrets; a terminal that has gone away loses it."""
@@ -113,19 +124,23 @@ def redirect_output(*, verbose: bool) -> Iterator[Streams]:
 
 def carry(reading: int, ended: int, streams: Streams, verbose: bool) -> None:
     """Move whole lines from the pipe to `streams.show` until `ended` has a byte and nothing is left."""
-    chatter, rest, is_over = SparkLogLines(), b"", False
+    chatter, rest, is_over, within_line = SparkLogLines(), b"", False, False
     while True:
         ready, _, _ = select.select([reading, ended], [], [], PATIENCE)
         is_over = is_over or ended in ready
         data = os.read(reading, 65536) if reading in ready else b""
         *lines, rest = (rest + data).split(b"\n")
         if not data and rest and not could_be_chatter(rest):
-            lines, rest = [rest], b""
+            lines, rest, within_line = [rest], b"", True
             streams.show(lines.pop().decode(errors="replace"))
         for line in lines:
-            text = line.decode(errors="replace")
-            if verbose or text not in chatter:
+            before, mark, _ = line.partition(_SETTLED)
+            text = before.decode(errors="replace")
+            if (before or within_line) if mark else (verbose or text not in chatter):
                 streams.show(f"{text}\n")
+            within_line = False
+            if mark:
+                streams.settled.set()
         if not data and is_over:
             if rest and (verbose or rest.decode(errors="replace") not in chatter):
                 streams.show(rest.decode(errors="replace"))

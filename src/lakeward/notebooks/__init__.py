@@ -16,6 +16,7 @@ from lakeward.notebooks.packages import (
     restart,
 )
 from lakeward.notebooks.python_code import MAGIC, Compiled, Compiler
+from lakeward.notebooks.recorder import CellRecord
 from lakeward.notebooks.run_magic import Inclusion, included, inclusion
 from lakeward.notebooks.runner import run
 from lakeward.notebooks.source_format import PYTHON_MARK, SQL_MARK, has_separators, parse_export
@@ -29,6 +30,7 @@ __all__ = [
     "SUFFIXES",
     "WITHOUT_EFFECT",
     "Cell",
+    "CellRecord",
     "Compiled",
     "Compiler",
     "Inclusion",
