@@ -44,6 +44,17 @@ def test_without_a_name_the_default_target_is_meant(bundle_of: Callable[..., Bun
     assert bundle.config["bundle"]["target"] == "dev"
 
 
+@pytest.mark.parametrize("section", ["targets", "environments"])
+def test_the_target_has_its_name_before_2023_too(bundle_of: Callable[..., Bundle], section: str) -> None:
+    text = TWO.replace("targets:", f"{section}:").replace(
+        "job ${var.size}", "${bundle.environment}-${bundle.target}"
+    )
+    assert [bundle_of(text, target=name).jobs["j"]["name"] for name in ("dev", "prod")] == [
+        "dev-dev",
+        "prod-prod",
+    ]
+
+
 def test_an_unknown_target_names_its_near_misses(refusal_of: Callable[..., BundleError]) -> None:
     error = refusal_of(TWO, target="prd")
     assert error.condition == "TARGET_UNKNOWN"

@@ -51,7 +51,8 @@ def choose_target(tree: Node, requested: str | None) -> str:
 def select_target(tree: Node, name: str) -> Node:
     """Return `tree` with the overrides of target `name` laid over it, without `targets` and `include`.
 
-    `bundle.target`, `bundle.mode` and `bundle.git` describe the selected target.
+    `bundle.target`, `bundle.mode` and `bundle.git` describe the selected target; `bundle.environment` is what
+    `bundle.target` was called before 2023.
     """
     targets = tree.get("targets") or Node({}, tree.position)
     target = targets.children.get(name) or Node({}, tree.position)
@@ -64,7 +65,7 @@ def select_target(tree: Node, name: str) -> Node:
         over = target.get(key)
         if over is not None:
             result[key] = over
-    own = {"target": lift(name, target.position)}
+    own = {key: lift(name, target.position) for key in ("target", "environment")}
     for key in ("mode", "git"):
         if (setting := target.get(key)) is not None:
             own[key] = setting
