@@ -23,7 +23,7 @@ from lakeward.environments.model import Found, LeftOut, Lock, PythonWanted, Role
 from lakeward.environments.pin_overrides import compatible, reconcile, unlocked
 from lakeward.environments.preparation import missing_plugins
 from lakeward.environments.provided_packages import STAND_INS
-from lakeward.environments.repository import has_tests, is_package, root_of
+from lakeward.environments.repository import has_tests, is_package, python_release, root_of
 from lakeward.environments.runtime import pinned_runtime
 from lakeward.errors import ConfigurationError, SetupError
 from lakeward.session import Settings
@@ -123,6 +123,33 @@ def test_another_python_of_the_machine_is_found(tmp_path: Path) -> None:
     fake.chmod(0o755)
     found = choose(python(">=3.12"), BOUND, uv=None, environ={"PATH": str(tmp_path)}, here=HERE)
     assert (found.path, found.version, found.running) == (fake, "3.12.1", False)
+
+
+@pytest.mark.parametrize(
+    ("file", "wanted", "chosen"),
+    [
+        ("3.13.2\n", ">=3.12", "3.13"),
+        ("# pyenv\ncpython-3.13\n", ">=3.12", "3.13"),
+        ("3.13", ">=3.12,<3.13", "3.12"),  # the declared bound decides
+        ("3.14", ">=3.12", "3.12"),  # not on the machine
+        ("3.9", ">=3.12", "3.12"),
+        ("system\n", ">=3.12", "3.12"),
+        (None, ">=3.12", "3.12"),
+        ("3.13", ">=3.10", "3.11"),  # the running one satisfies the bound
+    ],
+)
+def test_the_release_of_python_version_comes_before_others(
+    tmp_path: Path, file: str | None, wanted: str, chosen: str
+) -> None:
+    for minor in (12, 13):
+        fake = tmp_path / f"python3.{minor}"
+        fake.write_text(f"#!/bin/sh\necho 3.{minor}.1\n")
+        fake.chmod(0o755)
+    if file is not None:
+        (tmp_path / ".python-version").write_text(file)
+    environ, preferred = {"PATH": str(tmp_path)}, python_release(tmp_path)
+    found = choose(python(wanted), BOUND, uv=None, preferred=preferred, environ=environ, here=HERE)
+    assert found.version.rpartition(".")[0] == chosen
 
 
 def test_without_a_python_that_will_do_the_cure_is_named(tmp_path: Path) -> None:

@@ -35,10 +35,14 @@ def choose(
     own: SpecifierSet,
     *,
     uv: str | None,
+    preferred: SpecifierSet | None = None,
     environ: Mapping[str, str] = os.environ,
     here: Interpreter | None = None,
 ) -> Interpreter:
     """Return a Python that satisfies all of `requested` and lakeward's `own` bound; `uv` may fetch one.
+
+    Where the running one does not, a `preferred` release comes before the others: the versions that a
+    repository locks have wheels for it.
 
     Raises ConfigurationError when no version can satisfy both, SetupError when the machine has none.
     """
@@ -57,11 +61,11 @@ def choose(
     running = here or _here()
     if both.contains(running.version, prereleases=True):
         return running
-    found = _by_uv(both, uv) if uv else next(_on_path(both, environ), None)
-    if found is not None:
-        return found
-    if uv and (found := next(_on_path(both, environ), None)):
-        return found
+    ranges = [both & preferred, both] if preferred is not None and compatible(both, preferred) else [both]
+    for bounds in ranges:
+        found = _by_uv(bounds, uv) if uv else None
+        if found := found or next(_on_path(bounds, environ), None):
+            return found
     cure = f"uv python install '{both}'" if uv else "Install one, or install uv, which fetches it."
     raise SetupError(
         "PYTHON_NOT_FOUND",

@@ -21,7 +21,7 @@ from lakeward.environments.environment_cache import EnvironmentCache
 from lakeward.environments.installation import own
 from lakeward.environments.interpreters import choose
 from lakeward.environments.model import Found, LeftOut, Role, Wanted
-from lakeward.environments.repository import has_tests, pytest_settings, root_of
+from lakeward.environments.repository import has_tests, pytest_settings, python_release, root_of
 from lakeward.environments.runtime import Pinned, pinned_runtime
 from lakeward.environments.sources import read_all
 from lakeward.environments.sources.reading import wanted
@@ -116,7 +116,9 @@ def prepare(
     found = _without(found + wanted(added, "--with", Role.RUN, root), excluded)
     installation = own()
     uv = uv_program(environ)
-    interpreter = choose(found.python, installation.python, uv=uv, environ=environ)
+    interpreter = choose(
+        found.python, installation.python, uv=uv, preferred=python_release(root), environ=environ
+    )
     planned = plan(found, root, installation, interpreter)
     shelf = EnvironmentCache(cache_dir(environ) / "environments")
     named = environ.get("LAKEWARD_PROFILE") or runtime_here(root) or project_table(root).get("runtime")

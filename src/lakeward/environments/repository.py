@@ -6,10 +6,13 @@ import configparser
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
+
+from packaging.specifiers import SpecifierSet
 
 from lakeward.environments.sources.reading import toml_of
 
@@ -30,6 +33,14 @@ def root_of(folder: Path) -> Path:
         if (candidate / ".git").exists():
             return candidate
     return folder
+
+
+def python_release(root: Path) -> SpecifierSet | None:
+    """Return the feature release in `.python-version`, which uv and pyenv follow; None without one."""
+    file = root / ".python-version"
+    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    found = re.search(r"^(?:cpython[-@])?(3\.\d+)", text, re.MULTILINE)
+    return SpecifierSet(f"=={found.group(1)}.*") if found else None
 
 
 def is_package(root: Path) -> bool:
