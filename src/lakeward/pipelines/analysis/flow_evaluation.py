@@ -9,7 +9,7 @@ import functools
 import itertools
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ from lakeward.pipelines.graph.session_scope import (
 )
 from lakeward.quoting import quote_name
 from lakeward.spark_internals import java_thread_id
-from lakeward.sql import tokenize
+from lakeward.sql import Edit, Token, apply_edits, tokenize, unquoted
 from lakeward.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -139,14 +139,12 @@ class FlowEvaluator:
         self._make_ready(dataset)
         return quote_name(dataset.key)
 
-    def before_sql(self, text: str) -> None:
+    def before_sql(self, text: str) -> str:
         if not self._state.flows:
-            return
+            return text
         default_schema = current_default_schema(self.spark)
-        used = [
-            (self._readable(name, default_schema), stream)
-            for name, stream in referenced_tables(self.spark, text)
-        ]
+        named = referenced_tables(self.spark, text)
+        used = [(self._readable(name, default_schema), stream) for name, stream in named]
         datasets = {dataset.key: (dataset, stream) for dataset, stream in used if dataset is not None}
         for dataset, _ in datasets.values():
             self._note(dataset)
@@ -161,6 +159,14 @@ class FlowEvaluator:
         for name, df in made.items():
             df.createOrReplaceTempView(quote_name([name]))
             self.temp_views.add(name)
+        return _with_temporary_names(
+            text,
+            {
+                name: dataset.name
+                for (name, _), (dataset, _) in zip(named, used, strict=True)
+                if dataset is not None and dataset.is_view and (len(name) > 1 or "." in dataset.name)
+            },
+        )
 
     def schema_location(self) -> str | None:
         flows = self._state.flows
@@ -263,6 +269,35 @@ class FlowEvaluator:
         )
 
 
+def _with_temporary_names(text: str, names: Mapping[tuple[str, ...], str]) -> str:
+    """Return SQL in which views of the catalog, `names`, have the names of the update's temporary views.
+
+    >>> _with_temporary_names("SELECT a.v.id FROM a.v", {("a", "v"): "a.v"})
+    'SELECT `a.v`.id FROM `a.v`'
+    """
+    if not names:
+        return text
+    tokens = tokenize(text) or ()
+    found = sorted(names, key=len, reverse=True)
+    edits: list[Edit] = []
+    for at, token in enumerate(tokens):
+        if (edits and token.start < edits[-1].end) or (at and tokens[at - 1].text == "."):
+            continue
+        for name in found:
+            parts = tokens[at : at + 2 * len(name) - 1]
+            if len(parts) == 2 * len(name) - 1 and _is_name(parts, name):
+                edits.append(Edit(token.start, parts[-1].end, quote_name([names[name]])))
+                break
+    return apply_edits(text, edits)
+
+
+def _is_name(tokens: Sequence[Token], name: tuple[str, ...]) -> bool:
+    return all(token.text == "." for token in tokens[1::2]) and all(
+        token.is_name and unquoted(token.text).lower() == part.lower()
+        for token, part in zip(tokens[::2], name, strict=True)
+    )
+
+
 def missing_table(error: Any) -> str | None:
     """Return the name that Spark did not find, None for other errors."""
     if error.getCondition() not in ("TABLE_OR_VIEW_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND.WITHOUT_SUGGESTION"):
@@ -310,8 +345,7 @@ def _sql_method(method: Callable[..., Any]) -> Callable[..., Any]:
     def sql(self: Any, sqlQuery: str, *args: Any, **kwargs: Any) -> Any:
         reader = active_reader()
         if reader and isinstance(sqlQuery, str):
-            text = blank_live(sqlQuery)
-            reader.before_sql(text)
+            text = reader.before_sql(blank_live(sqlQuery))
             return method(self, text, *args, **kwargs)
         return method(self, sqlQuery, *args, **kwargs)
 

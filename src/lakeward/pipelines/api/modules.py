@@ -44,6 +44,7 @@ from lakeward.pipelines.graph.elements import (
     Sink,
     SourceCodeLocation,
     TableOptions,
+    ViewDefinition,
     ViolationAction,
 )
 
@@ -66,6 +67,26 @@ def materialized_view(registry: GraphRegistry, values: Arguments) -> Any:
 def temporary_view(registry: GraphRegistry, values: Arguments) -> Any:
     """Declare a query that is not stored: every consumer evaluates it, including its expectations."""
     return _dataset_decorator(registry, "temporary_view", "view", values)
+
+
+def catalog_view(
+    registry: GraphRegistry,
+    query: UserFunction,
+    *,
+    name: str,
+    comment: str | None,
+    definition: ViewDefinition,
+    spark_conf: Mapping[str, str],
+) -> None:
+    """Declare a view that the catalog has after the update: CREATE VIEW in SQL."""
+    callable_, pending = decorate_function(query, "temporary_view", fresh=True)
+    pending.dataset_name = name
+    options = TableOptions(comment=comment)
+    registry.declarations.append(
+        DatasetDeclaration(name, "view", options, pending, pending.location, definition=definition)
+    )
+    key = registry.key(name, short=False)
+    registry.flows.append(Flow(name, key, callable_, pending.location, spark_conf=spark_conf))
 
 
 @api_function

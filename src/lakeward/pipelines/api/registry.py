@@ -21,6 +21,7 @@ from lakeward.pipelines.graph.elements import (
     Sink,
     SourceCodeLocation,
     TableOptions,
+    ViewDefinition,
     split_name,
     without_live,
 )
@@ -51,11 +52,12 @@ class DatasetDeclaration:
     pending: PendingDataset
     location: SourceCodeLocation
     sink: Sink | None = None
+    definition: ViewDefinition | None = None
 
     @property
     def is_short(self) -> bool:
         """Return whether its name has one part and no schema."""
-        return self.dataset_type in ("view", "sink")
+        return self.dataset_type in ("view", "sink") and self.definition is None
 
 
 class GraphRegistry:
@@ -133,6 +135,7 @@ class GraphRegistry:
                     flows=tuple(flows.get(key, ())),
                     location=declaration.location,
                     sink=declaration.sink,
+                    definition=declaration.definition,
                 )
             )
         return DataflowGraph(self.default_schema, tuple(datasets), tuple(self.hooks)), errors

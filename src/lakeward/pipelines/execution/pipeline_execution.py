@@ -24,6 +24,7 @@ from lakeward.pipelines.analysis.graph_resolution import (
 from lakeward.pipelines.api.modules import serve_modules
 from lakeward.pipelines.events.event_log import EventFileWriter, EventLog, EventOrigin
 from lakeward.pipelines.events.progress_reporter import ProgressReporter
+from lakeward.pipelines.execution.catalog_views import create_views
 from lakeward.pipelines.execution.flow_execution import ExecutionContext
 from lakeward.pipelines.execution.graph_execution import GraphExecution
 from lakeward.pipelines.execution.update_context import (
@@ -264,7 +265,8 @@ class PipelineExecution:
         from lakeward.session import ensure_schema
 
         resolved = list(resolved_graph.datasets.values())
-        for catalog, schema in {each.dataset.key[:2] for each in resolved if each.dataset.is_table}:
+        kept = (each.dataset for each in resolved if each.dataset.is_table or each.dataset.definition)
+        for catalog, schema in {dataset.key[:2] for dataset in kept}:
             ensure_schema(self.spark, catalog, schema)
         pickle_by_value(self.context.folders)
         resets = [each.dataset for each in resolved if _is_reset(each, selection)]
@@ -314,6 +316,8 @@ class PipelineExecution:
         if execution.has_failed:
             self._schema_changed = execution.schema_changed
             raise UpdateFailedError("\n".join(execution.errors))
+        if errors := create_views(self.spark, graph, context.default_schema):
+            raise UpdateFailedError("\n".join(errors))
 
     def _repeat(self, execution: GraphExecution) -> None:
         """Run pass after pass; SIGTERM ends the update after the current one."""

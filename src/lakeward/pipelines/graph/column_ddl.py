@@ -217,6 +217,17 @@ def _skip_key(item: NestedTokenCursor) -> None:
         item.until("NOT NULL", "COMMENT", "MASK", "GENERATED")
 
 
+def name_columns(columns: Sequence[ColumnDefinition]) -> str:
+    """Return the list of columns of CREATE VIEW, with comments; empty without columns."""
+    listed = [
+        f"{quote_identifier(column.name)} COMMENT {quote_string(column.comment)}"
+        if column.comment
+        else quote_identifier(column.name)
+        for column in columns
+    ]
+    return f"({', '.join(listed)})" if listed else ""
+
+
 def format_ddl(columns: tuple[ColumnDefinition, ...]) -> str | None:
     """Format typed columns as DDL, None if a column has no type.
 

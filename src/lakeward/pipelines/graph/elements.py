@@ -166,10 +166,21 @@ class Flow:
 
 
 @dataclass(frozen=True)
+class ViewDefinition:
+    """What the catalog stores of a view: its query, the columns as SQL, and the schema of its short names."""
+
+    query: str
+    columns: str = ""
+    catalog: str | None = None
+    schema: str | None = None
+
+
+@dataclass(frozen=True)
 class Dataset:
     """A table, view or sink of the pipeline with all flows into it.
 
-    `key` is the full name in lower case (one part for views and sinks). A declared `table` becomes a
+    `key` is the full name in lower case (one part for temporary views and sinks); a view with a `definition`
+    is created in the catalog after the update. A declared `table` becomes a
     streaming table or a materialized view, depending on what its function returns (SDP-1.3-R1).
     """
 
@@ -181,6 +192,7 @@ class Dataset:
     flows: tuple[Flow, ...]
     location: SourceCodeLocation
     sink: Sink | None = None
+    definition: ViewDefinition | None = None
 
     @property
     def is_view(self) -> bool:

@@ -86,8 +86,8 @@ class DatasetReader(Protocol):
     def read(self, name: str, *, stream: bool, strict: bool = False) -> DataFrame | str:
         """Return a view's DataFrame, or the name that Spark reads; `strict` accepts only datasets."""
 
-    def before_sql(self, text: str) -> None:
-        """Prepare all datasets that the SQL `text` reads."""
+    def before_sql(self, text: str) -> str:
+        """Prepare all datasets that the SQL `text` reads; return the text to run."""
 
     def schema_location(self) -> str | None:
         """Return the schema location of the next Auto Loader stream that sets none itself."""

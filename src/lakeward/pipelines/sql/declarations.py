@@ -8,10 +8,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
+from lakeward.pipelines.api.modules import catalog_view
 from lakeward.pipelines.api.registry import duplicate_expectations
 from lakeward.pipelines.api.signatures import require_registry
-from lakeward.pipelines.graph.column_ddl import ColumnDefinition, format_ddl
-from lakeward.pipelines.graph.elements import Expectation, Flow, ReplaceSpec, SourceCodeLocation, split_name
+from lakeward.pipelines.graph.column_ddl import ColumnDefinition, format_ddl, name_columns
+from lakeward.pipelines.graph.elements import (
+    Expectation,
+    Flow,
+    ReplaceSpec,
+    SourceCodeLocation,
+    ViewDefinition,
+    split_name,
+)
 from lakeward.pipelines.sql.clauses import SqlExpression
 from lakeward.pipelines.sql.grammar import SqlSyntaxError, parse_statement
 from lakeward.pipelines.sql.queries import (
@@ -89,7 +97,6 @@ _IGNORED_CLAUSES = {
     "DEFAULT COLLATION": "strings compare byte by byte",
     "WITH TAGS": "tags are kept by no pipeline",
     "MASK": "only columns that are declared with their types can have one",
-    "CREATE VIEW": "the view lives as long as the update, as a temporary one does",
 }
 Api = dict[str, Callable[..., Any]]
 
@@ -130,7 +137,9 @@ class SqlFile:
         registry = require_registry("CREATE")
         for clause in statement.warnings:
             registry.warn(clause, f"{clause} has no effect here: {_IGNORED_CLAUSES[clause]}.")
-        name = statement.name if statement.kind == "view" else self._named(statement.name)
+        is_stored = bool(statement.options.get("stored"))
+        is_temporary = statement.kind == "view" and not is_stored
+        name = statement.name if is_temporary else self._named(statement.name)
         for error in duplicate_expectations(
             SourceCodeLocation(statement_source.file, statement_source.line), name, statement.expectations
         ):
@@ -170,7 +179,21 @@ class SqlFile:
             self._query(name, statement.query, statement_source, statement.columns),
             statement.expectations,
         )
-        if statement.kind == "view":
+        if is_stored:
+            catalog_view(
+                registry,
+                function,
+                name=name,
+                comment=statement.options.get("comment"),
+                definition=ViewDefinition(
+                    statement_source.text_in_place(*statement.query),
+                    name_columns(statement.columns),
+                    self.scope.catalog,
+                    self.scope.schema,
+                ),
+                spark_conf=self._conf or {},
+            )
+        elif is_temporary:
             comment = statement.options.get("comment")
             self.api["temporary_view"](name=name, comment=comment, spark_conf=self._conf)(function)
         else:

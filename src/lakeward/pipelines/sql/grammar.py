@@ -86,7 +86,7 @@ def _parse_dataset(cursor: NestedTokenCursor) -> DatasetStatement:
     if kind != "view" and private:
         options["private"] = True
     if kind == "view" and spelling == "VIEW" and not private:
-        without_effect = (*without_effect, "CREATE VIEW")
+        options["stored"] = True
     if any(column.mask for column in columns) and format_ddl(columns) is None:
         without_effect = (*without_effect, "MASK")
     query, changes, replaces = None, None, None
