@@ -47,6 +47,10 @@ failures would recur and are reported at once.
 A function that reads another dataset only during the execution, for example because a condition depends on
 data, waits for that dataset and is then called again.
 
+`CREATE VIEW` in SQL creates a view of the catalog, `schema.view` and `catalog.schema.view` too. It is created
+or replaced at the end of a successful update. A view that reads a temporary view or a stream exists in the
+update only; a warning names it. `CREATE TEMPORARY VIEW` and `@dp.temporary_view` store nothing.
+
 ## AUTO CDC
 
 Column lists accept columns of the source in any case, with or without backquotes; fields and expressions are
