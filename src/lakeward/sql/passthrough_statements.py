@@ -35,16 +35,6 @@ def _supported(name: str, example: str, *phrases: str, first: bool = False) -> P
     return PassthroughStatement(name, _words(*(phrases or (name,))), "supported", example, first=first)
 
 
-def _unsupported(
-    name: str, example: str, instead: str, *phrases: str, first: bool = False
-) -> PassthroughStatement:
-    return PassthroughStatement(name, _words(*(phrases or (name,))), "unsupported", example, instead, first)
-
-
-def _in_pipelines(name: str, example: str, *phrases: str) -> PassthroughStatement:
-    return PassthroughStatement(name, _words(*phrases), "emulated", example, _PIPELINE)
-
-
 def _function(name: str, instead: str = "", example: str = "") -> PassthroughStatement:
     words = _words(f"{name}(")
     return PassthroughStatement(
@@ -57,7 +47,6 @@ def _words(*phrases: str) -> tuple[tuple[str, ...], ...]:
 
 
 _NOT_YET = "not supported yet"
-_PIPELINE = "it runs in pipeline sources only"
 _PLATFORM = "a service of the platform: call it in a view that tests replace"
 
 PASSTHROUGH_STATEMENTS: tuple[PassthroughStatement, ...] = (
@@ -75,21 +64,6 @@ PASSTHROUGH_STATEMENTS: tuple[PassthroughStatement, ...] = (
     _supported("USING DELTA", "CREATE TABLE v (id INT) USING DELTA"),
     _supported("read_files()", "SELECT * FROM read_files('/x', format => 'json')", "read_files("),
     _supported("cloud_files()", "SELECT * FROM cloud_files('/x', 'json')", "cloud_files("),
-    _in_pipelines(
-        "CREATE STREAMING LIVE TABLE",
-        "CREATE OR REFRESH STREAMING LIVE TABLE s AS SELECT * FROM STREAM t",
-        *("CREATE STREAMING LIVE TABLE", "REFRESH STREAMING LIVE TABLE"),
-    ),
-    _in_pipelines(
-        "CREATE LIVE TABLE",
-        "CREATE LIVE TABLE l AS SELECT * FROM t",
-        *("CREATE LIVE TABLE", "REFRESH LIVE TABLE", "CREATE LIVE VIEW", "CREATE TEMPORARY LIVE VIEW"),
-    ),
-    _in_pipelines(
-        "AUTO CDC",
-        "APPLY CHANGES INTO t FROM STREAM u KEYS (id) SEQUENCE BY id",
-        *("APPLY CHANGES INTO", "AUTO CDC INTO"),
-    ),
     _function("read_kafka", _NOT_YET, "SELECT * FROM read_kafka(subscribe => 'x')"),
     _function("vector_search", example="SELECT * FROM vector_search(query => 'x')"),
     _function("current_metastore", example="SELECT current_metastore()"),

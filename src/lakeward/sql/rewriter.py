@@ -42,6 +42,7 @@ from lakeward.sql.constructs import (
     metric_views,
     not_null,
     partitions,
+    pipeline_statements,
     platform_clauses,
     policies,
     python_functions,
@@ -81,6 +82,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *table_descriptions.CONSTRUCTS,
     *table_json.CONSTRUCTS,
     *temporary_tables.CONSTRUCTS,
+    *pipeline_statements.CONSTRUCTS,
     *materialized_views.CONSTRUCTS,
     *metric_views.CONSTRUCTS,
     *create_table.CONSTRUCTS,
@@ -142,8 +144,11 @@ def fill_parameters(text: str, values: Mapping[str, str] | Sequence[str]) -> str
 
 
 def _follows_expression(tokens: Sequence[Token], at: int) -> bool:
-    """Return whether the colon touches the token before it, as in the path `column:a`."""
-    return at > 0 and tokens[at - 1].end == tokens[at].start and tokens[at - 1].text not in "(,="
+    """Return whether the colon touches the end of an expression, as in the path `column:a`."""
+    if at == 0 or tokens[at - 1].end != tokens[at].start:
+        return False
+    before = tokens[at - 1]
+    return before.is_name or before.is_quoted or before.text[-1].isalnum() or before.text in (")", "]")
 
 
 def _analyze(

@@ -25,6 +25,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new SqlRules());
         all.injectFunction(new Tuple3(new FunctionIdentifier(SqlRules.EXTRACT), new ExpressionInfo("lakeward.JsonPath", SqlRules.EXTRACT),
             new SqlRules.Builder()));
+        all.injectHintResolutionRule(new InsertTargets());
         all.injectHintResolutionRule(new CatalogNames());
         all.injectHintResolutionRule(new FunctionBodies());
         all.injectFunction(SqlFunctions.described(FunctionBodies.CALL, new FunctionBodies.Builder()));

@@ -52,6 +52,7 @@ SOURCES = (
     "SqlNames",
     "SqlRefusals",
     "InputFileName",
+    "InsertTargets",
     "CatalogTable",
     "ChangeFeeds",
     "PolicyRules",

@@ -99,7 +99,6 @@ class CreateCatalog(Command):
 
 def _create_catalog(cursor: TokenCursor) -> CreateCatalog:
     cursor.need("CREATE")
-    cursor.words("FOREIGN")
     cursor.need("CATALOG")
     if_not_exists = cursor.words("IF", "NOT", "EXISTS")
     name = cursor.part()

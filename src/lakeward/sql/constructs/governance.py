@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakeward.quoting import quote_name
-from lakeward.sql.construct import Command, Construct, Refusal, RewriteResult, Rows, unsupported
+from lakeward.sql.construct import BEGINNING, Command, Construct, Refusal, RewriteResult, Rows, unsupported
 from lakeward.sql.session_context import SessionContext, current_context
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -299,13 +299,14 @@ _UNSUPPORTED = {
     **dict.fromkeys(("CREATE POLICY", "CREATE OR REPLACE POLICY", "DROP POLICY"), _NO_POLICY),
     **dict.fromkeys(("CREATE PROCEDURE", "CREATE OR REPLACE PROCEDURE", "DROP PROCEDURE"), _NO_PROCEDURE),
     "DENY": "Unity Catalog has GRANT and REVOKE alone.",
-    "SYNC": "all catalogs are in one lakehouse.",
+    "SYNC": "CREATE TABLE … DEEP CLONE copies a table into another catalog.",
     "REFRESH FOREIGN": _NO_SUCH_OBJECTS,
     **dict.fromkeys(
         (
             *("SHOW CREDENTIALS", "SHOW GROUPS", "SHOW POLICIES", "SHOW EFFECTIVE POLICIES", "SHOW SHARES"),
             *("SHOW USERS", "SHOW RECIPIENTS", "SHOW PROVIDERS", "SHOW CONNECTIONS"),
-            *("SHOW EXTERNAL LOCATIONS", "SHOW STORAGE CREDENTIALS"),
+            *("SHOW EXTERNAL LOCATIONS", "SHOW STORAGE CREDENTIALS", "SHOW ALL IN SHARE"),
+            *("CREATE FOREIGN CATALOG", "VALIDATE STORAGE CREDENTIAL"),
         ),
         _NO_SUCH_OBJECTS,
     ),
@@ -315,7 +316,8 @@ _FOREIGN_KINDS = (
     *("CONNECTION", "EXTERNAL LOCATION", "PROVIDER", "RECIPIENT", "SHARE", "STORAGE CREDENTIAL"),
     *("CREDENTIAL", "SERVICE CREDENTIAL", "CLEAN ROOM", "EXTERNAL METADATA"),
 )
-_VERBS = ("CREATE", "ALTER", "DROP", "COMMENT ON", "SHOW GRANTS ON")
+_KIND_PATTERN = "|".join(_FOREIGN_KINDS).replace(" ", r"\s+")
+_VERBS = ("CREATE", "ALTER", "DROP", "DESCRIBE", "DESC", "COMMENT ON", "SHOW GRANTS ON")
 
 
 def _refuse_foreign_object(cursor: TokenCursor) -> Refusal:
@@ -383,8 +385,10 @@ CONSTRUCTS = (
         verdict="unsupported",
         example="CREATE SHARE s",
         note=f"{', '.join(_VERBS)}: {_NO_SUCH_OBJECTS}",
-        starts=("CREATE", "ALTER", "DROP", "COMMENT", "SHOW"),
+        starts=("CREATE", "ALTER", "DROP", "DESCRIBE", "DESC", "COMMENT", "SHOW"),
         statement=_refuse_foreign_object,
+        # Spark reads a table and its column.
+        trigger=BEGINNING + rf"desc(?:ribe)?\s+(?:{_KIND_PATTERN})\s+[\w`]",
     ),
     *(
         unsupported(
