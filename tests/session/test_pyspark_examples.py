@@ -15,7 +15,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.process]
 _CATALOG = "the current catalog is `main`"
 _NAMED = "it names a table of `spark_catalog`, and the current catalog is `main`"
 _BUCKETS = "Delta has no buckets"
-_TIME = "TIME is not enabled in Spark 4.2"
 _FILES = "a file of Spark's repository, which the package does not contain"
 DIFFERENCES: dict[str, dict[str, str]] = {
     "pyspark.sql.catalog": {
@@ -39,14 +38,6 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "input_file_block_length": _FILES,
         "input_file_block_start": _FILES,
         "input_file_name": "Unity Catalog does not support it",
-        **dict.fromkeys(
-            (
-                "hour", "make_time", "minute", "second", "time_diff", "time_from_micros", "time_from_millis",
-                "time_from_seconds", "time_to_micros", "time_to_millis", "time_to_seconds", "time_trunc",
-                "to_time", "try_to_time",
-            ),
-            _TIME,
-        ),
     },
     "pyspark.sql.group": {},
     "pyspark.sql.merge": {},
