@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name, quote_string
 from lakeward.spark_internals import java_session, jvm_view
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, supported
 from lakeward.sql.constructs.time_travel import TableVersion, read_table_version
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import TokenCursor, Unmatched, unquoted
@@ -24,8 +24,12 @@ _COMPUTED = (
     "delta.feature.",
     "delta.columnMapping.maxColumnId",
 )
-# Spark's property of a table's folder.
-_LOCATION = "location"
+_CREATE, _IF_NOT_EXISTS, _REPLACE, _CREATE_OR_REPLACE = (
+    "create",
+    "if not exists",
+    "replace",
+    "create or replace",
+)
 _METRICS = (
     "source_table_size",
     "source_num_of_files",
@@ -53,18 +57,15 @@ class CloneSource:
 
 @dataclass(frozen=True)
 class CloneOptions:
-    """What the clone has instead of the source's: properties and a location."""
+    """The clauses after the source: properties that replace those of the source, and the table's folder."""
 
-    properties: dict[str, str]
-    location: str | None
+    properties: dict[str, str] = field(default_factory=dict)
+    location: str | None = None
 
-    def clauses(self) -> str:
-        """Return the clauses of the statement."""
-        listed = ", ".join(
-            f"{quote_string(key)} = {quote_string(value)}" for key, value in self.properties.items()
-        )
-        location = f" LOCATION {quote_string(self.location)}" if self.location is not None else ""
-        return (f" TBLPROPERTIES ({listed})" if listed else "") + location
+    def __str__(self) -> str:
+        pairs = ", ".join(f"{quote_string(k)} = {quote_string(v)}" for k, v in self.properties.items())
+        clauses = [f"TBLPROPERTIES ({pairs})"] if pairs else []
+        return " ".join([*clauses, f"LOCATION {quote_string(self.location)}"] if self.location else clauses)
 
 
 @dataclass(frozen=True)
@@ -84,30 +85,31 @@ class DeepClone(Command):
 
     target: list[str]
     source: CloneSource
-    options: CloneOptions
-    replace: bool
-    if_not_exists: bool
+    mode: str
+    options: CloneOptions = field(default_factory=CloneOptions)
 
     def run(self, spark: SparkSession) -> Rows | None:
         name, source = quote_name(self.target), self.source.resolve(spark)
-        if self.if_not_exists and spark.catalog.tableExists(name):
+        if self.mode == _IF_NOT_EXISTS and spark.catalog.tableExists(name):
             return None
         _require_no_policies(spark, source)
         rows = spark.sql(f"SELECT * FROM {source}")  # noqa: S608  # names are quoted
         before = spark.sql(f"DESCRIBE DETAIL {quote_name(source.table)}").first()
         assert before is not None
         writer = rows.writeTo(name).using("delta")
-        kept = {k: v for k, v in (before["properties"] or {}).items() if not k.startswith(_COMPUTED)}
-        location = {} if self.options.location is None else {_LOCATION: self.options.location}
-        for key, value in {**kept, **self.options.properties, **location}.items():
+        copied = {k: v for k, v in (before["properties"] or {}).items() if not k.startswith(_COMPUTED)}
+        for key, value in {**copied, **self.options.properties}.items():
             writer = writer.tableProperty(key, value)
+        if self.options.location is not None:
+            writer = writer.tableProperty("location", self.options.location)
         if before["partitionColumns"]:
             writer = writer.partitionedBy(*before["partitionColumns"])
         if before["clusteringColumns"]:
             writer = writer.clusterBy(*before["clusteringColumns"])
         with CopyLoadHistory(source, self.target).run(spark) as options:
             writer = writer.options(**options)
-            (writer.createOrReplace if self.replace else writer.create)()
+            modes = {_REPLACE: writer.replace, _CREATE_OR_REPLACE: writer.createOrReplace}
+            modes.get(self.mode, writer.create)()
         if before["description"]:
             spark.sql(f"COMMENT ON TABLE {name} IS {quote_string(before['description'])}")
         after = spark.sql(f"DESCRIBE DETAIL {name}").first()
@@ -118,22 +120,29 @@ class DeepClone(Command):
 
 @dataclass(frozen=True)
 class ShallowClone(Command):
-    """Creates a shallow clone, or a deep one if the target exists."""
+    """Creates a shallow clone, or a deep one if the target exists and is to be replaced."""
 
     target: list[str]
     source: CloneSource
-    options: CloneOptions
-    replace: bool
-    if_not_exists: bool
+    mode: str
+    options: CloneOptions = field(default_factory=CloneOptions)
 
     def run(self, spark: SparkSession) -> Rows | DataFrame | None:
         name = quote_name(self.target)
-        if self.replace and spark.catalog.tableExists(name):
-            deep = DeepClone(self.target, self.source, self.options, replace=True, if_not_exists=False)
-            return deep.run(spark)
-        create = f"CREATE TABLE {'IF NOT EXISTS ' if self.if_not_exists else ''}{name}"
-        source = self.source.resolve(spark)
-        return run_with_delta(spark, f"{create} SHALLOW CLONE {source}{self.options.clauses()}")
+        exists = spark.catalog.tableExists(name)
+        if self.mode == _REPLACE or (self.mode == _CREATE_OR_REPLACE and exists):
+            return DeepClone(self.target, self.source, self.mode, self.options).run(spark)
+        if self.mode == _IF_NOT_EXISTS and exists:
+            return None
+        folder, source = self.options.location, self.source.resolve(spark)
+        if folder is None or exists:
+            return run_with_delta(spark, f"CREATE TABLE {name} SHALLOW CLONE {source} {self.options}")
+        # Delta creates a clone with a LOCATION in the warehouse all the same.
+        properties = CloneOptions(self.options.properties)
+        path = quote_name(["delta", folder])
+        cloned = run_with_delta(spark, f"CREATE TABLE {path} SHALLOW CLONE {source} {properties}")
+        spark.sql(f"CREATE TABLE {name} USING DELTA LOCATION {quote_string(folder)}")
+        return cloned
 
 
 def _require_no_policies(spark: SparkSession, source: CloneSource) -> None:
@@ -150,24 +159,32 @@ def _require_no_policies(spark: SparkSession, source: CloneSource) -> None:
 
 
 def _deep_clone(cursor: TokenCursor) -> DeepClone:
-    target, replace, if_not_exists = _target(cursor)
+    mode = _mode(cursor)
+    target = cursor.name()
     cursor.words("DEEP")
-    return DeepClone(target, _source(cursor), _options(cursor), replace, if_not_exists)
+    return DeepClone(target, _source(cursor), mode, _options(cursor))
 
 
 def _shallow_clone(cursor: TokenCursor) -> ShallowClone:
-    target, replace, if_not_exists = _target(cursor)
+    """Parse shallow clones that Delta cannot create: over a table, with LOCATION, as of an expression."""
+    mode = _mode(cursor)
+    target = cursor.name()
     cursor.need("SHALLOW")
-    return ShallowClone(target, _source(cursor), _options(cursor), replace, if_not_exists)
+    found = ShallowClone(target, _source(cursor), mode, _options(cursor))
+    is_deltas = found.options.location is None and found.source.version.expression is None
+    if is_deltas and mode not in (_REPLACE, _CREATE_OR_REPLACE):
+        raise Unmatched
+    return found
 
 
-def _target(cursor: TokenCursor) -> tuple[list[str], bool, bool]:
-    """Read CREATE … TABLE; return the table, whether it is replaced, and whether an existing one stays."""
-    replace = cursor.words("CREATE", "OR", "REPLACE", "TABLE")
-    if not replace:
-        cursor.need("CREATE", "TABLE")
-    if_not_exists = not replace and cursor.words("IF", "NOT", "EXISTS")
-    return cursor.name(), replace, if_not_exists
+def _mode(cursor: TokenCursor) -> str:
+    """Read `CREATE TABLE`, `CREATE TABLE IF NOT EXISTS`, `CREATE OR REPLACE TABLE` or `REPLACE TABLE`."""
+    if cursor.words("REPLACE", "TABLE"):
+        return _REPLACE
+    if cursor.words("CREATE", "OR", "REPLACE", "TABLE"):
+        return _CREATE_OR_REPLACE
+    cursor.need("CREATE", "TABLE")
+    return _IF_NOT_EXISTS if cursor.words("IF", "NOT", "EXISTS") else _CREATE
 
 
 def _source(cursor: TokenCursor) -> CloneSource:
@@ -176,52 +193,50 @@ def _source(cursor: TokenCursor) -> CloneSource:
 
 
 def _options(cursor: TokenCursor) -> CloneOptions:
+    """Read `[TBLPROPERTIES (…)] [LOCATION '…']` in any order, and the end of the statement."""
     properties: dict[str, str] = {}
     location = None
     while cursor.next is not None:
-        if cursor.words("TBLPROPERTIES", "("):
-            properties = _properties(cursor)
-        else:
-            cursor.need("LOCATION")
+        if location is None and cursor.words("LOCATION"):
             location = cursor.string()
+            continue
+        cursor.need("TBLPROPERTIES", "(")
+        while not properties or cursor.words(","):
+            key = _property_key(cursor)
+            cursor.words("=")
+            value = cursor.next
+            if value is None:
+                raise Unmatched
+            cursor.at += 1
+            properties[key] = unquoted(value.text)
+        cursor.need(")")
     return CloneOptions(properties, location)
 
 
-def _properties(cursor: TokenCursor) -> dict[str, str]:
-    """Read the properties behind the parenthesis, which closes them, too."""
-    found: dict[str, str] = {}
-    while not found or cursor.words(","):
-        key = (
-            cursor.string() if cursor.next is not None and cursor.next.is_string else ".".join(cursor.name())
-        )
-        cursor.words("=")
-        value = cursor.next
-        if value is None or value.text in (",", ")"):
-            raise Unmatched
-        found[key] = unquoted(value.text)
-        cursor.at += 1
-    cursor.need(")")
-    return found
+def _property_key(cursor: TokenCursor) -> str:
+    return cursor.string() if cursor.next is not None and cursor.next.is_string else ".".join(cursor.name(8))
 
 
 CONSTRUCTS = (
+    supported("SHALLOW CLONE", _AREA, "CREATE TABLE u SHALLOW CLONE t"),
     Construct(
         name="DEEP CLONE",
         area=_AREA,
         verdict="emulated",
         example="CREATE OR REPLACE TABLE u DEEP CLONE t",
         note="a full copy in one commit: columns, comments, layout and properties; not the history",
-        starts=("CREATE",),
+        starts=("CREATE", "REPLACE"),
         statement=_deep_clone,
     ),
     Construct(
-        name="SHALLOW CLONE",
+        name="SHALLOW CLONE: CREATE OR REPLACE, LOCATION, as of an expression",
         area=_AREA,
         verdict="emulated",
         example="CREATE OR REPLACE TABLE u SHALLOW CLONE t",
-        note="Delta's; a full copy if the target exists, which Delta cannot replace with a shallow clone",
-        starts=("CREATE",),
+        note="a full copy if the target exists: Delta cannot replace an existing table with a shallow clone",
+        starts=("CREATE", "REPLACE"),
         statement=_shallow_clone,
-        trigger=BEGINNING + r"create\s+or\s+replace\s+table\s.*\bshallow\s+clone\b",
+        trigger=BEGINNING + r"(?:create|replace)\s.*\bshallow\s+clone\b.*\blocation\b"
+        "|" + BEGINNING + r"(?:create\s+or\s+)?replace\s+table\s.*\bshallow\s+clone\b",
     ),
 )

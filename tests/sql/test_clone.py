@@ -1,0 +1,73 @@
+"""CLONE: kinds × statements × clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from lakeward.session import condition_of
+
+SOURCE, TARGET = "main.default.clone_source", "main.default.clone_target"
+KINDS = pytest.mark.parametrize("kind", ["CLONE", "DEEP CLONE", "SHALLOW CLONE"])
+
+
+@pytest.fixture(autouse=True)
+def source(spark: SparkSession) -> Iterator[None]:
+    spark.sql(f"DROP TABLE IF EXISTS {TARGET}")
+    spark.sql(f"CREATE OR REPLACE TABLE {SOURCE} (id INT) TBLPROPERTIES ('kept' = 'yes', 'a' = 'old')")
+    spark.sql(f"INSERT INTO {SOURCE} VALUES (1), (2)")
+    yield
+    for table in (TARGET, SOURCE):
+        spark.sql(f"DROP TABLE IF EXISTS {table}")
+
+
+@KINDS
+@pytest.mark.parametrize("create", ["CREATE TABLE", "CREATE TABLE IF NOT EXISTS", "CREATE OR REPLACE TABLE"])
+@pytest.mark.parametrize("at", ["", " VERSION AS OF 1"])
+def test_the_clauses_hold(spark: SparkSession, tmp_path: Path, kind: str, create: str, at: str) -> None:
+    folder = tmp_path / "clone"
+    properties = "TBLPROPERTIES ('a' = 'new', delta.appendOnly = false)"
+    spark.sql(f"{create} {TARGET}\n{kind} {SOURCE}{at} {properties} LOCATION '{folder}'")
+    detail = spark.sql(f"DESCRIBE DETAIL {TARGET}").first()
+    assert detail is not None
+    assert detail["location"].removeprefix("file:") == str(folder)
+    assert {"kept": "yes", "a": "new", "delta.appendOnly": "false"}.items() <= detail["properties"].items()
+    assert sorted(row.id for row in spark.table(TARGET).collect()) == [1, 2]
+    assert sorted(row.id for row in spark.read.format("delta").load(str(folder)).collect()) == [1, 2]
+
+
+@KINDS
+@pytest.mark.parametrize("replace", ["REPLACE TABLE", "CREATE OR REPLACE TABLE"])
+@pytest.mark.parametrize("with_location", [False, True])
+def test_an_existing_table_is_replaced(
+    spark: SparkSession, tmp_path: Path, kind: str, replace: str, with_location: bool
+) -> None:
+    location = f"LOCATION '{tmp_path / 'clone'}'" if with_location else ""
+    spark.sql(f"CREATE TABLE {TARGET} (other STRING) {location}")
+    spark.sql(f"{replace} {TARGET} {kind} {SOURCE} {location}")
+    assert sorted(row.id for row in spark.table(TARGET).collect()) == [1, 2]
+
+
+@KINDS
+def test_a_table_to_replace_has_to_exist(spark: SparkSession, kind: str) -> None:
+    with pytest.raises(PySparkException) as failed:
+        spark.sql(f"REPLACE TABLE {TARGET} {kind} {SOURCE}")
+    assert condition_of(failed.value) == "TABLE_OR_VIEW_NOT_FOUND"
+
+
+@KINDS
+def test_an_existing_table_stays(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    spark.sql(f"CREATE TABLE {TARGET} (other STRING)")
+    location = f"LOCATION '{tmp_path / 'clone'}'"
+    spark.sql(f"CREATE TABLE IF NOT EXISTS {TARGET} {kind} {SOURCE} {location}")
+    with pytest.raises(PySparkException) as failed:
+        spark.sql(f"CREATE TABLE {TARGET} {kind} {SOURCE} {location}")
+    assert (condition_of(failed.value) or "").startswith(
+        ("TABLE_OR_VIEW_ALREADY_EXISTS", "DELTA_TABLE_ALREADY")
+    )
+    assert spark.table(TARGET).columns == ["other"]
+    assert not (tmp_path / "clone").exists()
