@@ -317,7 +317,7 @@ _FOREIGN_KINDS = (
     *("CREDENTIAL", "SERVICE CREDENTIAL", "CLEAN ROOM", "EXTERNAL METADATA"),
 )
 _KIND_PATTERN = "|".join(_FOREIGN_KINDS).replace(" ", r"\s+")
-_VERBS = ("CREATE", "ALTER", "DROP", "DESCRIBE", "DESC", "COMMENT ON", "SHOW GRANTS ON")
+_VERBS = ("CREATE", "ALTER", "DROP", "DESCRIBE", "DESC", "COMMENT ON")
 
 
 def _refuse_foreign_object(cursor: TokenCursor) -> Refusal:
@@ -325,7 +325,26 @@ def _refuse_foreign_object(cursor: TokenCursor) -> Refusal:
     kind = next((kind for kind in _FOREIGN_KINDS if cursor.words(*kind.split())), None)
     if verb is None or kind is None or cursor.next is None:
         raise Unmatched
-    return Refusal("UNSUPPORTED_SQL", f"{verb} {kind} is not supported here: {_NO_SUCH_OBJECTS}", "0A000")
+    return _not_here(f"{verb} {kind}")
+
+
+def _grant_on_foreign_object(cursor: TokenCursor) -> Refusal:
+    """Parse GRANT, REVOKE and SHOW GRANTS on an object that the platform alone has, or to a recipient."""
+    verb = cursor.one_of("GRANT", "REVOKE", "SHOW")
+    if verb == "SHOW" and not cursor.words("GRANTS"):
+        cursor.need("GRANT")
+    while cursor.next is not None:
+        if cursor.words("TO", "RECIPIENT"):
+            return _not_here(f"{verb} … TO RECIPIENT")
+        kind = next((kind for kind in _FOREIGN_KINDS if cursor.words("ON", *kind.split())), None)
+        if kind is not None and any(token.is_name for token in cursor.ahead(1)):
+            return _not_here(f"{verb} … ON {kind}")
+        cursor.at += 1
+    raise Unmatched
+
+
+def _not_here(statement: str) -> Refusal:
+    return Refusal("UNSUPPORTED_SQL", f"{statement} is not supported here: {_NO_SUCH_OBJECTS}", "0A000")
 
 
 CONSTRUCTS = (
@@ -385,7 +404,7 @@ CONSTRUCTS = (
         verdict="unsupported",
         example="CREATE SHARE s",
         note=f"{', '.join(_VERBS)}: {_NO_SUCH_OBJECTS}",
-        starts=("CREATE", "ALTER", "DROP", "DESCRIBE", "DESC", "COMMENT", "SHOW"),
+        starts=("CREATE", "ALTER", "DROP", "DESCRIBE", "DESC", "COMMENT"),
         statement=_refuse_foreign_object,
         # Spark reads a table and its column.
         trigger=BEGINNING + rf"desc(?:ribe)?\s+(?:{_KIND_PATTERN})\s+[\w`]",
@@ -399,5 +418,14 @@ CONSTRUCTS = (
             reason=reason,
         )
         for words, reason in _UNSUPPORTED.items()
+    ),
+    Construct(
+        name="GRANT, REVOKE, SHOW GRANTS ON EXTERNAL LOCATION, SHARE …",
+        area=_AREA,
+        verdict="unsupported",
+        example="GRANT READ FILES ON EXTERNAL LOCATION x TO u",
+        note=_NO_SUCH_OBJECTS,
+        starts=("GRANT", "REVOKE", "SHOW"),
+        statement=_grant_on_foreign_object,
     ),
 )
