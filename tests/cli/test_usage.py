@@ -104,6 +104,8 @@ CASES = {
     "malformed mount": Case(("pipeline", "pipelines", "--mount", "s3://x"), ("FROM=TO",)),
     "no statement": Case(("sql", "-e", "-- nothing"), ("no SQL statement",)),
     "two sources of statements": Case(("sql", "-e", "select 1", "-f", "a.sql"), ("-e", "-f")),
+    "statement file without -f": Case(("sql", "a.sql"), ("a.sql", "-f a.sql")),
+    "statement without -e": Case(("sql", "--format", "csv", "select", "1"), ("select", "-e")),
     "statement file that is not there": Case(("sql", "-f", "a.sql"), ("a.sql", "No such file")),
     "seed that is not there": Case(("seed", "a.b.c", "--from", "a.csv"), ("a.csv", "working directory")),
     "schema of a seed that is not there": Case(

@@ -34,7 +34,8 @@ FORMATS = ("table", "json", "csv")
 _EXIT_COMMANDS = ("exit", "quit", "exit;", "quit;")
 
 
-@click.command()
+@click.command(context_settings={"allow_extra_args": True})
+@click.pass_context
 @bundle_options
 @mount_option
 @runtime_option
@@ -45,7 +46,12 @@ _EXIT_COMMANDS = ("exit", "quit", "exit;", "quit;")
 @cold_option
 @verbose_option
 def sql(
-    target: str | None, variables: dict[str, str], texts: tuple[str, ...], file: Path | None, form: str
+    ctx: click.Context,
+    target: str | None,
+    variables: dict[str, str],
+    texts: tuple[str, ...],
+    file: Path | None,
+    form: str,
 ) -> int:
     """Query the tables of a target; a prompt when neither -e nor -f is given.
 
@@ -56,6 +62,7 @@ def sql(
     from lakeward.cli.pipeline_lookup import first_pipeline
     from lakeward.sql import split
 
+    refuse_arguments(ctx)
     text = given(texts, file)
     place = here(target, variables)
     settings = place.settings
@@ -66,6 +73,17 @@ def sql(
     if text is None:
         return run_prompt(settings, form)
     return run_all(split(text), settings, form)
+
+
+def refuse_arguments(ctx: click.Context) -> None:
+    """Name the option that a file or a statement without one belongs to."""
+    if not ctx.args:
+        return
+    first = ctx.args[0]
+    option = f"-f {first}" if first.lower().endswith(".sql") else '-e "select 1"'
+    raise click.UsageError(
+        f"Got unexpected extra argument ({first}); -f takes a file, -e statements in quotes: {option}", ctx
+    )
 
 
 def given(texts: tuple[str, ...], file: Path | None) -> str | None:
