@@ -67,6 +67,7 @@ def test_every_read_by_name_shows_what_may_be_seen(spark: SparkSession, people: 
         "spark.read": spark.read.option("x", "y").table(t),
         "DeltaTable": people.delta().toDF(),
     }
+    spark.catalog.dropTempView("people_frame")
     assert {how: sorted(map(tuple, frame.collect())) for how, frame in reads.items()} == dict.fromkeys(
         reads, SEEN
     )
