@@ -54,7 +54,7 @@ def _name(spark: SparkSession, expression: str) -> str:
     if row is None or row[0] is None:
         raise SqlError(
             "NOT_A_CONSTANT_STRING.NULL",
-            "",
+            f"The expression {expression} of an IDENTIFIER clause is NULL.",
             parameters={"expr": expression, "name": "IDENTIFIER", "dataType": '"STRING"'},
         )
     cursor = TokenCursor(tokenize(row[0]) or ())
@@ -63,9 +63,9 @@ def _name(spark: SparkSession, expression: str) -> str:
         cursor.end()
     except Unmatched:
         raise SqlError(
-            "IDENTIFIER_TOO_MANY_NAME_PARTS" if row[0].count(".") > 2 else "PARSE_SYNTAX_ERROR",
-            "",
-            parameters={"identifier": row[0], "limit": "3", "error": f"'{row[0]}'", "hint": ""},
+            "PARSE_SYNTAX_ERROR",
+            f"Syntax error at or near '{row[0]}'.",
+            parameters={"error": f"'{row[0]}'", "hint": ""},
         ) from None
     return quote_name(name)
 
