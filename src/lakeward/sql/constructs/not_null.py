@@ -52,9 +52,10 @@ class SetNotNull(Command):
         return None
 
     def _require_values(self, rows: DataFrame) -> None:
-        for column in self.columns:
-            name = quote_name(column)
-            violations = rows.where(f"{name} IS NULL").count()
+        names = [quote_name(column) for column in self.columns]
+        counts = rows.selectExpr(*(f"count_if({name} IS NULL)" for name in names)).first()
+        assert counts is not None
+        for name, violations in zip(names, counts, strict=True):
             if violations:
                 table = ".".join(self.table)
                 raise SqlError(
