@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
@@ -80,24 +79,17 @@ def identifier_clauses(tokens: Sequence[Token], text: str) -> list[IdentifierCla
 
 
 def _clauses(tokens: Sequence[Token], text: str) -> Iterator[IdentifierClause]:
-    for at, (word, opening) in enumerate(pairwise(tokens)):
-        if word.word != "IDENTIFIER" or opening.text != "(":
+    cursor = TokenCursor(tokens, text)
+    for at, word in enumerate(tokens):
+        cursor.at = at
+        if not cursor.words("IDENTIFIER", "("):
             continue
-        inside = list(_up_to_closing(tokens[at + 2 :]))
-        closing = at + 2 + len(inside)
-        if inside and closing < len(tokens):
-            expression = text[inside[0].start : inside[-1].end]
+        cursor.skip_to()
+        inside, closing = cursor.read(at + 2), cursor.next
+        if inside and closing is not None:
+            expression = cursor.text(at + 2)
             is_literal = all(token.is_string for token in inside)
-            yield IdentifierClause(word.start, tokens[closing].end, expression, is_literal)
-
-
-def _up_to_closing(tokens: Sequence[Token]) -> Iterator[Token]:
-    depth = 0
-    for token in tokens:
-        if token.text == ")" and depth == 0:
-            return
-        depth += {"(": 1, ")": -1}.get(token.text, 0)
-        yield token
+            yield IdentifierClause(word.start, closing.end, expression, is_literal)
 
 
 def with_placeholders(clauses: Sequence[IdentifierClause], text: str) -> str:

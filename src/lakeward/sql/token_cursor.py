@@ -196,6 +196,28 @@ class TokenCursor:
         self.at += 1
         return int(token.text)
 
+    def skip(self) -> None:
+        """Read the next token, or everything in parentheses if it opens them; raises Unmatched at the end."""
+        depth = 0
+        while True:
+            if self.next is None:
+                raise Unmatched
+            depth += {"(": 1, ")": -1}.get(self.next.text, 0)
+            self.at += 1
+            if depth <= 0:
+                return
+
+    def skip_to(self, *words: str) -> str:
+        """Read up to one of the words outside of parentheses and return the word, which is not read.
+
+        Returns an empty text at the end, and at a closing parenthesis that was opened before.
+        """
+        while self.next is not None and self.next.text != ")":
+            if self.next.word in words:
+                return self.next.word
+            self.skip()
+        return ""
+
     def ahead(self, count: int) -> Sequence[Token]:
         """Return the next `count` tokens without reading them, fewer at the end."""
         return self._tokens[self.at : self.at + count]

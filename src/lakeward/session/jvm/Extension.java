@@ -26,6 +26,7 @@ public class Extension extends AbstractFunction1 {
         all.injectFunction(new Tuple3(new FunctionIdentifier(SqlRules.EXTRACT), new ExpressionInfo("lakeward.JsonPath", SqlRules.EXTRACT),
             new SqlRules.Builder()));
         all.injectHintResolutionRule(new InsertTargets());
+        all.injectHintResolutionRule(new MergeStars());
         all.injectHintResolutionRule(new CatalogNames());
         all.injectHintResolutionRule(new FunctionBodies());
         all.injectFunction(SqlFunctions.described(FunctionBodies.CALL, new FunctionBodies.Builder()));

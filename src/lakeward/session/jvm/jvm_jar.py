@@ -53,6 +53,7 @@ SOURCES = (
     "SqlRefusals",
     "InputFileName",
     "InsertTargets",
+    "MergeStars",
     "CatalogTable",
     "ChangeFeeds",
     "PolicyRules",

@@ -111,29 +111,18 @@ def _source(cursor: TokenCursor) -> tuple[str, list[str] | None]:
 def _skip_to_path(cursor: TokenCursor) -> None:
     """Read SELECT … FROM up to the path."""
     cursor.need("SELECT")
-    depth = 0
-    while (token := cursor.next) is not None:
-        ahead = cursor.ahead(2)
-        cursor.at += 1
-        if depth == 0 and token.word == "FROM" and len(ahead) == 2 and ahead[1].is_string:
+    while cursor.skip_to("FROM"):
+        cursor.skip()
+        if cursor.next is not None and cursor.next.is_string:
             return
-        depth += (token.text == "(") - (token.text == ")")
-        if depth < 0:
-            break
     raise Unmatched
 
 
 def _skip_credentials(cursor: TokenCursor) -> None:
     """Ignore WITH (CREDENTIAL … ENCRYPTION …): files are read with this machine's permissions."""
-    if not cursor.words("WITH"):
-        return
-    cursor.need("(")
-    depth = 1
-    while depth:
-        if cursor.next is None:
-            raise Unmatched
-        depth += (cursor.next.text == "(") - (cursor.next.text == ")")
-        cursor.at += 1
+    if cursor.words("WITH", "("):
+        cursor.skip_to()
+        cursor.need(")")
 
 
 def _clause(cursor: TokenCursor) -> dict[str, Any]:

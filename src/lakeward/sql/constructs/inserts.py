@@ -130,13 +130,11 @@ def _insert_replace(cursor: TokenCursor) -> InsertReplace:
 def _condition(cursor: TokenCursor) -> str:
     """Read everything up to the query."""
     begin = cursor.at
-    depth = 0
+    cursor.skip()
     while cursor.next is not None:
-        token = cursor.next
-        if depth == 0 and cursor.at > begin and (token.word in _QUERY or _opens_query(cursor)):
+        if cursor.next.word in _QUERY or _opens_query(cursor):
             return cursor.text(begin)
-        depth += {"(": 1, ")": -1}.get(token.text, 0)
-        cursor.at += 1
+        cursor.skip()
     raise Unmatched
 
 
@@ -153,12 +151,7 @@ def _query(cursor: TokenCursor) -> tuple[str, str | None]:
             raise Unmatched
         cursor.finish()
         return cursor.text(begin), None
-    depth = 0
-    while cursor.next is not None:
-        depth += {"(": 1, ")": -1}.get(cursor.next.text, 0)
-        cursor.at += 1
-        if depth == 0:
-            break
+    cursor.skip()
     end = cursor.at
     if cursor.next is None:
         return cursor.text(begin, end), None

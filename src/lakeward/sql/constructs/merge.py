@@ -1,116 +1,108 @@
-"""MERGE with `* EXCEPT`, which Spark and Delta lack."""
+"""MERGE with `* EXCEPT`, and from an earlier version of a table, which Spark and Delta lack."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
-from lakeward.quoting import quote_identifier, quote_name
-from lakeward.sql.construct import Command, Construct, Edit, apply_edits
-from lakeward.sql.token_cursor import TokenCursor, Unmatched
+from lakeward.quoting import quote_identifier, quote_string
+from lakeward.sql.construct import Construct, Edit
+from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-
-@dataclass(frozen=True)
-class StarExcept:
-    """`* EXCEPT (columns)` of UPDATE SET or INSERT, with its position in the statement."""
-
-    start: int
-    end: int
-    is_insert: bool
-    excluded: list[str]
-
-    def edit(self, columns: Sequence[str], source: str) -> Edit:
-        """Return the assignments of the target's `columns` without the excluded ones."""
-        excluded = {name.lower() for name in self.excluded}
-        names = [quote_identifier(name) for name in columns if name.lower() not in excluded]
-        values = [f"{source}.{name}" for name in names]
-        if self.is_insert:
-            return Edit(self.start, self.end, f"({', '.join(names)}) VALUES ({', '.join(values)})")
-        assignments = [f"{name} = {value}" for name, value in zip(names, values, strict=True)]
-        return Edit(self.start, self.end, ", ".join(assignments))
+_AREA = "Tables"
+# The column of an assignment that the rule MergeStars.java replaces; the value is the list.
+_EXCEPT = "lakeward_star_except"
+_TIMES = ("VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME")
+_UNITS = ("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
 
 
-@dataclass(frozen=True)
-class MergeExcept(Command):
-    """Runs MERGE with the target's columns in the place of each `* EXCEPT`."""
+def _of_merges(find: Callable[[TokenCursor], Iterator[Edit]]) -> Callable[[Sequence[Token]], list[Edit]]:
+    """Return the edits that `find` gives for each MERGE of a statement or a script, read up to its target."""
 
-    target: list[str]
-    source: str
-    stars: list[StarExcept]
-    text: str
+    def edits(tokens: Sequence[Token]) -> list[Edit]:
+        found: list[Edit] = []
+        for at in range(len(tokens)):
+            cursor = TokenCursor(tokens)
+            cursor.at = at
+            if (
+                cursor.words("MERGE")
+                and (cursor.words("WITH", "SCHEMA", "EVOLUTION"), cursor.words("INTO"))[1]
+            ):
+                found += find(cursor)
+        return found
 
-    def run(self, spark: SparkSession) -> DataFrame:
-        columns = spark.table(quote_name(self.target)).columns
-        edits = [star.edit(columns, quote_identifier(self.source)) for star in self.stars]
-        return spark.sql(apply_edits(self.text, edits))
-
-
-def _merge_except(cursor: TokenCursor) -> MergeExcept:
-    first = cursor.next
-    cursor.need("MERGE")
-    assert first is not None
-    cursor.words("WITH", "SCHEMA", "EVOLUTION")
-    cursor.need("INTO")
-    target = cursor.name()
-    _alias(cursor, "USING")
-    cursor.need("USING")
-    source = _source_name(cursor)
-    cursor.need("ON")
-    stars = list(_stars(cursor, first.start))
-    if not stars:
-        raise Unmatched
-    return MergeExcept(target, source, stars, cursor.text(0))
+    return edits
 
 
-def _source_name(cursor: TokenCursor) -> str:
-    """Read the source and its alias; return the name by which the clauses know it."""
-    name = ""
-    if cursor.words("("):
-        depth = 1
-        while depth:
-            if cursor.next is None:
-                raise Unmatched
-            depth += {"(": 1, ")": -1}.get(cursor.next.text, 0)
-            cursor.at += 1
+def _version(cursor: TokenCursor) -> Iterator[Edit]:
+    """Write the source `t VERSION AS OF 3 s` as `(SELECT * FROM t VERSION AS OF 3) s`."""
+    cursor.skip_to("USING")
+    try:
+        cursor.need("USING")
+        first, name = cursor.next, cursor.name()
+        cursor.words("FOR")
+        cursor.one_of(*_TIMES)
+        cursor.need("AS", "OF")
+    except Unmatched:
+        return
+    begin = cursor.at
+    if not cursor.skip_to("ON", ";"):
+        return
+    value = cursor.read(begin)
+    if first is None or not value:
+        return
+    yield Edit(first.start, first.start, "(SELECT * FROM ")
+    if len(value) > 2 and value[-2].word == "AS":
+        yield Edit(value[-3].end, value[-3].end, ")")
+    elif len(value) > 1 and value[-1].is_name and _ends_operand(value[-2]) and not _is_unit(value):
+        yield Edit(value[-2].end, value[-2].end, ")")
     else:
-        name = cursor.name()[-1]
-    name = _alias(cursor, "ON") or name
-    if not name:
-        raise Unmatched
-    return name
+        yield Edit(value[-1].end, value[-1].end, f") AS {quote_identifier(name[-1])}")
 
 
-def _alias(cursor: TokenCursor, following: str) -> str:
-    """Read an alias if one comes before the word `following`."""
-    if cursor.words("AS"):
-        return cursor.part()
-    is_next = cursor.next is not None and cursor.next.word == following
-    return "" if is_next else cursor.part()
+def _ends_operand(token: Token) -> bool:
+    return token.is_quoted or token.is_name or token.text[-1].isalnum() or token.text == ")"
 
 
-def _stars(cursor: TokenCursor, origin: int) -> Iterator[StarExcept]:
-    """Yield each `SET * EXCEPT (…)` and `INSERT * EXCEPT (…)`, with positions from `origin` on."""
-    while (verb := cursor.next) is not None:
-        cursor.at += 1
-        begin = cursor.at
-        if verb.word in ("SET", "INSERT") and cursor.words("*", "EXCEPT", "("):
-            excluded = cursor.part_list()
-            star, *_, closing = cursor.read(begin)
-            yield StarExcept(star.start - origin, closing.end - origin, verb.word == "INSERT", excluded)
+def _is_unit(value: Sequence[Token]) -> bool:
+    """Whether the last word is the unit of an interval: `… - INTERVAL 1 DAY`."""
+    interval = any(token.word == "INTERVAL" for token in value[-4:-2])
+    return interval and value[-1].word.removesuffix("S") in _UNITS
+
+
+def _stars(cursor: TokenCursor) -> Iterator[Edit]:
+    """Write `SET * EXCEPT (…)` and `INSERT * EXCEPT (…)` as an assignment that Spark parses."""
+    while verb := cursor.skip_to("SET", "INSERT", ";", "MERGE"):
+        cursor.skip()
+        star, begin = cursor.next, cursor.at
+        if verb in (";", "MERGE"):
+            return
+        if star is None or not cursor.words("*", "EXCEPT", "("):
+            continue
+        try:
+            excluded = f"array({', '.join(map(quote_string, cursor.part_list()))})"
+        except Unmatched:
+            return
+        text = f"{_EXCEPT} = {excluded}" if verb == "SET" else f"({_EXCEPT}) VALUES ({excluded})"
+        yield Edit(star.start, cursor.read(begin)[-1].end, text)
 
 
 CONSTRUCTS = (
     Construct(
         name="MERGE … * EXCEPT",
-        area="Tables",
-        verdict="emulated",
+        area=_AREA,
+        verdict="rewritten",
         example="MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * EXCEPT (id)",
-        note="the target's other columns, also with WITH SCHEMA EVOLUTION",
-        starts=("MERGE",),
-        statement=_merge_except,
+        note="the target's other columns; with WITH SCHEMA EVOLUTION the source's",
+        edits=_of_merges(_stars),
+        test="tests/sql/test_merge.py",
+    ),
+    Construct(
+        name="MERGE USING … VERSION AS OF, TIMESTAMP AS OF",
+        area=_AREA,
+        verdict="rewritten",
+        example="MERGE INTO t USING s VERSION AS OF 1 ON t.id = s.id WHEN NOT MATCHED THEN INSERT *",
+        note="a subquery",
+        edits=_of_merges(_version),
+        test="tests/sql/test_merge.py",
     ),
 )

@@ -272,17 +272,14 @@ def _begins_mask(item: Sequence[Token], at: int) -> bool:
 
 def row_filter_clause(tokens: Sequence[Token], text: str) -> tuple[PolicyFunction | None, list[Token]]:
     """Return the row filter of CREATE TABLE (`[WITH] ROW FILTER f ON (…)`), and its tokens."""
-    depth = 0
-    for at, token in enumerate(tokens):
-        depth += {"(": 1, ")": -1}.get(token.text, 0)
-        if depth == 0 and token.word == "AS":
-            break
-        if depth == 0 and [t.word for t in tokens[at : at + 2]] == ["ROW", "FILTER"]:
-            cursor = TokenCursor(tokens, text)
-            cursor.at = at + 2
+    cursor = TokenCursor(tokens, text)
+    while cursor.skip_to("ROW", "AS") == "ROW":
+        at = cursor.at
+        if cursor.words("ROW", "FILTER"):
             function = _function(cursor, "ON", required=True)
             begin = at - 1 if tokens[at - 1].word == "WITH" else at
             return function, list(tokens[begin : cursor.at])
+        cursor.skip()
     return None, []
 
 

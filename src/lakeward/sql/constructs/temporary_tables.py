@@ -121,19 +121,16 @@ def _create_temporary_table(cursor: TokenCursor) -> RewriteResult:
 
 def _refused_clause(cursor: TokenCursor) -> Refusal | None:
     """Return the error for USING or LOCATION among the clauses before the query."""
-    depth = 0
-    while cursor.next is not None and not (depth == 0 and cursor.next.word in ("AS", "SELECT", "WITH")):
-        depth += {"(": 1, ")": -1}.get(cursor.next.text, 0)
-        if depth == 0 and cursor.next.word == "USING":
-            return Refusal(
-                "INVALID_SQL_SYNTAX.CREATE_TEMP_TABLE_USING_PROVIDER",
-                "Invalid SQL syntax: CREATE TEMPORARY TABLE ... USING ... is a deprecated syntax. Remove the "
-                "USING clause, or use CREATE TEMPORARY VIEW.",
-                "42000",
-            )
-        if depth == 0 and cursor.next.word == "LOCATION":
-            return _unsupported_clause("LOCATION", "WITH_PERMANENT_TABLE_SUGGESTION")
-        cursor.at += 1
+    clause = cursor.skip_to("USING", "LOCATION", "AS", "SELECT", "WITH")
+    if clause == "USING":
+        return Refusal(
+            "INVALID_SQL_SYNTAX.CREATE_TEMP_TABLE_USING_PROVIDER",
+            "Invalid SQL syntax: CREATE TEMPORARY TABLE ... USING ... is a deprecated syntax. Remove the "
+            "USING clause, or use CREATE TEMPORARY VIEW.",
+            "42000",
+        )
+    if clause == "LOCATION":
+        return _unsupported_clause("LOCATION", "WITH_PERMANENT_TABLE_SUGGESTION")
     return None
 
 
