@@ -12,7 +12,7 @@ import pytest
 from lakeward.errors import SqlError
 from lakeward.sql import CONSTRUCTS, Command, CopyInto, register_function, register_handler, rewrite
 from lakeward.sql.construct import run_command
-from lakeward.sql.rewriter import as_json
+from lakeward.sql.jvm_bridge import as_json
 from tests.sql.corpus_file import cases, files
 
 EVERY_CLAUSE = (

@@ -33,9 +33,10 @@ from lakeward.sql.constructs.materialized_views import (
     RefreshStandaloneTable,
 )
 from lakeward.sql.constructs.tables import TrimLoadHistory
+from lakeward.sql.parameters import fill_parameters
 from lakeward.sql.passthrough_statements import PASSTHROUGH_STATEMENTS, PassthroughStatement
 from lakeward.sql.platform_functions import MISSING as MISSING_FUNCTIONS
-from lakeward.sql.rewriter import CONSTRUCTS, constructs_in, fill_parameters, rewrite
+from lakeward.sql.rewriter import CONSTRUCTS, constructs_in, rewrite
 from lakeward.sql.session_context import current_context, run_with_delta
 from lakeward.sql.standalone_tables import LABELS, DatasetKind, StandaloneTable, find_standalone_table
 from lakeward.sql.token_cursor import (
@@ -104,6 +105,6 @@ def install(spark: SparkSession) -> None:
 
     Must not be called on Databricks, whose parser has these constructs.
     """
-    from lakeward.sql.rewriter import connect
+    from lakeward.sql.jvm_bridge import connect
 
     connect(spark)

@@ -12,17 +12,11 @@ from typing import TYPE_CHECKING
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
 from lakeward.sql.construct import Command, Edit, apply_edits
+from lakeward.sql.delta_statements import is_of_delta
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, tokenize
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-# Statements of Delta's parser, whose names are plain: what they begin with.
-_OF_DELTA = (
-    *(("OPTIMIZE",), ("VACUUM",), ("REORG",), ("RESTORE",), ("GENERATE",), ("CONVERT", "TO", "DELTA")),
-    *((verb, noun) for verb in ("DESCRIBE", "DESC") for noun in ("HISTORY", "DETAIL")),
-)
 
 
 @dataclass(frozen=True)
@@ -95,9 +89,3 @@ def _clauses(tokens: Sequence[Token], text: str) -> Iterator[IdentifierClause]:
 def with_placeholders(clauses: Sequence[IdentifierClause], text: str) -> str:
     """Return the statement with a name in the place of each clause."""
     return apply_edits(text, [Edit(each.start, each.end, "x") for each in clauses])
-
-
-def is_of_delta(tokens: Sequence[Token]) -> bool:
-    """Return whether Delta's parser takes the statement."""
-    words = tuple(token.word for token in tokens[:3])
-    return any(words[: len(begin)] == begin for begin in _OF_DELTA)

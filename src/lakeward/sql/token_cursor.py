@@ -56,6 +56,8 @@ def tokenize(text: str) -> tuple[Token, ...] | None:
 
     >>> [t.text for t in tokenize("select a:b -- c")]
     ['select', 'a', ':', 'b']
+    >>> [t.text for t in tokenize("'it''s' 'a'")]
+    ["'it''s'", "'a'"]
     """
     from sqlglot.errors import SqlglotError
 
@@ -69,8 +71,16 @@ def tokenize(text: str) -> tuple[Token, ...] | None:
         if not own:
             continue
         token = Token(each.token_type.name, own, each.start, each.end + 1)
+        if tokens and _continues_string(tokens[-1], token):
+            before = tokens.pop()
+            token = Token(before.kind, text[before.start : token.end], before.start, token.end)
         tokens += _split_words(token) if re.search(r"\s", own) and not token.is_quoted else [token]
     return tuple(tokens)
+
+
+def _continues_string(before: Token, token: Token) -> bool:
+    """Return whether two tokens are one literal: 'it''s' has a quote between them."""
+    return before.end == token.start and token.text[0] in "'\"" and before.text[0] == token.text[0]
 
 
 def _split_words(token: Token) -> list[Token]:

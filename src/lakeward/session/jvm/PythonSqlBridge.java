@@ -37,7 +37,7 @@ public class PythonSqlBridge {
         /** How to process a text that Spark does not parse; null leaves it to Spark. */
         String rewrite(String text, boolean isExpression);
 
-        /** Substitute parameter markers by values (JSON: an object by name, or a list). */
+        /** Substitute parameter markers by values (JSON: `named`, an object, and `positional`, a list). */
         String fill(String text, String parameters);
 
         /** Run a command; returns a JSON text with its rows, a Dataset, or the Throwable to throw. */
@@ -71,6 +71,12 @@ public class PythonSqlBridge {
         } catch (IOException e) {
             return null;
         }
+    }
+
+    /** The text with values in the place of its parameter markers. */
+    static String fill(String text, JsonNode parameters) {
+        Rewriter half = rewriter;
+        return half == null ? text : half.fill(text, parameters.toString());
     }
 
     /** The command of a statement with parameters; null if it is not one of ours. */

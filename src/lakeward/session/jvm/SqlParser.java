@@ -89,7 +89,7 @@ public class SqlParser implements ParserInterface {
                     ObjectNode command = PythonSqlBridge.command(text, values(parameters));
                     if (command != null) answer = command;
                 }
-                if (answer == null) throw WarehouseCatalog.sneak(e);
+                if (answer == null) return filled(text, parameters, e);
             }
         }
         if (answer.has("error")) throw PythonSqlBridge.error(answer.get("error"));
@@ -129,22 +129,42 @@ public class SqlParser implements ParserInterface {
         }
     }
 
-    /** The parameters as SQL literals: an object by name, or a list. */
+    /** A statement of Delta's parser, whose parameters Spark cannot substitute; for others throws `e`. */
+    private LogicalPlan filled(String text, ParameterContext parameters, Exception e) {
+        try {
+            if (parameters != null && e instanceof ParseException) return spark.parsePlan(PythonSqlBridge.fill(text, values(parameters)));
+        } catch (ParseException again) {
+            // The first error has the positions of the user's text.
+        }
+        throw WarehouseCatalog.sneak(e);
+    }
+
+    /** The parameters as SQL literals: `named`, an object, and `positional`, a list. */
     private static JsonNode values(ParameterContext parameters) {
+        ObjectNode values = WarehouseLayout.JSON.createObjectNode();
+        ObjectNode named = values.putObject("named");
+        ArrayNode positional = values.putArray("positional");
         if (parameters instanceof NamedParameterContext) {
-            ObjectNode named = WarehouseLayout.JSON.createObjectNode();
             Iterator all = ((NamedParameterContext) parameters).params().iterator();
             while (all.hasNext()) {
                 Tuple2 one = (Tuple2) all.next();
                 named.put((String) one._1(), ((Expression) one._2()).sql());
             }
-            return named;
+        } else if (parameters instanceof PositionalParameterContext) {
+            addAll(positional, ((PositionalParameterContext) parameters).params());
+        } else {
+            // EXECUTE IMMEDIATE … USING: a variable is a value with a name, and a positional one.
+            HybridParameterContext both = (HybridParameterContext) parameters;
+            addAll(positional, both.args());
+            for (int i = 0; i < both.args().length(); i++) {
+                named.put((String) both.paramNames().apply(i), ((Expression) both.args().apply(i)).sql());
+            }
         }
-        ArrayNode listed = WarehouseLayout.JSON.createArrayNode();
-        Seq all = parameters instanceof PositionalParameterContext ? ((PositionalParameterContext) parameters).params()
-            : ((HybridParameterContext) parameters).args();
-        for (int i = 0; i < all.length(); i++) listed.add(((Expression) all.apply(i)).sql());
-        return listed;
+        return values;
+    }
+
+    private static void addAll(ArrayNode literals, Seq values) {
+        for (int i = 0; i < values.length(); i++) literals.add(((Expression) values.apply(i)).sql());
     }
 
     private static boolean isEmpty(ParameterContext parameters) {

@@ -1,0 +1,134 @@
+"""SQL scripts (BEGIN … END): their simple statements, and those that Spark's grammar of scripts lacks.
+
+Spark takes its own statements in a script. Others become EXECUTE IMMEDIATE with the statement's text.
+Source: https://docs.databricks.com/aws/en/sql/language-manual/sql-ref-scripting
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lakeward.quoting import quote_string
+from lakeward.sql.construct import BEGINNING
+from lakeward.sql.identifier_clause import IdentifierClause
+from lakeward.sql.parameters import Marker, parameter_markers
+from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
+
+_LOOPS = ("WHILE", "FOR")
+_CASES = ("IF", "ELSEIF", "WHEN")
+# The next statement follows at once.
+_OPENINGS = ("ELSE", "LOOP", "REPEAT")
+
+
+def is_script(tokens: Sequence[Token]) -> bool:
+    """Return whether the text is a compound statement, with a label or without."""
+    cursor = TokenCursor(tokens)
+    _skip_label(cursor)
+    return cursor.words("BEGIN") and "END" in (token.word for token in tokens)
+
+
+def script_trigger(words: Sequence[str]) -> str:
+    """Return the pattern of scripts with one of the words."""
+    return BEGINNING + rf"(?:\S+\s*:\s*)?begin\b(?=.*\b(?:{'|'.join(sorted(words)).lower()})\b)"
+
+
+def statements(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """Yield the simple statements of a script: all but blocks, loops, branches and declarations."""
+    cursor = TokenCursor(tokens)
+    while cursor.next is not None:
+        begin = cursor.at
+        if not _skip_head(cursor):
+            _skip_to(cursor, ";")
+            if cursor.at > begin:
+                yield cursor.read(begin)
+            cursor.words(";")
+
+
+def _skip_head(cursor: TokenCursor) -> bool:
+    """Read what comes before a statement: the beginning of a block, a condition, a declaration …"""
+    if _skip_label(cursor) or cursor.words(";") or any(cursor.words(word) for word in _OPENINGS):
+        return True
+    if cursor.words("BEGIN"):
+        cursor.words("NOT")
+        cursor.words("ATOMIC")
+        return True
+    for words, end in ((_CASES, "THEN"), (_LOOPS, "DO"), (("UNTIL",), "END")):
+        if any(cursor.words(word) for word in words):
+            _skip_to(cursor, end)
+            cursor.words(end)
+            return True
+    if cursor.words("CASE"):
+        _skip_to(cursor, "WHEN")
+        return True
+    if cursor.words("END"):
+        _skip_to(cursor, ";")
+        return True
+    return cursor.words("DECLARE") and _skip_declaration(cursor)
+
+
+def _skip_label(cursor: TokenCursor) -> bool:
+    ahead = cursor.ahead(2)
+    is_label = len(ahead) == 2 and ahead[0].is_name and ahead[1].text == ":"
+    cursor.at += 2 * is_label
+    return is_label
+
+
+def _skip_to(cursor: TokenCursor, word: str) -> None:
+    """Read up to a word that is neither in parentheses nor in a CASE expression."""
+    while cursor.next is not None and cursor.next.word != word:
+        if cursor.next.word == "CASE":
+            cursor.skip()
+            _skip_to(cursor, "END")
+        if cursor.next is not None:
+            cursor.skip()
+
+
+def _skip_declaration(cursor: TokenCursor) -> bool:
+    """Read a declaration; of a handler, what comes before its statement."""
+    if not (cursor.ahead(2)[-1:] and cursor.ahead(2)[-1].word == "HANDLER"):
+        _skip_to(cursor, ";")
+        return True
+    cursor.at += 2
+    cursor.words("FOR")
+    _skip_condition(cursor)
+    while cursor.words(","):
+        _skip_condition(cursor)
+    return True
+
+
+def _skip_condition(cursor: TokenCursor) -> None:
+    try:
+        if cursor.words("SQLSTATE"):
+            cursor.words("VALUE")
+            cursor.string()
+        elif not cursor.words("NOT", "FOUND"):
+            cursor.name()
+    except Unmatched:
+        return
+
+
+def execute_immediate(tokens: Sequence[Token], text: str, computed: Sequence[IdentifierClause]) -> str:
+    """Return EXECUTE IMMEDIATE with the text of a statement.
+
+    Args:
+        tokens: The statement's tokens.
+        text: The statement.
+        computed: Its IDENTIFIER clauses: their expressions may name variables of the script, which the
+            statement does not see.
+    """
+    parts: list[str] = []
+    at = 0
+    for clause in computed:
+        name = f"replace(replace(({clause.expression}), '\\\\', '\\\\\\\\'), '\\'', '\\\\\\'')"
+        parts += [quote_string(f"{text[at : clause.start]}IDENTIFIER('"), name, quote_string("')")]
+        at = clause.end
+    if text[at:]:
+        parts.append(quote_string(text[at:]))
+    markers = [each for each in parameter_markers(tokens) if not _is_inside(each, computed)]
+    named = dict.fromkeys(f":{marker.name} AS {marker.name}" for marker in markers if marker.name)
+    values = ", ".join(named or ("?" for _ in markers))
+    return f"EXECUTE IMMEDIATE {' || '.join(parts)}" + (f" USING {values}" if values else "")
+
+
+def _is_inside(marker: Marker, clauses: Sequence[IdentifierClause]) -> bool:
+    return any(clause.start <= marker.start and marker.end <= clause.end for clause in clauses)
