@@ -104,8 +104,8 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[at:]])
 
 
-# Blanks and comments before a statement, for triggers. Possessive quantifiers prevent backtracking.
-BEGINNING = r"^(?:\s++|--[^\n]*+\n|/\*.*?\*/)*+"
+# The beginning of a statement, for triggers, which see the text without its comments.
+BEGINNING = r"^\s*+"
 
 Verdict = Literal["supported", "rewritten", "emulated", "unsupported"]
 

@@ -34,6 +34,7 @@ from lakeward.sql.constructs import (
     platform_clauses,
     policies,
     python_functions,
+    schemas,
     scripting,
     table_descriptions,
     table_json,
@@ -54,6 +55,7 @@ from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, tokenize
 # Statements are tried in this order; docs/sql.md has one section per run of equal areas.
 CONSTRUCTS: tuple[Construct, ...] = (
     *catalogs.CONSTRUCTS,
+    *schemas.CONSTRUCTS,
     *listings.CONSTRUCTS,
     *volumes.CONSTRUCTS,
     *expressions.CONSTRUCTS,
@@ -116,18 +118,20 @@ def _analyze(
     tokens = tokenize(text) if tokens is None else tokens
     if not tokens:
         return None, ()
-    edits: list[Edit] = []
+    replaced: list[Edit] = []
     used: list[Construct] = []
+    parts = [tokens]
     if not is_expression:
         result, used = _analyze_statement(tokens, text)
         if result is not None:
             return result, tuple(used)
         if is_script(tokens):
-            edits, used = _script_edits(tokens, text)
-    replaced = tuple(edits)
+            replaced, used = _script_edits(tokens, text)
+            parts += statements(tokens)
+    edits = list(replaced)
     for construct in _with_edits():
         assert construct.edits is not None
-        found = [edit for edit in construct.edits(tokens) if not _is_within(edit, replaced)]
+        found = [each for part in parts for each in construct.edits(part) if not _is_within(each, replaced)]
         edits += found
         used += [construct] if found else []
     return (Edits(_sorted_edits(edits)) if edits else None), tuple(used)
@@ -175,7 +179,7 @@ def _is_within(edit: Edit, others: Sequence[Edit]) -> bool:
 def _sorted_edits(edits: list[Edit]) -> tuple[Edit, ...]:
     """Sort the edits; of two that overlap, the first one wins."""
     out: list[Edit] = []
-    for edit in sorted(edits, key=lambda e: (e.start, e.end)):
+    for edit in sorted(dict.fromkeys(edits), key=lambda e: (e.start, e.end)):
         if not out or edit.start >= out[-1].end:
             out.append(edit)
     return tuple(out)

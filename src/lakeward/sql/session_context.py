@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -50,6 +52,13 @@ class SessionContext:
     def schemas(self, catalog: str) -> list[str]:
         """Return the names of a catalog's schemas."""
         folder = self.settings.warehouse / catalog
+        if not folder.is_dir():
+            return []
+        return sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
+
+    def volumes(self, catalog: str, schema: str) -> list[str]:
+        """Return the names of a schema's volumes."""
+        folder = self.settings.volumes / catalog / schema
         if not folder.is_dir():
             return []
         return sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
@@ -103,6 +112,16 @@ def current_context(spark: SparkSession) -> SessionContext:
     manager = catalog_manager(spark)
     catalog = manager.currentCatalog().name()
     return SessionContext(settings, catalog, ".".join(manager.currentNamespace()) or "default")
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove the folder of a dropped object, which others see at once; links in it are not followed."""
+    if folder.is_symlink():
+        folder.unlink()
+    elif folder.is_dir():
+        dropped = folder.with_name(f".dropped-{uuid.uuid4()}")
+        folder.rename(dropped)
+        shutil.rmtree(dropped, ignore_errors=True)
 
 
 def run_with_delta(spark: SparkSession, text: str) -> DataFrame:

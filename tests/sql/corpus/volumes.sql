@@ -25,3 +25,21 @@ CREATE EXTERNAL VOLUME IF NOT EXISTS far LOCATION 'abfss://container@account.dfs
 --! STORAGE_NOT_MAPPED
 SELECT count(*) FROM main.information_schema.volumes WHERE volume_name = 'far'
 --> [0]
+CREATE SCHEMA main.corpus_volumes_2
+--> ok
+CREATE VOLUME main.corpus_volumes_2.landing
+--> ok
+DROP SCHEMA main.corpus_volumes_2
+--! SCHEMA_NOT_EMPTY
+DROP DATABASE IF EXISTS main.corpus_volumes_2 CASCADE
+--> ok
+CREATE SCHEMA main.corpus_volumes_2
+--> ok
+SHOW VOLUMES IN main.corpus_volumes_2
+--> 
+DROP SCHEMA IDENTIFIER('main.corpus_' || 'volumes_2') RESTRICT
+--> ok
+DROP SCHEMA main.corpus_volumes_2
+--! SCHEMA_NOT_FOUND
+DROP SCHEMA IF EXISTS main.corpus_volumes_2
+--> ok

@@ -52,11 +52,54 @@ public class PythonSqlBridge {
 
     static boolean isTriggered(String text) {
         Pattern p = triggers;
-        try {
-            return p != null && p.matcher(text).find();
-        } catch (StackOverflowError e) {
-            return false; // thousands of comments in a row
+        return p != null && p.matcher(withoutComments(text)).find();
+    }
+
+    /** The text with a blank in the place of each comment; comments in brackets nest. */
+    static String withoutComments(String text) {
+        if (text.indexOf("--") < 0 && text.indexOf("/*") < 0) return text;
+        StringBuilder out = new StringBuilder();
+        int at = 0;
+        while (at < text.length()) {
+            int end = at + 1;
+            char first = text.charAt(at);
+            if (first == '\'' || first == '"' || first == '`') {
+                end = endOfQuote(text, at);
+            } else if (text.startsWith("--", at)) {
+                end = text.indexOf('\n', at);
+                if (end < 0) end = text.length();
+            } else if (text.startsWith("/*", at)) {
+                end = endOfComment(text, at);
+            }
+            boolean isComment = end > at + 1 && (first == '-' || first == '/');
+            out.append(isComment ? " " : text.substring(at, end));
+            at = end;
         }
+        return out.toString();
+    }
+
+    private static int endOfQuote(String text, int start) {
+        char quote = text.charAt(start);
+        int at = start + 1;
+        while (at < text.length() && text.charAt(at) != quote) at += text.charAt(at) == '\\' && quote != '`' ? 2 : 1;
+        return Math.min(at + 1, text.length());
+    }
+
+    private static int endOfComment(String text, int start) {
+        int depth = 0;
+        int at = start;
+        do {
+            if (text.startsWith("/*", at)) {
+                depth++;
+                at += 2;
+            } else if (text.startsWith("*/", at)) {
+                depth--;
+                at += 2;
+            } else {
+                at++;
+            }
+        } while (depth > 0 && at < text.length());
+        return Math.min(at, text.length());
     }
 
     /** The answer of the Python part; null without one, or if Python has ended: Spark's parser is used then. */

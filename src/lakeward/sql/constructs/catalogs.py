@@ -1,25 +1,22 @@
-"""Catalogs and schemas: USE, SHOW, CREATE, DROP and DESCRIBE."""
+"""Catalogs: USE, SHOW, CREATE, DROP and DESCRIBE."""
 
 from __future__ import annotations
 
-import shutil
-import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
 from lakeward.session import PROVIDED_CATALOGS, ensure_catalog
 from lakeward.spark_internals import catalog_manager
-from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Rows, supported
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, supported
 from lakeward.sql.session_context import (
     SessionContext,
     current_context,
     folder_name,
     matches_pattern,
-    run_with_delta,
+    remove_folder,
 )
-from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
+from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -142,14 +139,11 @@ class DropCatalog(Command):
                 next_step="Use DROP CATALOG … CASCADE to drop it with all that is in it.",
             )
         for folder in (context.settings.warehouse / name, context.settings.volumes / name):
-            if folder.is_dir():
-                dropped = folder.with_name(f".dropped-{uuid.uuid4()}")
-                folder.rename(dropped)
-                shutil.rmtree(dropped, ignore_errors=True)
+            remove_folder(folder)
 
 
 def _is_empty(context: SessionContext, catalog: str) -> bool:
-    if context.schemas(catalog) not in ([], ["default"]):
+    if context.schemas(catalog) not in ([], ["default"]) or context.volumes(catalog, "default"):
         return False
     folder = context.settings.warehouse / catalog / "default"
     return not any(p.name != ".objects" for p in folder.glob("*")) and all(
@@ -195,38 +189,6 @@ def _describe_catalog(cursor: TokenCursor) -> DescribeCatalog:
     name = cursor.part()
     cursor.end()
     return DescribeCatalog(name, extended)
-
-
-@dataclass(frozen=True)
-class DescribeSchema(Command):
-    """Shows Spark's description of a schema under the platform's column names."""
-
-    text: str
-
-    def run(self, spark: SparkSession) -> Rows:
-        columns = "database_description_item STRING, database_description_value STRING"
-        return Rows(columns, [tuple(row) for row in run_with_delta(spark, self.text).collect()])
-
-
-def _describe_schema(cursor: TokenCursor) -> DescribeSchema:
-    cursor.one_of("DESCRIBE", "DESC")
-    cursor.one_of("SCHEMA", "DATABASE")
-    cursor.words("EXTENDED")
-    cursor.name(2)
-    cursor.end()
-    return DescribeSchema(cursor.text(0))
-
-
-def _managed_location(tokens: Sequence[Token]) -> list[Edit]:
-    """Store MANAGED LOCATION as a property: Spark's LOCATION would move the tables there."""
-    if tokens[0].word != "CREATE":
-        return []
-    edits: list[Edit] = []
-    for managed, location, path in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if (managed.word, location.word) == ("MANAGED", "LOCATION") and path.is_string:
-            edits.append(Edit(managed.start, location.end, "WITH DBPROPERTIES ('managedLocation' ="))
-            edits.append(Edit(path.end, path.end, ")"))
-    return edits
 
 
 CONSTRUCTS = (
@@ -276,24 +238,4 @@ CONSTRUCTS = (
     ),
     supported("Three-part names", _AREA, "SELECT * FROM main.default.t"),
     supported("USE SCHEMA, USE c.s", _AREA, "USE main.default"),
-    supported("CREATE SCHEMA", _AREA, "CREATE SCHEMA IF NOT EXISTS main.s COMMENT 'x'"),
-    Construct(
-        name="CREATE SCHEMA … MANAGED LOCATION",
-        area=_AREA,
-        verdict="rewritten",
-        example="CREATE SCHEMA main.s MANAGED LOCATION 's3://bucket/tables'",
-        note="stored as a property: tables are stored in the state folder",
-        edits=_managed_location,
-    ),
-    supported("DROP SCHEMA", _AREA, "DROP SCHEMA main.s CASCADE"),
-    Construct(
-        name="DESCRIBE SCHEMA",
-        area=_AREA,
-        verdict="emulated",
-        example="DESCRIBE SCHEMA EXTENDED main.s",
-        note="Spark's rows under the platform's column names",
-        starts=("DESCRIBE", "DESC"),
-        statement=_describe_schema,
-        trigger=BEGINNING + r"desc(?:ribe)?\s+(?:schema|database)\s+(?:extended\s+)?[\w`]",
-    ),
 )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import uuid
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -14,7 +12,7 @@ from lakeward.errors import SqlError
 from lakeward.session import PathMap
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
 from lakeward.sql.constructs.catalogs import like_pattern
-from lakeward.sql.session_context import SessionContext, current_context, matches_pattern
+from lakeward.sql.session_context import SessionContext, current_context, matches_pattern, remove_folder
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
@@ -163,13 +161,7 @@ class DropVolume(Command):
         if self.if_exists and not _folder(context, context.qualify(self.volume)).is_dir():
             return
         name = _require_volume(context, self.volume)
-        folder = _folder(context, name)
-        if folder.is_symlink():
-            folder.unlink()
-        else:
-            dropped = folder.with_name(f".dropped-{uuid.uuid4()}")
-            folder.rename(dropped)
-            shutil.rmtree(dropped, ignore_errors=True)
+        remove_folder(_folder(context, name))
         context.metadata_file("VOLUME", name).unlink(missing_ok=True)
 
 
@@ -225,10 +217,7 @@ class ShowVolumes(Command):
             context.qualify(self.schema, 2) if self.schema else (context.catalog, context.schema)
         )
         context.require_schema(catalog, schema)
-        folder = context.settings.volumes / catalog / schema
-        names: list[str] = []
-        if folder.is_dir():
-            names = sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
+        names = context.volumes(catalog, schema)
         rows = [[schema, name] for name in names if matches_pattern(self.like, name)]
         return Rows("database STRING, volume_name STRING", rows)
 
