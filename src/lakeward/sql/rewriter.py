@@ -120,7 +120,7 @@ def _analyze(
         return None, ()
     replaced: list[Edit] = []
     used: list[Construct] = []
-    parts = [tokens]
+    parts: list[Sequence[Token]] = [tokens]
     if not is_expression:
         result, used = _analyze_statement(tokens, text)
         if result is not None:
