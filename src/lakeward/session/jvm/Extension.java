@@ -42,6 +42,7 @@ public class Extension extends AbstractFunction1 {
         all.injectResolutionRule(new InputFileName.OfAutoLoader());
         all.injectResolutionRule(new ListedSnapshot.OfTables());
         all.injectResolutionRule(new FunctionColumns());
+        all.injectResolutionRule(new RowSelection());
         all.injectPostHocResolutionRule(new TargetFileSize());
         SqlFunctions.register(all);
         all.injectPlannerStrategy(new SystemFunctions());

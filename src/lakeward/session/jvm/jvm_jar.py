@@ -54,6 +54,7 @@ SOURCES = (
     "InputFileName",
     "InsertTargets",
     "MergeStars",
+    "RowSelection",
     "CatalogTable",
     "ChangeFeeds",
     "PolicyRules",

@@ -88,6 +88,14 @@ def _stars(cursor: TokenCursor) -> Iterator[Edit]:
 
 CONSTRUCTS = (
     Construct(
+        name="DELETE, UPDATE with subqueries",
+        area=_AREA,
+        verdict="emulated",
+        example="DELETE FROM t WHERE id IN (SELECT id FROM u)",
+        note="IN, EXISTS and scalar subqueries, also of DeltaTable; runs as a MERGE, as DESCRIBE HISTORY shows",
+        test="tests/sql/test_subquery_conditions.py",
+    ),
+    Construct(
         name="MERGE … * EXCEPT",
         area=_AREA,
         verdict="rewritten",
