@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchViewException;
 import org.apache.spark.sql.catalyst.analysis.ViewAlreadyExistsException;
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.Identifier;
@@ -315,7 +316,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     public Relation loadRelation(Identifier i) throws NoSuchTableException {
         if (PlannedTable.find(catalog, i) == null && !isPath(i) && folder.exists(view(i))) {
             try {
-                return loadView(i);
+                return stored(i, true);
             } catch (NoSuchViewException gone) {
                 throw new NoSuchTableException(i);
             }
@@ -323,11 +324,18 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         return (Relation) loadTable(i);
     }
 
+    /** The view as it was declared. */
     public View loadView(Identifier i) throws NoSuchViewException {
+        return stored(i, false);
+    }
+
+    /** Queries need STRING with the declared type in its metadata, as columns of tables have it: Spark has no encoder of CHAR and VARCHAR. */
+    private View stored(Identifier i, boolean forQueries) throws NoSuchViewException {
         ObjectNode json = isPath(i) ? null : folder.read(view(i));
         if (json == null) throw new NoSuchViewException(i);
+        StructType schema = (StructType) DataType.fromJson(json.get("schema").asText());
         View.Builder b = new View.Builder();
-        b.withSchema((StructType) DataType.fromJson(json.get("schema").asText()));
+        b.withSchema(forQueries ? CharVarcharUtils.replaceCharVarcharWithStringInSchema(schema) : schema);
         b.withProperties(ObjectDefinitions.javaMap(json.get("properties")));
         b.withQueryText(json.get("query").asText());
         b.withCurrentCatalog(json.get("currentCatalog").asText());

@@ -1,13 +1,14 @@
 package lakeward;
 
 import java.util.HashMap;
-import java.util.Locale;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.Metadata;
+import scala.Option;
 
 /** The values of information_schema.columns for one column, by column name. */
 public class InformationColumn {
@@ -37,7 +38,8 @@ public class InformationColumn {
         values.put("is_generated", isGenerated ? "YES" : "NO");
         values.put("generation_expression", isGenerated ? kept.getString(GENERATED) : null);
         values.put("partition_ordinal_position", partition < 0 ? null : Integer.valueOf(partition + 1));
-        addType(values, column.dataType());
+        Option declared = CharVarcharUtils.getRawType(kept);
+        addType(values, declared.isDefined() ? (DataType) declared.get() : column.dataType());
         return values;
     }
 
@@ -45,7 +47,7 @@ public class InformationColumn {
         String full = type.sql();
         int end = 0;
         while (end < full.length() && (Character.isLetterOrDigit(full.charAt(end)) || full.charAt(end) == '_')) end++;
-        values.put("full_data_type", full.toLowerCase(Locale.ROOT));
+        values.put("full_data_type", type.catalogString());
         values.put("data_type", full.substring(0, end));
         if (type instanceof DecimalType) {
             values.put("numeric_precision", Integer.valueOf(((DecimalType) type).precision()));
