@@ -360,6 +360,14 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         folder.write(view(i), json);
     }
 
+    /** Replace the columns of a view: those of its query have changed. */
+    void storeColumns(Identifier i, StructType columns) {
+        ObjectNode json = folder.read(view(i));
+        if (json == null) return;
+        json.put("schema", CharVarcharUtils.getRawSchema(columns).json());
+        folder.write(view(i), json);
+    }
+
     private static String[] strings(ArrayNode json) {
         String[] out = new String[json.size()];
         for (int k = 0; k < out.length; k++) out[k] = ((com.fasterxml.jackson.databind.JsonNode) json.get(k)).asText();

@@ -67,6 +67,7 @@ SOURCES = (
     "Signal",
     "GlobalTemporary",
     "TargetFileSize",
+    "ViewEvolution",
     "StreamOfPath",
     "StreamOfView",
     "AutoLoaderScan",
