@@ -66,6 +66,14 @@ Auto Loader's rows, except in `foreachBatch`, where it is an error (INPUT_FILE_N
 `_metadata.file_path` of the stream. Functions of `foreachBatch` have the current catalog and schema
 that the session had when the stream started.
 
+Where Spark 4.2 gives another result than the Spark of a runtime, the runtime's counts:
+
+| runtimes | behavior |
+|---|---|
+| before 17 | `to_date` and its like raise INCONSISTENT_BEHAVIOR_CROSS_VERSION where Spark 2 gave a date |
+| before 17 | `encode`, `decode` and readers take every charset of Java, such as `cp1252` |
+| before 19 | values that are not of the type that a Python function declares are NULL; now Arrow casts them |
+
 | runtime | ANSI mode | `spark.version` |
 |---|---|---|
 """

@@ -16,8 +16,23 @@ _ANSI_SINCE = 17
 _OLDEST = 10
 # The first runtime without the function input_file_name.
 _NO_INPUT_FILE_NAME_SINCE = (17, 3)
+# Runtimes before it have Spark 3: dates that Spark 2 parses otherwise are errors, all of Java's charsets are
+# allowed, and text without a code in a charset is replaced.
+_SPARK_4_SINCE = 17
+# Since Spark 4.2, results of Python functions go through Arrow, which casts values that are not of the
+# declared type. Before, they became NULL, and in a column of strings the text that Java has for the object.
+_ARROW_FUNCTIONS_SINCE = 19
 # Since Spark 4.1, a foreachBatch that does not read all rows of a stateful stream fails.
 _STATE_CHECKED_SINCE = 18
+_SPARK_3 = {
+    "spark.sql.legacy.timeParserPolicy": "EXCEPTION",
+    "spark.sql.legacy.javaCharsets": "true",
+    "spark.sql.legacy.codingErrorAction": "true",
+}
+_PICKLED_FUNCTIONS = {
+    "spark.sql.execution.pythonUDF.arrow.enabled": "false",
+    "spark.sql.execution.pythonUDTF.arrow.enabled": "false",
+}
 _VERSION = re.compile(r"(?:custom:)?(\d{1,2})\.(\d{1,2}|x)(?:\.x)?(?:-.*)?")
 
 
@@ -46,15 +61,22 @@ class Profile:
     def _major(self) -> int:
         return int(self.name.partition(".")[0])
 
+    def _is_since(self, major: int) -> bool:
+        return self.name == "serverless" or self._major >= major
+
     def conf(self) -> dict[str, str]:
         """Return the Spark settings of this runtime."""
-        checked = self.name == "serverless" or self._major >= _STATE_CHECKED_SINCE
+        checked = self._is_since(_STATE_CHECKED_SINCE)
         conf = {
             "spark.sql.ansi.enabled": str(self.ansi).lower(),
             "spark.sql.session.timeZone": "Etc/UTC",
             "spark.sql.streaming.stateStore.commitValidation.enabled": str(checked).lower(),
             "spark.sql.lakeward.inputFileName": "" if self._has_input_file_name else "removed",
         }
+        if not self._is_since(_SPARK_4_SINCE):
+            conf |= _SPARK_3
+        if not self._is_since(_ARROW_FUNCTIONS_SINCE):
+            conf |= _PICKLED_FUNCTIONS
         if self.name != "serverless":
             conf["spark.databricks.clusterUsageTags.sparkVersion"] = self.spark_version
         return conf

@@ -1,0 +1,111 @@
+"""Dates, charsets and results of Python functions, as on runtimes with Spark 3, 4.0, 4.1 and 4.2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import lit, udf, udtf
+from pyspark.sql.types import DoubleType, IntegerType, StringType
+
+from lakeward.session import PROFILES, profile
+
+SPARK_3 = ["13.3", "14.3", "15.4", "16.4"]
+BEFORE_4_2 = [*SPARK_3, "17.3", "18.3"]
+NEWEST = ["19.3", "serverless"]
+
+
+@pytest.fixture
+def as_on(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
+    """The session with the settings of a runtime."""
+    conf = {k: v for k, v in profile(request.param).conf().items() if k.startswith("spark.sql.")}
+    # A profile without one of the settings leaves Spark's default.
+    every = {k for p in PROFILES.values() for k in p.conf() if k.startswith("spark.sql.")}
+    before = {k: spark.conf.get(k, None) for k in every}
+    for key in every:
+        if key in conf:
+            spark.conf.set(key, conf[key])
+        else:
+            spark.conf.unset(key)
+    yield spark
+    for key, value in before.items():
+        if value is None:
+            spark.conf.unset(key)
+        else:
+            spark.conf.set(key, value)
+
+
+def test_every_runtime_is_in_one_of_the_lists() -> None:
+    assert {*BEFORE_4_2, *NEWEST} == {*PROFILES}
+
+
+@pytest.mark.parametrize("as_on", SPARK_3, indirect=True)
+@pytest.mark.parametrize(
+    "expression", ["to_date('2020-01-27T20', 'yyyy-MM-dd')", "unix_timestamp('2020-1-7', 'yyyy-MM-dd')"]
+)
+def test_a_date_that_only_the_old_parser_takes_is_an_error_in_spark_3(
+    as_on: SparkSession, expression: str
+) -> None:
+    with pytest.raises(PySparkException, match="INCONSISTENT_BEHAVIOR_CROSS_VERSION"):
+        as_on.sql(f"SELECT {expression}").collect()
+
+
+@pytest.mark.parametrize("as_on", SPARK_3, indirect=True)
+def test_spark_3_has_all_charsets_of_java(as_on: SparkSession, tmp_path: Path) -> None:
+    text = "name;price\nété;5 €\n"
+    (tmp_path / "cp1252.csv").write_bytes(text.encode("cp1252"))
+    reader = as_on.read.option("header", True).option("sep", ";").option("encoding", "cp1252")
+    assert [tuple(row) for row in reader.csv(str(tmp_path)).collect()] == [("été", "5 €")]
+    row = as_on.sql(
+        "SELECT decode(encode('é', 'windows-1252'), 'windows-1252'), encode('€', 'US-ASCII')"
+    ).first()
+    assert row is not None
+    assert tuple(row) == ("é", b"?")
+
+
+@pytest.mark.parametrize("as_on", ["17.3", "18.3", *NEWEST], indirect=True)
+@pytest.mark.parametrize("expression", ["encode('é', 'windows-1252')", "decode(X'E9', 'windows-1252')"])
+def test_spark_4_has_the_charsets_of_the_standard(as_on: SparkSession, expression: str) -> None:
+    with pytest.raises(PySparkException, match=r"INVALID_PARAMETER_VALUE\.CHARSET"):
+        as_on.sql(f"SELECT {expression}").collect()
+
+
+def results(spark: SparkSession) -> list[Any]:
+    """What functions give that return other types than they declare."""
+    returned: list[tuple[Any, Any]] = [
+        (1.7, IntegerType()),
+        ("7", IntegerType()),
+        (3, DoubleType()),
+        ({"a": 1}, StringType()),
+        (5, StringType()),
+    ]
+    columns = [udf(lambda _, value=value: value, type_)("id") for value, type_ in returned]
+    row = spark.range(1).select(*columns).first()
+    assert row is not None
+    return list(row)
+
+
+@pytest.mark.parametrize("as_on", BEFORE_4_2, indirect=True)
+def test_before_4_2_values_of_another_type_become_null(as_on: SparkSession) -> None:
+    assert results(as_on) == [None, None, None, "{a=1}", "5"]
+
+
+@pytest.mark.parametrize("as_on", NEWEST, indirect=True)
+def test_since_4_2_values_of_another_type_are_cast(as_on: SparkSession) -> None:
+    assert results(as_on) == [1, 7, 3.0, "{'a': 1}", "5"]
+
+
+@pytest.mark.parametrize("as_on", [*BEFORE_4_2, *NEWEST], indirect=True)
+def test_values_of_the_declared_type_are_the_same_everywhere(as_on: SparkSession) -> None:
+    class Pairs:
+        def eval(self, count: int) -> Iterator[tuple[int, str]]:
+            yield from ((k, str(k)) for k in range(count))
+
+    length = udf(lambda text: len(text), IntegerType())
+    assert [row[0] for row in as_on.sql("SELECT 'abc' AS text").select(length("text")).collect()] == [3]
+    pairs = udtf(Pairs, returnType="a INT, b STRING")
+    assert [tuple(row) for row in pairs(lit(2)).collect()] == [(0, "0"), (1, "1")]
