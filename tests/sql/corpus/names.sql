@@ -139,7 +139,7 @@ CREATE VIEW main.corpus_names.w AS SELECT id FROM main.corpus_names.t
 SELECT table_catalog, table_schema, table_name, table_type, comment, data_source_format FROM main.information_schema.tables WHERE table_schema = 'corpus_names' ORDER BY table_name
 --> ["main", "corpus_names", "t", "MANAGED", "one", "DELTA"], ["main", "corpus_names", "w", "VIEW", null, null]
 SELECT table_name, column_name, ordinal_position, is_nullable, full_data_type, data_type, comment FROM information_schema.columns WHERE table_schema = 'corpus_names' ORDER BY ALL
---> ["t", "id", 1, "NO", "int", "INT", "key"], ["t", "s", 2, "YES", "struct<a: int>", "STRUCT", null], ["w", "id", 1, "NO", "int", "INT", "key"]
+--> ["t", "id", 1, "NO", "int", "INT", "key"], ["t", "s", 2, "YES", "struct<a:int>", "STRUCT", null], ["w", "id", 1, "NO", "int", "INT", "key"]
 SELECT catalog_name, schema_name FROM INFORMATION_SCHEMA.SCHEMATA WHERE schema_name = 'corpus_names'
 --> ["main", "corpus_names"]
 SELECT view_definition FROM main.information_schema.views WHERE table_schema = 'corpus_names'
