@@ -112,8 +112,8 @@ def test_rows_are_those_of_duckdb(session: SparkSession, statement: str, layout:
 
 ENTRIES = {
     "an alias": "DELETE FROM {t} AS a WHERE EXISTS (SELECT 1 FROM s WHERE s.id = a.id)",
-    "a common table expression": "WITH x AS (SELECT id FROM s) DELETE FROM {t} WHERE id IN (SELECT id FROM x)",
-    "a script": "BEGIN DECLARE n INT DEFAULT 0; DELETE FROM {t} WHERE id IN (SELECT id FROM s WHERE id > n); END",
+    "a table expression": "WITH x AS (SELECT id FROM s) DELETE FROM {t} WHERE id IN (SELECT id FROM x)",
+    "a script": "BEGIN DECLARE n INT DEFAULT 9; DELETE FROM {t} WHERE id IN (SELECT id FROM s LIMIT n); END",
     "a loop": "BEGIN FOR r AS SELECT id FROM s DO DELETE FROM {t} WHERE id = (SELECT r.id); END FOR; END",
     "execute immediate": "EXECUTE IMMEDIATE 'DELETE FROM {t} WHERE id IN (SELECT id FROM s LIMIT ?)' USING 9",
     "identifier": "DELETE FROM IDENTIFIER('{t}') WHERE id IN (SELECT id FROM s)",

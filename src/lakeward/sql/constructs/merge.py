@@ -92,7 +92,7 @@ CONSTRUCTS = (
         area=_AREA,
         verdict="emulated",
         example="DELETE FROM t WHERE id IN (SELECT id FROM u)",
-        note="IN, EXISTS and scalar subqueries, also of DeltaTable; runs as a MERGE, as DESCRIBE HISTORY shows",
+        note="IN, EXISTS and scalar subqueries, also of DeltaTable; DESCRIBE HISTORY shows a MERGE",
         test="tests/sql/test_subquery_conditions.py",
     ),
     Construct(
