@@ -50,7 +50,7 @@ class AddKey(Command):
     key: Key
 
     def run(self, spark: SparkSession) -> None:
-        store_keys(spark, self.table, [*_stored_keys(spark, self.table), self.key])
+        store_keys(spark, self.table, [*stored_keys(spark, self.table), self.key])
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class DropKey(Command):
     if_exists: bool
 
     def run(self, spark: SparkSession) -> None:
-        keys = _stored_keys(spark, self.table)
+        keys = stored_keys(spark, self.table)
         remaining = [key for key in keys if not self._matches(key)]
         if len(remaining) == len(keys) and not self.if_exists:
             raise SqlError(
@@ -87,7 +87,7 @@ class DropConstraint(Command):
     text: str
 
     def run(self, spark: SparkSession) -> DataFrame | None:
-        keys = _stored_keys(spark, self.table)
+        keys = stored_keys(spark, self.table)
         remaining = [key for key in keys if (key.name or "").lower() != self.constraint.lower()]
         if len(remaining) == len(keys):
             return run_with_delta(spark, self.text)
@@ -120,7 +120,8 @@ def _complete(context: SessionContext, table: str, key: Key) -> Key:
     )
 
 
-def _stored_keys(spark: SparkSession, table: list[str]) -> list[Key]:
+def stored_keys(spark: SparkSession, table: list[str]) -> list[Key]:
+    """Return the keys of a table."""
     context = current_context(spark)
     return [Key(**key) for key in context.metadata("TABLE", context.qualify(table)).get("keys", [])]
 

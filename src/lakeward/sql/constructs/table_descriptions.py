@@ -1,83 +1,21 @@
-"""SHOW CREATE TABLE and DESCRIBE DETAIL."""
+"""DESCRIBE DETAIL and DESCRIBE EXTENDED."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lakeward.quoting import quote_identifier, quote_name, quote_string
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.quoting import quote_name
+from lakeward.sql.construct import BEGINNING, Command, Construct
 from lakeward.sql.constructs.event_log import PIPELINE, managing_pipeline
 from lakeward.sql.session_context import current_context, run_with_delta, users_schema
 from lakeward.sql.standalone_tables import find_standalone_table
 from lakeward.sql.token_cursor import TokenCursor
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _AREA = "Tables"
-
-
-@dataclass(frozen=True)
-class ShowCreateTable(Command):
-    """Shows the statement that creates a Delta table or a view."""
-
-    table: list[str]
-
-    def run(self, spark: SparkSession) -> Rows:
-        context = current_context(spark)
-        full = context.qualify(self.table)
-        catalog, schema, name = full
-        columns = spark.table(quote_name(self.table)).schema.fields
-        views = spark.sql(
-            f"SELECT view_definition FROM {quote_identifier(catalog)}.information_schema.views"  # noqa: S608  # quoted
-            " WHERE table_schema = :schema AND table_name = :name",
-            args={"schema": schema, "name": name},
-        ).collect()
-        if views:
-            return _statement(f"CREATE VIEW {'.'.join(full)} AS {views[0][0]}")
-        detail = spark.sql(f"DESCRIBE DETAIL {quote_name(self.table)}").first()
-        assert detail is not None
-        standalone = find_standalone_table(context.settings, detail["properties"].get(PIPELINE))
-        if standalone is not None:
-            return _statement(standalone.text)
-        column_list = ",\n".join(_column(field) for field in columns)
-        lines = [f"CREATE TABLE {'.'.join(full)} (", f"{column_list})", *_clauses(detail)]
-        return _statement("\n".join(lines) + "\n")
-
-
-def _statement(text: str) -> Rows:
-    return Rows("createtab_stmt STRING", [[text]])
-
-
-def _column(field: Any) -> str:
-    comment = field.metadata.get("comment")
-    return (
-        f"  {field.name} {field.dataType.simpleString().upper()}"
-        + ("" if field.nullable else " NOT NULL")
-        + (f" COMMENT {quote_string(comment)}" if comment else "")
-    )
-
-
-def _clauses(detail: Row) -> list[str]:
-    lines = [f"USING {detail['format']}"]
-    if detail["partitionColumns"]:
-        lines.append(f"PARTITIONED BY ({', '.join(detail['partitionColumns'])})")
-    if detail["clusteringColumns"]:
-        lines.append(f"CLUSTER BY ({', '.join(detail['clusteringColumns'])})")
-    if detail["description"]:
-        lines.append(f"COMMENT {quote_string(detail['description'])}")
-    if detail["properties"]:
-        pairs = [f"  {quote_string(k)} = {quote_string(v)}" for k, v in sorted(detail["properties"].items())]
-        lines.append("TBLPROPERTIES (\n" + ",\n".join(pairs) + ")")
-    return lines
-
-
-def _show_create_table(cursor: TokenCursor) -> ShowCreateTable:
-    cursor.need("SHOW", "CREATE", "TABLE")
-    table = cursor.name(3)
-    cursor.end()
-    return ShowCreateTable(table)
 
 
 @dataclass(frozen=True)
@@ -146,16 +84,6 @@ def _describe_extended(cursor: TokenCursor) -> DescribeExtended:
 
 
 CONSTRUCTS = (
-    Construct(
-        name="SHOW CREATE TABLE",
-        area=_AREA,
-        verdict="emulated",
-        example="SHOW CREATE TABLE t",
-        note="of Delta tables and of views",
-        starts=("SHOW",),
-        statement=_show_create_table,
-        trigger=BEGINNING + r"show\s+create\s+table\b",
-    ),
     Construct(
         name="DESCRIBE EXTENDED",
         area=_AREA,

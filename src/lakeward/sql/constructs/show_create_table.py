@@ -1,0 +1,172 @@
+"""SHOW CREATE TABLE: a statement that creates the table again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lakeward.quoting import quote_identifier, quote_name, quote_string
+from lakeward.spark_internals import java_session, jvm_view
+from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.constructs.event_log import PIPELINE
+from lakeward.sql.constructs.keys import Key, stored_keys
+from lakeward.sql.session_context import SessionContext, current_context
+from lakeward.sql.standalone_tables import find_standalone_table
+from lakeward.sql.token_cursor import TokenCursor
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row, SparkSession
+
+_PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_DEFAULT, _DECLARED_TYPE = "CURRENT_DEFAULT", "__CHAR_VARCHAR_TYPE_STRING"
+_IDENTITY, _GENERATED = "delta.identity.", "delta.generationExpression"
+# Delta computes these for the new table.
+_COMPUTED = ("delta.columnMapping.maxColumnId", "delta.rowTracking.materialized")
+_DEFAULTS_FEATURE = "delta.feature.allowColumnDefaults"
+
+
+@dataclass(frozen=True)
+class ShowCreateTable(Command):
+    """Shows the statement that creates a Delta table or a view."""
+
+    table: list[str]
+
+    def run(self, spark: SparkSession) -> Rows:
+        context = current_context(spark)
+        full = context.qualify(self.table)
+        catalog, schema, name = full
+        spark.table(quote_name(self.table))
+        views = spark.sql(
+            f"SELECT view_definition FROM {quote_identifier(catalog)}.information_schema.views"  # noqa: S608  # quoted
+            " WHERE table_schema = :schema AND table_name = :name",
+            args={"schema": schema, "name": name},
+        ).collect()
+        if views:
+            return _statement(f"CREATE VIEW {'.'.join(full)} AS {views[0][0]}")
+        detail = spark.sql(f"DESCRIBE DETAIL {quote_name(self.table)}").first()
+        assert detail is not None
+        standalone = find_standalone_table(context.settings, detail["properties"].get(PIPELINE))
+        if standalone is not None:
+            return _statement(standalone.text)
+        fields = _stored_fields(spark, detail["location"])
+        items = [*map(_column, fields), *map(_constraint, stored_keys(spark, self.table))]
+        properties = {k: v for k, v in detail["properties"].items() if not k.startswith(_COMPUTED)}
+        if any(_DEFAULT in field["metadata"] for field in fields):
+            properties[_DEFAULTS_FEATURE] = "supported"
+        clauses = [*_clauses(detail, _location(context, full, detail["location"])), *_properties(properties)]
+        table = ".".join(map(_name, full))
+        return _statement("\n".join([f"CREATE TABLE {table} (", ",\n".join(items) + ")", *clauses]) + "\n")
+
+
+def _statement(text: str) -> Rows:
+    return Rows("createtab_stmt STRING", [[text]])
+
+
+def _stored_fields(spark: SparkSession, location: str) -> list[dict[str, Any]]:
+    """Return the columns as Delta stores them: a DataFrame lacks what only writers need."""
+    jvm: Any = jvm_view(spark)
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(java_session(spark), location)
+    schema = json.loads(log.unsafeVolatileSnapshot().metadata().schemaString())
+    return list(schema["fields"])
+
+
+def _name(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) else quote_identifier(name)
+
+
+def _column(field: dict[str, Any]) -> str:
+    metadata = field["metadata"]
+    parts = [f"  {_name(field['name'])}", metadata.get(_DECLARED_TYPE, "").upper() or _type(field["type"])]
+    if "<" in metadata.get(_DECLARED_TYPE, ""):
+        # Names of fields keep their case.
+        parts[1] = metadata[_DECLARED_TYPE]
+    if f"{_IDENTITY}start" in metadata:
+        mode = "BY DEFAULT" if metadata[f"{_IDENTITY}allowExplicitInsert"] else "ALWAYS"
+        start, step = metadata[f"{_IDENTITY}start"], metadata[f"{_IDENTITY}step"]
+        parts.append(f"GENERATED {mode} AS IDENTITY (START WITH {start} INCREMENT BY {step})")
+    elif _GENERATED in metadata:
+        parts.append(f"GENERATED ALWAYS AS ({metadata[_GENERATED]})")
+    if not field["nullable"]:
+        parts.append("NOT NULL")
+    if _DEFAULT in metadata:
+        parts.append(f"DEFAULT {metadata[_DEFAULT]}")
+    if metadata.get("comment"):
+        parts.append(f"COMMENT {quote_string(metadata['comment'])}")
+    return " ".join(parts)
+
+
+def _type(stored: Any) -> str:
+    """Return a type of a schema as JSON as SQL."""
+    if isinstance(stored, str):
+        return {"integer": "INT", "long": "BIGINT", "short": "SMALLINT", "byte": "TINYINT"}.get(
+            stored, stored.upper()
+        )
+    if stored["type"] == "array":
+        return f"ARRAY<{_type(stored['elementType'])}>"
+    if stored["type"] == "map":
+        return f"MAP<{_type(stored['keyType'])}, {_type(stored['valueType'])}>"
+    return f"STRUCT<{', '.join(map(_field, stored['fields']))}>"
+
+
+def _field(field: dict[str, Any]) -> str:
+    required = "" if field["nullable"] else " NOT NULL"
+    comment = field["metadata"].get("comment")
+    described = f" COMMENT {quote_string(comment)}" if comment else ""
+    return f"{_name(field['name'])}: {_type(field['type'])}{required}{described}"
+
+
+def _constraint(key: Key) -> str:
+    columns = ", ".join(map(_name, key.columns))
+    text = f"  CONSTRAINT {_name(key.name or '')} {key.type} ({columns})"
+    if key.parent is None:
+        return text
+    parent = ".".join(map(_name, key.parent))
+    return f"{text} REFERENCES {parent} ({', '.join(map(_name, key.parent_columns))})"
+
+
+def _location(context: SessionContext, table: tuple[str, ...], location: str) -> str | None:
+    """Return the folder of an external table; None for the table's own place."""
+    own = context.settings.warehouse.joinpath(*table)
+    return None if location.removeprefix("file:").rstrip("/") == str(own) else location
+
+
+def _clauses(detail: Row, location: str | None) -> Iterator[str]:
+    yield f"USING {detail['format']}"
+    for clause, columns in (("PARTITIONED", "partitionColumns"), ("CLUSTER", "clusteringColumns")):
+        if detail[columns]:
+            yield f"{clause} BY ({', '.join(map(_name, detail[columns]))})"
+    if location:
+        yield f"LOCATION {quote_string(location)}"
+    if detail["description"]:
+        yield f"COMMENT {quote_string(detail['description'])}"
+
+
+def _properties(properties: dict[str, str]) -> Iterator[str]:
+    if properties:
+        pairs = [f"  {quote_string(k)} = {quote_string(v)}" for k, v in sorted(properties.items())]
+        yield "TBLPROPERTIES (\n" + ",\n".join(pairs) + ")"
+
+
+def _show_create_table(cursor: TokenCursor) -> ShowCreateTable:
+    cursor.need("SHOW", "CREATE", "TABLE")
+    table = cursor.name(3)
+    cursor.end()
+    return ShowCreateTable(table)
+
+
+CONSTRUCTS = (
+    Construct(
+        name="SHOW CREATE TABLE",
+        area="Tables",
+        verdict="emulated",
+        example="SHOW CREATE TABLE t",
+        note="of Delta tables and of views; the statement creates an equal table",
+        starts=("SHOW",),
+        statement=_show_create_table,
+        trigger=BEGINNING + r"show\s+create\s+table\b",
+        test="tests/sql/test_show_create_table.py",
+    ),
+)
