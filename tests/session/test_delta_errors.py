@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import pytest
 from delta.tables import DeltaTable
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 T = "main.delta_errors.t"
+C = "main.delta_errors.c"
 MERGE = f"MERGE INTO {T} t USING (SELECT 1 AS id) s ON "
 
 # Statement → condition. Those of MERGE have a position in the statement.
@@ -29,6 +31,15 @@ STATEMENTS = {
     f"ALTER TABLE {T} ADD CONSTRAINT c CHECK (v = 'b')": "DELTA_NEW_CHECK_CONSTRAINT_VIOLATION",
     f"OPTIMIZE {T} WHERE v = 'a'": "DELTA_NON_PARTITION_COLUMN_REFERENCE",
     f"INSERT INTO {T} SELECT 1, 'a', 3": "DELTA_METADATA_MISMATCH",
+    # PySpark knows no class for these.
+    f"INSERT INTO {C} VALUES (-1, 1)": "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
+    f"INSERT INTO {C} VALUES (1, NULL)": "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
+    f"UPDATE {C} SET id = -1": "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
+    f"MERGE INTO {C} t USING (SELECT -5 AS id, 1 AS n) s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *": (
+        "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
+    ),
+    f"ALTER TABLE {T} DROP FEATURE deletionVectors": "DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT",
+    f"ALTER TABLE {T} SET TBLPROPERTIES ('delta.appendOnly' = 'x')": "UNSUPPORTED_TABLE_CHANGE",
 }
 
 
@@ -38,6 +49,9 @@ def session(spark: SparkSession) -> SparkSession:
     spark.sql("CREATE SCHEMA IF NOT EXISTS main.delta_errors")
     if not spark.catalog.tableExists(T):
         spark.sql(f"CREATE TABLE {T} AS SELECT 1 AS id, 'a' AS v")
+        spark.sql(f"CREATE TABLE {C} (id INT, n INT NOT NULL)")
+        spark.sql(f"ALTER TABLE {C} ADD CONSTRAINT positive CHECK (id > 0)")
+        spark.sql(f"INSERT INTO {C} VALUES (1, 1)")
     return spark
 
 
@@ -72,3 +86,11 @@ def test_an_unknown_column_in_deltas_api_is_an_analysis_error(
 ) -> None:
     with pytest.raises(AnalysisException, match=r"nope|UNRESOLVED"):
         change(DeltaTable.forName(session, T))
+
+
+def test_an_error_that_pyspark_does_not_know_is_also_what_it_raises(session: SparkSession) -> None:
+    with pytest.raises(Py4JJavaError) as raised:
+        session.range(1).selectExpr("-1 AS id", "1 AS n").write.mode("append").saveAsTable(C)
+    assert "DeltaInvariantViolationException" in raised.value.java_exception.getClass().getName()
+    assert isinstance(raised.value, PySparkException)
+    assert str(raised.value).startswith("[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES]")

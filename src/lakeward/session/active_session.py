@@ -190,8 +190,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         catalog_patch,
         data_source_patch,
         delta_table_patch,
-        error_messages_patch,
-        error_names_patch,
+        errors_patch,
         java_names_patch,
         observation_patch,
         serverless_enforcement,
@@ -204,8 +203,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     call_site_patch.install_call_site_patches()
     data_source_patch.install_data_source_patches()
     delta_table_patch.install_delta_patches()
-    error_messages_patch.install_error_messages_patches()
-    error_names_patch.install_error_names_patches(settings.warehouse)
+    errors_patch.install_errors_patches(settings.warehouse)
     catalog_patch.install_catalog_patches()
     observation_patch.install_observation_patches()
     udf_hints_patch.install_udf_hints_patch()

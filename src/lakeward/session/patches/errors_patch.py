@@ -1,0 +1,126 @@
+"""Errors of Spark and Delta are exceptions of PySpark, with a condition, a message and the user's names.
+
+- PySpark knows some classes of the JVM's exceptions. Of others, such as a violated constraint, the user got
+  Py4J's error, which has no condition.
+- `getMessage` of PySpark's exceptions fills Spark's own templates, and fails for a condition of Delta, which
+  is not among them. PySpark calls it for every error with a position in a statement.
+- Spark's session catalog has one level of databases: `IdentifierCodec` joins catalog and schema into one name,
+  `main__default`. Errors about functions, partitions and databases contain this name.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, partial, wraps
+from pathlib import Path
+from typing import Any
+
+from lakeward.patching import PatchSpec, install
+
+# `main__default`.`f`, spark_catalog.main__default.t: a joined name, with what follows or comes before it.
+_JOINED = re.compile(
+    r"(?P<session>`?spark_catalog`?\.)?(?P<quote>`?)\b(?P<catalog>[a-z0-9]+(?:_[a-z0-9]+)*)__"
+    r"(?P<schema>[a-z0-9]+(?:_[a-z0-9]+)*)(?P=quote)(?P<table>\.`?\w)?"
+)
+_ESCAPED = re.compile(r"_u([0-9a-f]{4})")
+
+
+def install_errors_patches(warehouse: Path) -> None:
+    """Change how PySpark presents errors of the JVM; `warehouse` has a folder per catalog."""
+    messages, conversion = PATCHES
+    install((messages,))
+    conversion.remove()
+    conversion.install(partial(_convert_exception, warehouse=warehouse))
+
+
+def with_users_names(text: str, catalogs: frozenset[str]) -> str:
+    """Return an error's text with the names of `catalogs` and their schemas, instead of the joined ones.
+
+    >>> with_users_names("no `main__default`.`f`, or spark_catalog.main__s.t", frozenset({"main"}))
+    'no `main`.`default`.`f`, or main.s.t'
+    >>> with_users_names("no `main__id`, no `other__s`.`t`", frozenset({"main"}))
+    'no `main__id`, no `other__s`.`t`'
+    """
+
+    def named(match: re.Match[str]) -> str:
+        catalog, schema = _decoded(match["catalog"]), _decoded(match["schema"])
+        if catalog not in catalogs or not (match["session"] or match["table"]):
+            return match[0]
+        quote = match["quote"]
+        return f"{quote}{catalog}{quote}.{quote}{schema}{quote}{match['table'] or ''}"
+
+    return _JOINED.sub(named, text)
+
+
+def _decoded(name: str) -> str:
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), name)
+
+
+def _convert_exception(before: Any, *, warehouse: Path) -> Any:
+    @wraps(before)
+    def convert_exception(e: Any) -> Any:
+        converted = _with_condition(before(e), e)
+        text = getattr(converted, "_desc", None)
+        if text and "__" in text and warehouse.is_dir():
+            catalogs = frozenset(each.name for each in warehouse.iterdir())
+            converted._desc = with_users_names(text, catalogs)
+        return converted
+
+    return convert_exception
+
+
+def _with_condition(converted: Any, e: Any) -> Any:
+    """Return the exception of an error with a condition whose class PySpark does not know."""
+    from py4j.java_gateway import is_instance_of
+    from pyspark import SparkContext
+    from pyspark.errors.exceptions.captured import UnknownException
+
+    if not isinstance(converted, UnknownException):
+        return converted
+    has_condition = is_instance_of(SparkContext._gateway, e, "org.apache.spark.SparkThrowable")
+    return _conditional_error()(e) if has_condition and e.getCondition() else converted
+
+
+@cache
+def _conditional_error() -> Any:
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors.exceptions.captured import CapturedException
+
+    class SparkThrowableException(CapturedException, Py4JJavaError):
+        """An error with a condition; also what PySpark raises for it, for code that catches that."""
+
+        def __init__(self, origin: Any) -> None:
+            Py4JJavaError.__init__(self, str(origin.getMessage()), origin)
+            CapturedException.__init__(self, origin=origin)
+
+    return SparkThrowableException
+
+
+def _get_message(before: Any) -> Any:
+    from py4j.protocol import Py4JJavaError
+
+    @wraps(before)
+    def get_message(self: Any) -> str:
+        try:
+            return str(before(self))
+        except Py4JJavaError:
+            return str(self._origin.getMessage())
+
+    return get_message
+
+
+PATCHES = (
+    PatchSpec(
+        "pyspark.errors.exceptions.captured:CapturedException",
+        "getMessage",
+        "session",
+        "errors of Delta have a message: Spark's templates do not have their conditions",
+        _get_message,
+    ),
+    PatchSpec(
+        "pyspark.errors.exceptions.captured",
+        "convert_exception",
+        "session",
+        "errors have their condition, and name catalog and schema, not the database in which Spark keeps them",
+    ),
+)
