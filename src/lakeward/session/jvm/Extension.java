@@ -37,6 +37,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new GlobalTemporary());
         all.injectHintResolutionRule(new SqlRefusals());
         all.injectHintResolutionRule(new PlatformFeatures.Options());
+        all.injectHintResolutionRule(new FormatCheck());
         all.injectHintResolutionRule(new StreamOfPath());
         all.injectHintResolutionRule(new InputFileName());
         all.injectResolutionRule(new InputFileName.OfAutoLoader());

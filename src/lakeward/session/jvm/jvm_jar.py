@@ -54,6 +54,7 @@ SOURCES = (
     "InputFileName",
     "InsertTargets",
     "MergeStars",
+    "FormatCheck",
     "RowSelection",
     "CatalogTable",
     "ChangeFeeds",

@@ -4,8 +4,8 @@
   Py4J's error, which has no condition.
 - `getMessage` of PySpark's exceptions fills Spark's own templates, and fails for a condition of Delta, which
   is not among them. PySpark calls it for every error with a position in a statement.
-- Spark's session catalog has one level of databases: `IdentifierCodec` joins catalog and schema into one name,
-  `main__default`. Errors about functions, partitions and databases contain this name.
+- Spark's session catalog has one level of databases: `IdentifierCodec` joins catalog and schema into one
+  name, `main__default`. Errors about functions, partitions and databases contain this name.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _conditional_error() -> Any:
     from py4j.protocol import Py4JJavaError
     from pyspark.errors.exceptions.captured import CapturedException
 
-    class SparkThrowableException(CapturedException, Py4JJavaError):
+    class SparkThrowableException(CapturedException, Py4JJavaError):  # type: ignore[misc]  # Py4J has no types
         """An error with a condition; also what PySpark raises for it, for code that catches that."""
 
         def __init__(self, origin: Any) -> None:
@@ -121,6 +121,6 @@ PATCHES = (
         "pyspark.errors.exceptions.captured",
         "convert_exception",
         "session",
-        "errors have their condition, and name catalog and schema, not the database in which Spark keeps them",
+        "errors have a condition, and name catalog and schema, not the database in which Spark keeps them",
     ),
 )

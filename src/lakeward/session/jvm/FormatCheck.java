@@ -1,0 +1,113 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Locale;
+import java.util.Set;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.UnresolvedDataSource;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import scala.Function1;
+import scala.Option;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.AbstractPartialFunction;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Files of a Delta table are not read and written in another format, as on Databricks: a reader would return rows
+ * that were deleted, a writer would destroy the table. Applies to folders of this machine.
+ */
+public class FormatCheck extends AbstractFunction1 {
+
+    private static final String SETTING = "spark.databricks.delta.formatCheck.enabled";
+    private static final String LOG = "_delta_log";
+    private static final Set FORMATS = new HashSet(Arrays.asList(new Object[] {"parquet", "csv", "json", "orc", "avro", "text", "xml"}));
+
+    public Object apply(Object session) {
+        return new Checks((SparkSession) session);
+    }
+
+    public static class Checks extends Rule {
+        private final SparkSession session;
+
+        Checks(SparkSession session) {
+            this.session = session;
+        }
+
+        public TreeNode apply(TreeNode plan) {
+            if (!session.sessionState().conf().getConfString(SETTING, "true").equals("true")) return plan;
+            if (plan instanceof InsertIntoHadoopFsRelationCommand) {
+                InsertIntoHadoopFsRelationCommand write = (InsertIntoHadoopFsRelationCommand) plan;
+                check(session, write.fileFormat().toString(), write.outputPath().toString(), "write to");
+                return plan;
+            }
+            ((LogicalPlan) plan).foreach(new Reads(session));
+            return plan;
+        }
+    }
+
+    public static class Reads extends AbstractFunction1 {
+        private final SparkSession session;
+
+        Reads(SparkSession session) {
+            this.session = session;
+        }
+
+        public Object apply(Object plan) {
+            if (plan instanceof UnresolvedDataSource) {
+                UnresolvedDataSource source = (UnresolvedDataSource) plan;
+                for (int i = 0; i < source.paths().length(); i++) check(session, source.format(), (String) source.paths().apply(i), "read from");
+                Option path = source.options().get("path");
+                if (path.isDefined()) check(session, source.format(), (String) path.get(), "read from");
+            } else if (plan instanceof UnresolvedRelation) {
+                Seq name = ((UnresolvedRelation) plan).multipartIdentifier();
+                if (name.length() == 2 && ((String) name.apply(1)).contains("/")) check(session, (String) name.apply(0), (String) name.apply(1), "read from");
+            }
+            return BoxedUnit.UNIT;
+        }
+    }
+
+    private static void check(SparkSession session, String format, String path, String operation) {
+        String lower = format.toLowerCase(Locale.ROOT);
+        if (!FORMATS.contains(lower) || path.contains(LOG)) return;
+        Path table = table(session, path);
+        if (table == null) return;
+        ObjectNode error = WarehouseLayout.JSON.createObjectNode();
+        error.put("condition", "DELTA_INVALID_FORMAT");
+        error.put("sqlState", "22000");
+        error.put("message", "Incompatible format detected. A transaction log for Delta was found at `" + table + "/" + LOG
+            + "`, but you are trying to " + operation + " `" + path + "` using format(\"" + lower
+            + "\"). You must use 'format(\"delta\")' when reading and writing to a Delta table. Set " + SETTING
+            + " to false to use its files all the same.");
+        throw PythonSqlBridge.error(error);
+    }
+
+    /** The folder of the Delta table that a path is in; null if it is in none, or not on this machine. */
+    private static Path table(SparkSession session, String path) {
+        try {
+            String plain = path.replaceFirst("/[^/]*[*?\\[{].*", "");
+            if (plain.isEmpty()) return null;
+            Path place = new Path(plain);
+            String scheme = place.toUri().getScheme();
+            if (scheme != null && !scheme.equals("file") && !scheme.equals("dbfs")) return null;
+            FileSystem files = place.getFileSystem(session.sessionState().newHadoopConf());
+            for (Path each = place; each != null; each = each.getParent()) {
+                if (files.exists(new Path(each, LOG))) return each;
+            }
+            return null;
+        } catch (IOException e) {
+            return null; // the reader reports it
+        } catch (IllegalArgumentException e) {
+            return null;
+        }
+    }
+}

@@ -1,0 +1,95 @@
+"""Files of a Delta table are not read or written in another format: formats × spellings of the path.
+
+Source: DELTA_INVALID_FORMAT of https://docs.databricks.com/aws/en/error-messages/error-classes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.lanes import sampled
+
+T = "main.default.format_check"
+FORMATS = ("parquet", "csv", "json", "orc", "text")
+
+
+@pytest.fixture
+def folder(spark: SparkSession) -> Iterator[Path]:
+    """The folder of a table whose first file has a row that was replaced."""
+    spark.sql(f"CREATE OR REPLACE TABLE {T} AS SELECT 1 AS a")
+    spark.sql(f"UPDATE {T} SET a = 2")
+    detail = spark.sql(f"DESCRIBE DETAIL {T}").first()
+    assert detail is not None
+    yield Path(detail["location"].removeprefix("file:"))
+    spark.sql(f"DROP TABLE {T}")
+
+
+def rows(spark: SparkSession) -> DataFrame:
+    return spark.range(1).selectExpr("'x' AS a")
+
+
+PATHS: dict[str, Callable[[Path], str]] = {
+    "folder": str,
+    "slash": lambda folder: f"{folder}/",
+    "scheme": lambda folder: f"file:{folder}",
+    "files": lambda folder: f"{folder}/*.parquet",
+    "one file": lambda folder: str(next(folder.glob("*.parquet"))),
+}
+READERS: dict[str, Callable[[SparkSession, str, str], Any]] = {
+    "load": lambda spark, kind, path: spark.read.format(kind).load(path),
+    "option": lambda spark, kind, path: spark.read.format(kind).option("path", path).load(),
+    "method": lambda spark, kind, path: getattr(spark.read, kind)(path),
+    "list": lambda spark, kind, path: spark.read.format(kind).load([path]),
+    "SQL": lambda spark, kind, path: spark.sql(f"SELECT * FROM {kind}.`{path}`"),
+    "stream": lambda spark, kind, path: spark.readStream.schema("a INT").format(kind).load(path),
+    "overwrite": lambda spark, kind, path: rows(spark).write.format(kind).mode("overwrite").save(path),
+    "append": lambda spark, kind, path: rows(spark).write.format(kind).mode("append").save(path),
+}
+
+
+# Writers and SQL take folders.
+CASES = [
+    (reader, path)
+    for reader, path in product(READERS, PATHS)
+    if path not in ("files", "one file") or reader not in ("overwrite", "append", "SQL")
+]
+
+
+@pytest.mark.parametrize(
+    ("reader", "path"),
+    sampled(CASES, *((each, "folder") for each in READERS), *(("load", each) for each in PATHS)),
+)
+def test_the_files_of_a_table_are_refused(spark: SparkSession, folder: Path, reader: str, path: str) -> None:
+    for kind in FORMATS:
+        if (reader, kind) == ("stream", "text"):
+            continue
+        with pytest.raises(AnalysisException) as raised:
+            READERS[reader](spark, kind, PATHS[path](folder))
+        assert raised.value.getCondition() == "DELTA_INVALID_FORMAT"
+    assert spark.table(T).collect() == [(2,)]
+
+
+def test_the_log_can_be_read(spark: SparkSession, folder: Path) -> None:
+    assert spark.read.json(f"{folder}/_delta_log/*.json").count() > 1
+    assert spark.read.format("delta").load(str(folder)).collect() == [(2,)]
+    assert spark.read.format("binaryFile").load(str(folder)).count() == 2
+
+
+def test_the_setting_of_delta_allows_it(spark: SparkSession, folder: Path) -> None:
+    spark.conf.set("spark.databricks.delta.formatCheck.enabled", "false")
+    try:
+        assert sorted(spark.read.parquet(str(folder)).collect()) == [(1,), (2,)]
+    finally:
+        spark.conf.unset("spark.databricks.delta.formatCheck.enabled")
+
+
+def test_a_folder_without_a_table_is_read(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    spark.range(3).write.parquet(str(tmp_path / "plain"))
+    assert spark.read.parquet(str(tmp_path / "plain")).count() == 3
