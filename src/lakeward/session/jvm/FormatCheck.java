@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedDataSource;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import scala.Function1;
@@ -30,6 +31,7 @@ public class FormatCheck extends AbstractFunction1 {
 
     private static final String SETTING = "spark.databricks.delta.formatCheck.enabled";
     private static final String LOG = "_delta_log";
+    private static final TreeNodeTag CHECKED = new TreeNodeTag("lakeward.format");
     private static final Set FORMATS = new HashSet(Arrays.asList(new Object[] {"parquet", "csv", "json", "orc", "avro", "text", "xml"}));
 
     public Object apply(Object session) {
@@ -47,7 +49,7 @@ public class FormatCheck extends AbstractFunction1 {
             if (!session.sessionState().conf().getConfString(SETTING, "true").equals("true")) return plan;
             if (plan instanceof InsertIntoHadoopFsRelationCommand) {
                 InsertIntoHadoopFsRelationCommand write = (InsertIntoHadoopFsRelationCommand) plan;
-                check(session, write.fileFormat().toString(), write.outputPath().toString(), "write to");
+                check(session, write.fileFormat().toString(), write.outputPath().toString(), "write to", new HashSet());
                 return plan;
             }
             ((LogicalPlan) plan).foreach(new Reads(session));
@@ -63,23 +65,37 @@ public class FormatCheck extends AbstractFunction1 {
         }
 
         public Object apply(Object plan) {
-            if (plan instanceof UnresolvedDataSource) {
-                UnresolvedDataSource source = (UnresolvedDataSource) plan;
-                for (int i = 0; i < source.paths().length(); i++) check(session, source.format(), (String) source.paths().apply(i), "read from");
-                Option path = source.options().get("path");
-                if (path.isDefined()) check(session, source.format(), (String) path.get(), "read from");
-            } else if (plan instanceof UnresolvedRelation) {
-                Seq name = ((UnresolvedRelation) plan).multipartIdentifier();
-                if (name.length() == 2 && ((String) name.apply(1)).contains("/")) check(session, (String) name.apply(0), (String) name.apply(1), "read from");
+            if (plan instanceof UnresolvedDataSource || plan instanceof UnresolvedRelation) {
+                LogicalPlan relation = (LogicalPlan) plan;
+                // Rules see a plan several times.
+                if (relation.getTagValue(CHECKED).isEmpty()) check(relation);
+                relation.setTagValue(CHECKED, Boolean.TRUE);
             }
             return BoxedUnit.UNIT;
         }
+
+        private void check(LogicalPlan plan) {
+            // A list of many files names few folders.
+            Set known = new HashSet();
+            if (plan instanceof UnresolvedDataSource) {
+                UnresolvedDataSource source = (UnresolvedDataSource) plan;
+                for (int i = 0; i < source.paths().length(); i++) {
+                    FormatCheck.check(session, source.format(), (String) source.paths().apply(i), "read from", known);
+                }
+                Option path = source.options().get("path");
+                if (path.isDefined()) FormatCheck.check(session, source.format(), (String) path.get(), "read from", known);
+                return;
+            }
+            Seq name = ((UnresolvedRelation) plan).multipartIdentifier();
+            if (name.length() != 2 || !((String) name.apply(1)).contains("/")) return;
+            FormatCheck.check(session, (String) name.apply(0), (String) name.apply(1), "read from", known);
+        }
     }
 
-    private static void check(SparkSession session, String format, String path, String operation) {
+    private static void check(SparkSession session, String format, String path, String operation, Set known) {
         String lower = format.toLowerCase(Locale.ROOT);
         if (!FORMATS.contains(lower) || path.contains(LOG)) return;
-        Path table = table(session, path);
+        Path table = table(session, path, known);
         if (table == null) return;
         ObjectNode error = WarehouseLayout.JSON.createObjectNode();
         error.put("condition", "DELTA_INVALID_FORMAT");
@@ -91,16 +107,16 @@ public class FormatCheck extends AbstractFunction1 {
         throw PythonSqlBridge.error(error);
     }
 
-    /** The folder of the Delta table that a path is in; null if it is in none, or not on this machine. */
-    private static Path table(SparkSession session, String path) {
+    /** The folder of the Delta table that a path is in; null if it is in none, as `known` folders, or not on this machine. */
+    private static Path table(SparkSession session, String path, Set known) {
         try {
             String plain = path.replaceFirst("/[^/]*[*?\\[{].*", "");
             if (plain.isEmpty()) return null;
             Path place = new Path(plain);
             String scheme = place.toUri().getScheme();
             if (scheme != null && !scheme.equals("file") && !scheme.equals("dbfs")) return null;
-            FileSystem files = place.getFileSystem(session.sessionState().newHadoopConf());
-            for (Path each = place; each != null; each = each.getParent()) {
+            FileSystem files = place.getFileSystem(session.sparkContext().hadoopConfiguration());
+            for (Path each = place; each != null && known.add(each); each = each.getParent()) {
                 if (files.exists(new Path(each, LOG))) return each;
             }
             return null;
