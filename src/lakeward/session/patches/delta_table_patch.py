@@ -146,7 +146,7 @@ def _cloned(
     """
     from delta.tables import DeltaTable
 
-    DeltaTable._verify_clone_types(target, is_shallow, replace, properties)
+    DeltaTable._verify_clone_types(target, is_shallow, replace, properties)  # type: ignore[arg-type]  # takes None
     spark = source._spark
     row = source.detail().first()
     governed = vars(source).get(_GOVERNED)
