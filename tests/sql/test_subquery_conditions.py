@@ -138,6 +138,29 @@ def test_the_api_of_delta(session: SparkSession) -> None:
     assert [row[0] for row in rows(session)] == [2, 3, 7, None]
 
 
+@pytest.mark.parametrize("mode", ["", "EXTENDED", "FORMATTED", "COST"])
+def test_explain_changes_nothing(session: SparkSession, mode: str) -> None:
+    create(session, "plain")
+    before = rows(session)
+    for statement in ("DELETE FROM t", "UPDATE t SET v = 'x'"):
+        plan = session.sql(f"EXPLAIN {mode} {statement} WHERE id IN (SELECT id FROM s)").first()
+        assert plan is not None
+        assert "Merge" in plan[0]
+    assert rows(session) == before
+
+
+def test_options_of_a_writer_that_replace_rows(session: SparkSession) -> None:
+    create(session, "plain")
+    new = session.sql("SELECT 1 AS id, 'new' AS v, 1 AS p")
+    new.write.mode("overwrite").option("replaceUsing", "id").saveAsTable(f"{S}.t")
+    assert [row for row in rows(session) if row[0] == 1] == [(1, "new", 1)]
+    condition = (
+        new.alias("n").write.mode("overwrite").option("targetAlias", "t").option("replaceOn", "t.v = n.v")
+    )
+    condition.saveAsTable(f"{S}.t")
+    assert [row for row in rows(session) if row[1] == "new"] == [(1, "new", 1)]
+
+
 def test_a_path(session: SparkSession) -> None:
     create(session, "plain")
     detail = session.sql(f"DESCRIBE DETAIL {S}.t").first()

@@ -45,6 +45,7 @@ public class Extension extends AbstractFunction1 {
         all.injectResolutionRule(new FunctionColumns());
         all.injectResolutionRule(new RowSelection());
         all.injectPostHocResolutionRule(new TargetFileSize());
+        all.injectPostHocResolutionRule(new RowSelection.Results());
         all.injectPostHocResolutionRule(new ViewEvolution());
         SqlFunctions.register(all);
         all.injectPlannerStrategy(new SystemFunctions());

@@ -1,19 +1,15 @@
 package lakeward;
 
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.api.python.PythonUtils;
-import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.RowOrdering$;
@@ -26,15 +22,14 @@ import org.apache.spark.sql.catalyst.plans.logical.Distinct;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Limit$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.MergeAction;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateAction;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
-import org.apache.spark.sql.classic.Dataset$;
-import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
+import org.apache.spark.sql.delta.OptimisticTransaction$;
+import org.apache.spark.sql.delta.commands.MergeIntoCommand;
 import scala.Option;
 import scala.Some;
 import scala.collection.immutable.Seq;
@@ -48,6 +43,8 @@ import scala.runtime.AbstractFunction1;
  */
 public class RowSelection extends AbstractFunction1 {
 
+    private static final TreeNodeTag SELECTION = new TreeNodeTag("lakeward.selection");
+
     public Object apply(Object session) {
         return new Statements();
     }
@@ -55,18 +52,20 @@ public class RowSelection extends AbstractFunction1 {
     public static class Statements extends Rule {
         public TreeNode apply(TreeNode plan) {
             if (!(plan instanceof DeltaDelete || plan instanceof DeltaUpdateTable) || !((LogicalPlan) plan).resolved()) return plan;
+            // Delta's own deletion as a part of a write.
+            if (OptimisticTransaction$.MODULE$.getActive().isDefined()) return plan;
             Selection selection = plan instanceof DeltaDelete ? of((DeltaDelete) plan) : of((DeltaUpdateTable) plan);
-            return selection == null || !selection.isComparable() ? plan : selection.command();
+            return selection == null || !selection.isComparable() ? plan : selection.merge();
         }
 
         private static Selection of(DeltaDelete delete) {
-            return hasSubquery(delete.condition()) ? new Selection("DELETE", delete.child(), delete.condition()).deletion() : null;
+            return hasSubquery(delete.condition()) ? new Selection(delete.child(), delete.condition()).deletion() : null;
         }
 
         private static Selection of(DeltaUpdateTable update) {
             boolean isMeant = hasSubquery(update.condition());
             for (int i = 0; i < update.updateExpressions().length(); i++) isMeant |= hasSubquery(new Some(update.updateExpressions().apply(i)));
-            return isMeant ? new Selection("UPDATE", update.child(), update.condition()).update(update.updateColumns(), update.updateExpressions()) : null;
+            return isMeant ? new Selection(update.child(), update.condition()).update(update.updateColumns(), update.updateExpressions()) : null;
         }
     }
 
@@ -76,7 +75,6 @@ public class RowSelection extends AbstractFunction1 {
 
     /** A MERGE with the selected rows as its source. */
     private static class Selection {
-        private final String name;
         private final LogicalPlan table;
         private final Option condition;
         /** The table's columns that identify the rows, by their ids. */
@@ -86,8 +84,7 @@ public class RowSelection extends AbstractFunction1 {
         private Expression isSelected = Literal$.MODULE$.apply(Boolean.TRUE);
         private List actions = new ArrayList();
 
-        Selection(String name, LogicalPlan table, Option condition) {
-            this.name = name;
+        Selection(LogicalPlan table, Option condition) {
             this.table = table;
             this.condition = condition;
             if (condition.isDefined()) identifyBy((Expression) condition.get());
@@ -147,34 +144,31 @@ public class RowSelection extends AbstractFunction1 {
             return new Distinct(new Project(PythonUtils.toSeq(columns), rows));
         }
 
-        LogicalPlan command() {
+        LogicalPlan merge() {
             Seq none = PythonUtils.toSeq(new ArrayList());
             LogicalPlan source = source();
-            return SqlCommand.plan(new Merge(name,
-                new MergeIntoTable(table, source, isSelected, PythonUtils.toSeq(actions), none, none, false)));
+            LogicalPlan merge = new MergeIntoTable(table, source, isSelected, PythonUtils.toSeq(actions), none, none, false);
+            // Spark copies tags to the plans that replace this one.
+            merge.setTagValue(SELECTION, Boolean.TRUE);
+            return merge;
         }
     }
 
-    /** Runs the MERGE; its result is that of DELETE and UPDATE. */
-    private static class Merge implements SqlCommand.Action {
-        private static final StructType RESULT = StructType.fromDDL("num_affected_rows BIGINT");
-
-        private final String name;
-        private final LogicalPlan merge;
-
-        Merge(String name, LogicalPlan merge) {
-            this.name = name;
-            this.merge = merge;
+    /** The result of DELETE and UPDATE: the first column of the result of MERGE. */
+    public static class Results extends AbstractFunction1 {
+        public Object apply(Object session) {
+            return new Result();
         }
+    }
 
-        public String name() {
-            return name;
-        }
-
-        public Iterator run(SparkSession session) {
-            InternalRow[] done = Dataset$.MODULE$.ofRows(session, merge).queryExecution().executedPlan().executeCollect();
-            InternalRow affected = new GenericInternalRow(new Object[] {Long.valueOf(done[0].getLong(0))});
-            return Collections.singletonList(new SqlCommand.Rows(RESULT, new InternalRow[] {affected})).iterator();
+    public static class Result extends Rule {
+        public TreeNode apply(TreeNode plan) {
+            if (!(plan instanceof MergeIntoCommand) || plan.getTagValue(SELECTION).isEmpty()) return plan;
+            LogicalPlan merge = (LogicalPlan) plan;
+            List affected = new ArrayList();
+            affected.add(merge.output().apply(0));
+            plan.unsetTagValue(SELECTION);
+            return new Project(PythonUtils.toSeq(affected), merge);
         }
     }
 }

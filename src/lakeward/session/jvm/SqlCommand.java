@@ -12,7 +12,6 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.plans.logical.Call;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset;
-import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.ProcedureCatalog;
 import org.apache.spark.sql.connector.catalog.procedures.BoundProcedure;
@@ -24,36 +23,23 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** A statement that runs outside of Spark's planner; for Spark it is a procedure call. */
+/** A statement that Python runs; for Spark it is a procedure call. */
 public class SqlCommand implements BoundProcedure, ProcedureCatalog {
 
-    /** What a statement does. */
-    interface Action {
-        String name();
+    private final ObjectNode command;
 
-        /** Returns one element with the rows, or none. */
-        Iterator run(SparkSession session);
+    private SqlCommand(ObjectNode command) {
+        this.command = command;
     }
 
-    private final Action action;
-
-    private SqlCommand(Action action) {
-        this.action = action;
-    }
-
-    /** A statement that Python runs. */
     static LogicalPlan plan(ObjectNode command) {
-        return plan(new PythonCommand(command));
-    }
-
-    static LogicalPlan plan(Action action) {
-        SqlCommand procedure = new SqlCommand(action);
+        SqlCommand procedure = new SqlCommand(command);
         Identifier name = Identifier.of(new String[0], procedure.name());
         return new Call(new ResolvedProcedure(procedure, name, procedure), ObjectDefinitions.seq(null), true);
     }
 
     public String name() {
-        return action.name();
+        return command.get("name").asText();
     }
 
     public String description() {
@@ -69,56 +55,40 @@ public class SqlCommand implements BoundProcedure, ProcedureCatalog {
     }
 
     public Iterator call(InternalRow arguments) {
-        return action.run((SparkSession) org.apache.spark.sql.SparkSession.active());
+        Object result = PythonSqlBridge.run(command.toString(), org.apache.spark.sql.SparkSession.active());
+        if (result instanceof Throwable) throw WarehouseCatalog.sneak((Throwable) result);
+        if (result instanceof Dataset) {
+            Dataset rows = (Dataset) result;
+            return Collections.singletonList(new Rows(rows.schema(), rows.queryExecution().executedPlan().executeCollect())).iterator();
+        }
+        try {
+            JsonNode json = WarehouseLayout.JSON.readTree((String) result);
+            if (json.has("error")) throw PythonSqlBridge.error(json.get("error"));
+            if (!json.has("schema")) return Collections.emptyList().iterator();
+            StructType schema = StructType.fromDDL(json.get("schema").asText());
+            return Collections.singletonList(new Rows(schema, rows(json.get("rows")))).iterator();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
-    private static class PythonCommand implements Action {
-        private final ObjectNode command;
-
-        PythonCommand(ObjectNode command) {
-            this.command = command;
+    private static InternalRow[] rows(JsonNode json) {
+        InternalRow[] out = new InternalRow[json.size()];
+        for (int r = 0; r < out.length; r++) {
+            JsonNode row = (JsonNode) json.get(r);
+            Object[] values = new Object[row.size()];
+            for (int c = 0; c < values.length; c++) values[c] = value((JsonNode) row.get(c));
+            out[r] = new GenericInternalRow(values);
         }
+        return out;
+    }
 
-        public String name() {
-            return command.get("name").asText();
-        }
-
-        public Iterator run(SparkSession session) {
-            Object result = PythonSqlBridge.run(command.toString(), session);
-            if (result instanceof Throwable) throw WarehouseCatalog.sneak((Throwable) result);
-            if (result instanceof Dataset) {
-                Dataset rows = (Dataset) result;
-                return Collections.singletonList(new Rows(rows.schema(), rows.queryExecution().executedPlan().executeCollect())).iterator();
-            }
-            try {
-                JsonNode json = WarehouseLayout.JSON.readTree((String) result);
-                if (json.has("error")) throw PythonSqlBridge.error(json.get("error"));
-                if (!json.has("schema")) return Collections.emptyList().iterator();
-                StructType schema = StructType.fromDDL(json.get("schema").asText());
-                return Collections.singletonList(new Rows(schema, rows(json.get("rows")))).iterator();
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        }
-
-        private static InternalRow[] rows(JsonNode json) {
-            InternalRow[] out = new InternalRow[json.size()];
-            for (int r = 0; r < out.length; r++) {
-                JsonNode row = (JsonNode) json.get(r);
-                Object[] values = new Object[row.size()];
-                for (int c = 0; c < values.length; c++) values[c] = value((JsonNode) row.get(c));
-                out[r] = new GenericInternalRow(values);
-            }
-            return out;
-        }
-
-        /** Strings, booleans and BIGINTs: the result types of commands. */
-        private static Object value(JsonNode json) {
-            if (json.isNull()) return null;
-            if (json.isBoolean()) return Boolean.valueOf(json.asBoolean());
-            if (json.isIntegralNumber()) return Long.valueOf(json.asLong());
-            return UTF8String.fromString(json.asText());
-        }
+    /** Strings, booleans and BIGINTs: the result types of commands. */
+    private static Object value(JsonNode json) {
+        if (json.isNull()) return null;
+        if (json.isBoolean()) return Boolean.valueOf(json.asBoolean());
+        if (json.isIntegralNumber()) return Long.valueOf(json.asLong());
+        return UTF8String.fromString(json.asText());
     }
 
     public static class Rows implements LocalScan {
