@@ -194,10 +194,18 @@ def test_an_append_only_table_stays(session: SparkSession) -> None:
 
 
 def test_columns_that_cannot_be_compared_are_refused(session: SparkSession) -> None:
-    session.sql(f"CREATE OR REPLACE TABLE {S}.m AS SELECT map('a', 1) AS m")
-    with pytest.raises(AnalysisException) as raised:
-        session.sql("DELETE FROM m WHERE m['a'] IN (SELECT id FROM s)")
-    assert raised.value.getCondition() == "DELTA_UNSUPPORTED_SUBQUERY"
+    session.sql(f"CREATE OR REPLACE TABLE {S}.m AS SELECT 1 AS id, map('a', 1) AS m")
+    for statement in (
+        "DELETE FROM m WHERE m['a'] IN (SELECT id FROM s)",
+        "UPDATE m SET m = (SELECT map('b', count(*)) FROM s) WHERE id IN (SELECT id FROM s)",
+    ):
+        with pytest.raises(AnalysisException) as raised:
+            session.sql(statement)
+        assert raised.value.getCondition() == "DELTA_UNSUPPORTED_SUBQUERY"
+    session.sql("UPDATE m SET m = (SELECT map('b', count(*)) FROM s)")
+    assert session.table(f"{S}.m").collect() == [(1, {"b": 4})]
+    session.sql("DELETE FROM m WHERE id IN (SELECT id FROM s)")
+    assert session.table(f"{S}.m").count() == 0
 
 
 def test_unknown_columns_are_reported(session: SparkSession) -> None:

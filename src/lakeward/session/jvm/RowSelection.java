@@ -36,7 +36,7 @@ import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
 
 /**
- * DELETE and UPDATE with subqueries in the condition or in a new value, which Delta does not support.
+ * DELETE and UPDATE with subqueries in the condition, or correlated ones in a new value, which Delta does not support.
  *
  * A condition is a function of the columns that it names. So the rows that it selects are those that are equal, in
  * these columns, to one of the rows `SELECT DISTINCT columns FROM table WHERE condition`: the source of a MERGE.
@@ -64,7 +64,10 @@ public class RowSelection extends AbstractFunction1 {
 
         private static Selection of(DeltaUpdateTable update) {
             boolean isMeant = hasSubquery(update.condition());
-            for (int i = 0; i < update.updateExpressions().length(); i++) isMeant |= hasSubquery(new Some(update.updateExpressions().apply(i)));
+            // Others Delta computes before the update.
+            for (int i = 0; i < update.updateExpressions().length(); i++) {
+                isMeant |= SubqueryExpression$.MODULE$.hasCorrelatedSubquery((Expression) update.updateExpressions().apply(i));
+            }
             return isMeant ? new Selection(update.child(), update.condition()).update(update.updateColumns(), update.updateExpressions()) : null;
         }
     }
@@ -90,10 +93,10 @@ public class RowSelection extends AbstractFunction1 {
             if (condition.isDefined()) identifyBy((Expression) condition.get());
         }
 
-        /** Whether the rows can be compared: Spark compares no maps and variants. */
+        /** Whether the rows of the source can be compared: Spark compares no maps and variants. */
         boolean isComparable() {
-            for (Object column : identifying.values()) {
-                if (!RowOrdering$.MODULE$.isOrderable(((Attribute) column).dataType())) return false;
+            for (Object column : columns) {
+                if (!RowOrdering$.MODULE$.isOrderable(((Alias) column).dataType())) return false;
             }
             return true;
         }

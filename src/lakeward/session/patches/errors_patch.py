@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 from functools import cache, partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from lakeward.patching import PatchSpec, install
+from lakeward.spark_internals import current_gateway
 
 # `main__default`.`f`, spark_catalog.main__default.t: a joined name, with what follows or comes before it.
 _JOINED = re.compile(
@@ -70,15 +71,23 @@ def _convert_exception(before: Any, *, warehouse: Path) -> Any:
 
 
 def _with_condition(converted: Any, e: Any) -> Any:
-    """Return the exception of an error with a condition whose class PySpark does not know."""
-    from py4j.java_gateway import is_instance_of
-    from pyspark import SparkContext
+    """Return the exception of an error with a condition whose class PySpark does not know.
+
+    An error whose cause has a condition, such as TASK_WRITE_FAILED, does not say what happened.
+    """
     from pyspark.errors.exceptions.captured import UnknownException
 
-    if not isinstance(converted, UnknownException):
+    if not isinstance(converted, UnknownException) or not _condition(e) or _condition(e.getCause()):
         return converted
-    has_condition = is_instance_of(SparkContext._gateway, e, "org.apache.spark.SparkThrowable")
-    return _conditional_error()(e) if has_condition and e.getCondition() else converted
+    return _conditional_error()(e)
+
+
+def _condition(e: Any) -> str | None:
+    from py4j.java_gateway import is_instance_of
+
+    if e is None or not is_instance_of(current_gateway(), e, "org.apache.spark.SparkThrowable"):
+        return None
+    return cast("str | None", e.getCondition())
 
 
 @cache
