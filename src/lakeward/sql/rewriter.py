@@ -128,8 +128,8 @@ def _analyze(
         if result is not None:
             return result, tuple(used)
         if is_script(tokens):
-            replaced, used = _script_edits(tokens, text)
             parts += statements(tokens)
+            replaced, used = _script_edits(parts[1:], text)
     edits = list(replaced)
     for construct in _with_edits():
         assert construct.edits is not None
@@ -156,11 +156,11 @@ def _analyze_statement(tokens: Sequence[Token], text: str) -> tuple[RewriteResul
     return None, []
 
 
-def _script_edits(tokens: Sequence[Token], text: str) -> tuple[list[Edit], list[Construct]]:
-    """Return the edits of the script's statements that Spark's grammar of scripts lacks."""
+def _script_edits(parts: Sequence[Sequence[Token]], text: str) -> tuple[list[Edit], list[Construct]]:
+    """Return the edits of a script's simple statements that Spark's grammar of scripts lacks."""
     edits: list[Edit] = []
     used: list[Construct] = []
-    for statement in statements(tokens):
+    for statement in parts:
         start, end = statement[0].start, statement[-1].end
         part = text[start:end]
         own = tokenize(part) or ()

@@ -45,23 +45,16 @@ class SessionContext:
     def catalogs(self) -> list[str]:
         """Return the names of the existing catalogs."""
         names = {*BUILT_IN_CATALOGS, self.settings.catalog}
-        if self.settings.warehouse.is_dir():
-            names |= {p.name for p in self.settings.warehouse.iterdir() if p.is_dir() and p.name[0] != "."}
+        names |= {*_folder_names(self.settings.warehouse)}
         return sorted(names - {"spark_catalog"})
 
     def schemas(self, catalog: str) -> list[str]:
         """Return the names of a catalog's schemas."""
-        folder = self.settings.warehouse / catalog
-        if not folder.is_dir():
-            return []
-        return sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
+        return _folder_names(self.settings.warehouse / catalog)
 
     def volumes(self, catalog: str, schema: str) -> list[str]:
         """Return the names of a schema's volumes."""
-        folder = self.settings.volumes / catalog / schema
-        if not folder.is_dir():
-            return []
-        return sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
+        return _folder_names(self.settings.volumes / catalog / schema)
 
     def require_catalog(self, name: str) -> str:
         """Return the catalog's name as it is stored; raises SqlError if it does not exist."""
@@ -102,6 +95,13 @@ class SessionContext:
     def update_metadata(self, kind: str, name: Sequence[str], **values: Any) -> None:
         """Set values in an object's metadata; the others stay."""
         write_metadata(self.metadata_file(kind, name), {**self.metadata(kind, name), **values})
+
+
+def _folder_names(folder: Path) -> list[str]:
+    """Return the names of the folders in `folder` that are not hidden; none if it does not exist."""
+    if not folder.is_dir():
+        return []
+    return sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
 
 
 def current_context(spark: SparkSession) -> SessionContext:

@@ -23,10 +23,7 @@ def _of_merges(find: Callable[[TokenCursor], Iterator[Edit]]) -> Callable[[Seque
         for at in range(len(tokens)):
             cursor = TokenCursor(tokens)
             cursor.at = at
-            if (
-                cursor.words("MERGE")
-                and (cursor.words("WITH", "SCHEMA", "EVOLUTION"), cursor.words("INTO"))[1]
-            ):
+            if cursor.words("MERGE", "WITH", "SCHEMA", "EVOLUTION", "INTO") or cursor.words("MERGE", "INTO"):
                 found += find(cursor)
         return found
 
