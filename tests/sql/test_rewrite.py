@@ -73,7 +73,7 @@ def test_what_needs_nothing_is_left_to_spark(text: str) -> None:
             "create table t (a int not null primary key not enforced comment 'primary key', b int)",
             "create table t (a int not null                          comment 'primary key', b int)",
         ),
-        ("select * from a.t@v12 u", "select * from a.t VERSION AS OF 12 u"),
+        ("select * from a.t@v12 u", "select * from a.`t@v12` u"),
         (
             "create schema s managed location 'x' comment 'y'",
             "create schema s WITH DBPROPERTIES ('managedLocation' = 'x') comment 'y'",

@@ -38,6 +38,8 @@ public class SqlFunctions {
     public static final String STREAM = "lakeward_stream_";
     /** The files of a COPY INTO statement whose source is a query. */
     private static final String COPIED = "lakeward_copied";
+    /** DESCRIBE HISTORY in a query (sql/constructs/table_history.py). */
+    private static final String HISTORY = "lakeward_history";
     /** A call of a function with LANGUAGE PYTHON: its definition, then its arguments (sql/constructs/python_functions.py). */
     private static final String PYTHON = "lakeward_python";
     private static final String[] RELATIONS = new String[] {"read_files", "cloud_files", "cloud_files_state", "event_log"};
@@ -55,6 +57,7 @@ public class SqlFunctions {
         all.injectFunction(described(VERSION, new Version()));
         all.injectFunction(described(PYTHON, new PythonCall()));
         all.injectTableFunction(described(COPIED, new Relation("copied")));
+        all.injectTableFunction(described(HISTORY, new Relation("history")));
         for (int i = 0; i < RELATIONS.length; i++) {
             all.injectTableFunction(described(RELATIONS[i], new Relation(RELATIONS[i])));
             all.injectTableFunction(described(STREAM + RELATIONS[i], new Relation("stream_" + RELATIONS[i])));

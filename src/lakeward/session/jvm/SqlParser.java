@@ -185,7 +185,13 @@ public class SqlParser implements ParserInterface {
 
     public Seq parseMultipartIdentifier(String text) throws ParseException {
         admitCatalogs(text);
-        return spark.parseMultipartIdentifier(text);
+        try {
+            return spark.parseMultipartIdentifier(text);
+        } catch (ParseException e) {
+            String[] versioned = VersionedNames.split(text);
+            if (versioned == null) throw e;
+            return VersionedNames.withVersion(spark.parseMultipartIdentifier(versioned[0]), versioned[1]);
+        }
     }
 
     public StructType parseRoutineParam(String text) throws ParseException {

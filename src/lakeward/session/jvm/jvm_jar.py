@@ -44,6 +44,7 @@ SOURCES = (
     "LinkLogStore",
     "DeltaOperation",
     "SqlCommand",
+    "VersionedNames",
     "SqlParser",
     "JsonPath",
     "SqlRules",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from lakeward.quoting import quote_identifier
 from lakeward.sql.construct import Construct, Edit, supported
 from lakeward.sql.token_cursor import Token
 
@@ -119,28 +120,25 @@ def _fold_wildcards(path: JsonPath) -> Edit | None:
 _QUERIES = "Queries and scripts"
 
 
-# Year to second, and three digits of milliseconds.
-_TIMESTAMP = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})")
+# The number of a version, or year to milliseconds.
+_VERSION = re.compile(r"[vV]\d+|\d{17}")
 
 
 def _at_version(tokens: Sequence[Token]) -> list[Edit]:
-    """Rewrite `t@v3` as `t VERSION AS OF 3`, and `t@20260131235959999` as TIMESTAMP AS OF that time."""
+    """Rewrite `t@v3` as the name `` `t@v3` ``, which the rule VersionedNames.java resolves."""
     return [
-        Edit(at.start, version.end, clause)
+        Edit(table.start, version.end, quote_identifier(f"{_unquoted(table)}@{version.text}"))
         for table, at, version in zip(tokens, tokens[1:], tokens[2:], strict=False)
         if at.text == "@"
         and table.is_name
         and table.end == at.start
         and at.end == version.start
-        and (clause := _temporal_clause(version.text))
+        and _VERSION.fullmatch(version.text)
     ]
 
 
-def _temporal_clause(version: str) -> str:
-    if re.fullmatch(r"[vV]\d+", version):
-        return f" VERSION AS OF {version[1:]}"
-    time = _TIMESTAMP.fullmatch(version)
-    return time.expand(r" TIMESTAMP AS OF '\1-\2-\3 \4:\5:\6.\7'") if time else ""
+def _unquoted(name: Token) -> str:
+    return name.text[1:-1].replace("``", "`") if name.is_quoted else name.text
 
 
 CONSTRUCTS = (
@@ -215,7 +213,7 @@ CONSTRUCTS = (
         _QUERIES,
         "rewritten",
         "SELECT * FROM t@v0",
-        "VERSION AS OF, TIMESTAMP AS OF",
+        "VERSION AS OF, TIMESTAMP AS OF; also in `spark.table` and `spark.read.table`",
         edits=_at_version,
     ),
     supported("table_changes", _QUERIES, "SELECT * FROM table_changes('t', 0)"),
