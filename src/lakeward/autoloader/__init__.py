@@ -26,6 +26,7 @@ __all__ = [
     "Option",
     "Rescue",
     "SkippedFiles",
+    "batch_condition",
     "cloud_files_state",
     "find_cloud_files_error",
     "find_option",
@@ -61,3 +62,10 @@ def find_cloud_files_error(error: BaseException) -> CloudFilesError | None:
     from lakeward.autoloader.error_translation import find_cloud_files_error as find
 
     return find(error)
+
+
+def batch_condition(condition: str) -> str:
+    """Return what Spark calls a condition of Auto Loader's readers in a batch."""
+    from lakeward.autoloader.error_translation import batch_condition as spark_name
+
+    return spark_name(condition)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.errors import AnalysisException, PythonException, StreamingQueryException
 
 from lakeward.errors import CloudFilesError, UnknownFieldException
 from lakeward.session import full_text
@@ -50,11 +50,20 @@ class CloudFilesQueryException(_Conditioned, StreamingQueryException):
     """A running stream failed."""
 
 
+class CloudFilesReadException(_Conditioned, PythonException):
+    """A query could not read its files, as `read_files` in mode FAILFAST."""
+
+
 class UnknownFieldQueryException(_Conditioned, UnknownFieldException, StreamingQueryException):
     """A running stream found new fields."""
 
 
+_BATCH_CONDITIONS = {
+    "CF_CORRUPT_FILE": "FAILED_READ_FILE.NO_HINT",
+    "CF_FILE_NOT_FOUND": "FAILED_READ_FILE.FILE_NOT_EXIST",
+}
 _SQL_STATES = {
+    "FAILED_READ_FILE": "KD001",
     "UNKNOWN_FIELD_EXCEPTION": "KD003",
     "CF_ADD_NEW_NOT_SUPPORTED": "0A000",
     "CF_INCORRECT_BATCH_USAGE": "42887",
@@ -68,6 +77,8 @@ def to_analysis_exception(error: CloudFilesError) -> CloudFilesAnalysisException
 
 def find_cloud_files_error(error: BaseException) -> CloudFilesError | None:
     """Return the Auto Loader error of a worker inside a Spark exception, or None."""
+    if isinstance(error, CloudFilesError):
+        return error
     match = _WRAPPED_ERROR.search(full_text(error))
     if match is None:
         return None
@@ -83,6 +94,19 @@ def translate_query_exception(error: Any) -> Any:
     is_drift = isinstance(wrapped, UnknownFieldException)
     kind = UnknownFieldQueryException if is_drift else CloudFilesQueryException
     return kind(wrapped.condition, wrapped.message)
+
+
+def translate_read_exception(error: Any) -> Any:
+    """Return the Auto Loader error of a batch as an exception with its condition; others unchanged."""
+    wrapped = find_cloud_files_error(error) if type(error).__name__ == PythonException.__name__ else None
+    if wrapped is None:
+        return error
+    return CloudFilesReadException(batch_condition(wrapped.condition), wrapped.message)
+
+
+def batch_condition(condition: str) -> str:
+    """Return what Spark calls a condition of Auto Loader's readers in a batch."""
+    return _BATCH_CONDITIONS.get(condition, condition)
 
 
 def batch_usage_error() -> CloudFilesError:

@@ -317,6 +317,17 @@ def _translate_exception(before: Any) -> Any:
     return exception
 
 
+def _translate_read_errors(before: Any) -> Any:
+
+    @wraps(before)
+    def convert_exception(e: Any) -> Any:
+        from lakeward.autoloader.error_translation import translate_read_exception
+
+        return translate_read_exception(before(e))
+
+    return convert_exception
+
+
 def patch_from_json(before: Any) -> Any:
     """Wrap `StreamingQueryProgress.fromJson` to rewrite the JSON first."""
 
@@ -371,6 +382,7 @@ PATCHES = tuple(
             _CLEAN,
         ),
         (_QUERY, "exception", _translate_exception, _CLEAN),
+        ("pyspark.errors.exceptions.captured", "convert_exception", _translate_read_errors, _CLEAN),
         (_PROGRESS, "fromJson", patch_from_json, _METRICS),
         (_PROGRESS, "fromJObject", patch_from_java, _METRICS),
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.autoloader.file_source import FileSource, Rescue, detect_format
 from lakeward.autoloader.options.option_table import PREFIX, find_option
+from lakeward.autoloader.rescued_files import read_rescued_files
 from lakeward.errors import CloudFilesError, SqlError
 from lakeward.spark_internals import java_frame
 from lakeward.sql import register_function
@@ -28,6 +29,11 @@ def register_table_functions() -> None:
         ("cloud_files_state", read_state),
     ):
         register_function(name, _as_handler(function))
+    register_function("rescued_files", _rescued_files)
+
+
+def _rescued_files(spark: SparkSession, **source: Any) -> Any:
+    return java_frame(read_rescued_files(spark, **source))
 
 
 def _as_handler(function: Any) -> Any:

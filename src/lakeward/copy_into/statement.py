@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.autoloader import FileStatus, SkippedFiles, find_cloud_files_error
+from lakeward.autoloader import FileStatus, SkippedFiles, batch_condition, find_cloud_files_error
 from lakeward.copy_into.column_mapping import map_columns, require_columns
 from lakeward.copy_into.delta_target import DeltaTarget, find_target, table_schema
 from lakeward.copy_into.load_transaction import CommitConflict, LoadTransaction, WrittenFiles
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from lakeward.sql import CopyInto
 
 _FILE_IN_MESSAGE = re.compile(r"The file (\S+) ")
-# Auto Loader's conditions → Spark's.
-_CONDITIONS = {
-    "CF_CORRUPT_FILE": ("FAILED_READ_FILE.NO_HINT", "KD001"),
-    "CF_FILE_NOT_FOUND": ("FAILED_READ_FILE.FILE_NOT_EXIST", "KD001"),
-}
 
 
 @contextmanager
@@ -52,9 +47,11 @@ def translate_errors(shown: str) -> Iterator[None]:
 
 
 def _to_sql_error(condition: str, message: str, next_step: str | None, shown: str) -> SqlError:
-    name, state = _CONDITIONS.get(condition, (condition, "42000"))
+    name = batch_condition(condition)
     file = _FILE_IN_MESSAGE.search(message)
-    parameters = {"path": file[1] if file else shown} if name.startswith("FAILED_READ_FILE") else None
+    is_unreadable = name.startswith("FAILED_READ_FILE")
+    state = "KD001" if is_unreadable else "42000"
+    parameters = {"path": file[1] if file else shown} if is_unreadable else None
     return SqlError(name, message, sql_state=state, parameters=parameters, next_step=next_step)
 
 

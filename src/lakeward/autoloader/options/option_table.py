@@ -48,7 +48,9 @@ _RECORD_ROWS = (
     ),
     Option("columnNameOfCorruptRecord", "string", "_corrupt_record", formats=_RECORDS),
     Option("multiLine", "bool", "false", formats=("csv", "json")),
-    Option("badRecordsPath", "path", note="directory for malformed records", formats=_RECORDS),
+    Option(
+        "badRecordsPath", "path", note="directory for malformed records, and for names of unreadable files"
+    ),
     Option("dateFormat", formats=_RECORDS),
     Option("timestampFormat", formats=_RECORDS),
     Option("timestampNTZFormat", formats=_RECORDS),

@@ -226,15 +226,12 @@ class FileContents:
                 return None
             raise missing_file_error(FileNames.encode(status.key)) from None
         except (EOFError, OSError, zlib.error, struct.error, ValueError) as error:
-            if self._set_aside(status, str(error)):
-                self._note(status, "SKIPPED_CORRUPTED")
-            else:
-                self.skip_corrupt(status, error)
+            self.skip_corrupt(status, error)
             return None
 
     def skip_corrupt(self, status: FileStatus, error: Exception) -> None:
         """Record a corrupt file as skipped; raise CloudFilesError if the options do not allow it."""
-        if not self.options.flag("ignoreCorruptFiles"):
+        if not (self._set_aside(status, str(error)) or self.options.flag("ignoreCorruptFiles")):
             raise corrupt_file_error(FileNames.encode(status.key), str(error)) from None
         self._note(status, "SKIPPED_CORRUPTED")
 

@@ -38,6 +38,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new SqlRefusals());
         all.injectHintResolutionRule(new PlatformFeatures.Options());
         all.injectHintResolutionRule(new FormatCheck());
+        all.injectHintResolutionRule(new FileRescue());
         all.injectHintResolutionRule(new StreamOfPath());
         all.injectHintResolutionRule(new InputFileName());
         all.injectResolutionRule(new InputFileName.OfAutoLoader());

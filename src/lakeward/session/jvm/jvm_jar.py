@@ -56,6 +56,7 @@ SOURCES = (
     "InsertTargets",
     "MergeStars",
     "FormatCheck",
+    "FileRescue",
     "RowSelection",
     "CatalogTable",
     "ChangeFeeds",
