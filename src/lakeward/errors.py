@@ -5,7 +5,7 @@
     │   ├── UsageError                     an invalid command line
     │   ├── BundleError                    databricks.yml and resources/: file, line and column
     │   └── SeedError                      a seed that is missing or does not match its table
-    ├── InvalidPathError                   an invalid path: a host in dbfs:, a path that leaves its root
+    ├── InvalidPathError                   a host in dbfs:, a path that leaves its root, unmapped storage
     ├── SetupError                         Java, jars, disk or network missing; exit code 2
     ├── SessionError                       a Spark session that cannot be created as requested
     ├── CloudFilesError                    Auto Loader's conditions (CF_…)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakeward.errors import InvalidPathError
-from lakeward.session.paths import PathMap
+from lakeward.session.paths import PathMap, is_absolute
 
 
 def settings(root: str = "/w", mounts: tuple[tuple[str, str], ...] = ()) -> Any:
@@ -165,6 +165,24 @@ def test_dots_are_resolved_in_the_users_name_before_the_prefix_is_looked_up(path
 def test_dbfs_takes_no_host(host: str, rest: str) -> None:
     with pytest.raises(InvalidPathError, match="Hostname not allowed in dbfs uri"):
         MAP.local(f"dbfs://{host}{rest}")
+
+
+@pytest.mark.parametrize("path", ["file:/x/y", "file:///x/y", "file://localhost/x/y", "/x/y"])
+def test_a_required_local_path_has_no_scheme(path: str) -> None:
+    assert MAP.require_local(path) == "/x/y"
+    assert MAP.require_local("/Volumes/c") == MAP.local("/Volumes/c")
+
+
+def test_a_required_local_path_is_not_in_unmapped_storage() -> None:
+    with pytest.raises(InvalidPathError, match=r"STORAGE_NOT_MAPPED. gs://b/x .*--mount gs://b=FOLDER"):
+        MAP.require_local("gs://b/x")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"), [("/x", True), ("s3://b/x", True), ("dbfs:/x", True), ("a:b", False), ("x", False)]
+)
+def test_a_path_is_absolute_with_and_without_a_scheme(path: str, expected: bool) -> None:
+    assert is_absolute(path) is expected
 
 
 def test_what_is_left_of_a_way_out_is_refused() -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from lakeward.dbutils.failures import ExecutionError
 from lakeward.errors import InvalidPathError
 from lakeward.session import PathMap
+from lakeward.session.paths import scheme_of
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _ARGUMENT = "java.lang.IllegalArgumentException"
+_UNSUPPORTED = "org.apache.hadoop.fs.UnsupportedFileSystemException"
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def locate(path: str, paths: PathMap, call: str) -> Location:
         raise TypeError(f"a path is a text, not {path!r}")
     if not path.strip():
         raise ExecutionError(call, _ARGUMENT, "Can not create a Path from an empty string")
-    scheme = _SCHEME.match(path)
+    scheme = scheme_of(path)
     if scheme is None and not path.startswith("/"):
         raise ExecutionError(
             call,
@@ -49,20 +49,13 @@ def locate(path: str, paths: PathMap, call: str) -> Location:
             next_step="Begin it with /Volumes/…, dbfs:/… or file:/….",
         )
     try:
-        local = paths.local(path)
+        local = paths.require_local(path)
     except InvalidPathError as error:
-        raise ExecutionError(call, _ARGUMENT, error.message, next_step=error.next_step) from None
-    if local.startswith("file:"):
-        local = "/" + local[len("file:") :].removeprefix("//localhost").lstrip("/")
-    if not local.startswith("/"):
-        raise ExecutionError(
-            call,
-            "org.apache.hadoop.fs.UnsupportedFileSystemException",
-            f"[STORAGE_NOT_MAPPED] {path} cannot be used: no local folder is mapped to it.",
-            next_step=f"Map a folder with `--mount {_root(path)}=FOLDER`, or under [tool.lakeward.mounts] in "
-            "pyproject.toml.",
-        )
-    return Location(_shown(path, local, scheme.group(1) if scheme else None), Path(local))
+        java, message = _ARGUMENT, error.message
+        if error.condition == "STORAGE_NOT_MAPPED":
+            java, message = _UNSUPPORTED, f"[{error.condition}] {message}"
+        raise ExecutionError(call, java, message, next_step=error.next_step) from None
+    return Location(_shown(path, local, scheme), Path(local))
 
 
 def _shown(path: str, local: str, scheme: str | None) -> str:
@@ -73,8 +66,3 @@ def _shown(path: str, local: str, scheme: str | None) -> str:
         return f"dbfs:{path[len('/dbfs') :]}"
     mapped = local.rstrip("/") != path.rstrip("/") and not path.startswith("/Workspace")
     return f"{'dbfs' if mapped else 'file'}:{path}"
-
-
-def _root(uri: str) -> str:
-    scheme, _, rest = uri.partition("://")
-    return f"{scheme}://{rest.split('/', 1)[0]}"

@@ -34,7 +34,7 @@ _WORKSPACE = "/Workspace"
 # Where a deployment of a bundle puts its files, by default.
 _DEPLOYED = re.compile(r"/Workspace/.*/\.bundle/.*/files")
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _DETOUR = re.compile(r"/(?:\.{1,2})?(?:/|$)")
 
 
@@ -117,6 +117,24 @@ class PathMap:
                 return clean if path.startswith("dbfs:") else path
         # A path that leaves its prefix through `..` is valid in its resolved form only.
         return clean if any(_below(prefix, plain) is not None for prefix, _ in self.entries) else path
+
+    def require_local(self, path: str) -> str:
+        """Return the local path like `local`, and without the scheme `file:`.
+
+        Raises InvalidPathError, with STORAGE_NOT_MAPPED for a URI that no local folder is mapped to.
+        """
+        local = self.local(path)
+        scheme = scheme_of(local)
+        if scheme is None:
+            return local
+        if scheme.lower() == "file":
+            return "/" + local[len("file:") :].removeprefix("//localhost").lstrip("/")
+        raise InvalidPathError(
+            "STORAGE_NOT_MAPPED",
+            f"{path} cannot be used: no local folder is mapped to it.",
+            next_step=f"Map a folder with `--mount {_split_uri(path)[0]}=FOLDER`, or under "
+            "[tool.lakeward.mounts] in pyproject.toml.",
+        )
 
     def user(self, local: str) -> str:
         """Return the platform path of a local path (`/Volumes/…` rather than `dbfs:/Volumes/…`); others
@@ -203,6 +221,18 @@ def _spellings(prefix: str, folder: str) -> Iterable[tuple[str, str]]:
     yield from ((f"{root}{path}", folder) for root in ("", "dbfs:", "/dbfs"))
 
 
+def scheme_of(path: str) -> str | None:
+    """Return the scheme of a URI; None for a path without one."""
+    found = _SCHEME.match(path)
+    return found[1] if found else None
+
+
+def is_absolute(path: str) -> bool:
+    """Return whether it is an absolute path, or a URI with one."""
+    scheme = _SCHEME.match(path)
+    return path.startswith("/", scheme.end() if scheme else 0)
+
+
 def _is_alias(prefix: str) -> bool:
     return any(prefix.startswith(f"{each}://") for aliases in _SCHEME_ALIASES.values() for each in aliases)
 
@@ -250,7 +280,7 @@ def _without_file_scheme(path: str) -> str | None:
         path = path[len("file:") :]
         if path.startswith("//"):
             path = path[2:].removeprefix("localhost")
-    return path if path.startswith("/") or _SCHEME.match(path) else None
+    return path if path.startswith("/") or scheme_of(path) else None
 
 
 def _resolved(path: str) -> str:

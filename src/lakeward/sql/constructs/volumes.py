@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _AREA = "Volumes"
-_SCHEME = re.compile(r"(\w[\w+.-]*):/")
 
 
 def _folder(context: SessionContext, volume: tuple[str, ...]) -> Path:
@@ -82,17 +80,8 @@ def _already_exists(action: str, volume: tuple[str, ...], next_step: str) -> Sql
 
 
 def _local_path(context: SessionContext, path: str) -> Path:
-    """Return the folder of this machine for a path; raises SqlError for storage without a mount."""
-    local = PathMap.of(context.settings).local(path) or path
-    scheme = _SCHEME.match(local)
-    if scheme is not None and scheme[1].lower() != "file":
-        raise SqlError(
-            "STORAGE_NOT_MAPPED",
-            f"{path} cannot be used: no local folder is mapped to it.",
-            next_step=f"Map a folder with `--mount {path}=FOLDER`, or under [tool.lakeward.mounts] in "
-            "pyproject.toml.",
-        )
-    return Path("/" + local[5:].lstrip("/") if scheme else local)
+    """Return the folder of this machine for a path; raises InvalidPathError for storage without a mount."""
+    return Path(PathMap.of(context.settings).require_local(path))
 
 
 def _create_volume(cursor: TokenCursor) -> CreateVolume:
