@@ -6,7 +6,7 @@ backticks, dots, blanks and quotes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 
 def quote_identifier(name: str) -> str:
@@ -35,3 +35,12 @@ def quote_string(value: str) -> str:
     """
     escaped = value.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
+
+
+def quote_properties(properties: Mapping[str, str], separator: str = ", ") -> str:
+    """Quote keys and values as TBLPROPERTIES takes them.
+
+    >>> quote_properties({"delta.appendOnly": "true", "owner": "ann"})
+    "'delta.appendOnly' = 'true', 'owner' = 'ann'"
+    """
+    return separator.join(f"{quote_string(key)} = {quote_string(value)}" for key, value in properties.items())

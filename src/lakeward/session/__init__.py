@@ -139,7 +139,9 @@ if TYPE_CHECKING:
         is_private_table,
         private_tables,
         schema_only_tables,
+        show_users_name,
         stored_name,
+        users_schema,
     )
     from lakeward.session.tables.information_schema import (
         INFORMATION_SCHEMA,

@@ -132,13 +132,6 @@ def run_with_delta(spark: SparkSession, text: str) -> DataFrame:
     return frame_from_java(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session, plan), spark)
 
 
-def users_schema(spark: SparkSession, database: str) -> str:
-    """Return `catalog.schema` for the name of a database in Spark's session catalog, which joins the two."""
-    jvm: Any = jvm_view(spark)
-    names = jvm.lakeward.IdentifierCodec
-    return f"{names.catalog(database)}.{names.schema(database)}"
-
-
 def folder_name(name: str) -> str:
     """Return the folder name of a catalog, schema or volume; SqlError for one that Unity Catalog refuses."""
     if not name or len(name) > 255 or any(c in "./\\\x7f" or ord(c) <= 32 for c in name):

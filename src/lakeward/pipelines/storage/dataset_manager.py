@@ -14,7 +14,7 @@ from lakeward.pipelines.graph.query_plans import source_nodes
 from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import StoredTable, add_missing_columns, load_table
-from lakeward.quoting import quote_name, quote_string
+from lakeward.quoting import quote_name, quote_properties, quote_string
 from lakeward.session import stored_name
 from lakeward.spark_internals import jvm_view
 from lakeward.sql import PIPELINE as OWNER_PROPERTY
@@ -97,7 +97,7 @@ def sync_properties(spark: SparkSession, dataset: Dataset, stored: StoredTable, 
     there = stored.properties
     changed = {key: value for key, value in wanted.items() if there.get(key) != value}
     if changed:
-        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({_property_list(changed)})")
+        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({quote_properties(changed)})")
     if options.comment and stored.comment != options.comment:
         spark.sql(f"COMMENT ON TABLE {name} IS {quote_string(options.comment)}")
 
@@ -154,7 +154,7 @@ def _table_clauses(dataset: Dataset, kind: str, owner: str) -> str:
         + (f" CLUSTER BY ({_column_list(options.cluster_by)})" if options.cluster_by else "")
         + (f" LOCATION {quote_string(options.path)}" if options.path else "")
         + (f" COMMENT {quote_string(options.comment)}" if options.comment else "")
-        + f" TBLPROPERTIES ({_property_list(_initial_properties(dataset, kind, owner))})"
+        + f" TBLPROPERTIES ({quote_properties(_initial_properties(dataset, kind, owner))})"
     )
 
 
@@ -168,10 +168,6 @@ def _initial_properties(dataset: Dataset, kind: str, owner: str) -> dict[str, st
     elif any(flow.change_args is not None for flow in dataset.flows):
         defaults = _TARGET_PROPERTIES
     return found | {key: value for key, value in defaults.items() if key.lower() not in declared}
-
-
-def _property_list(properties: Mapping[str, str]) -> str:
-    return ", ".join(f"{quote_string(key)} = {quote_string(value)}" for key, value in properties.items())
 
 
 def _column_list(columns: Iterable[str]) -> str:

@@ -6,12 +6,14 @@ Its builder and its clones support names of at most two parts, and there are no 
 
 from __future__ import annotations
 
-import re
-from functools import partial, wraps
+from functools import wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any, cast
 
 from lakeward.patching import PatchSpec, install
-from lakeward.quoting import quote_name, quote_string
+from lakeward.quoting import quote_name, quote_properties, quote_string
+from lakeward.session.paths import is_absolute
+from lakeward.session.tables.catalogs import show_users_name
 from lakeward.spark_internals import java_builder, java_session, jvm_view, split_identifier
 
 if TYPE_CHECKING:
@@ -81,87 +83,62 @@ def _execute(before: Any) -> Any:
 
 def _detail(before: Any) -> Any:
     def detail(self: Any) -> DataFrame:
-        from pyspark.sql import functions as F
-
-        rows = cast("DataFrame", before(self))
-        row = rows.first()
-        name = "" if row is None else row["name"] or ""
-        if not name.startswith("spark_catalog."):
-            return rows
-        _, database, table = name.split(".", 2)
-        codec = cast("Any", jvm_view(self._spark)).lakeward.IdentifierCodec
-        return rows.withColumn("name", F.lit(f"{codec.catalog(database)}.{codec.schema(database)}.{table}"))
+        return show_users_name(self._spark, before(self))
 
     return detail
 
 
 def _clone(before: Any) -> Any:
-    def clone(
-        self: Any,
-        target: str,
-        isShallow: bool = False,  # as Delta names it
-        replace: bool = False,  # as above
-        properties: Mapping[str, str] | None = None,
-    ) -> DeltaTable:
-        return _cloned(self, "", target, isShallow, replace, properties)
+    parameters = signature(before)
 
-    return wraps(before)(clone)
+    @wraps(before)
+    def clone(*args: Any, **options: Any) -> DeltaTable:
+        given = parameters.bind(*args, **options)
+        given.apply_defaults()
+        return _cloned(**given.arguments)
 
-
-def _clone_at(before: Any, *, clause: str) -> Any:
-    def clone_at(
-        self: Any,
-        moment: Any,
-        target: str,
-        isShallow: bool = False,  # as Delta names it
-        replace: bool = False,  # as above
-        properties: Mapping[str, str] | None = None,
-    ) -> DeltaTable:
-        version = moment if isinstance(moment, int) else quote_string(moment)
-        return _cloned(self, f" {clause} AS OF {version}", target, isShallow, replace, properties)
-
-    return wraps(before)(clone_at)
+    return clone
 
 
 def _cloned(
-    source: Any,
-    version: str,
+    self: Any,
     target: str,
-    is_shallow: bool,  # as Delta's method
+    isShallow: bool,  # as Delta's method
     replace: bool,  # as above
     properties: Mapping[str, str] | None,
+    **moment: int | str,
 ) -> DeltaTable:
     """Clone a table by SQL, which has deep clones and names of any catalog.
 
     Args:
-        source: The table.
-        version: A clause with a version or a timestamp of the source, or an empty text.
+        self: The table.
         target: A name, or an absolute path.
-        is_shallow: Whether the clone refers to the files of the source.
+        isShallow: Whether the clone refers to the files of the source.
         replace: Whether an existing table is replaced.
         properties: Table properties that replace those of the source.
+        moment: The `version` or `timestamp` of the source; the latest version without it.
 
     Returns:
         The clone.
     """
     from delta.tables import DeltaTable
 
-    DeltaTable._verify_clone_types(target, is_shallow, replace, properties)  # type: ignore[arg-type]  # takes None
-    spark = source._spark
-    row = source.detail().first()
-    governed = vars(source).get(_GOVERNED)
-    origin = governed or quote_name(["delta", row["location"]])
-    is_path = target.startswith("/") or _SCHEME.match(target) is not None
+    DeltaTable._verify_clone_types(target, isShallow, replace, properties)  # type: ignore[arg-type]  # takes None
+    spark = self._spark
+    row = self.detail().first()
+    origin = vars(self).get(_GOVERNED) or quote_name(["delta", row["location"]])
+    is_path = is_absolute(target)
     place = quote_name(["delta", target]) if is_path else _qualified(spark, target)
-    pairs = ", ".join(f"{quote_string(k)} = {quote_string(v)}" for k, v in (properties or {}).items())
+    values = {unit: at if isinstance(at, int) else quote_string(at) for unit, at in moment.items()}
+    version = "".join(f" {unit.upper()} AS OF {value}" for unit, value in values.items())
+    pairs = quote_properties(properties or {})
     spark.sql(
-        f"CREATE {'OR REPLACE ' if replace else ''}TABLE {place} {'SHALLOW' if is_shallow else 'DEEP'} CLONE "
+        f"CREATE {'OR REPLACE ' if replace else ''}TABLE {place} {'SHALLOW' if isShallow else 'DEEP'} CLONE "
         f"{origin}{version}" + (f" TBLPROPERTIES ({pairs})" if pairs else "")
     )
     return DeltaTable.forPath(spark, target) if is_path else DeltaTable.forName(spark, target)
 
 
-_SCHEME = re.compile(r"\w[\w+.-]*:/")
 _TABLE, _BUILDER = "delta.tables:DeltaTable", "delta.tables:DeltaTableBuilder"
 _BUILDER_NAMES = "names of Delta's builder are those of SQL"
 _CLONES = "names of clones are those of SQL, and there are deep clones"
@@ -171,8 +148,8 @@ PATCHES = (
     PatchSpec(_TABLE, "toDF", "session", _POLICIES, _to_df),
     PatchSpec(_TABLE, "detail", "session", "the table's name has its catalog and schema", _detail),
     PatchSpec(_TABLE, "clone", "session", _CLONES, _clone),
-    PatchSpec(_TABLE, "cloneAtVersion", "session", _CLONES, partial(_clone_at, clause="VERSION")),
-    PatchSpec(_TABLE, "cloneAtTimestamp", "session", _CLONES, partial(_clone_at, clause="TIMESTAMP")),
+    PatchSpec(_TABLE, "cloneAtVersion", "session", _CLONES, _clone),
+    PatchSpec(_TABLE, "cloneAtTimestamp", "session", _CLONES, _clone),
     PatchSpec(_BUILDER, "tableName", "session", _BUILDER_NAMES, _table_name),
     PatchSpec(_BUILDER, "execute", "session", _BUILDER_NAMES, _execute),
 )

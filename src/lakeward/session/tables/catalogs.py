@@ -17,7 +17,7 @@ from lakeward.session.declared_catalogs import PROVIDED_CATALOGS
 from lakeward.spark_internals import catalog_manager, java_array, java_session, jvm_view, scala_context
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
 
@@ -61,6 +61,24 @@ def ensure_schema(spark: SparkSession, catalog: str, schema: str) -> None:
     ensure_catalog(spark, catalog)
     if schema != "default":
         _make(spark, catalog, schema)
+
+
+def users_schema(spark: SparkSession, database: str) -> str:
+    """Return `catalog.schema` for the name of a database in Spark's session catalog, which joins the two."""
+    names = jvm_view(spark).lakeward.IdentifierCodec
+    return f"{names.catalog(database)}.{names.schema(database)}"
+
+
+def show_users_name(spark: SparkSession, detail: DataFrame) -> DataFrame:
+    """Return the result of DESCRIBE DETAIL with the user's name of the table instead of the stored one."""
+    from pyspark.sql import functions as F
+
+    row = detail.first()
+    name = "" if row is None else row["name"] or ""
+    if not name.startswith("spark_catalog."):
+        return detail
+    _, database, table = name.split(".", 2)
+    return detail.withColumn("name", F.lit(f"{users_schema(spark, database)}.{table}"))
 
 
 def admit_spark_catalog(spark: SparkSession) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
-from lakeward.quoting import quote_name, quote_string
+from lakeward.quoting import quote_name, quote_properties, quote_string
 from lakeward.spark_internals import java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, supported
 from lakeward.sql.constructs.time_travel import TableVersion, read_table_version
@@ -63,8 +63,7 @@ class CloneOptions:
     location: str | None = None
 
     def __str__(self) -> str:
-        pairs = ", ".join(f"{quote_string(k)} = {quote_string(v)}" for k, v in self.properties.items())
-        clauses = [f"TBLPROPERTIES ({pairs})"] if pairs else []
+        clauses = [f"TBLPROPERTIES ({quote_properties(self.properties)})"] if self.properties else []
         return " ".join([*clauses, f"LOCATION {quote_string(self.location)}"] if self.location else clauses)
 
 

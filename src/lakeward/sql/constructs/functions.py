@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
+from lakeward.session import users_schema
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, register_function, supported
-from lakeward.sql.session_context import run_with_delta, users_schema
+from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import TokenCursor
 
 if TYPE_CHECKING:

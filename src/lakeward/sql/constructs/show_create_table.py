@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lakeward.quoting import quote_identifier, quote_name, quote_string
+from lakeward.quoting import quote_identifier, quote_name, quote_properties, quote_string
 from lakeward.spark_internals import java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
 from lakeward.sql.constructs.event_log import PIPELINE
@@ -146,8 +146,8 @@ def _clauses(detail: Row, location: str | None) -> Iterator[str]:
 
 def _properties(properties: dict[str, str]) -> Iterator[str]:
     if properties:
-        pairs = [f"  {quote_string(k)} = {quote_string(v)}" for k, v in sorted(properties.items())]
-        yield "TBLPROPERTIES (\n" + ",\n".join(pairs) + ")"
+        pairs = quote_properties(dict(sorted(properties.items())), separator=",\n  ")
+        yield f"TBLPROPERTIES (\n  {pairs})"
 
 
 def _show_create_table(cursor: TokenCursor) -> ShowCreateTable:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.quoting import quote_name
+from lakeward.session import show_users_name
 from lakeward.sql.construct import BEGINNING, Command, Construct
 from lakeward.sql.constructs.event_log import PIPELINE, managing_pipeline
-from lakeward.sql.session_context import current_context, run_with_delta, users_schema
+from lakeward.sql.session_context import current_context, run_with_delta
 from lakeward.sql.standalone_tables import find_standalone_table
 from lakeward.sql.token_cursor import TokenCursor
 
@@ -25,15 +26,7 @@ class DescribeDetail(Command):
     text: str
 
     def run(self, spark: SparkSession) -> DataFrame:
-        from pyspark.sql import functions as F
-
-        rows = run_with_delta(spark, self.text)
-        row = rows.first()
-        name = None if row is None else row["name"]
-        if name is None or not name.startswith("spark_catalog."):
-            return rows
-        _, database, table = name.split(".", 2)
-        return rows.withColumn("name", F.lit(f"{users_schema(spark, database)}.{table}"))
+        return show_users_name(spark, run_with_delta(spark, self.text))
 
 
 def _describe_detail(cursor: TokenCursor) -> DescribeDetail:
