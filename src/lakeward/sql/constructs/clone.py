@@ -9,9 +9,10 @@ from lakeward.errors import SqlError
 from lakeward.quoting import quote_name, quote_properties, quote_string
 from lakeward.spark_internals import java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, supported
+from lakeward.sql.constructs.property_list import read_properties
 from lakeward.sql.constructs.time_travel import TableVersion, read_table_version
 from lakeward.sql.session_context import run_with_delta
-from lakeward.sql.token_cursor import TokenCursor, Unmatched, unquoted
+from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -198,22 +199,13 @@ def _options(cursor: TokenCursor) -> CloneOptions:
     while cursor.next is not None:
         if location is None and cursor.words("LOCATION"):
             location = cursor.string()
-            continue
-        cursor.need("TBLPROPERTIES", "(")
-        while not properties or cursor.words(","):
-            key = _property_key(cursor)
-            cursor.words("=")
-            value = cursor.next
-            if value is None:
+        elif not properties and cursor.words("TBLPROPERTIES"):
+            properties = read_properties(cursor, equals_is_optional=True)
+            if not properties:
                 raise Unmatched
-            cursor.at += 1
-            properties[key] = unquoted(value.text)
-        cursor.need(")")
+        else:
+            raise Unmatched
     return CloneOptions(properties, location)
-
-
-def _property_key(cursor: TokenCursor) -> str:
-    return cursor.string() if cursor.next is not None and cursor.next.is_string else ".".join(cursor.name(8))
 
 
 CONSTRUCTS = (

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lakeward.sql.construct import Command, Construct, Refusal, RewriteResult
+from lakeward.sql.constructs.property_list import read_properties
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 _AREA = "Loading files"
@@ -135,9 +136,9 @@ def _clause(cursor: TokenCursor) -> dict[str, Any]:
         cursor.need("=")
         return {"pattern": cursor.string()}
     if cursor.words("FORMAT_OPTIONS"):
-        return {"format_options": _options(cursor)}
+        return {"format_options": read_properties(cursor)}
     if cursor.words("COPY_OPTIONS"):
-        return {"copy_options": _options(cursor)}
+        return {"copy_options": read_properties(cursor)}
     raise Unmatched
 
 
@@ -169,30 +170,6 @@ def _files(cursor: TokenCursor) -> list[str]:
             "COPY_INTO_SYNTAX_ERROR", f"FILES takes at most {MAX_FILES} names, not {len(files)}."
         )
     return files
-
-
-def _options(cursor: TokenCursor) -> dict[str, str]:
-    cursor.need("(")
-    options: dict[str, str] = {}
-    while not cursor.words(")"):
-        token = cursor.next
-        key = cursor.string() if token is not None and token.is_string else ".".join(cursor.name(4))
-        cursor.need("=")
-        options[key] = _value(cursor)
-        if not cursor.words(","):
-            cursor.need(")")
-            break
-    return options
-
-
-def _value(cursor: TokenCursor) -> str:
-    token = cursor.next
-    if token is None or token.text in ",()":
-        raise Unmatched
-    if token.is_string:
-        return cursor.string()
-    cursor.at += 1
-    return token.text
 
 
 CONSTRUCTS = (
