@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -181,8 +182,11 @@ class ShowGrants(Command):
         return Rows("Principal STRING, ActionType STRING, ObjectType STRING, ObjectKey STRING", rows)
 
 
-def _securable(cursor: TokenCursor, *, needs_kind: bool = True) -> Securable:
-    kind = next((kind for kind in _KINDS if cursor.words(*kind.split())), None)
+def read_securable(
+    cursor: TokenCursor, kinds: Sequence[str] = _KINDS, *, needs_kind: bool = True
+) -> Securable:
+    """Read the kind and the name of an object; one without a kind is a table. Raises Unmatched."""
+    kind = next((kind for kind in kinds if cursor.words(*kind.split())), None)
     if kind is None and needs_kind:
         raise Unmatched
     stored = _STORED_AS.get(kind, kind) if kind else "TABLE"
@@ -202,7 +206,7 @@ def _tag_list(cursor: TokenCursor, *, with_values: bool) -> dict[str, str]:
 
 def _alter(cursor: TokenCursor) -> RewriteResult:
     cursor.need("ALTER")
-    securable = _securable(cursor)
+    securable = read_securable(cursor)
     column = None
     if securable.kind == "TABLE" and (cursor.words("ALTER", "COLUMN") or cursor.words("CHANGE", "COLUMN")):
         column = cursor.part()
@@ -232,7 +236,7 @@ def _tag_on(cursor: TokenCursor) -> SetTags | UnsetTags:
         *name, column = cursor.name(4)
         securable = Securable("TABLE", name)
     else:
-        securable = _securable(cursor)
+        securable = read_securable(cursor)
     key = cursor.part_or_string()
     value = cursor.part_or_string() if verb == "SET" and cursor.words("=") else ""
     cursor.end()
@@ -263,7 +267,7 @@ def _grant(cursor: TokenCursor) -> Grant | Revoke:
     verb = cursor.one_of("GRANT", "REVOKE")
     privileges = _privileges(cursor)
     cursor.need("ON")
-    securable = _securable(cursor, needs_kind=False)
+    securable = read_securable(cursor, needs_kind=False)
     cursor.need("TO" if verb == "GRANT" else "FROM")
     principal = cursor.part_or_string()
     cursor.end()
@@ -276,19 +280,18 @@ def _show_grants(cursor: TokenCursor) -> ShowGrants:
     is_named = cursor.next is None or cursor.next.word != "ON"
     principal = cursor.part_or_string() if is_named else None
     cursor.need("ON")
-    securable = _securable(cursor, needs_kind=False)
+    securable = read_securable(cursor, needs_kind=False)
     cursor.end()
     return ShowGrants(securable, principal)
 
 
 def _comment_on(cursor: TokenCursor) -> CommentOn:
     cursor.need("COMMENT", "ON")
-    kind = cursor.one_of("CATALOG", "VOLUME")
-    name = cursor.name(_PARTS.get(kind, 3))
+    securable = read_securable(cursor, ("CATALOG", "VOLUME"))
     cursor.need("IS")
     comment = None if cursor.words("NULL") else cursor.string()
     cursor.end()
-    return CommentOn(Securable(kind, name), comment)
+    return CommentOn(securable, comment)
 
 
 _NO_SUCH_OBJECTS = "a local lakehouse has no such objects."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.quoting import quote_name
 from lakeward.sql.construct import Command, Construct, Edit, Edits
-from lakeward.sql.constructs.governance import Securable
+from lakeward.sql.constructs.governance import Securable, read_securable
 from lakeward.sql.constructs.tables import RequireTable
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _AREA = "Settings of the platform"
+_KINDS = ("CATALOG", "SCHEMA", "DATABASE", "TABLE")
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class KeepSetting(Command):
 
 def _alter_setting(cursor: TokenCursor) -> KeepSetting:
     cursor.need("ALTER")
-    securable = _securable(cursor)
+    securable = read_securable(cursor, _KINDS)
     if cursor.words("RETAIN", "DROPPED", "TO"):
         setting, value = "retain_dropped", f"{cursor.integer()} {cursor.part()}"
     elif securable.kind == "TABLE":
@@ -48,17 +49,11 @@ def _alter_setting(cursor: TokenCursor) -> KeepSetting:
 
 def _predictive_optimization(cursor: TokenCursor) -> KeepSetting:
     cursor.need("ALTER")
-    securable = _securable(cursor)
+    securable = read_securable(cursor, _KINDS)
     value = cursor.one_of("ENABLE", "DISABLE", "INHERIT")
     cursor.need("PREDICTIVE", "OPTIMIZATION")
     cursor.end()
     return KeepSetting(securable, "predictive_optimization", value)
-
-
-def _securable(cursor: TokenCursor) -> Securable:
-    kind = cursor.one_of("CATALOG", "SCHEMA", "DATABASE", "TABLE")
-    parts = {"CATALOG": 1, "TABLE": 3}.get(kind, 2)
-    return Securable("SCHEMA" if kind == "DATABASE" else kind, cursor.name(parts))
 
 
 def _managed(cursor: TokenCursor) -> RequireTable:
