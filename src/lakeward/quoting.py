@@ -18,6 +18,15 @@ def quote_identifier(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
+def quote_if_needed(name: str) -> str:
+    """Quote one part of a name unless it is a plain identifier: ASCII letters, digits and underscores.
+
+    >>> quote_if_needed("id"), quote_if_needed("my table")
+    ('id', '`my table`')
+    """
+    return name if name.isidentifier() and name.isascii() else quote_identifier(name)
+
+
 def quote_name(parts: Iterable[str]) -> str:
     """Quote a multi-part name.
 

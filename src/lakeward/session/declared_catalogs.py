@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from lakeward.errors import ConfigurationError
-from lakeward.quoting import quote_identifier
+from lakeward.quoting import quote_if_needed
 
 CATALOGS_VARIABLE = "LAKEWARD_CATALOGS"
 PROVIDED_CATALOGS = ("samples", "system")
@@ -53,11 +53,10 @@ def missing_catalog(text: str) -> str | None:
 
 def catalog_remedy(name: str) -> str:
     """Return one sentence on how to create a catalog of the workspace locally."""
-    quoted = name if re.fullmatch(r"\w+", name) else quote_identifier(name)
     return (
         f'If {name} is a catalog of your workspace: catalogs = ["{name}"] under [tool.lakeward] in '
         f"pyproject.toml creates it in every session of the project, and lakeward sql -e "
-        f"'CREATE CATALOG {quoted}' creates it once."
+        f"'CREATE CATALOG {quote_if_needed(name)}' creates it once."
     )
 
 

@@ -38,6 +38,7 @@ from lakeward.sql.passthrough_statements import PASSTHROUGH_STATEMENTS, Passthro
 from lakeward.sql.platform_functions import MISSING as MISSING_FUNCTIONS
 from lakeward.sql.rewriter import CONSTRUCTS, constructs_in, rewrite
 from lakeward.sql.session_context import current_context, run_with_delta
+from lakeward.sql.sql_types import type_text
 from lakeward.sql.standalone_tables import LABELS, DatasetKind, StandaloneTable, find_standalone_table
 from lakeward.sql.token_cursor import (
     Token,
@@ -96,6 +97,7 @@ __all__ = [
     "spans",
     "split",
     "tokenize",
+    "type_text",
     "unquoted",
 ]
 

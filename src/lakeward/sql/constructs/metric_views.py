@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from lakeward.quoting import quote_name
+from lakeward.quoting import quote_if_needed, quote_name
 from lakeward.sql.construct import BEGINNING, Construct, Edit, Edits, Refusal
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -29,7 +29,6 @@ _FIELDS = frozenset(
 _COLUMN_FIELDS = frozenset(("name", "expr", "comment", "display_name", "synonyms", "format", "window"))
 _QUERY = re.compile(r"\s*(select|with|from|values|table)\b|\s*\(", re.IGNORECASE)
 _MEASURE = re.compile(r"\bmeasure\s*\(\s*(`(?:[^`]|``)+`|\w+)\s*\)", re.IGNORECASE)
-_PLAIN = re.compile(r"[A-Za-z_]\w*")
 
 
 class _InvalidError(Exception):
@@ -195,7 +194,7 @@ def _condition(join: Mapping[str, Any]) -> str:
     if join.get("on") is not None:
         return f"ON {join['on']}"
     if join.get("using"):
-        names = ", ".join(name if _PLAIN.fullmatch(name) else quote_name([name]) for name in join["using"])
+        names = ", ".join(map(quote_if_needed, join["using"]))
         return f"USING ({names})"
     raise _InvalidError(f"has the join `{join['name']}` without on and using. Write one of them.")
 

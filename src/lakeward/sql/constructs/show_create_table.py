@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lakeward.quoting import quote_identifier, quote_name, quote_properties, quote_string
+from lakeward.quoting import quote_identifier, quote_if_needed, quote_name, quote_properties, quote_string
 from lakeward.spark_internals import java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
 from lakeward.sql.constructs.event_log import PIPELINE
 from lakeward.sql.constructs.keys import Key, stored_keys
 from lakeward.sql.session_context import SessionContext, current_context
+from lakeward.sql.sql_types import type_text
 from lakeward.sql.standalone_tables import find_standalone_table
 from lakeward.sql.token_cursor import TokenCursor
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
+    from pyspark.sql.types import StructField
 
-_PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _DEFAULT, _DECLARED_TYPE = "CURRENT_DEFAULT", "__CHAR_VARCHAR_TYPE_STRING"
 _IDENTITY, _GENERATED = "delta.identity.", "delta.generationExpression"
 # Delta computes these for the new table.
@@ -54,10 +54,10 @@ class ShowCreateTable(Command):
         fields = _stored_fields(spark, detail["location"])
         items = [*map(_column, fields), *map(_constraint, stored_keys(spark, self.table))]
         properties = {k: v for k, v in detail["properties"].items() if not k.startswith(_COMPUTED)}
-        if any(_DEFAULT in field["metadata"] for field in fields):
+        if any(_DEFAULT in field.metadata for field in fields):
             properties[_DEFAULTS_FEATURE] = "supported"
         clauses = [*_clauses(detail, _location(context, full, detail["location"])), *_properties(properties)]
-        table = ".".join(map(_name, full))
+        table = ".".join(map(quote_if_needed, full))
         return _statement("\n".join([f"CREATE TABLE {table} (", ",\n".join(items) + ")", *clauses]) + "\n")
 
 
@@ -65,31 +65,27 @@ def _statement(text: str) -> Rows:
     return Rows("createtab_stmt STRING", [[text]])
 
 
-def _stored_fields(spark: SparkSession, location: str) -> list[dict[str, Any]]:
+def _stored_fields(spark: SparkSession, location: str) -> list[StructField]:
     """Return the columns as Delta stores them: a DataFrame lacks what only writers need."""
+    from pyspark.sql.types import StructType
+
     jvm: Any = jvm_view(spark)
     log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(java_session(spark), location)
-    schema = json.loads(log.unsafeVolatileSnapshot().metadata().schemaString())
-    return list(schema["fields"])
+    return StructType.fromJson(json.loads(log.unsafeVolatileSnapshot().metadata().schemaString())).fields
 
 
-def _name(name: str) -> str:
-    return name if _PLAIN.fullmatch(name) else quote_identifier(name)
-
-
-def _column(field: dict[str, Any]) -> str:
-    metadata = field["metadata"]
-    parts = [f"  {_name(field['name'])}", metadata.get(_DECLARED_TYPE, "").upper() or _type(field["type"])]
-    if "<" in metadata.get(_DECLARED_TYPE, ""):
-        # Names of fields keep their case.
-        parts[1] = metadata[_DECLARED_TYPE]
+def _column(field: StructField) -> str:
+    metadata = field.metadata
+    declared = metadata.get(_DECLARED_TYPE) or type_text(field.dataType, with_comments=True)
+    # Names of fields keep their case.
+    parts = [f"  {quote_if_needed(field.name)}", declared if "<" in declared else declared.upper()]
     if f"{_IDENTITY}start" in metadata:
         mode = "BY DEFAULT" if metadata[f"{_IDENTITY}allowExplicitInsert"] else "ALWAYS"
         start, step = metadata[f"{_IDENTITY}start"], metadata[f"{_IDENTITY}step"]
         parts.append(f"GENERATED {mode} AS IDENTITY (START WITH {start} INCREMENT BY {step})")
     elif _GENERATED in metadata:
         parts.append(f"GENERATED ALWAYS AS ({metadata[_GENERATED]})")
-    if not field["nullable"]:
+    if not field.nullable:
         parts.append("NOT NULL")
     if _DEFAULT in metadata:
         parts.append(f"DEFAULT {metadata[_DEFAULT]}")
@@ -98,33 +94,13 @@ def _column(field: dict[str, Any]) -> str:
     return " ".join(parts)
 
 
-def _type(stored: Any) -> str:
-    """Return a type of a schema as JSON as SQL."""
-    if isinstance(stored, str):
-        return {"integer": "INT", "long": "BIGINT", "short": "SMALLINT", "byte": "TINYINT"}.get(
-            stored, stored.upper()
-        )
-    if stored["type"] == "array":
-        return f"ARRAY<{_type(stored['elementType'])}>"
-    if stored["type"] == "map":
-        return f"MAP<{_type(stored['keyType'])}, {_type(stored['valueType'])}>"
-    return f"STRUCT<{', '.join(map(_field, stored['fields']))}>"
-
-
-def _field(field: dict[str, Any]) -> str:
-    required = "" if field["nullable"] else " NOT NULL"
-    comment = field["metadata"].get("comment")
-    described = f" COMMENT {quote_string(comment)}" if comment else ""
-    return f"{_name(field['name'])}: {_type(field['type'])}{required}{described}"
-
-
 def _constraint(key: Key) -> str:
-    columns = ", ".join(map(_name, key.columns))
-    text = f"  CONSTRAINT {_name(key.name or '')} {key.type} ({columns})"
+    columns = ", ".join(map(quote_if_needed, key.columns))
+    text = f"  CONSTRAINT {quote_if_needed(key.name or '')} {key.type} ({columns})"
     if key.parent is None:
         return text
-    parent = ".".join(map(_name, key.parent))
-    return f"{text} REFERENCES {parent} ({', '.join(map(_name, key.parent_columns))})"
+    parent = ".".join(map(quote_if_needed, key.parent))
+    return f"{text} REFERENCES {parent} ({', '.join(map(quote_if_needed, key.parent_columns))})"
 
 
 def _location(context: SessionContext, table: tuple[str, ...], location: str) -> str | None:
@@ -137,7 +113,7 @@ def _clauses(detail: Row, location: str | None) -> Iterator[str]:
     yield f"USING {detail['format']}"
     for clause, columns in (("PARTITIONED", "partitionColumns"), ("CLUSTER", "clusteringColumns")):
         if detail[columns]:
-            yield f"{clause} BY ({', '.join(map(_name, detail[columns]))})"
+            yield f"{clause} BY ({', '.join(map(quote_if_needed, detail[columns]))})"
     if location:
         yield f"LOCATION {quote_string(location)}"
     if detail["description"]:

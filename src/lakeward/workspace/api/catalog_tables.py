@@ -15,18 +15,11 @@ from typing import Any
 
 from lakeward.atomic_files import read_regular
 from lakeward.session import is_private_table
+from lakeward.workspace.column_types import stored_type_text, type_name
 
 _OBJECTS = ".objects"
 _KIND = "lakeward.kind"
 _TYPES = {"materialized_view": "MATERIALIZED_VIEW", "streaming_table": "STREAMING_TABLE"}
-_TYPE_NAMES = {
-    "INTEGER": "INT",
-    "BIGINT": "LONG",
-    "TINYINT": "BYTE",
-    "SMALLINT": "SHORT",
-    "TIMESTAMP_LTZ": "TIMESTAMP",
-}
-_SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 
 
 @dataclass(frozen=True)
@@ -119,11 +112,11 @@ def columns_of(schema: Any, partitions: list[str]) -> list[dict[str, Any]]:
     found = []
     for position, each in enumerate(fields):
         kind = each.get("type")
-        text = type_text(kind)
+        text = stored_type_text(kind)
         column: dict[str, Any] = {
             "name": each.get("name"),
             "type_text": text,
-            "type_name": _type_name(text),
+            "type_name": type_name(text),
             "type_json": json.dumps(each),
             "position": position,
             "nullable": bool(each.get("nullable", True)),
@@ -138,32 +131,6 @@ def columns_of(schema: Any, partitions: list[str]) -> list[dict[str, Any]]:
             column["partition_index"] = partitions.index(each["name"])
         found.append(column)
     return found
-
-
-def type_text(kind: Any) -> str:
-    """Return a type of Spark's JSON form as SQL.
-
-    >>> type_text({"type": "array", "elementType": "integer", "containsNull": True})
-    'array<int>'
-    """
-    if isinstance(kind, str):
-        return _SQL_NAMES.get(kind, kind)
-    if not isinstance(kind, dict):
-        return "void"
-    if kind.get("type") == "array":
-        return f"array<{type_text(kind.get('elementType'))}>"
-    if kind.get("type") == "map":
-        return f"map<{type_text(kind.get('keyType'))},{type_text(kind.get('valueType'))}>"
-    if kind.get("type") == "struct":
-        fields = kind.get("fields") or ()
-        inner = ",".join(f"{each.get('name')}:{type_text(each.get('type'))}" for each in fields)
-        return f"struct<{inner}>"
-    return type_text(kind.get("sqlType"))
-
-
-def _type_name(text: str) -> str:
-    name = text.partition("<")[0].partition("(")[0].strip().upper().replace(" ", "_")
-    return _TYPE_NAMES.get(name, "INTERVAL" if name.startswith("INTERVAL") else name)
 
 
 def _from_object(kind: str, found: dict[str, Any], file: Path) -> TableFacts:

@@ -12,20 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import types as T
 
-from lakeward.quoting import quote_identifier
 from lakeward.spark_internals import frame_from_java, java_frame, jvm_view
+from lakeward.sql import type_text
+from lakeward.workspace.column_types import type_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_TYPE_NAMES = {
-    "INTEGER": "INT",
-    "BIGINT": "LONG",
-    "TINYINT": "BYTE",
-    "SMALLINT": "SHORT",
-    "VOID": "NULL",
-    "VARCHAR": "STRING",
-}
 _TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"
 _TIMESTAMP_NTZ = "yyyy-MM-dd'T'HH:mm:ss.SSS"
 _JSON = {"ignoreNullFields": "false", "timestampFormat": _TIMESTAMP, "timestampNTZFormat": _TIMESTAMP_NTZ}
@@ -39,42 +32,17 @@ def describe(schema: T.StructType) -> list[dict[str, Any]]:
 
 def _column(position: int, field: T.StructField) -> dict[str, Any]:
     kind = field.dataType
-    name = str(kind.typeName()).partition("(")[0].upper()
     column: dict[str, Any] = {
         "name": field.name,
         "type_text": type_text(kind),
-        "type_name": _TYPE_NAMES.get(name, name),
+        "type_name": type_name(kind.simpleString()),
         "position": position,
     }
     if isinstance(kind, T.DecimalType):
         column |= {"type_precision": kind.precision, "type_scale": kind.scale}
     if isinstance(kind, _INTERVALS):
-        column["type_name"] = "INTERVAL"
         column["type_interval_type"] = type_text(kind).removeprefix("INTERVAL ")
     return column
-
-
-def type_text(kind: T.DataType) -> str:
-    """Return a type as SQL writes it.
-
-    >>> type_text(T.StructType([T.StructField("Ab", T.ArrayType(T.LongType()))]))
-    'STRUCT<Ab: ARRAY<BIGINT>>'
-    """
-    if isinstance(kind, T.StructType):
-        return f"STRUCT<{', '.join(map(_field_text, kind.fields))}>"
-    if isinstance(kind, T.ArrayType):
-        return f"ARRAY<{type_text(kind.elementType)}>"
-    if isinstance(kind, T.MapType):
-        return f"MAP<{type_text(kind.keyType)}, {type_text(kind.valueType)}>"
-    return kind.simpleString().upper()
-
-
-def _field_text(field: T.StructField) -> str:
-    return f"{_quoted(field.name)}: {type_text(field.dataType)}{'' if field.nullable else ' NOT NULL'}"
-
-
-def _quoted(name: str) -> str:
-    return name if name.isidentifier() and name.isascii() else quote_identifier(name)
 
 
 def as_text(frame: DataFrame) -> DataFrame:
