@@ -165,7 +165,7 @@ def _script_edits(parts: Sequence[Sequence[Token]], text: str) -> tuple[list[Edi
     for statement in parts:
         start, end = statement[0].start, statement[-1].end
         part = text[start:end]
-        own = tokenize(part) or ()
+        own = [token._replace(start=token.start - start, end=token.end - start) for token in statement]
         result, constructs = _analyze_statement(own, part)
         used += constructs
         if isinstance(result, Edits):
