@@ -72,7 +72,9 @@ class DeltaRules:
         self._plans, self._rewrites = jvm_view(spark).lakeward.ViewPlan, jvm_view(spark).lakeward.PlanRewrites
         sources = [leaf for leaf in root.leaves if leaf.is_delta]
         self._changes = {id(leaf): change for leaf, change in zip(sources, changes, strict=True)}
-        self._bounds = JoinBounds(spark, self._changes, lambda node: self._both(self._possible_delta(node)))
+        self._bounds = JoinBounds(
+            spark, self._changes, self.is_changed, lambda node: self._both(self._possible_delta(node))
+        )
         self._files = DayFiles(spark, index, self._changes, self.above) if index else None
         self._deltas: dict[int, Delta] = {}
         self._settled: dict[int, Delta] = {}
@@ -80,7 +82,7 @@ class DeltaRules:
         self._found_ranges: dict[int, tuple[DataFrame, int, list[KeyRange]]] = {}
 
     def is_changed(self, node: PlanNode) -> bool:
-        """Return whether a source below the operator changed."""
+        """Return whether a source below the operator changed, or a filter moved."""
         changes = [self._changes.get(id(leaf)) for leaf in node.leaves]
         if any(change is not None and change.kind != "NO_CHANGE" for change in changes):
             return True

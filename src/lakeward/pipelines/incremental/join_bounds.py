@@ -29,6 +29,7 @@ class JoinBounds:
     Args:
         spark: The session.
         changes: The change set of each source, by the identity of its node.
+        is_changed: Returns whether a source below an operator changed, or a filter moved.
         changed_rows: Returns the plans of the changed rows of an operator.
     """
 
@@ -36,9 +37,11 @@ class JoinBounds:
         self,
         spark: SparkSession,
         changes: Mapping[int, ChangeSet],
+        is_changed: Callable[[PlanNode], bool],
         changed_rows: Callable[[PlanNode], Sequence[Any]],
     ) -> None:
-        self._spark, self._changes, self._changed_rows = spark, changes, changed_rows
+        self._spark, self._changes = spark, changes
+        self._is_changed, self._changed_rows = is_changed, changed_rows
         self._plans = jvm_view(spark).lakeward.ViewPlan
         self._found: dict[tuple[int, str], list[KeyRange]] = {}
 
@@ -83,20 +86,15 @@ class JoinBounds:
             if node.name != "Join":
                 return []
             left, right = node.children
-            if node.join in LEFT_JOINS and not self._has_changes(right):
+            if node.join in LEFT_JOINS and not self._is_changed(right):
                 node = left
-            elif node.join in RIGHT_JOINS and not self._has_changes(left):
+            elif node.join in RIGHT_JOINS and not self._is_changed(left):
                 node = right
             else:
                 return []
             top = node
         change = self._changes.get(id(node))
         return [node, top] if change is not None and change.kind in ("APPENDED", "CHANGED") else []
-
-    def _has_changes(self, node: PlanNode) -> bool:
-        changes = (self._changes.get(id(leaf)) for leaf in node.leaves)
-        is_changed = any(each is not None and each.kind != "NO_CHANGE" for each in changes)
-        return is_changed or any(each.is_temporal for each in node.walk())
 
     def _ranges(self, node: PlanNode, keys: list[Any]) -> list[KeyRange]:
         place = id(node), str([str(key) for key in keys])
