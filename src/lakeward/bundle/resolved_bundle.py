@@ -38,6 +38,11 @@ class Bundle:
         return None
 
     @property
+    def files_path(self) -> str:
+        """Return `${workspace.file_path}`, the folder of the deployed files; "" without one."""
+        return str((self.config.get("workspace") or {}).get("file_path") or "")
+
+    @property
     def jobs(self) -> Mapping[str, dict[str, Any]]:
         """Jobs by key."""
         return self.resources("jobs")

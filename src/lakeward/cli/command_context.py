@@ -40,7 +40,7 @@ def with_deployed_files(place: Place) -> Place:
     """
     if place.bundle is None:
         return place
-    files = str((place.bundle.config.get("workspace") or {}).get("file_path") or "")
+    files = place.bundle.files_path
     if not files.startswith("/Workspace/"):
         return place
     mounts = {files.rstrip("/"): str(place.bundle.root), **dict(place.settings.mounts)}

@@ -126,7 +126,7 @@ def own_project(bundle: Bundle, text: str) -> Distribution | None:
 
 def _below_root(bundle: Bundle, line: str) -> str:
     """Replace the folder of the bundle's deployed files (`${workspace.file_path}`) by the bundle's root."""
-    files = str((bundle.config.get("workspace") or {}).get("file_path") or "")
+    files = bundle.files_path
     parts = _OPTION.fullmatch(line)
     if not (files and parts) or not f"{parts['path']}/".startswith(f"{files}/"):
         return line

@@ -28,7 +28,7 @@ class Places:
 
     def __init__(self, bundle: Bundle, wheels: Mapping[str, str]) -> None:
         self._root = bundle.root
-        self._files = str(bundle.config["workspace"]["file_path"])
+        self._files = bundle.files_path
         self._state = str(bundle.config["workspace"]["state_path"])
         self.resources = str(bundle.config["workspace"]["resource_path"])
         self._wheels = wheels
