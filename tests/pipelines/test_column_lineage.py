@@ -13,8 +13,8 @@ from sqlglot.lineage import lineage
 
 from lakeward.pipelines.execution.flow_execution import FlowExecution
 from lakeward.pipelines.graph.query_plans import OperatorTimes, column_lineage
-from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.report import build_report
+from lakeward.session import temporary_conf
 from tests.pipelines.conftest import Lab
 
 if TYPE_CHECKING:

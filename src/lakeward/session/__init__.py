@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from lakeward.session.configuration.spark_packages import (
         CONNECTORS,
     )
+    from lakeward.session.configuration.temporary_conf import (
+        temporary_conf,
+    )
     from lakeward.session.daemon import (
         Stopped,
         drain,

@@ -24,10 +24,10 @@ from lakeward.pipelines.graph.session_scope import (
     DatasetReader,
     active_reader,
     current_default_schema,
-    temporary_conf,
     use_reader,
 )
 from lakeward.quoting import quote_name
+from lakeward.session import temporary_conf
 from lakeward.spark_internals import java_thread_id
 from lakeward.sql import Edit, Token, apply_edits, tokenize, unquoted
 from lakeward.suggestions import did_you_mean

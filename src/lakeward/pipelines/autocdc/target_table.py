@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.pipelines.autocdc.cdc_schema import END_AT, START_AT, SYSTEM_END_AT, SYSTEM_START_AT, CdcSchema
-from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.storage.delta_tables import (
     idempotent_append,
     load_table,
@@ -15,6 +14,7 @@ from lakeward.pipelines.storage.delta_tables import (
     read_stored_rows,
 )
 from lakeward.quoting import quote_name
+from lakeward.session import temporary_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,26 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lakeward.errors import ConfigurationError
 from lakeward.pipelines.graph.elements import DefaultSchema
+from lakeward.session import temporary_conf
 from lakeward.spark_internals import catalog_manager, java_gateway, jvm_view
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-@contextmanager
-def temporary_conf(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
-    """Set Spark settings until the block ends."""
-    before: dict[str, Any] = {key: spark.conf.get(key, None) for key in conf}
-    try:
-        for key, value in conf.items():
-            spark.conf.set(key, value)
-        yield
-    finally:
-        for key, value in before.items():
-            if value is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, value)
 
 
 @contextmanager

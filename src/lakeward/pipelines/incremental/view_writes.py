@@ -13,13 +13,13 @@ from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.incremental.row_bags import identity_columns, net_rows, repeat_rows, with_texts
 from lakeward.pipelines.storage.delta_tables import prepare_merge
 from lakeward.pipelines.storage.file_replacement import PLACE, FileReplacement
 from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges, target_condition
 from lakeward.pipelines.storage.local_checkpoint import hint_small, local_checkpoint
 from lakeward.quoting import quote_name, quote_string
+from lakeward.session import temporary_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

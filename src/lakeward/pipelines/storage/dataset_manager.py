@@ -11,11 +11,10 @@ from lakeward.errors import PipelineError
 from lakeward.pipelines.graph.column_ddl import column_masks, generated_columns
 from lakeward.pipelines.graph.elements import Dataset
 from lakeward.pipelines.graph.query_plans import source_nodes
-from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import StoredTable, add_missing_columns, load_table
 from lakeward.quoting import quote_name, quote_properties, quote_string
-from lakeward.session import stored_name
+from lakeward.session import stored_name, temporary_conf
 from lakeward.spark_internals import jvm_view
 from lakeward.sql import PIPELINE as OWNER_PROPERTY
 

@@ -36,12 +36,13 @@ from lakeward.pipelines.autocdc.snapshots import (
 from lakeward.pipelines.autocdc.target_table import TargetTable
 from lakeward.pipelines.graph.elements import Dataset, Flow
 from lakeward.pipelines.graph.results import FlowResult
-from lakeward.pipelines.graph.session_scope import read_table, temporary_conf
+from lakeward.pipelines.graph.session_scope import read_table
 from lakeward.pipelines.sql.queries import SqlSnapshots
 from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import add_missing_columns
 from lakeward.pipelines.storage.streaming_query_task import QueryTask
 from lakeward.pipelines.writers.batch_expectations import BatchExpectations
+from lakeward.session import temporary_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -28,7 +28,6 @@ from lakeward.pipelines.graph.expectations import (
 )
 from lakeward.pipelines.graph.query_plans import class_name, plan_text, source_nodes
 from lakeward.pipelines.graph.results import FlowResult
-from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.incremental.cost import add_start
 from lakeward.pipelines.incremental.issues import Issue
 from lakeward.pipelines.incremental.refresh_plan import RefreshPlan, Technique, recompute
@@ -44,7 +43,7 @@ from lakeward.pipelines.storage.dataset_manager import (
     table_policies,
 )
 from lakeward.pipelines.storage.delta_tables import StoredTable, WriteMetrics, load_table
-from lakeward.session import is_disk_full, keep_interrupts
+from lakeward.session import is_disk_full, keep_interrupts, temporary_conf
 from lakeward.spark_internals import analyzed_plan
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from lakeward.pipelines.analysis.flow_evaluation import EvaluatedFlow
 from lakeward.pipelines.analysis.validation import named_column, replace_sequence
 from lakeward.pipelines.graph.elements import Dataset, ReplaceSpec
 from lakeward.pipelines.graph.results import FlowResult
-from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import add_missing_columns, load_table, read_stored_rows
 from lakeward.pipelines.storage.streaming_query_task import QueryTask, run_foreach_batch
 from lakeward.pipelines.writers.batch_expectations import BatchExpectations
 from lakeward.quoting import quote_name
+from lakeward.session import temporary_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

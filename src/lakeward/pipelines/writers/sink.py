@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from lakeward.pipelines.analysis.flow_evaluation import EvaluatedFlow
 from lakeward.pipelines.graph.elements import Dataset, Flow, Sink
 from lakeward.pipelines.graph.results import FlowResult
-from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.streaming_query_task import QueryTask, await_query, capture_errors
+from lakeward.session import temporary_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

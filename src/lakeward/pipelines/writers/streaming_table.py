@@ -16,11 +16,11 @@ from lakeward.pipelines.graph.expectations import (
     count_expectations,
 )
 from lakeward.pipelines.graph.results import FlowResult
-from lakeward.pipelines.graph.session_scope import temporary_conf
 from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import StoredTable, WriteMetrics, idempotent_append, load_table
 from lakeward.pipelines.storage.streaming_query_task import QueryTask, await_query
 from lakeward.quoting import quote_name
+from lakeward.session import temporary_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lakeward.session.configuration.session_conf import CATALOG_CLASS
+from lakeward.session.configuration.temporary_conf import temporary_conf
 from lakeward.session.declared_catalogs import PROVIDED_CATALOGS
 from lakeward.spark_internals import catalog_manager, java_array, java_session, jvm_view, scala_context
 
@@ -105,13 +106,8 @@ def private_tables(spark: SparkSession, owner: str, names: Iterable[tuple[str, .
     """
     mark = hashlib.sha256(owner.encode()).hexdigest()[:12]
     settings = {_SETTING + ".".join(name).lower(): f"{_PREFIX}{mark}_{name[-1].lower()}" for name in names}
-    for key, stored in settings.items():
-        spark.conf.set(key, stored)
-    try:
+    with temporary_conf(spark, settings):
         yield
-    finally:
-        for key in settings:
-            spark.conf.unset(key)
 
 
 def stored_name(spark: SparkSession, name: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
+from lakeward.session import temporary_conf
 from lakeward.sql.construct import Command, Construct, Refusal, RewriteResult, unsupported
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -48,18 +49,13 @@ class AtomicBlock(Command):
         }
         previous = spark.conf.get(_USER_METADATA, None)
         mark = f"transaction {uuid.uuid4()}"
-        spark.conf.set(_USER_METADATA, f"{previous} {mark}" if previous else mark)
-        try:
-            return spark.sql(self.script)
-        except Exception:
-            spark.conf.set(_USER_METADATA, f"rollback of {mark}")
-            _roll_back(spark, before, mark)
-            raise
-        finally:
-            if previous is None:
-                spark.conf.unset(_USER_METADATA)
-            else:
-                spark.conf.set(_USER_METADATA, previous)
+        with temporary_conf(spark, {_USER_METADATA: f"{previous} {mark}" if previous else mark}):
+            try:
+                return spark.sql(self.script)
+            except Exception:
+                spark.conf.set(_USER_METADATA, f"rollback of {mark}")
+                _roll_back(spark, before, mark)
+                raise
 
 
 def _history(spark: SparkSession, table: str, limit: str = "") -> list[Row]:
