@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import NOTEBOOK_EXIT, Task
-from lakeward.jobs.tasks.user_code import Action, Context, bundle_distributions, environment_of
+from lakeward.jobs.tasks.user_code import Action, Context, distribution_folders, environment_of
 from lakeward.session import MOUNT_ADVICE, find_platform_file, is_platform_path
 
 
@@ -35,9 +35,7 @@ def prepare(context: Context, task: Task) -> Action | None:
         key: str(value)
         for key, value in {**(task.spec.get("base_parameters") or {}), **context.parameters}.items()
     }
-    folders = [
-        folder for found in bundle_distributions(context, task) for folder in context.folders_of(found)
-    ]
+    folders = distribution_folders(context, task)
     if context.selection.dry_run:
         return None
 

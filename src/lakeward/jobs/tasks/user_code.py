@@ -110,7 +110,12 @@ def environment_of(context: Context, task: Task) -> Environment:
     )
 
 
-def bundle_distributions(context: Context, task: Task) -> tuple[Distribution, ...]:
+def distribution_folders(context: Context, task: Task) -> list[Path]:
+    """Return the folders that a task imports packages of the bundle from."""
+    return [folder for found in _bundle_distributions(context, task) for folder in context.folders_of(found)]
+
+
+def _bundle_distributions(context: Context, task: Task) -> tuple[Distribution, ...]:
     """Return the bundle's own projects whose wheels `task` uses, by its environment or libraries."""
     named = _named(context, task)
     return tuple(
@@ -183,9 +188,7 @@ def prepare_file(context: Context, task: Task) -> Action | None:
         advice = MOUNT_ADVICE if is_platform_path(name) else "Paths are relative to the file that names them."
         raise ConfigurationError("FILE_NOT_FOUND", message, next_step=advice)
     argv = [str(file), *(str(value) for value in task.spec.get("parameters") or ())]
-    folders = [
-        folder for found in bundle_distributions(context, task) for folder in context.folders_of(found)
-    ]
+    folders = distribution_folders(context, task)
     if context.selection.dry_run:
         return None
 
@@ -227,7 +230,7 @@ def prepare_wheel(context: Context, task: Task) -> Action | None:
         target = wheel.entry_points.get(name, f"{package}:{name}")
         return _prepared(context, task, target, argv, list(wheel.source_folders))
     target = context.bundle.entry_point(package, name)
-    distributions = (context.bundle.distribution(package), *bundle_distributions(context, task))
+    distributions = (context.bundle.distribution(package), *_bundle_distributions(context, task))
     paths = list(dict.fromkeys(folder for found in distributions for folder in context.folders_of(found)))
     return _prepared(context, task, target, argv, paths)
 
