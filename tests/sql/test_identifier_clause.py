@@ -1,9 +1,9 @@
-"""IDENTIFIER clauses in statements that Spark does not run: statements × ways to give the name."""
+"""IDENTIFIER clauses: statements × ways to give the name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from pyspark.errors import PySparkException
@@ -12,95 +12,177 @@ from pyspark.sql import SparkSession
 from tests.lanes import sampled
 
 SCHEMA = "main.identifier_clause"
+TABLE, CLONE, VOLUME = f"{SCHEMA}.t", f"{SCHEMA}.u", f"{SCHEMA}.v"
 
-# The object, and a statement about it that can be repeated.
-STATEMENTS = [
-    (f"{SCHEMA}.v", "CREATE VOLUME IF NOT EXISTS {name}"),
-    (f"{SCHEMA}.v", "DESCRIBE VOLUME {name}"),
-    (f"{SCHEMA}.v", "ALTER VOLUME {name} SET TAGS ('a' = 'b')"),
-    (f"{SCHEMA}.v", "COMMENT ON VOLUME {name} IS 'files'"),
-    (f"{SCHEMA}.v", "GRANT READ VOLUME ON VOLUME {name} TO `ann`"),
-    (f"{SCHEMA}.v", "SHOW GRANTS ON VOLUME {name}"),
-    (f"{SCHEMA}.none", "DROP VOLUME IF EXISTS {name}"),
-    (SCHEMA, "SHOW VOLUMES IN {name}"),
-    (SCHEMA, "SHOW TABLES IN {name}"),
-    (SCHEMA, "DESCRIBE SCHEMA {name}"),
-    (SCHEMA, "ALTER SCHEMA {name} ENABLE PREDICTIVE OPTIMIZATION"),
-    ("main", "USE CATALOG {name}"),
-    ("main", "SHOW SCHEMAS IN {name}"),
-    ("main", "DESCRIBE CATALOG {name}"),
-    (f"{SCHEMA}.t", "VACUUM {name}"),
-    (f"{SCHEMA}.t", "ANALYZE TABLE {name} COMPUTE STATISTICS"),
-    (f"{SCHEMA}.t", "ALTER TABLE {name} SET TAGS ('a' = 'b')"),
-    (f"{SCHEMA}.t", "ALTER TABLE {name} CLUSTER BY AUTO"),
-    (f"{SCHEMA}.t", "CREATE OR REPLACE TABLE main.identifier_clause.u DEEP CLONE {name}"),
-    (f"{SCHEMA}.t", "OPTIMIZE {name}"),
-    (f"{SCHEMA}.t", "REORG TABLE {name} APPLY (PURGE)"),
-    (f"{SCHEMA}.t", "DESCRIBE HISTORY {name}"),
-    (f"{SCHEMA}.t", "DESC DETAIL {name}"),
-    (f"{SCHEMA}.t", "RESTORE TABLE {name} TO VERSION AS OF 0"),
-    (f"{SCHEMA}.t", "ALTER TABLE {name} CLUSTER BY (id)"),
-    (f"{SCHEMA}.t", "ALTER TABLE {name} DROP CONSTRAINT IF EXISTS c"),
+
+class Case(NamedTuple):
+    """A statement about an object. One that is not repeatable gets a new table; its rows are not compared."""
+
+    name: str
+    statement: str
+    is_repeatable: bool = True
+
+
+# Statements that Spark does not run, and that can be repeated.
+REPEATABLE = [
+    Case(VOLUME, "CREATE VOLUME IF NOT EXISTS {}"),
+    Case(VOLUME, "DESCRIBE VOLUME {}"),
+    Case(VOLUME, "ALTER VOLUME {} SET TAGS ('a' = 'b')"),
+    Case(VOLUME, "COMMENT ON VOLUME {} IS 'files'"),
+    Case(VOLUME, "GRANT READ VOLUME ON VOLUME {} TO `ann`"),
+    Case(VOLUME, "SHOW GRANTS ON VOLUME {}"),
+    Case(f"{SCHEMA}.none", "DROP VOLUME IF EXISTS {}"),
+    Case(SCHEMA, "SHOW VOLUMES IN {}"),
+    Case(SCHEMA, "SHOW TABLES IN {}"),
+    Case(SCHEMA, "DESCRIBE SCHEMA {}"),
+    Case(SCHEMA, "ALTER SCHEMA {} ENABLE PREDICTIVE OPTIMIZATION"),
+    Case("main", "USE CATALOG {}"),
+    Case("main", "SHOW SCHEMAS IN {}"),
+    Case("main", "DESCRIBE CATALOG {}"),
+    Case(TABLE, "VACUUM {}"),
+    Case(TABLE, "ANALYZE TABLE {} COMPUTE STATISTICS"),
+    Case(TABLE, "ALTER TABLE {} SET TAGS ('a' = 'b')"),
+    Case(TABLE, "ALTER TABLE {} CLUSTER BY AUTO"),
+    Case(TABLE, "ALTER TABLE {} CLUSTER BY (id)"),
+    Case(TABLE, "ALTER TABLE {} DROP CONSTRAINT IF EXISTS c"),
+]
+# These add to the history of the table, or show it.
+HISTORY = [
+    Case(TABLE, statement, is_repeatable=False)
+    for statement in (
+        f"CREATE OR REPLACE TABLE {CLONE} DEEP CLONE {{}}",
+        "OPTIMIZE {}",
+        "REORG TABLE {} APPLY (PURGE)",
+        "DESCRIBE HISTORY {}",
+        "DESC DETAIL {}",
+        "RESTORE TABLE {} TO VERSION AS OF 0",
+    )
+]
+TABLES = [
+    Case(TABLE, statement, is_repeatable=False)
+    for statement in (
+        "INSERT INTO {} VALUES (2, 'b')",
+        "INSERT INTO {} (id, name) VALUES (2, CONCAT('a', 'b'))",
+        "INSERT INTO TABLE {} BY NAME SELECT 'b' AS name, 2 AS id",
+        "INSERT OVERWRITE {} SELECT 2, 'b'",
+        "INSERT INTO {} REPLACE WHERE id = 2 SELECT 2, 'b'",
+        "FROM range(2, 4) INSERT INTO {} SELECT id, 'x' INSERT INTO {} SELECT id, 'y'",
+        "WITH s AS (SELECT 2, 'b') INSERT INTO {} SELECT * FROM s",
+        "EXPLAIN INSERT INTO {} VALUES (2, 'b')",
+        "BEGIN INSERT INTO {} VALUES (2, 'b'); END",
+        "UPDATE {} SET name = 'c' WHERE id = 1",
+        "DELETE FROM {} WHERE id = 1",
+        "MERGE INTO {} t USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
+        "TRUNCATE TABLE {}",
+        "OPTIMIZE {} ZORDER BY (id)",
+        "VACUUM {} DRY RUN",
+        "DESCRIBE HISTORY {} LIMIT 1",
+        "DESCRIBE TABLE {}",
+        "ALTER TABLE {} SET TBLPROPERTIES ('a' = 'b')",
+        "ALTER TABLE {} ALTER COLUMN id SET NOT NULL",
+        "GRANT SELECT ON TABLE {} TO `a@b.c`",
+        "COMMENT ON TABLE {} IS 'x'",
+        f"CREATE OR REPLACE TABLE {CLONE} SHALLOW CLONE {{}}",
+        "SELECT * FROM {}",
+    )
 ]
 
-# These add to the history of the table, or show it.
-CHANGING = ("CREATE OR REPLACE", "DESC DETAIL", "DESCRIBE HISTORY", "OPTIMIZE", "REORG", "RESTORE")
-
+# Of a name as a whole.
 SPELLINGS = {
-    "literal": "IDENTIFIER('{whole}')",
-    "parameter": "IDENTIFIER(:whole)",
-    "concatenation": "IDENTIFIER(:head || :tail)",
-    "function": "IDENTIFIER(concat('{head}', lower(:tail)))",
-    "variable": "IDENTIFIER(identifier_clause_whole)",
-    "adjacent": "IDENTIFIER('{head}' '{tail}')",
+    "literal": "'{whole}'",
+    "parameter": ":whole",
+    "concatenation": ":head || :tail",
+    "function": "concat('{head}', lower(:tail))",
+    "variable": "identifier_clause_whole",
+    "adjacent": "'{head}' '{tail}'",
 }
+# Of a name with three parts.
+PART_SPELLINGS = {
+    "operator": ":catalog||'.'||:schema || '.{object}'",
+    "concat": "CONCAT(:catalog, '.', :schema, '.{object}')",
+    "concat_ws": "concat_ws('.', :catalog, :schema, '{object}')",
+    "nested": "CONCAT(concat_ws('.', :catalog, :schema), ('.' || LOWER('{OBJECT}')))",
+}
+
+OF_PARTS = [
+    (case, spelling)
+    for case in (*TABLES, *HISTORY, *(case for case in REPEATABLE if case.name == TABLE))
+    for spelling in (
+        ("operator", "concat_ws", "nested") if "INSERT" in case.statement else ("literal", "concat")
+    )
+]
+KEPT = [
+    *((case, spelling) for case in REPEATABLE[:4] for spelling in SPELLINGS),
+    *((case, "concatenation") for case in REPEATABLE),
+    *OF_PARTS,
+]
+CASES = [*((case, spelling) for case in (*REPEATABLE, *HISTORY) for spelling in SPELLINGS), *OF_PARTS]
 
 
 @pytest.fixture
 def session(spark: SparkSession) -> SparkSession:
     """The session with a table and a volume."""
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-    spark.sql(f"CREATE VOLUME IF NOT EXISTS {SCHEMA}.v")
-    if not spark.catalog.tableExists(f"{SCHEMA}.t"):
-        spark.sql(f"CREATE TABLE {SCHEMA}.t AS SELECT 1 AS id")
+    spark.sql(f"CREATE VOLUME IF NOT EXISTS {VOLUME}")
+    if not spark.catalog.tableExists(TABLE):
+        create_table(spark)
     return spark
 
 
-# `test_identifiers.py` has more statements on tables in the default lane.
-KEPT = [(case, spelling) for case in STATEMENTS[:4] for spelling in SPELLINGS]
-KEPT += [(case, "concatenation") for case in STATEMENTS if not case[1].startswith(CHANGING)]
-# Spark parses these with another meaning.
-KEPT += [
-    (case, "literal")
-    for case in STATEMENTS
-    if case[1].startswith(("DESC DETAIL", "DESCRIBE HISTORY", "ALTER TABLE"))
-]
+@pytest.fixture(scope="module")
+def outcomes() -> dict[Case, Any]:
+    """Return the outcomes with plain names of the statements that are not repeatable, which start alike."""
+    return {}
 
 
-@pytest.mark.parametrize(
-    ("case", "spelling"), sampled([(case, each) for case in STATEMENTS for each in SPELLINGS], *KEPT)
-)
-def test_a_name_is_computed(session: SparkSession, case: tuple[str, str], spelling: str) -> None:
-    name, statement = case
-    if statement.startswith(CHANGING):
-        # A long history is slow to read.
-        session.sql(f"DROP TABLE IF EXISTS {SCHEMA}.u")
-        session.sql(f"DROP TABLE {SCHEMA}.t")
-        session.sql(f"CREATE TABLE {SCHEMA}.t AS SELECT 1 AS id")
-    clause, values = spelled(name, spelling)
-    session.sql(f"DECLARE OR REPLACE VARIABLE identifier_clause_whole STRING DEFAULT '{name}'")
-    text = statement.format(name=clause)
-    expected, found = session.sql(statement.format(name=name)), session.sql(text, args=values)
-    assert found.columns == expected.columns
-    if not statement.startswith(CHANGING):
-        assert [tuple(row) for row in found.collect()] == [tuple(row) for row in expected.collect()]
+def create_table(spark: SparkSession) -> None:
+    # A long history is slow to read.
+    for table in (CLONE, TABLE):
+        spark.sql(f"DROP TABLE IF EXISTS {table}")
+    spark.sql(f"CREATE TABLE {TABLE} (id INT, name STRING)")
+    spark.sql(f"INSERT INTO {TABLE} VALUES (1, 'a')")
+
+
+@pytest.mark.parametrize(("case", "spelling"), sampled(dict.fromkeys(CASES), *KEPT))
+def test_a_name_is_computed(
+    session: SparkSession, outcomes: dict[Case, Any], case: Case, spelling: str
+) -> None:
+    if case.is_repeatable:
+        expected = outcome(session, case, case.name)
+    else:
+        expected = outcomes.get(case) or outcomes.setdefault(case, outcome(session, case, case.name))
+    clause, values = spelled(case.name, spelling)
+    session.sql(f"DECLARE OR REPLACE VARIABLE identifier_clause_whole STRING DEFAULT '{case.name}'")
+    assert outcome(session, case, clause, values) == expected
+
+
+def outcome(session: SparkSession, case: Case, name: str, values: Mapping[str, Any] | None = None) -> Any:
+    """Return the result's columns, its rows if they are always the same, and the rows of the table."""
+    if not case.is_repeatable:
+        create_table(session)
+    result = session.sql(case.statement.replace("{}", name), args=dict(values or {}))
+    rows = [tuple(row) for row in result.collect()] if case.is_repeatable else []
+    table = sorted(map(tuple, session.table(TABLE).collect())) if case.name == TABLE else []
+    return result.columns, rows, table
 
 
 def spelled(name: str, spelling: str) -> tuple[str, Mapping[str, Any]]:
-    head, tail = name[:-1], name[-1]
-    clause = SPELLINGS[spelling].format(whole=name, head=head, tail=tail)
-    values = {"whole": name, "head": head, "tail": tail}
-    return clause, {key: value for key, value in values.items() if f":{key}" in clause}
+    """Return the IDENTIFIER clause, and the values of its parameters."""
+    catalog, schema, entity = (*name.split("."), "", "")[:3]
+    values = {"whole": name, "head": name[:-1], "tail": name[-1], "catalog": catalog, "schema": schema}
+    template = {**SPELLINGS, **PART_SPELLINGS}[spelling]
+    text = template.format(**values, object=entity, OBJECT=entity.upper())
+    return f"IDENTIFIER({text})", {key: value for key, value in values.items() if f":{key}" in text}
+
+
+def test_a_script_inserts_into_the_table_of_its_variables(session: SparkSession) -> None:
+    create_table(session)
+    session.sql("DECLARE OR REPLACE VARIABLE suffix STRING DEFAULT 't'")
+    session.sql(
+        f"BEGIN DECLARE schema_name STRING DEFAULT '{SCHEMA}'; "
+        "INSERT INTO IDENTIFIER(CONCAT(schema_name, '.', session.suffix)) VALUES (3, 'c'); END"
+    )
+    assert session.table(TABLE).count() == 2
 
 
 def test_a_name_that_is_null_is_an_error(session: SparkSession) -> None:
