@@ -10,94 +10,80 @@ import org.apache.spark.sql.catalyst.plans.logical.CreateView;
 import org.apache.spark.sql.catalyst.plans.logical.DropNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.V2CreateTablePlan;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.execution.command.ShowNamespacesCommand;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractFunction1;
 
 /**
  * Statements that name a catalog that does not exist. Spark takes the name for a schema of the current
  * catalog, and its errors name that catalog; on the platform the condition is NO_SUCH_CATALOG_EXCEPTION.
  */
-public class CatalogNames extends AbstractFunction1 {
+public class CatalogNames extends SessionRule {
 
-    public Object apply(Object session) {
-        return new Check((SparkSession) session);
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        if (!(plan instanceof Command)) return plan;
+        Seq children = plan.children();
+        for (int i = 0; i < children.length(); i++) {
+            String name = catalog(plan, children.apply(i));
+            if (name != null) require(name, session);
+            if (isFunction(plan) && children.apply(i) instanceof UnresolvedIdentifier) {
+                requireSchema(((UnresolvedIdentifier) children.apply(i)).nameParts(), session);
+            }
+        }
+        return plan;
     }
 
-    public static class Check extends Rule {
-        private final SparkSession session;
-
-        Check(SparkSession session) {
-            this.session = session;
+    /** The part of a name that has to be a catalog; null without one. */
+    private static String catalog(LogicalPlan statement, Object child) {
+        Seq parts = null;
+        int others = 1;
+        if (child instanceof UnresolvedNamespace) {
+            parts = ((UnresolvedNamespace) child).multipartIdentifier();
+            if (statement instanceof ShowNamespacesCommand) others = 0;
+            if (statement instanceof DropNamespace && ((DropNamespace) statement).ifExists()) return null;
+        } else if (child instanceof UnresolvedIdentifier && creates(statement)) {
+            parts = ((UnresolvedIdentifier) child).nameParts();
+            others = 2;
         }
+        return parts != null && parts.length() == others + 1 ? (String) parts.apply(0) : null;
+    }
 
-        public TreeNode apply(TreeNode plan) {
-            if (!(plan instanceof Command)) return plan;
-            Seq children = plan.children();
-            for (int i = 0; i < children.length(); i++) {
-                String name = catalog((LogicalPlan) plan, children.apply(i));
-                if (name != null) require(name);
-                if (isFunction((LogicalPlan) plan) && children.apply(i) instanceof UnresolvedIdentifier) {
-                    requireSchema(((UnresolvedIdentifier) children.apply(i)).nameParts());
-                }
-            }
-            return plan;
-        }
+    private static boolean creates(LogicalPlan statement) {
+        return statement instanceof V2CreateTablePlan || statement instanceof CreateView || isFunction(statement);
+    }
 
-        /** The part of a name that has to be a catalog; null without one. */
-        private static String catalog(LogicalPlan statement, Object child) {
-            Seq parts = null;
-            int others = 1;
-            if (child instanceof UnresolvedNamespace) {
-                parts = ((UnresolvedNamespace) child).multipartIdentifier();
-                if (statement instanceof ShowNamespacesCommand) others = 0;
-                if (statement instanceof DropNamespace && ((DropNamespace) statement).ifExists()) return null;
-            } else if (child instanceof UnresolvedIdentifier && creates(statement)) {
-                parts = ((UnresolvedIdentifier) child).nameParts();
-                others = 2;
-            }
-            return parts != null && parts.length() == others + 1 ? (String) parts.apply(0) : null;
-        }
+    private static boolean isFunction(LogicalPlan statement) {
+        return statement instanceof CreateFunction || statement instanceof CreateUserDefinedFunction;
+    }
 
-        private static boolean creates(LogicalPlan statement) {
-            return statement instanceof V2CreateTablePlan || statement instanceof CreateView || isFunction(statement);
+    /** Spark creates functions in its session catalog: its own error would have the name of that schema. */
+    private static void requireSchema(Seq parts, SparkSession session) {
+        CatalogManager manager = session.sessionState().catalogManager();
+        Object catalog = parts.length() == 3 && manager.isCatalogRegistered((String) parts.apply(0))
+            ? manager.catalog((String) parts.apply(0)) : manager.currentCatalog();
+        if (parts.length() > 1 && catalog instanceof Catalog) {
+            ((Catalog) catalog).requireSchema(new String[] {(String) parts.apply(parts.length() - 2)});
         }
+    }
 
-        private static boolean isFunction(LogicalPlan statement) {
-            return statement instanceof CreateFunction || statement instanceof CreateUserDefinedFunction;
-        }
+    private static void require(String name, SparkSession session) {
+        CatalogManager manager = session.sessionState().catalogManager();
+        // Catalogs of other products may have schemas in schemas.
+        if (!manager.currentCatalog().getClass().getName().startsWith("lakeward.")) return;
+        if (manager.isCatalogRegistered(name)) return;
+        ObjectNode error = WarehouseLayout.JSON.createObjectNode();
+        error.put("condition", "NO_SUCH_CATALOG_EXCEPTION");
+        error.put("sqlState", "42704");
+        error.put("message", "Catalog '" + name + "' was not found. Verify the name. " + remedy(name));
+        throw PythonSqlBridge.error(error);
+    }
 
-        /** Spark creates functions in its session catalog: its own error would have the name of that schema. */
-        private void requireSchema(Seq parts) {
-            CatalogManager manager = session.sessionState().catalogManager();
-            Object catalog = parts.length() == 3 && manager.isCatalogRegistered((String) parts.apply(0))
-                ? manager.catalog((String) parts.apply(0)) : manager.currentCatalog();
-            if (parts.length() > 1 && catalog instanceof Catalog) {
-                ((Catalog) catalog).requireSchema(new String[] {(String) parts.apply(parts.length() - 2)});
-            }
-        }
-
-        private void require(String name) {
-            CatalogManager manager = session.sessionState().catalogManager();
-            // Catalogs of other products may have schemas in schemas.
-            if (!manager.currentCatalog().getClass().getName().startsWith("lakeward.")) return;
-            if (manager.isCatalogRegistered(name)) return;
-            ObjectNode error = WarehouseLayout.JSON.createObjectNode();
-            error.put("condition", "NO_SUCH_CATALOG_EXCEPTION");
-            error.put("sqlState", "42704");
-            error.put("message", "Catalog '" + name + "' was not found. Verify the name. " + remedy(name));
-            throw PythonSqlBridge.error(error);
-        }
-
-        /** As in declared_catalogs.py. */
-        private static String remedy(String name) {
-            String quoted = name.matches("\\w+") ? name : "`" + name.replace("`", "``") + "`";
-            return "If " + name + " is a catalog of your workspace: catalogs = [\"" + name + "\"] under [tool.lakeward] in pyproject.toml "
-                + "creates it in every session of the project, and lakeward sql -e 'CREATE CATALOG " + quoted + "' creates it once.";
-        }
+    /** As in declared_catalogs.py. */
+    private static String remedy(String name) {
+        String quoted = name.matches("[A-Za-z_]\\w*") ? name : "`" + name.replace("`", "``") + "`";
+        return "If " + name + " is a catalog of your workspace: catalogs = [\"" + name + "\"] under [tool.lakeward] in pyproject.toml "
+            + "creates it in every session of the project, and lakeward sql -e 'CREATE CATALOG " + quoted + "' creates it once.";
     }
 }

@@ -9,7 +9,6 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import org.apache.spark.sql.catalyst.streaming.Unassigned$;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -26,7 +25,6 @@ import scala.Function1;
 import scala.Option;
 import scala.Some;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
 
 /**
@@ -35,13 +33,9 @@ import scala.runtime.AbstractPartialFunction;
  * Delta adds the columns of the feed to its own tables, not to planned ones. In SQL text its options add them
  * after `*` is expanded, so `SELECT * FROM t WITH (…)` would lack them.
  */
-public class ChangeFeeds extends AbstractFunction1 {
+public class ChangeFeeds extends SessionRule {
 
     private static final TreeNodeTag OPENED = new TreeNodeTag("lakeward.changes");
-
-    public Object apply(Object session) {
-        return new Feeds((SparkSession) session);
-    }
 
     /** The table of the function table_changes('name', …); null for other functions. */
     static Seq changedTable(SparkSession session, UnresolvedTableValuedFunction f) {
@@ -55,18 +49,10 @@ public class ChangeFeeds extends AbstractFunction1 {
         }
     }
 
-    public static class Feeds extends Rule {
-        private final SparkSession session;
-
-        Feeds(SparkSession session) {
-            this.session = session;
-        }
-
-        public TreeNode apply(TreeNode plan) {
-            LogicalPlan p = (LogicalPlan) plan;
-            boolean isConcerned = p.containsPattern(TreePattern.UNRESOLVED_RELATION()) || p.containsPattern(TreePattern.UNRESOLVED_TABLE_VALUED_FUNCTION());
-            return isConcerned ? p.transformDownWithSubqueries(new Opened(session, p)) : p;
-        }
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        boolean isConcerned = plan.containsPattern(TreePattern.UNRESOLVED_RELATION())
+            || plan.containsPattern(TreePattern.UNRESOLVED_TABLE_VALUED_FUNCTION());
+        return isConcerned ? plan.transformDownWithSubqueries(new Opened(session, plan)) : plan;
     }
 
     public static class Opened extends AbstractPartialFunction {

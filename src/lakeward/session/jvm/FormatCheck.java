@@ -11,7 +11,6 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedDataSource;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.classic.SparkSession;
@@ -25,34 +24,22 @@ import scala.runtime.BoxedUnit;
  * Files of a Delta table are not read and written in another format, as on Databricks: a reader would return rows
  * that were deleted, a writer would destroy the table. Applies to folders of this machine.
  */
-public class FormatCheck extends AbstractFunction1 {
+public class FormatCheck extends SessionRule {
 
     private static final String SETTING = "spark.databricks.delta.formatCheck.enabled";
     private static final String LOG = "_delta_log";
     private static final TreeNodeTag CHECKED = new TreeNodeTag("lakeward.format");
     private static final Set FORMATS = new HashSet(Arrays.asList(new Object[] {"parquet", "csv", "json", "orc", "avro", "text", "xml"}));
 
-    public Object apply(Object session) {
-        return new Checks((SparkSession) session);
-    }
-
-    public static class Checks extends Rule {
-        private final SparkSession session;
-
-        Checks(SparkSession session) {
-            this.session = session;
-        }
-
-        public TreeNode apply(TreeNode plan) {
-            if (!session.sessionState().conf().getConfString(SETTING, "true").equals("true")) return plan;
-            if (plan instanceof InsertIntoHadoopFsRelationCommand) {
-                InsertIntoHadoopFsRelationCommand write = (InsertIntoHadoopFsRelationCommand) plan;
-                check(session, write.fileFormat().toString(), write.outputPath().toString(), "write to", new HashSet());
-                return plan;
-            }
-            ((LogicalPlan) plan).foreach(new Reads(session));
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        if (!session.sessionState().conf().getConfString(SETTING, "true").equals("true")) return plan;
+        if (plan instanceof InsertIntoHadoopFsRelationCommand) {
+            InsertIntoHadoopFsRelationCommand write = (InsertIntoHadoopFsRelationCommand) plan;
+            check(session, write.fileFormat().toString(), write.outputPath().toString(), "write to", new HashSet());
             return plan;
         }
+        plan.foreach(new Reads(session));
+        return plan;
     }
 
     public static class Reads extends AbstractFunction1 {

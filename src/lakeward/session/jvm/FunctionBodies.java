@@ -19,7 +19,6 @@ import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
 import org.apache.spark.sql.catalyst.plans.logical.CreateUserDefinedFunction;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
@@ -33,29 +32,27 @@ import scala.runtime.AbstractFunction1;
  * function is created, and refuses names with three parts. Calls are stored as lakeward_call('catalog.schema.name', …),
  * a built-in function that represents the call.
  */
-public class FunctionBodies extends AbstractFunction1 {
+public class FunctionBodies extends SessionRule {
 
     public static final String CALL = "lakeward_call";
     private static final Pattern STORED = Pattern.compile(CALL + "\\('([^']*)'");
 
-    public Object apply(Object session) {
-        return new Calls((SparkSession) session);
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        return plan instanceof CreateUserDefinedFunction ? new Calls(session).stored((CreateUserDefinedFunction) plan) : plan;
     }
 
-    public static class Calls extends Rule {
+    private static class Calls {
         private final SparkSession session;
 
         Calls(SparkSession session) {
             this.session = session;
         }
 
-        public TreeNode apply(TreeNode plan) {
-            if (!(plan instanceof CreateUserDefinedFunction)) return plan;
-            CreateUserDefinedFunction c = (CreateUserDefinedFunction) plan;
+        CreateUserDefinedFunction stored(CreateUserDefinedFunction c) {
             List self = c.child() instanceof UnresolvedIdentifier ? fullName(((UnresolvedIdentifier) c.child()).nameParts()) : null;
             Option expression = rewritten(c.exprText(), false, self);
             Option query = rewritten(c.queryText(), true, self);
-            if (expression == c.exprText() && query == c.queryText()) return plan;
+            if (expression == c.exprText() && query == c.queryText()) return c;
             return c.copy(c.child(), c.inputParamText(), c.returnTypeText(), expression, query, c.comment(), c.collation(),
                 c.isDeterministic(), c.containsSQL(), c.language(), c.isTableFunc(), c.ignoreIfExists(), c.replace());
         }

@@ -6,30 +6,22 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
+import org.apache.spark.sql.classic.SparkSession;
 import scala.Function1;
-import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
 
 /**
  * The name of a column that calls a function of SQL has the function's name: catalog, schema and function, and not
  * the database of Spark's session catalog, which joins the first two (`IdentifierCodec`).
  */
-public class FunctionColumns extends AbstractFunction1 {
+public class FunctionColumns extends SessionRule {
 
     private static final Pattern JOINED = Pattern.compile("\\bspark_catalog\\.([a-z0-9_]+__[a-z0-9_]+)\\.");
 
-    public Object apply(Object session) {
-        return new Names();
-    }
-
-    public static class Names extends Rule {
-        public TreeNode apply(TreeNode plan) {
-            LogicalPlan p = (LogicalPlan) plan;
-            return p.containsPattern(TreePattern.ALIAS()) ? p.resolveExpressions(new Named()) : p;
-        }
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        return plan.containsPattern(TreePattern.ALIAS()) ? plan.resolveExpressions(new Named()) : plan;
     }
 
     /** Renames the column, and the references that Spark made in the same pass over the plan. */

@@ -8,32 +8,17 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.ShowTables;
 import org.apache.spark.sql.catalyst.plans.logical.ShowTablesExtended;
 import org.apache.spark.sql.catalyst.plans.logical.ShowViews;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
 import scala.Function1;
-import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
 
 /** Global temporary views belong to no catalog: they are listed from within any, which Spark does for its own alone. */
-public class GlobalTemporary extends AbstractFunction1 {
+public class GlobalTemporary extends SessionRule {
 
-    public Object apply(Object session) {
-        return new Listing((SparkSession) session);
-    }
-
-    public static class Listing extends Rule {
-        private final SparkSession session;
-
-        Listing(SparkSession session) {
-            this.session = session;
-        }
-
-        public TreeNode apply(TreeNode plan) {
-            LogicalPlan p = (LogicalPlan) plan;
-            if (!(p instanceof ShowTables || p instanceof ShowTablesExtended || p instanceof ShowViews)) return p;
-            return p.transformDown(new Namespace(session));
-        }
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        boolean lists = plan instanceof ShowTables || plan instanceof ShowTablesExtended || plan instanceof ShowViews;
+        return lists ? plan.transformDown(new Namespace(session)) : plan;
     }
 
     public static class Namespace extends AbstractPartialFunction {

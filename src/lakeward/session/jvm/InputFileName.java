@@ -16,7 +16,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Project$;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.View;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
@@ -32,7 +31,7 @@ import scala.runtime.AbstractPartialFunction;
  * The function input_file_name(). Runtimes from 17.3 on do not have it. For the others, Spark knows the files of its
  * own sources; the files of Auto Loader are in its hidden column `_metadata`, which takes the function's place.
  */
-public class InputFileName extends AbstractFunction1 {
+public class InputFileName extends SessionRule {
 
     public static final String SETTING = "spark.sql.lakeward.inputFileName";
     /** Set in the session of a streaming query that reads Auto Loader. */
@@ -41,21 +40,8 @@ public class InputFileName extends AbstractFunction1 {
     /** No plan is searched before the first call of the function. */
     private static volatile boolean used = false;
 
-    public Object apply(Object session) {
-        return new Check((SparkSession) session);
-    }
-
-    public static class Check extends Rule {
-        private final Call call;
-
-        Check(SparkSession session) {
-            call = new Call(session);
-        }
-
-        public TreeNode apply(TreeNode plan) {
-            LogicalPlan p = (LogicalPlan) plan;
-            return p.containsPattern(TreePattern.UNRESOLVED_FUNCTION()) ? p.transformAllExpressions(call) : p;
-        }
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        return plan.containsPattern(TreePattern.UNRESOLVED_FUNCTION()) ? plan.transformAllExpressions(new Call(session)) : plan;
     }
 
     /** Notes calls of the function, or refuses them. */
@@ -97,23 +83,10 @@ public class InputFileName extends AbstractFunction1 {
         }
     }
 
-    /** Builds the rule that gives the files of Auto Loader. */
-    public static class OfAutoLoader extends AbstractFunction1 {
-        public Object apply(Object session) {
-            return new Replacing((SparkSession) session);
-        }
-    }
-
-    public static class Replacing extends Rule {
-        private final SparkSession session;
-
-        Replacing(SparkSession session) {
-            this.session = session;
-        }
-
-        public TreeNode apply(TreeNode plan) {
-            if (!used) return plan;
-            return ((LogicalPlan) plan).resolveOperatorsUp(new Node("true".equals(session.conf().get(BATCHES, ""))));
+    /** Gives the files of Auto Loader. */
+    public static class OfAutoLoader extends SessionRule {
+        TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+            return used ? plan.resolveOperatorsUp(new Node("true".equals(session.conf().get(BATCHES, "")))) : plan;
         }
     }
 

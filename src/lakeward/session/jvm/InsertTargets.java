@@ -10,10 +10,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.classic.SparkSession;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractFunction2;
 
 /**
@@ -21,39 +20,33 @@ import scala.runtime.AbstractFunction2;
  * as CONCAT_WS, it leaves in the target, which is no child of the statement, so that no rule resolves them. Here the
  * unresolved name becomes the parent of the statement, as Spark's parser has it for all other statements.
  */
-public class InsertTargets extends AbstractFunction1 {
+public class InsertTargets extends SessionRule {
 
-    public Object apply(Object session) {
-        return new Targets();
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        return named(plan);
     }
 
-    public static class Targets extends Rule {
-        public TreeNode apply(TreeNode plan) {
-            return named((LogicalPlan) plan);
+    private static LogicalPlan named(LogicalPlan plan) {
+        LogicalPlan target = target(plan);
+        if (target instanceof PlanWithUnresolvedIdentifier) {
+            PlanWithUnresolvedIdentifier missing = (PlanWithUnresolvedIdentifier) target;
+            return new PlanWithUnresolvedIdentifier(missing.identifierExpr(), plan.children(), new Builder(plan, missing));
         }
+        // Several INSERT of one FROM are a union.
+        if (!(plan instanceof Union || plan instanceof WithCTE)) return plan;
+        List children = new ArrayList();
+        boolean isChanged = false;
+        for (int i = 0; i < plan.children().length(); i++) {
+            LogicalPlan child = (LogicalPlan) plan.children().apply(i);
+            children.add(named(child));
+            isChanged = isChanged || children.get(i) != child;
+        }
+        return isChanged ? (LogicalPlan) plan.withNewChildren(PythonUtils.toSeq(children)) : plan;
+    }
 
-        private static LogicalPlan named(LogicalPlan plan) {
-            LogicalPlan target = target(plan);
-            if (target instanceof PlanWithUnresolvedIdentifier) {
-                PlanWithUnresolvedIdentifier missing = (PlanWithUnresolvedIdentifier) target;
-                return new PlanWithUnresolvedIdentifier(missing.identifierExpr(), plan.children(), new Builder(plan, missing));
-            }
-            // Several INSERT of one FROM are a union.
-            if (!(plan instanceof Union || plan instanceof WithCTE)) return plan;
-            List children = new ArrayList();
-            boolean isChanged = false;
-            for (int i = 0; i < plan.children().length(); i++) {
-                LogicalPlan child = (LogicalPlan) plan.children().apply(i);
-                children.add(named(child));
-                isChanged = isChanged || children.get(i) != child;
-            }
-            return isChanged ? (LogicalPlan) plan.withNewChildren(PythonUtils.toSeq(children)) : plan;
-        }
-
-        private static LogicalPlan target(LogicalPlan plan) {
-            if (plan instanceof InsertIntoStatement) return ((InsertIntoStatement) plan).table();
-            return plan instanceof V2WriteCommand ? (LogicalPlan) ((V2WriteCommand) plan).table() : null;
-        }
+    private static LogicalPlan target(LogicalPlan plan) {
+        if (plan instanceof InsertIntoStatement) return ((InsertIntoStatement) plan).table();
+        return plan instanceof V2WriteCommand ? (LogicalPlan) ((V2WriteCommand) plan).table() : null;
     }
 
     /** Builds the statement with the table that the evaluated name means. */

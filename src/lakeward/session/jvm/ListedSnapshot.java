@@ -3,8 +3,8 @@ package lakeward;
 import java.util.List;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.CapturedSnapshot;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
@@ -18,7 +18,6 @@ import org.apache.spark.sql.functions;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
-import scala.runtime.AbstractFunction1;
 
 /**
  * A version of a table with few files, as its checksum lists them. Delta writes the list with each commit, but
@@ -75,15 +74,9 @@ public class ListedSnapshot extends Snapshot {
     }
 
     /** Lets Delta use such versions of the tables that a query reads or changes. */
-    public static class OfTables extends AbstractFunction1 {
-        public Object apply(Object session) {
-            return new Use();
-        }
-    }
-
-    public static class Use extends Rule {
-        public TreeNode apply(TreeNode plan) {
-            Seq leaves = ((LogicalPlan) plan).collectLeaves();
+    public static class OfTables extends SessionRule {
+        TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+            Seq leaves = plan.collectLeaves();
             for (int i = 0; i < leaves.length(); i++) {
                 if (!(leaves.apply(i) instanceof LogicalRelation)) continue;
                 Object relation = ((LogicalRelation) leaves.apply(i)).relation();

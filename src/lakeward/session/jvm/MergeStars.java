@@ -22,12 +22,10 @@ import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias$;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateAction;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateStarAction;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
 import scala.Function1;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractFunction2;
 import scala.runtime.AbstractPartialFunction;
 
@@ -35,26 +33,14 @@ import scala.runtime.AbstractPartialFunction;
  * MERGE with `* EXCEPT (columns)`: the columns that `*` means without these, each with the source's value. Delta
  * resolves the assignments of MERGE as soon as its tables are known, so that the names are needed before.
  */
-public class MergeStars extends AbstractFunction1 {
+public class MergeStars extends SessionRule {
 
     /** The column of the assignment that `* EXCEPT` becomes (sql/constructs/merge.py); its value is the list. */
     private static final String EXCEPT = "lakeward_star_except";
     private static final String SOURCE = "__lakeward_source";
 
-    public Object apply(Object session) {
-        return new Stars((SparkSession) session);
-    }
-
-    public static class Stars extends Rule {
-        private final Expanded expanded;
-
-        Stars(SparkSession session) {
-            this.expanded = new Expanded(session);
-        }
-
-        public TreeNode apply(TreeNode plan) {
-            return ((LogicalPlan) plan).transformDown(expanded);
-        }
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        return plan.transformDown(new Expanded(session));
     }
 
     public static class Expanded extends AbstractPartialFunction {

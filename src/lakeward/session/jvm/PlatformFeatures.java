@@ -10,11 +10,11 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.ReplaceTableAsSelect;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.TableChange;
-import scala.runtime.AbstractFunction1;
 
 /**
  * Table features that Delta on Databricks has and open-source Delta refuses as table properties. They change who
@@ -49,14 +49,8 @@ public class PlatformFeatures {
     }
 
     /** Options of a writer that creates a table are properties of the table, too, and Delta reads them as such. */
-    public static class Options extends AbstractFunction1 {
-        public Object apply(Object session) {
-            return new Writes();
-        }
-    }
-
-    public static class Writes extends Rule {
-        public TreeNode apply(TreeNode plan) {
+    public static class Options extends SessionRule {
+        TreeNode rewritten(LogicalPlan plan, SparkSession session) {
             if (plan instanceof CreateTableAsSelect) {
                 CreateTableAsSelect c = (CreateTableAsSelect) plan;
                 scala.collection.immutable.Map known = without(c.writeOptions());

@@ -24,7 +24,6 @@ import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
@@ -33,7 +32,6 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import scala.Function1;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
 
 /**
@@ -41,14 +39,17 @@ import scala.runtime.AbstractPartialFunction;
  * what may be seen of it, before Spark resolves the name: for SQL, DataFrames, views and streams alike.
  * What a statement writes to stays the table itself.
  */
-public class PolicyRules extends AbstractFunction1 {
+public class PolicyRules extends SessionRule {
 
     private static final TreeNodeTag BARE = new TreeNodeTag("lakeward.bare");
     /** Set in a thread while it looks up what it is going to write to. */
     private static final ThreadLocal WRITTEN = new ThreadLocal();
 
-    public Object apply(Object session) {
-        return new Applied((SparkSession) session);
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        if (WRITTEN.get() != null) return plan;
+        boolean isConcerned = plan.containsPattern(TreePattern.UNRESOLVED_RELATION()) || plan.containsPattern(TreePattern.RELATION_TIME_TRAVEL())
+            || plan.containsPattern(TreePattern.UNRESOLVED_TABLE_VALUED_FUNCTION());
+        return isConcerned ? plan.transformDown(new Read(session)) : plan;
     }
 
     /** Whether reading the table of that name gives less than what is in it. */
@@ -125,22 +126,6 @@ public class PolicyRules extends AbstractFunction1 {
             String kind = Policies.isFiltered(about) ? "ROW_LEVEL_SECURITY" : "COLUMN_MASKS";
             return Policies.refused(kind + what, message + " " + catalog + "." + table.namespace()[0] + "." + table.name()
                 + ", which has a row filter or column masks.");
-        }
-    }
-
-    public static class Applied extends Rule {
-        private final SparkSession session;
-
-        Applied(SparkSession session) {
-            this.session = session;
-        }
-
-        public TreeNode apply(TreeNode plan) {
-            LogicalPlan p = (LogicalPlan) plan;
-            if (WRITTEN.get() != null) return p;
-            boolean isConcerned = p.containsPattern(TreePattern.UNRESOLVED_RELATION()) || p.containsPattern(TreePattern.RELATION_TIME_TRAVEL())
-                || p.containsPattern(TreePattern.UNRESOLVED_TABLE_VALUED_FUNCTION());
-            return isConcerned ? p.transformDown(new Read(session)) : p;
         }
     }
 

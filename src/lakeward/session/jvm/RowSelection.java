@@ -25,15 +25,14 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateAction;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.OptimisticTransaction$;
 import org.apache.spark.sql.delta.commands.MergeIntoCommand;
 import scala.Option;
 import scala.Some;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractFunction1;
 
 /**
  * DELETE and UPDATE with subqueries in the condition, or correlated ones in a new value, which Delta does not support.
@@ -41,35 +40,29 @@ import scala.runtime.AbstractFunction1;
  * A condition is a function of the columns that it names. So the rows that it selects are those that are equal, in
  * these columns, to one of the rows `SELECT DISTINCT columns FROM table WHERE condition`: the source of a MERGE.
  */
-public class RowSelection extends AbstractFunction1 {
+public class RowSelection extends SessionRule {
 
     private static final TreeNodeTag SELECTION = new TreeNodeTag("lakeward.selection");
 
-    public Object apply(Object session) {
-        return new Statements();
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        if (!(plan instanceof DeltaDelete || plan instanceof DeltaUpdateTable) || !plan.resolved()) return plan;
+        // Delta's own deletion as a part of a write.
+        if (OptimisticTransaction$.MODULE$.getActive().isDefined()) return plan;
+        Selection selection = plan instanceof DeltaDelete ? of((DeltaDelete) plan) : of((DeltaUpdateTable) plan);
+        return selection == null || !selection.isComparable() ? plan : selection.merge();
     }
 
-    public static class Statements extends Rule {
-        public TreeNode apply(TreeNode plan) {
-            if (!(plan instanceof DeltaDelete || plan instanceof DeltaUpdateTable) || !((LogicalPlan) plan).resolved()) return plan;
-            // Delta's own deletion as a part of a write.
-            if (OptimisticTransaction$.MODULE$.getActive().isDefined()) return plan;
-            Selection selection = plan instanceof DeltaDelete ? of((DeltaDelete) plan) : of((DeltaUpdateTable) plan);
-            return selection == null || !selection.isComparable() ? plan : selection.merge();
-        }
+    private static Selection of(DeltaDelete delete) {
+        return hasSubquery(delete.condition()) ? new Selection(delete.child(), delete.condition()).deletion() : null;
+    }
 
-        private static Selection of(DeltaDelete delete) {
-            return hasSubquery(delete.condition()) ? new Selection(delete.child(), delete.condition()).deletion() : null;
+    private static Selection of(DeltaUpdateTable update) {
+        boolean isMeant = hasSubquery(update.condition());
+        // Others Delta computes before the update.
+        for (int i = 0; i < update.updateExpressions().length(); i++) {
+            isMeant |= SubqueryExpression$.MODULE$.hasCorrelatedSubquery((Expression) update.updateExpressions().apply(i));
         }
-
-        private static Selection of(DeltaUpdateTable update) {
-            boolean isMeant = hasSubquery(update.condition());
-            // Others Delta computes before the update.
-            for (int i = 0; i < update.updateExpressions().length(); i++) {
-                isMeant |= SubqueryExpression$.MODULE$.hasCorrelatedSubquery((Expression) update.updateExpressions().apply(i));
-            }
-            return isMeant ? new Selection(update.child(), update.condition()).update(update.updateColumns(), update.updateExpressions()) : null;
-        }
+        return isMeant ? new Selection(update.child(), update.condition()).update(update.updateColumns(), update.updateExpressions()) : null;
     }
 
     private static boolean hasSubquery(Option expression) {
@@ -158,20 +151,13 @@ public class RowSelection extends AbstractFunction1 {
     }
 
     /** The result of DELETE and UPDATE: the first column of the result of MERGE. */
-    public static class Results extends AbstractFunction1 {
-        public Object apply(Object session) {
-            return new Result();
-        }
-    }
-
-    public static class Result extends Rule {
-        public TreeNode apply(TreeNode plan) {
+    public static class Results extends SessionRule {
+        TreeNode rewritten(LogicalPlan plan, SparkSession session) {
             if (!(plan instanceof MergeIntoCommand) || plan.getTagValue(SELECTION).isEmpty()) return plan;
-            LogicalPlan merge = (LogicalPlan) plan;
             List affected = new ArrayList();
-            affected.add(merge.output().apply(0));
+            affected.add(plan.output().apply(0));
             plan.unsetTagValue(SELECTION);
-            return new Project(PythonUtils.toSeq(affected), merge);
+            return new Project(PythonUtils.toSeq(affected), plan);
         }
     }
 }

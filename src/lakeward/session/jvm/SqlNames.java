@@ -13,7 +13,6 @@ import org.apache.spark.sql.catalyst.plans.logical.DescribeFunction;
 import org.apache.spark.sql.catalyst.plans.logical.DropFunction;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.RefreshFunction;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
@@ -21,34 +20,21 @@ import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import scala.Function1;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
 
 /**
  * Spark keeps functions of SQL in its session catalog alone. Where a statement names one of another
  * catalog, this rule puts the name in its place under which the session catalog keeps it.
  */
-public class SqlNames extends AbstractFunction1 {
+public class SqlNames extends SessionRule {
 
-    public Object apply(Object session) {
-        return new Functions((SparkSession) session);
-    }
-
-    public static class Functions extends Rule {
-        private final SparkSession session;
-
-        Functions(SparkSession session) {
-            this.session = session;
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        if (plan instanceof CreateUserDefinedFunction || plan instanceof CreateFunction || plan instanceof DropFunction
+            || plan instanceof DescribeFunction || plan instanceof RefreshFunction) {
+            return plan.transformDown(new Named(session, plan instanceof DescribeFunction, false));
         }
-
-        public TreeNode apply(TreeNode plan) {
-            LogicalPlan p = (LogicalPlan) plan;
-            if (p instanceof CreateUserDefinedFunction || p instanceof CreateFunction || p instanceof DropFunction
-                || p instanceof DescribeFunction || p instanceof RefreshFunction) {
-                return p.transformDown(new Named(session, p instanceof DescribeFunction, false));
-            }
-            return p.containsPattern(TreePattern.UNRESOLVED_TABLE_VALUED_FUNCTION()) ? p.transformDown(new Named(session, true, true)) : p;
-        }
+        boolean calls = plan.containsPattern(TreePattern.UNRESOLVED_TABLE_VALUED_FUNCTION());
+        return calls ? plan.transformDown(new Named(session, true, true)) : plan;
     }
 
     public static class Named extends AbstractPartialFunction {

@@ -6,32 +6,17 @@ import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
 import scala.Function1;
-import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
 
 /** Functions that need model serving: refused unless the project registers a function of the same name. */
-public class SqlRefusals extends AbstractFunction1 {
+public class SqlRefusals extends SessionRule {
 
-    public Object apply(Object session) {
-        return new Check((SparkSession) session);
-    }
-
-    public static class Check extends Rule {
-        private final Look look;
-
-        Check(SparkSession session) {
-            look = new Look(session);
-        }
-
-        public TreeNode apply(TreeNode plan) {
-            LogicalPlan p = (LogicalPlan) plan;
-            return p.containsPattern(TreePattern.UNRESOLVED_FUNCTION()) ? p.transformAllExpressions(look) : p;
-        }
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        return plan.containsPattern(TreePattern.UNRESOLVED_FUNCTION()) ? plan.transformAllExpressions(new Look(session)) : plan;
     }
 
     public static class Look extends AbstractPartialFunction {

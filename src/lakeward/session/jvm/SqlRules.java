@@ -13,9 +13,9 @@ import org.apache.spark.sql.catalyst.expressions.SemiStructuredExtract;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.expressions.variant.VariantGet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.VariantType;
@@ -29,22 +29,14 @@ import scala.runtime.AbstractPartialFunction;
  * The meaning of `column:path` depends on the column's type, which is unknown to the parser. Before Spark's
  * resolution, which supports VARIANT only, it becomes a function that is built after its input is resolved.
  */
-public class SqlRules extends AbstractFunction1 {
+public class SqlRules extends SessionRule {
 
     public static final String EXTRACT = "lakeward_extract";
     /** A path of this name represents the operator ?::, whose left operand cannot be found in the tokens. */
     private static final String TRY = "$.lakeward_try_cast";
 
-    public Object apply(Object session) {
-        return new Extracts();
-    }
-
-    public static class Extracts extends Rule {
-        public TreeNode apply(TreeNode plan) {
-            LogicalPlan p = (LogicalPlan) plan;
-            if (!p.containsPattern(TreePattern.SEMI_STRUCTURED_EXTRACT())) return p;
-            return p.transformAllExpressions(new Extract());
-        }
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        return plan.containsPattern(TreePattern.SEMI_STRUCTURED_EXTRACT()) ? plan.transformAllExpressions(new Extract()) : plan;
     }
 
     public static class Extract extends AbstractPartialFunction {

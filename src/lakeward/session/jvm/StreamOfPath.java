@@ -2,37 +2,22 @@ package lakeward;
 
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.streaming.DataStreamReader;
 import scala.Function1;
-import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
 
 /**
  * STREAM delta.`/path`: Spark asks the catalog for such a table and then for its form in the session
  * catalog, which Delta's tables of a path refuse to have. Before that it is opened by its path.
  */
-public class StreamOfPath extends AbstractFunction1 {
+public class StreamOfPath extends SessionRule {
 
-    public Object apply(Object session) {
-        return new Paths((SparkSession) session);
-    }
-
-    public static class Paths extends Rule {
-        private final SparkSession session;
-
-        Paths(SparkSession session) {
-            this.session = session;
-        }
-
-        public TreeNode apply(TreeNode plan) {
-            LogicalPlan p = (LogicalPlan) plan;
-            return p.containsPattern(TreePattern.UNRESOLVED_RELATION()) ? p.transformDown(new Opened(session)) : p;
-        }
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        return plan.containsPattern(TreePattern.UNRESOLVED_RELATION()) ? plan.transformDown(new Opened(session)) : plan;
     }
 
     public static class Opened extends AbstractPartialFunction {

@@ -5,8 +5,8 @@ import java.util.Locale;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaConfigs$;
 import org.apache.spark.sql.delta.commands.DeltaOptimizeContext;
 import org.apache.spark.sql.delta.commands.OptimizeTableCommand;
@@ -18,14 +18,14 @@ import scala.runtime.AbstractFunction1;
  * OPTIMIZE of a table with the property `delta.targetFileSize` writes files of this size, as on Databricks. Delta knows
  * one size for all tables, as a setting of the session; a size that a caller has set itself stays.
  */
-public class TargetFileSize extends AbstractFunction1 {
+public class TargetFileSize extends SessionRule {
 
     private static final String NAME = "targetFileSize";
     private static final String PROPERTY = "delta." + NAME;
 
     public Object apply(Object session) {
         register();
-        return new Optimize();
+        return super.apply(session);
     }
 
     /** Makes Delta check the property in all statements, as it does with its own. */
@@ -51,18 +51,16 @@ public class TargetFileSize extends AbstractFunction1 {
         }
     }
 
-    public static class Optimize extends Rule {
-        public TreeNode apply(TreeNode plan) {
-            if (!(plan instanceof OptimizeTableCommand)) return plan;
-            OptimizeTableCommand command = (OptimizeTableCommand) plan;
-            DeltaOptimizeContext context = command.optimizeContext();
-            LogicalPlan table = command.child();
-            if (!table.resolved() || context.maxFileSize().isDefined() || context.reorg().isDefined()) return plan;
-            Object size = command.getDeltaTable(table, "OPTIMIZE").properties().get(PROPERTY);
-            if (size == null) return plan;
-            Option bytes = new Some(Long.valueOf(JavaUtils.byteStringAsBytes(size.toString())));
-            DeltaOptimizeContext sized = context.copy(context.reorg(), bytes, bytes, context.maxDeletedRowsRatio(), context.isFull());
-            return command.copy(table, command.userPartitionPredicates(), sized, command.zOrderBy());
-        }
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        if (!(plan instanceof OptimizeTableCommand)) return plan;
+        OptimizeTableCommand command = (OptimizeTableCommand) plan;
+        DeltaOptimizeContext context = command.optimizeContext();
+        LogicalPlan table = command.child();
+        if (!table.resolved() || context.maxFileSize().isDefined() || context.reorg().isDefined()) return plan;
+        Object size = command.getDeltaTable(table, "OPTIMIZE").properties().get(PROPERTY);
+        if (size == null) return plan;
+        Option bytes = new Some(Long.valueOf(JavaUtils.byteStringAsBytes(size.toString())));
+        DeltaOptimizeContext sized = context.copy(context.reorg(), bytes, bytes, context.maxDeletedRowsRatio(), context.isFull());
+        return command.copy(table, command.userPartitionPredicates(), sized, command.zOrderBy());
     }
 }

@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.analysis.SchemaTypeEvolution$;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.View;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogPlugin;
@@ -15,29 +14,16 @@ import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Function1;
-import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
 
 /**
  * Stores the columns that the query of a view WITH SCHEMA EVOLUTION or TYPE EVOLUTION has now. Spark's own rule runs
  * later and writes to the session catalog alone: it finds the columns of the query in the plan, and nothing to do.
  */
-public class ViewEvolution extends AbstractFunction1 {
+public class ViewEvolution extends SessionRule {
 
-    public Object apply(Object session) {
-        return new Store((SparkSession) session);
-    }
-
-    public static class Store extends Rule {
-        private final SparkSession session;
-
-        Store(SparkSession session) {
-            this.session = session;
-        }
-
-        public TreeNode apply(TreeNode plan) {
-            return ((LogicalPlan) plan).transformDown(new Evolved(session));
-        }
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        return plan.transformDown(new Evolved(session));
     }
 
     public static class Evolved extends AbstractPartialFunction {

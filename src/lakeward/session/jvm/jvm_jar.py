@@ -20,6 +20,7 @@ from lakeward.errors import SetupError
 
 # In dependency order: each class is compiled against those before it.
 SOURCES = (
+    "SessionRule",
     "IdentifierCodec",
     "PathMap",
     "LakehouseSettings",
