@@ -124,7 +124,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     public boolean tableExists(Identifier i) {
         if (PlannedTable.find(catalog, i) != null || InformationSchema.find(this, folder, i) != null || BuiltinTables.hasTable(catalog, i)) return true;
-        return !isElsewhere(i) && super.tableExists(in(i));
+        return !isElsewhere(i) && (super.tableExists(in(i)) || viewExists(i));
     }
 
     public void invalidateTable(Identifier i) {
@@ -171,6 +171,16 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         }
     }
 
+    /** A view and a table have names of one namespace: a table would be hidden behind the view. */
+    private void requireNoView(Identifier i) {
+        if (!viewExists(i)) return;
+        ObjectNode error = WarehouseLayout.JSON.createObjectNode();
+        error.put("condition", "DELTA_CANNOT_WRITE_INTO_VIEW");
+        error.put("sqlState", "0A000");
+        error.put("message", fullName(i) + " is a view. Writes to a view are not supported.");
+        throw PythonSqlBridge.error(error);
+    }
+
     public Table createTable(Identifier i, TableInfo info) {
         requireAbsent(i);
         return createTable(i, info.columns(), info.partitions(), info.properties());
@@ -197,6 +207,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     private StagedTable staged(final String how, final Identifier i, final StructType s, final Transform[] t, Map properties) {
         requireName(i);
         requireSchema(i);
+        requireNoView(i);
         final Map m = PlatformFeatures.without(properties);
         if (isPath(i) || !NonDeltaTable.is(m)) return byDelta(how, i, s, ClusteringColumns.forDelta(t), m);
         return new NonDeltaTable(i, s, m) {
@@ -225,11 +236,26 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public boolean dropTable(Identifier i) {
+        requireTable(i);
         return super.dropTable(in(i));
     }
 
     public boolean purgeTable(Identifier i) {
+        requireTable(i);
         return super.purgeTable(in(i));
+    }
+
+    private void requireTable(Identifier i) {
+        if (!viewExists(i)) return;
+        ObjectNode error = WarehouseLayout.JSON.createObjectNode();
+        error.put("condition", "WRONG_COMMAND_FOR_OBJECT_TYPE");
+        error.put("sqlState", "42809");
+        error.put("message", "The operation DROP TABLE requires a TABLE. But " + fullName(i) + " is a VIEW. Use DROP VIEW instead.");
+        throw PythonSqlBridge.error(error);
+    }
+
+    private String fullName(Identifier i) {
+        return catalog + "." + i.namespace()[0] + "." + i.name();
     }
 
     public void renameTable(Identifier from, Identifier to) throws NoSuchTableException, org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException {
@@ -237,7 +263,9 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         String[] namespace = to.namespace();
         if (namespace.length == 0) namespace = from.namespace();
         if (namespace.length == 2 && namespace[0].equals(catalog)) namespace = new String[] {namespace[1]};
-        super.renameTable(in(from), in(Identifier.of(namespace, to.name())));
+        Identifier target = Identifier.of(namespace, to.name());
+        if (viewExists(target)) throw new org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException(target);
+        super.renameTable(in(from), in(target));
     }
 
     public Identifier[] listTables(String[] namespace) throws NoSuchNamespaceException {
@@ -421,7 +449,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     public void renameView(Identifier from, Identifier to) throws NoSuchViewException, ViewAlreadyExistsException {
         if (!viewExists(from)) throw new NoSuchViewException(from);
         requireName(to);
-        if (viewExists(to)) throw new ViewAlreadyExistsException(to);
+        if (viewExists(to) || super.tableExists(in(to))) throw new ViewAlreadyExistsException(to);
         folder.rename(view(from), view(to));
     }
 }

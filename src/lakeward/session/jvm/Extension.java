@@ -44,6 +44,7 @@ public class Extension extends AbstractFunction1 {
         all.injectResolutionRule(new InputFileName.OfAutoLoader());
         all.injectResolutionRule(new ListedSnapshot.OfTables());
         all.injectResolutionRule(new VersionedNames());
+        all.injectResolutionRule(new ViewTargets());
         all.injectResolutionRule(new FunctionColumns());
         all.injectResolutionRule(new RowSelection());
         all.injectPostHocResolutionRule(new TargetFileSize());

@@ -8,7 +8,6 @@ import java.util.Locale;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedDataSource;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap;
 import org.apache.spark.sql.classic.Dataset;
@@ -19,14 +18,13 @@ import scala.Option;
 import scala.PartialFunction;
 import scala.Tuple2;
 import scala.collection.Iterator;
-import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
 
 /**
  * `spark.read` and `spark.readStream` with `rescuedDataColumn` or `badRecordsPath`, which Spark's readers ignore. Spark
  * resolves the columns; Auto Loader's readers read the files (autoloader/rescued_files.py).
  */
-public class FileRescue extends AbstractFunction1 {
+public class FileRescue extends SessionRule {
 
     private static final String COLUMN = "rescuedDataColumn";
     private static final String BAD_RECORDS = "badRecordsPath";
@@ -37,20 +35,8 @@ public class FileRescue extends AbstractFunction1 {
         return new HashSet(Arrays.asList((Object[]) values));
     }
 
-    public Object apply(Object session) {
-        return new Resolve((SparkSession) session);
-    }
-
-    public static class Resolve extends Rule {
-        private final SparkSession session;
-
-        Resolve(SparkSession session) {
-            this.session = session;
-        }
-
-        public TreeNode apply(TreeNode plan) {
-            return ((LogicalPlan) plan).resolveOperators((PartialFunction) new Sources(session));
-        }
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        return plan.resolveOperators((PartialFunction) new Sources(session));
     }
 
     public static class Sources extends AbstractPartialFunction {

@@ -9,8 +9,8 @@ import org.apache.spark.sql.catalyst.analysis.RelationTimeTravel;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.None$;
@@ -18,19 +18,19 @@ import scala.Option;
 import scala.PartialFunction;
 import scala.Some;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
 
 /**
  * `spark.table("t@v1")` and `spark.read.table("t@20260131235959999")`: a version of a table as a part of its name. A
  * table that has such a name is read as it is.
  */
-public class VersionedNames extends AbstractFunction1 {
+public class VersionedNames extends SessionRule {
 
     private static final Pattern NAME = Pattern.compile("(.+)@(?:[vV](\\d+)|(\\d{17}))", Pattern.DOTALL);
 
-    public Object apply(Object session) {
-        return new Resolve();
+    /** A relation that was not found becomes the version of a table. */
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        return plan.resolveOperators((PartialFunction) new Relations());
     }
 
     /** The name and the version as texts; null for a name without a version. */
@@ -45,13 +45,6 @@ public class VersionedNames extends AbstractFunction1 {
         for (int i = 0; i < parts.length(); i++) out.add(parts.apply(i));
         out.set(out.size() - 1, out.get(out.size() - 1) + version);
         return PythonUtils.toSeq(out);
-    }
-
-    /** Rule: a relation that was not found becomes the version of a table. */
-    public static class Resolve extends Rule {
-        public TreeNode apply(TreeNode plan) {
-            return ((LogicalPlan) plan).resolveOperators((PartialFunction) new Relations());
-        }
     }
 
     public static class Relations extends AbstractPartialFunction {

@@ -60,6 +60,7 @@ SOURCES = (
     "FileRescue",
     "RowSelection",
     "CatalogTable",
+    "ViewTargets",
     "ChangeFeeds",
     "PolicyRules",
     "ListedSnapshot",

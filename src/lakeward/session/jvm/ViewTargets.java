@@ -1,0 +1,57 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.classic.SparkSession;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Statements that write to a view: INSERT, UPDATE, DELETE, MERGE and writers. A catalog has no table of that name, so
+ * that Spark's error would be TABLE_OR_VIEW_NOT_FOUND.
+ */
+public class ViewTargets extends SessionRule {
+
+    private static final String PRIVILEGES = "__required_write_privileges__";
+
+    TreeNode rewritten(LogicalPlan plan, SparkSession session) {
+        plan.foreach(new Targets(session));
+        return plan;
+    }
+
+    public static class Targets extends AbstractFunction1 {
+        private final SparkSession session;
+
+        Targets(SparkSession session) {
+            this.session = session;
+        }
+
+        public Object apply(Object node) {
+            Object target = node;
+            if (node instanceof InsertIntoStatement) target = ((InsertIntoStatement) node).table();
+            if (node instanceof V2WriteCommand) target = ((V2WriteCommand) node).table();
+            if (target instanceof UnresolvedRelation) require((UnresolvedRelation) target, target != node);
+            return BoxedUnit.UNIT;
+        }
+
+        private void require(UnresolvedRelation relation, boolean isTarget) {
+            String privileges = relation.options().get(PRIVILEGES);
+            if (!isTarget && privileges == null) return;
+            CatalogTable found = CatalogTable.find(session, relation.multipartIdentifier());
+            if (found == null || !(found.catalog instanceof Catalog) || !((Catalog) found.catalog).viewExists(found.identifier)) return;
+            String name = found.catalog.name() + "`.`" + found.identifier.namespace()[0] + "`.`" + found.identifier.name();
+            ObjectNode error = WarehouseLayout.JSON.createObjectNode();
+            error.put("condition", "EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE");
+            error.put("sqlState", "42809");
+            ObjectNode parameters = error.putObject("parameters");
+            parameters.put("viewName", "`" + name + "`");
+            parameters.put("operation", privileges == null ? "INSERT" : privileges);
+            error.put("message", "'" + parameters.get("operation").asText() + "' expects a table but `" + name + "` is a view.");
+            throw PythonSqlBridge.error(error);
+        }
+    }
+}
