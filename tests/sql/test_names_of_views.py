@@ -63,7 +63,7 @@ STATEMENTS = {
     f"DROP TABLE {VIEW}": "WRONG_COMMAND_FOR_OBJECT_TYPE",
     f"DROP TABLE IF EXISTS {VIEW}": "WRONG_COMMAND_FOR_OBJECT_TYPE",
     f"ALTER TABLE {TABLE} RENAME TO {VIEW}": EXISTS,
-    f"ALTER VIEW {VIEW} RENAME TO the_table": "VIEW_ALREADY_EXISTS",
+    f"ALTER VIEW {VIEW} RENAME TO names.the_table": "VIEW_ALREADY_EXISTS",
     f"CREATE VIEW {TABLE} AS SELECT 2 AS id": EXISTS,
     f"CREATE OR REPLACE VIEW {TABLE} AS SELECT 2 AS id": "EXPECT_VIEW_NOT_TABLE.NO_ALTERNATIVE",
     f"DROP VIEW {TABLE}": "WRONG_COMMAND_FOR_OBJECT_TYPE",
@@ -91,7 +91,6 @@ def test_a_writer_does_not_write_behind_a_view(spark: SparkSession, writer: str)
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_a_statement_changes_no_object_of_the_other_kind(spark: SparkSession, statement: str) -> None:
-    spark.sql("USE main.names")
     with pytest.raises(Exception, match="the_") as raised:
         spark.sql(statement)
     assert condition_of(raised.value) == STATEMENTS[statement]

@@ -108,6 +108,10 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         return super.loadTable(in(i));
     }
 
+    public Table loadTable(Identifier i, java.util.Set privileges) {
+        return NonDeltaTarget.of(loadTable(i), session, catalog, i);
+    }
+
     private void provide(Identifier i) {
         if (!isPath(i)) BuiltinTables.make(catalog, i, folder, in(i.namespace())[0]);
     }
@@ -210,9 +214,10 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         requireNoView(i);
         final Map m = PlatformFeatures.without(properties);
         if (isPath(i) || !NonDeltaTable.is(m)) return byDelta(how, i, s, ClusteringColumns.forDelta(t), m);
-        return new NonDeltaTable(i, s, m) {
-            StagedTable made() {
-                return byDelta(how, i, s, t, m);
+        Path own = folder.table(in(i.namespace())[0], in(i).name());
+        return new NonDeltaTable(i, s, t, m, how.equals("create"), catalog.equals("hive_metastore") ? own.toString() : null) {
+            StagedTable made(Map known) {
+                return byDelta(how, i, s, t, known);
             }
         };
     }

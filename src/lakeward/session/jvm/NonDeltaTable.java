@@ -1,35 +1,61 @@
 package lakeward;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.Iterator;
 import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.DataFrameWriter;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.SupportsTruncate;
+import org.apache.spark.sql.connector.write.V1Write;
+import org.apache.spark.sql.connector.write.Write;
 import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.execution.command.DataWritingCommand$;
+import org.apache.spark.sql.sources.InsertableRelation;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A table of another format than Delta's while it is made or replaced: nothing happens before the commit.
- * Only Delta writes a table and its rows at once, so a query that should fill it is refused in time.
+ * A table of another format than Delta's while it is made or replaced. It gets the files of its query first, and becomes
+ * a table at the commit. A managed one can be made of a query in hive_metastore alone, as on the platform.
  */
 abstract class NonDeltaTable implements StagedTable, SupportsWrite {
 
+    private static final String OPTION = "option.";
+
     private final Identifier identifier;
     private final StructType schema;
+    private final Transform[] partitions;
     private final Map properties;
+    private final boolean isNew;
+    private final String managed;
 
-    NonDeltaTable(Identifier identifier, StructType schema, Map properties) {
+    /** `managed` is the folder of a managed table that can be made of a query; null for none. */
+    NonDeltaTable(Identifier identifier, StructType schema, Transform[] partitions, Map properties, boolean isNew, String managed) {
         this.identifier = identifier;
         this.schema = schema;
-        this.properties = properties;
+        this.partitions = partitions;
+        this.properties = new HashMap(properties);
+        this.isNew = isNew;
+        this.managed = managed;
     }
 
-    /** Makes or replaces the table, without rows. */
-    abstract StagedTable made();
+    /** Makes or replaces the table with these properties, without rows. */
+    abstract StagedTable made(Map properties);
 
     static boolean is(Map properties) {
         String format = (String) properties.get("provider");
@@ -37,20 +63,116 @@ abstract class NonDeltaTable implements StagedTable, SupportsWrite {
     }
 
     public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-        boolean isManaged = properties.get("location") == null;
+        if (folder() != null) {
+            // Readers of the table need the options of its writer, such as the header of CSV.
+            Iterator all = info.options().asCaseSensitiveMap().entrySet().iterator();
+            while (all.hasNext()) {
+                Map.Entry option = (Map.Entry) all.next();
+                if (!option.getKey().equals("path")) properties.putIfAbsent(OPTION + option.getKey(), option.getValue());
+            }
+            return new Files(this);
+        }
         ObjectNode error = WarehouseLayout.JSON.createObjectNode();
-        error.put("condition", isManaged ? "UNSUPPORTED_MANAGED_TABLE_CREATION" : "UNSUPPORTED_SQL");
-        error.put("sqlState", isManaged ? "0AKDE" : "0A000");
+        error.put("condition", "UNSUPPORTED_MANAGED_TABLE_CREATION");
+        error.put("sqlState", "0AKDE");
         error.put("message", "The table " + identifier.name() + " cannot be made of a query in the format " + properties.get("provider")
-            + ". Use delta" + (isManaged ? ", or write files of that format to a path." : ", or create the table with its columns first and insert into it."));
+            + ". Use delta, or give the table a path of its own.");
         throw PythonSqlBridge.error(error);
     }
 
-    public void commitStagedChanges() {
-        made().commitStagedChanges();
+    /** Where the files are written; null for a table that cannot be made of a query. */
+    private String folder() {
+        if (properties.get("location") != null) return (String) properties.get("location");
+        // Spark refuses a managed table whose folder exists: the files are moved there at the commit.
+        return managed == null ? null : new Path(new Path(managed).getParent(), "." + new Path(managed).getName() + ".staged").toString();
     }
 
-    public void abortStagedChanges() {}
+    /** The rows of the query as files at the table's location, in the place of those that are there. */
+    public static class Files implements WriteBuilder, SupportsTruncate, V1Write, InsertableRelation {
+        private final NonDeltaTable table;
+
+        Files(NonDeltaTable table) {
+            this.table = table;
+        }
+
+        public WriteBuilder truncate() {
+            return this;
+        }
+
+        public Write build() {
+            return this;
+        }
+
+        public InsertableRelation toInsertableRelation() {
+            return this;
+        }
+
+        public void insert(Dataset rows, boolean overwrite) {
+            Path folder = new Path(table.folder());
+            if (table.isNew && !table.isStaged()) DataWritingCommand$.MODULE$.assertEmptyRootPath(folder.toUri(), SaveMode.ErrorIfExists, conf());
+            requireOthers(rows.inputFiles(), table.isStaged() ? new Path(table.managed) : folder);
+            DataFrameWriter writer = rows.write().format((String) table.properties.get("provider")).mode("overwrite");
+            writer.options(table.options());
+            String[] columns = new String[table.partitions.length];
+            for (int i = 0; i < columns.length; i++) columns[i] = table.partitions[i].references()[0].fieldNames()[0];
+            if (columns.length > 0) writer.partitionBy(columns);
+            writer.save(folder.toString());
+        }
+
+        /** The files that are read must not be those that are replaced. */
+        private static void requireOthers(String[] files, Path folder) {
+            for (int i = 0; i < files.length; i++) {
+                if (!new Path(files[i]).toUri().getPath().startsWith(folder.toUri().getPath() + "/")) continue;
+                ObjectNode error = WarehouseLayout.JSON.createObjectNode();
+                error.put("condition", "UNSUPPORTED_OVERWRITE.PATH");
+                error.put("sqlState", "42902");
+                error.put("message", "Can't overwrite the target that is also being read from. The target path is " + folder + ".");
+                throw PythonSqlBridge.error(error);
+            }
+        }
+    }
+
+    private Map options() {
+        Map out = new HashMap();
+        Iterator all = properties.keySet().iterator();
+        while (all.hasNext()) {
+            String key = (String) all.next();
+            if (key.startsWith(OPTION)) out.put(key.substring(OPTION.length()), properties.get(key));
+        }
+        return out;
+    }
+
+    private boolean isStaged() {
+        return managed != null && properties.get("location") == null;
+    }
+
+    private static Configuration conf() {
+        return ((SparkSession) org.apache.spark.sql.SparkSession.active()).sessionState().newHadoopConf();
+    }
+
+    public void commitStagedChanges() {
+        made(properties).commitStagedChanges();
+        if (!isStaged()) return;
+        try {
+            Path target = new Path(managed);
+            FileSystem files = target.getFileSystem(conf());
+            if (!files.exists(new Path(folder()))) return;
+            files.delete(target, true);
+            if (!files.rename(new Path(folder()), target)) throw new IOException("The files of " + name() + " are in " + folder() + ".");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    public void abortStagedChanges() {
+        if (!isStaged()) return;
+        try {
+            Path staged = new Path(folder());
+            staged.getFileSystem(conf()).delete(staged, true);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
 
     public String name() {
         return identifier.name();
@@ -64,7 +186,11 @@ abstract class NonDeltaTable implements StagedTable, SupportsWrite {
         return properties;
     }
 
+    public Transform[] partitioning() {
+        return partitions;
+    }
+
     public Set capabilities() {
-        return EnumSet.of(TableCapability.BATCH_WRITE, TableCapability.TRUNCATE, TableCapability.ACCEPT_ANY_SCHEMA);
+        return EnumSet.of(TableCapability.BATCH_WRITE, TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE, TableCapability.ACCEPT_ANY_SCHEMA);
     }
 }

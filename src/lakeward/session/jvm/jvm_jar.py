@@ -37,6 +37,7 @@ SOURCES = (
     "CaseInsensitiveTable",
     "SparkCatalog",
     "NonDeltaTable",
+    "NonDeltaTarget",
     "ClusteringColumns",
     "PlatformFeatures",
     "Catalog",

@@ -12,7 +12,7 @@ from lakeward.spark_internals import java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
 from lakeward.sql.constructs.event_log import PIPELINE
 from lakeward.sql.constructs.keys import Key, stored_keys
-from lakeward.sql.session_context import SessionContext, current_context
+from lakeward.sql.session_context import SessionContext, current_context, run_with_delta
 from lakeward.sql.sql_types import type_text
 from lakeward.sql.standalone_tables import find_standalone_table
 from lakeward.sql.token_cursor import TokenCursor
@@ -30,7 +30,7 @@ _DEFAULTS_FEATURE = "delta.feature.allowColumnDefaults"
 
 @dataclass(frozen=True)
 class ShowCreateTable(Command):
-    """Shows the statement that creates a Delta table or a view."""
+    """Shows the statement that creates a table or a view; for other formats than Delta's, Spark's statement."""
 
     table: list[str]
 
@@ -48,6 +48,9 @@ class ShowCreateTable(Command):
             return _statement(f"CREATE VIEW {'.'.join(full)} AS {views[0][0]}")
         detail = spark.sql(f"DESCRIBE DETAIL {quote_name(self.table)}").first()
         assert detail is not None
+        if detail["format"] != "delta":
+            shown = run_with_delta(spark, f"SHOW CREATE TABLE {quote_name(self.table)}").collect()[0][0]
+            return _statement(shown.replace(" COLLATE UTF8_BINARY", ""))
         standalone = find_standalone_table(context.settings, detail["properties"].get(PIPELINE))
         if standalone is not None:
             return _statement(standalone.text)

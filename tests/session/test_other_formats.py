@@ -1,0 +1,163 @@
+"""Tables of other formats than Delta's, made and filled by writers and statements: formats × entry points × catalogs.
+
+The oracle is a list of the rows that were written, and Spark's own reader of the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from lakeward.session import condition_of
+from tests.lanes import sampled
+
+FORMATS = ("parquet", "csv", "json", "orc", "avro", "text")
+MAKERS: dict[str, Callable[[DataFrame, str, str, str], Any]] = {
+    "saveAsTable": lambda frame, kind, table, path: (
+        frame.write.format(kind).option("path", path).saveAsTable(table)
+    ),
+    "overwrite": lambda frame, kind, table, path: (
+        frame.write.format(kind).option("path", path).mode("overwrite").saveAsTable(table)
+    ),
+    "arguments": lambda frame, kind, table, path: frame.write.saveAsTable(table, format=kind, path=path),
+    "CREATE TABLE": lambda frame, kind, table, path: _create("CREATE", frame, kind, table, path),
+    "CREATE OR REPLACE TABLE": lambda frame, kind, table, path: _create(
+        "CREATE OR REPLACE", frame, kind, table, path
+    ),
+    "writeTo": lambda frame, kind, table, path: (
+        frame.writeTo(table).using(kind).tableProperty("location", path).createOrReplace()
+    ),
+}
+FILLERS: dict[str, Callable[[DataFrame, str, str], Any]] = {
+    "append": lambda frame, kind, table: frame.write.format(kind).mode("append").saveAsTable(table),
+    "insertInto": lambda frame, _, table: frame.write.insertInto(table),
+    "INSERT": lambda frame, _, table: _statement(frame, f"INSERT INTO {table} TABLE filled"),
+}
+
+
+def _create(verb: str, frame: DataFrame, kind: str, table: str, path: str) -> None:
+    _statement(frame, f"{verb} TABLE {table} USING {kind} LOCATION '{path}' AS TABLE filled")
+
+
+def _statement(frame: DataFrame, text: str) -> None:
+    frame.createOrReplaceTempView("filled")
+    try:
+        frame.sparkSession.sql(text)
+    finally:
+        frame.sparkSession.catalog.dropTempView("filled")
+
+
+@pytest.fixture(params=["main", "dev"])
+def schema(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Return a schema of the current catalog, and one of another catalog."""
+    name = f"{request.param}.other_formats"
+    spark.sql(f"CREATE CATALOG IF NOT EXISTS {request.param}")
+    spark.sql(f"CREATE SCHEMA {name}")
+    yield name
+    spark.sql(f"DROP SCHEMA {name} CASCADE")
+
+
+def _values(frame: DataFrame) -> list[str]:
+    return sorted(row.value for row in frame.collect())
+
+
+@pytest.mark.parametrize(
+    ("maker", "kind"), sampled(product(MAKERS, FORMATS), *zip(MAKERS, FORMATS, strict=True))
+)
+def test_an_external_table_is_made_of_a_query_and_filled(
+    spark: SparkSession, schema: str, tmp_path: Path, maker: str, kind: str
+) -> None:
+    table, path = f"{schema}.made", str(tmp_path / "files")
+    MAKERS[maker](spark.sql("SELECT 'a' AS value"), kind, table, path)
+    expected = ["a"]
+    for name, fill in FILLERS.items():
+        assert _values(spark.table(table)) == expected
+        fill(spark.sql(f"SELECT '{name}' AS value"), kind, table)
+        expected = sorted([*expected, name])
+    assert _values(spark.table(table)) == expected
+    columns = spark.table(table).schema
+    assert _values(spark.read.format(kind).schema(columns).load(path)) == expected
+    spark.table(table).sparkSession.sql(f"DROP TABLE {table}")
+    assert len(list(Path(path).glob("part-*"))) == len(expected)
+
+
+@pytest.mark.parametrize("kind", sampled(FORMATS, "csv"))
+def test_a_table_is_overwritten(spark: SparkSession, schema: str, tmp_path: Path, kind: str) -> None:
+    table, path = f"{schema}.overwritten", str(tmp_path / "files")
+    for value in ("a", "b"):
+        MAKERS["overwrite"](spark.sql(f"SELECT '{value}' AS value"), kind, table, path)
+        assert _values(spark.table(table)) == [value]
+    spark.sql("SELECT 'c' AS value").write.insertInto(table, overwrite=True)
+    assert _values(spark.table(table)) == ["c"]
+
+
+def test_partitions_and_options(spark: SparkSession, schema: str, tmp_path: Path) -> None:
+    rows = spark.sql("SELECT id, 'x' AS v, id % 2 AS p FROM range(4)")
+    table, path = f"{schema}.parts", tmp_path / "files"
+    writer = rows.write.format("csv").options(header=True, sep="|", path=str(path)).partitionBy("p")
+    writer.saveAsTable(table)
+    assert sorted(folder.name for folder in path.glob("p=*")) == ["p=0", "p=1"]
+    assert next(path.glob("p=0/part-*")).read_text().startswith("id|v\n")
+    rows.select("p", "v", "id").write.format("csv").mode("append").partitionBy("p").saveAsTable(table)
+    assert sorted(spark.table(table).collect()) == sorted(rows.collect() * 2)
+
+
+def test_columns_are_matched_by_name(spark: SparkSession, schema: str, tmp_path: Path) -> None:
+    table = f"{schema}.named"
+    spark.sql(f"CREATE TABLE {table} (v STRING, n INT) USING csv LOCATION '{tmp_path / 'files'}'")
+    spark.sql("SELECT 1 AS n, 'x' AS v").write.format("csv").mode("append").saveAsTable(table)
+    assert spark.table(table).collect() == [("x", 1)]
+    with pytest.raises(AnalysisException, match="TOO_MANY_DATA_COLUMNS"):
+        spark.sql("SELECT 1 AS n, 'x' AS v, 2 AS k").write.format("csv").mode("append").saveAsTable(table)
+
+
+def test_no_files_are_lost(spark: SparkSession, schema: str, tmp_path: Path) -> None:
+    table, path = f"{schema}.kept", tmp_path / "files"
+    rows = spark.sql("SELECT 'a' AS value")
+    MAKERS["saveAsTable"](rows, "parquet", table, str(path))
+    with pytest.raises(Exception, match="also being read") as read:
+        MAKERS["overwrite"](spark.table(table), "parquet", table, str(path))
+    assert condition_of(read.value) == "UNSUPPORTED_OVERWRITE.PATH"
+    with pytest.raises(AnalysisException, match="non-empty directory"):
+        MAKERS["CREATE TABLE"](rows, "parquet", f"{schema}.second", str(path))
+    assert not spark.catalog.tableExists(f"{schema}.second")
+    assert _values(spark.table(table)) == ["a"]
+    with pytest.raises(Exception, match="no rows"):
+        MAKERS["CREATE TABLE"](
+            spark.sql("SELECT raise_error('no rows') AS value"), "parquet", f"{schema}.failed", f"{path}2"
+        )
+    assert not spark.catalog.tableExists(f"{schema}.failed")
+
+
+def test_hive_metastore_has_managed_tables_of_other_formats(spark: SparkSession) -> None:
+    table = "hive_metastore.default.managed"
+    for value in ("a", "b"):
+        spark.sql(f"SELECT '{value}' AS value").write.format("parquet").mode("overwrite").saveAsTable(table)
+    spark.sql("SELECT 'c' AS value").write.format("parquet").mode("append").saveAsTable(table)
+    assert _values(spark.table(table)) == ["b", "c"]
+    with pytest.raises(Exception, match="also being read"):
+        spark.table(table).write.format("parquet").mode("overwrite").saveAsTable(table)
+    with pytest.raises(Exception, match="no rows"):
+        spark.sql(f"CREATE TABLE {table}_2 USING json AS SELECT raise_error('no rows') AS value")
+    assert [row.tableName for row in spark.sql("SHOW TABLES IN hive_metastore.default").collect()] == [
+        "managed"
+    ]
+    spark.sql(f"DROP TABLE {table}")
+
+
+def test_the_statement_that_creates_it_is_shown(spark: SparkSession, schema: str, tmp_path: Path) -> None:
+    table = f"{schema}.shown"
+    spark.sql(
+        f"CREATE TABLE {table} (id INT, name STRING) USING csv OPTIONS (header 'true') LOCATION '{tmp_path}'"
+    )
+    text = spark.sql(f"SHOW CREATE TABLE {table}").collect()[0][0]
+    spark.sql(f"DROP TABLE {table}")
+    spark.sql(text)
+    assert spark.sql(f"SHOW CREATE TABLE {table}").collect()[0][0] == text
+    assert text.startswith(f"CREATE TABLE {table} (\n  id INT,\n  name STRING)\nUSING csv")
