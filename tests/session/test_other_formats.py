@@ -1,4 +1,4 @@
-"""Tables of other formats than Delta's, made and filled by writers and statements: formats × entry points × catalogs.
+"""Tables of other formats than Delta, made and filled by writers and statements, in both kinds of catalogs.
 
 The oracle is a list of the rows that were written, and Spark's own reader of the files.
 """

@@ -30,7 +30,7 @@ _DEFAULTS_FEATURE = "delta.feature.allowColumnDefaults"
 
 @dataclass(frozen=True)
 class ShowCreateTable(Command):
-    """Shows the statement that creates a table or a view; for other formats than Delta's, Spark's statement."""
+    """Shows the statement that creates a table or a view; for other formats than Delta, that of Spark."""
 
     table: list[str]
 
