@@ -71,3 +71,40 @@ def test_an_existing_table_stays(spark: SparkSession, tmp_path: Path, kind: str)
     )
     assert spark.table(TARGET).columns == ["other"]
     assert not (tmp_path / "clone").exists()
+
+
+@pytest.mark.parametrize("kind", ["CLONE", "DEEP CLONE"])
+@pytest.mark.parametrize("partitioned", [False, True])
+@pytest.mark.parametrize("named", [False, True])
+def test_parquet_is_cloned(
+    spark: SparkSession, tmp_path: Path, kind: str, partitioned: bool, named: bool
+) -> None:
+    folder = tmp_path / "files"
+    writer = spark.sql("SELECT id, id % 2 AS p FROM range(4)").write
+    (writer.partitionBy("p") if partitioned else writer).parquet(str(folder))
+    name = f"parquet.`{folder}`"
+    if named:
+        columns = "(id LONG, p LONG)" + (
+            " USING parquet PARTITIONED BY (p)" if partitioned else " USING parquet"
+        )
+        spark.sql(f"CREATE TABLE main.default.clone_files {columns} LOCATION '{folder}'")
+        spark.sql("MSCK REPAIR TABLE main.default.clone_files")
+        name = "main.default.clone_files"
+    try:
+        metrics = spark.sql(f"CREATE TABLE {TARGET} {kind} {name}").collect()[0]
+    finally:
+        spark.sql("DROP TABLE IF EXISTS main.default.clone_files")
+    files = list(folder.rglob("part-*"))
+    assert metrics["source_num_of_files"] == len(files)
+    assert metrics["source_table_size"] == sum(file.stat().st_size for file in files)
+    detail = spark.sql(f"DESCRIBE DETAIL {TARGET}").collect()[0]
+    assert (detail["format"], detail["partitionColumns"]) == ("delta", ["p"] if partitioned else [])
+    assert sorted(row.id for row in spark.table(TARGET).collect()) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_other_formats_are_not_cloned(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    spark.range(2).write.format(kind).save(str(tmp_path / "files"))
+    with pytest.raises(PySparkException) as failed:
+        spark.sql(f"CREATE TABLE {TARGET} CLONE {kind}.`{tmp_path / 'files'}`")
+    assert condition_of(failed.value) == "DELTA_CLONE_UNSUPPORTED_SOURCE"

@@ -93,3 +93,11 @@ def test_information_schema_has_the_declared_types(
         types = {row.column_name: row.full_data_type for row in found if row.table_name == table}
         assert types == COLUMNS
     assert {row.data_type for row in found} == {"VARCHAR", "CHAR", "STRUCT", "ARRAY", "MAP"}
+
+
+@pytest.mark.parametrize("statement", ["DESCRIBE", "DESC TABLE", "DESCRIBE EXTENDED", "DESCRIBE FORMATTED"])
+def test_descriptions_of_tables_have_the_declared_types(
+    spark: SparkSession, view: Callable[[str], DataFrame], statement: str
+) -> None:
+    shown = {row.col_name: row.data_type for row in spark.sql(f"{statement} {TABLE}").collect()}
+    assert {column: shown[column] for column in COLUMNS} == COLUMNS

@@ -1,6 +1,5 @@
 package lakeward;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,7 +9,6 @@ import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchViewException;
 import org.apache.spark.sql.catalyst.analysis.ViewAlreadyExistsException;
-import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.Identifier;
@@ -23,7 +21,6 @@ import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.connector.catalog.TableInfo;
 import org.apache.spark.sql.connector.catalog.View;
 import org.apache.spark.sql.connector.expressions.Transform;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
@@ -35,6 +32,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     private String catalog;
     private WarehouseLayout folder;
+    private ViewStore views;
     private SparkSession session;
 
     public void initialize(String name, CaseInsensitiveStringMap options) {
@@ -44,6 +42,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         super.initialize(name, options);
         catalog = name;
         folder = new WarehouseLayout(session.sharedState().conf().get("spark.sql.warehouse.dir"), session.sessionState().newHadoopConf());
+        views = new ViewStore(folder);
     }
 
     public String name() {
@@ -362,49 +361,20 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         return stored(i, false);
     }
 
-    /** Queries need STRING with the declared type in its metadata, as columns of tables have it: Spark has no encoder of CHAR and VARCHAR. */
     private View stored(Identifier i, boolean forQueries) throws NoSuchViewException {
-        ObjectNode json = isPath(i) ? null : folder.read(view(i));
-        if (json == null) throw new NoSuchViewException(i);
-        StructType schema = (StructType) DataType.fromJson(json.get("schema").asText());
-        View.Builder b = new View.Builder();
-        b.withSchema(forQueries ? CharVarcharUtils.replaceCharVarcharWithStringInSchema(schema) : schema);
-        b.withProperties(ObjectDefinitions.javaMap(json.get("properties")));
-        b.withQueryText(json.get("query").asText());
-        b.withCurrentCatalog(json.get("currentCatalog").asText());
-        b.withCurrentNamespace(strings((ArrayNode) json.get("currentNamespace")));
-        b.withSqlConfigs(ObjectDefinitions.javaMap(json.get("settings")));
-        b.withSchemaMode(json.get("schemaMode").isNull() ? null : json.get("schemaMode").asText());
-        b.withQueryColumnNames(strings((ArrayNode) json.get("queryColumns")));
-        return b.build();
+        View found = isPath(i) ? null : views.read(view(i), forQueries);
+        if (found == null) throw new NoSuchViewException(i);
+        return found;
     }
 
     private void keep(Identifier i, View v) {
         requireName(i);
-        ObjectNode json = WarehouseLayout.JSON.createObjectNode();
-        json.put("query", v.queryText());
-        json.put("schema", v.schema().json());
-        json.put("currentCatalog", v.currentCatalog());
-        json.set("currentNamespace", WarehouseLayout.JSON.valueToTree(v.currentNamespace()));
-        json.set("settings", WarehouseLayout.JSON.valueToTree(v.sqlConfigs()));
-        json.put("schemaMode", v.schemaMode());
-        json.set("queryColumns", WarehouseLayout.JSON.valueToTree(v.queryColumnNames()));
-        json.set("properties", WarehouseLayout.JSON.valueToTree(v.properties()));
-        folder.write(view(i), json);
+        views.write(view(i), v);
     }
 
     /** Replace the columns of a view: those of its query have changed. */
     void storeColumns(Identifier i, StructType columns) {
-        ObjectNode json = folder.read(view(i));
-        if (json == null) return;
-        json.put("schema", CharVarcharUtils.getRawSchema(columns).json());
-        folder.write(view(i), json);
-    }
-
-    private static String[] strings(ArrayNode json) {
-        String[] out = new String[json.size()];
-        for (int k = 0; k < out.length; k++) out[k] = ((com.fasterxml.jackson.databind.JsonNode) json.get(k)).asText();
-        return out;
+        views.writeColumns(view(i), columns);
     }
 
     public boolean viewExists(Identifier i) {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name, quote_properties, quote_string
-from lakeward.spark_internals import java_session, jvm_view
+from lakeward.spark_internals import analyzed_plan, java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, supported
 from lakeward.sql.constructs.property_list import read_properties
 from lakeward.sql.constructs.time_travel import TableVersion, read_table_version
@@ -92,30 +94,84 @@ class DeepClone(Command):
         name, source = quote_name(self.target), self.source.resolve(spark)
         if self.mode == _IF_NOT_EXISTS and spark.catalog.tableExists(name):
             return None
-        _require_no_policies(spark, source)
         rows = spark.sql(f"SELECT * FROM {source}")  # noqa: S608  # names are quoted
-        before = spark.sql(f"DESCRIBE DETAIL {quote_name(source.table)}").first()
-        assert before is not None
+        layout = _layout(spark, source)
         writer = rows.writeTo(name).using("delta")
-        copied = {k: v for k, v in (before["properties"] or {}).items() if not k.startswith(_COMPUTED)}
-        for key, value in {**copied, **self.options.properties}.items():
+        for key, value in {**layout.properties, **self.options.properties}.items():
             writer = writer.tableProperty(key, value)
         if self.options.location is not None:
             writer = writer.tableProperty("location", self.options.location)
-        if before["partitionColumns"]:
-            writer = writer.partitionedBy(*before["partitionColumns"])
-        if before["clusteringColumns"]:
-            writer = writer.clusterBy(*before["clusteringColumns"])
-        with CopyLoadHistory(source, self.target).run(spark) as options:
+        if layout.partitions:
+            writer = writer.partitionedBy(*layout.partitions)
+        if layout.clustering:
+            writer = writer.clusterBy(*layout.clustering)
+        # Only Delta tables are targets of COPY INTO.
+        history = CopyLoadHistory(source, self.target).run(spark) if layout.is_delta else nullcontext({})
+        with history as options:
             writer = writer.options(**options)
             modes = {_REPLACE: writer.replace, _CREATE_OR_REPLACE: writer.createOrReplace}
             modes.get(self.mode, writer.create)()
-        if before["description"]:
-            spark.sql(f"COMMENT ON TABLE {name} IS {quote_string(before['description'])}")
+        if layout.description:
+            spark.sql(f"COMMENT ON TABLE {name} IS {quote_string(layout.description)}")
         after = spark.sql(f"DESCRIBE DETAIL {name}").first()
         assert after is not None
-        metrics = [before["sizeInBytes"], before["numFiles"], 0, after["numFiles"], 0, after["sizeInBytes"]]
+        metrics = [layout.size, layout.files, 0, after["numFiles"], 0, after["sizeInBytes"]]
         return Rows(", ".join(f"{name} BIGINT" for name in _METRICS), [metrics])
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What a deep clone takes from its source in addition to the rows; `size` is in bytes."""
+
+    is_delta: bool
+    size: int
+    files: int
+    partitions: Sequence[str] = ()
+    clustering: Sequence[str] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    description: str | None = None
+
+
+def _layout(spark: SparkSession, source: CloneSource) -> _Layout:
+    """Return the layout of a Delta or Parquet table, or of a folder of Parquet files.
+
+    Raises SqlError for other formats, and for tables with policies.
+    """
+    if len(source.table) == 2 and source.table[0].lower() != "delta" and "/" in source.table[1]:
+        kind, partitions = source.table[0].lower(), _partitions(spark, source)
+    else:
+        _require_no_policies(spark, source)
+        detail = spark.sql(f"DESCRIBE DETAIL {quote_name(source.table)}").first()
+        assert detail is not None
+        if detail["format"] == "delta":
+            own = (detail["properties"] or {}).items()
+            return _Layout(
+                True,
+                detail["sizeInBytes"],
+                detail["numFiles"],
+                detail["partitionColumns"],
+                detail["clusteringColumns"],
+                {key: value for key, value in own if not key.startswith(_COMPUTED)},
+                detail["description"],
+            )
+        kind, partitions = detail["format"], detail["partitionColumns"]
+    if kind != "parquet":
+        raise SqlError(
+            "DELTA_CLONE_UNSUPPORTED_SOURCE",
+            f"Unsupported clone source '{'.'.join(source.table)}', whose format is '{kind}'. The supported "
+            "formats are 'delta' and 'parquet'.",
+            sql_state="0AKDC",
+        )
+    file = "_metadata.file_path AS path, _metadata.file_size AS size"
+    listed = f"SELECT DISTINCT {file} FROM {quote_name(source.table)}"  # noqa: S608  # the name is quoted
+    row = spark.sql(f"SELECT coalesce(sum(size), 0), count(*) FROM ({listed})").collect()[0]  # noqa: S608
+    return _Layout(False, row[0], row[1], partitions or ())
+
+
+def _partitions(spark: SparkSession, source: CloneSource) -> list[str]:
+    """Return the partition columns that the paths of a folder have."""
+    relation = analyzed_plan(spark.table(quote_name(source.table))).collectLeaves().head().relation()
+    return list(relation.partitionSchema().fieldNames())
 
 
 @dataclass(frozen=True)
@@ -215,7 +271,8 @@ CONSTRUCTS = (
         area=_AREA,
         verdict="emulated",
         example="CREATE OR REPLACE TABLE u DEEP CLONE t",
-        note="a full copy in one commit: columns, comments, layout and properties; not the history",
+        note="a full copy in one commit: columns, comments, layout and properties; not the history; also of "
+        "Parquet tables and folders",
         starts=("CREATE", "REPLACE"),
         statement=_deep_clone,
     ),
