@@ -14,6 +14,7 @@ from hypothesis import settings as hypothesis_settings
 
 from lakeward.dbutils import secret_stores
 from lakeward.session import Settings, session
+from lakeward.spark_internals import activated
 from tests import lanes
 from tests.disks import full_disk, read_only
 from tests.processes import SharedDaemon
@@ -80,9 +81,14 @@ def suite_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 
 @pytest.fixture
-def spark(suite_settings: Settings) -> SparkSession:
-    """Return the shared session on the suite's lakehouse, in main.default."""
-    return session(suite_settings)
+def spark(suite_settings: Settings) -> Iterator[SparkSession]:
+    """Return the shared session on the suite's lakehouse, in main.default.
+
+    It is the active one of the JVM's thread, whichever session a test before has left there.
+    """
+    shared = session(suite_settings)
+    with activated(shared):
+        yield shared
 
 
 @pytest.fixture(scope="session")
