@@ -201,3 +201,17 @@ def test_missing_paths_and_missing_schemas_are_reported_by_spark(spark: SparkSes
         spark.read.option("rescuedDataColumn", "_r").schema(SCHEMA).json(str(tmp_path / "nope"))
     with pytest.raises(Exception, match="Schema must be specified"):
         spark.readStream.option("rescuedDataColumn", "_r").json(str(tmp_path))
+
+
+@pytest.mark.parametrize("reader", ["read", "readStream"])
+@pytest.mark.parametrize("option", ["rescuedDataColumn", "badRecordsPath"])
+def test_a_wrong_value_of_an_option_is_named(
+    spark: SparkSession, tmp_path: Path, reader: str, option: str
+) -> None:
+    path = write_files(spark, tmp_path / "in", "csv")
+    source = getattr(spark, reader).schema(SCHEMA).options(skipRows="many", **{option: str(tmp_path / "bad")})
+    with pytest.raises(Exception, match="skipRows") as raised:
+        source.csv(path).collect() if reader == "read" else source.csv(path).writeStream.format(
+            "noop"
+        ).start()
+    assert condition_of(raised.value) == "CF_INVALID_OPTION_VALUE"

@@ -98,7 +98,7 @@ def translate_query_exception(error: Any) -> Any:
 
 def translate_read_exception(error: Any) -> Any:
     """Return the Auto Loader error of a batch as an exception with its condition; others unchanged."""
-    wrapped = find_cloud_files_error(error) if type(error).__name__ == PythonException.__name__ else None
+    wrapped = find_cloud_files_error(error) if isinstance(error, PythonException) else None
     if wrapped is None:
         return error
     return CloudFilesReadException(batch_condition(wrapped.condition), wrapped.message)

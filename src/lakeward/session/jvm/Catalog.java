@@ -177,11 +177,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     /** A view and a table have names of one namespace: a table would be hidden behind the view. */
     private void requireNoView(Identifier i) {
         if (!viewExists(i)) return;
-        ObjectNode error = WarehouseLayout.JSON.createObjectNode();
-        error.put("condition", "DELTA_CANNOT_WRITE_INTO_VIEW");
-        error.put("sqlState", "0A000");
-        error.put("message", fullName(i) + " is a view. Writes to a view are not supported.");
-        throw PythonSqlBridge.error(error);
+        throw PythonSqlBridge.error("DELTA_CANNOT_WRITE_INTO_VIEW", "0A000", fullName(i) + " is a view. Writes to a view are not supported.");
     }
 
     public Table createTable(Identifier i, TableInfo info) {
@@ -251,11 +247,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     private void requireTable(Identifier i) {
         if (!viewExists(i)) return;
-        ObjectNode error = WarehouseLayout.JSON.createObjectNode();
-        error.put("condition", "WRONG_COMMAND_FOR_OBJECT_TYPE");
-        error.put("sqlState", "42809");
-        error.put("message", "The operation DROP TABLE requires a TABLE. But " + fullName(i) + " is a VIEW. Use DROP VIEW instead.");
-        throw PythonSqlBridge.error(error);
+        throw PythonSqlBridge.error("WRONG_COMMAND_FOR_OBJECT_TYPE", "42809", "The operation DROP TABLE requires a TABLE. But " + fullName(i) + " is a VIEW. Use DROP VIEW instead.");
     }
 
     private String fullName(Identifier i) {

@@ -1,6 +1,5 @@
 package lakeward;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
@@ -73,11 +72,7 @@ public class CatalogNames extends SessionRule {
         // Catalogs of other products may have schemas in schemas.
         if (!manager.currentCatalog().getClass().getName().startsWith("lakeward.")) return;
         if (manager.isCatalogRegistered(name)) return;
-        ObjectNode error = WarehouseLayout.JSON.createObjectNode();
-        error.put("condition", "NO_SUCH_CATALOG_EXCEPTION");
-        error.put("sqlState", "42704");
-        error.put("message", "Catalog '" + name + "' was not found. Verify the name. " + remedy(name));
-        throw PythonSqlBridge.error(error);
+        throw PythonSqlBridge.error("NO_SUCH_CATALOG_EXCEPTION", "42704", "Catalog '" + name + "' was not found. Verify the name. " + remedy(name));
     }
 
     /** As in declared_catalogs.py. */

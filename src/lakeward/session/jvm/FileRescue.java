@@ -73,9 +73,7 @@ public class FileRescue extends SessionRule {
                 Tuple2 one = (Tuple2) all.next();
                 given.put((String) one._1(), (String) one._2());
             }
-            Object result = PythonSqlBridge.run(call.toString(), session);
-            if (result instanceof Throwable) throw WarehouseCatalog.sneak((Throwable) result);
-            return ((Dataset) result).queryExecution().analyzed();
+            return ((Dataset) SqlFunctions.ask(call, session)).queryExecution().analyzed();
         }
 
         /** The columns that Spark's reader has without the two options. */

@@ -1,6 +1,5 @@
 package lakeward;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -82,14 +81,10 @@ public class FormatCheck extends SessionRule {
         if (!FORMATS.contains(lower) || path.contains(LOG)) return;
         Path table = table(session, path, known);
         if (table == null) return;
-        ObjectNode error = WarehouseLayout.JSON.createObjectNode();
-        error.put("condition", "DELTA_INVALID_FORMAT");
-        error.put("sqlState", "22000");
-        error.put("message", "Incompatible format detected. A transaction log for Delta was found at `" + table + "/" + LOG
+        throw PythonSqlBridge.error("DELTA_INVALID_FORMAT", "22000", "Incompatible format detected. A transaction log for Delta was found at `" + table + "/" + LOG
             + "`, but you are trying to " + operation + " `" + path + "` using format(\"" + lower
             + "\"). You must use 'format(\"delta\")' when reading and writing to a Delta table. Set " + SETTING
             + " to false to use its files all the same.");
-        throw PythonSqlBridge.error(error);
     }
 
     /** The folder of the Delta table that a path is in; null if it is in none, as `known` folders, or not on this machine. */

@@ -67,11 +67,7 @@ public class InputFileName extends SessionRule {
             if (!"removed".equals(session.conf().get(SETTING, "")) || session.sessionState().catalog().isTemporaryFunction(new FunctionIdentifier(NAME))) {
                 return e;
             }
-            ObjectNode error = WarehouseLayout.JSON.createObjectNode();
-            error.put("condition", "UC_COMMAND_NOT_SUPPORTED.WITH_RECOMMENDATION");
-            error.put("sqlState", "0AKUC");
-            error.put("message", "The command(s): input_file_name are not supported in Unity Catalog. Please use _metadata.file_path instead.");
-            throw PythonSqlBridge.error(error);
+            throw PythonSqlBridge.error("UC_COMMAND_NOT_SUPPORTED.WITH_RECOMMENDATION", "0AKUC", "The command(s): input_file_name are not supported in Unity Catalog. Please use _metadata.file_path instead.");
         }
 
         private static boolean ofDelta() {

@@ -1,6 +1,5 @@
 package lakeward;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.EnumSet;
@@ -72,12 +71,8 @@ abstract class NonDeltaTable implements StagedTable, SupportsWrite {
             }
             return new Files(this);
         }
-        ObjectNode error = WarehouseLayout.JSON.createObjectNode();
-        error.put("condition", "UNSUPPORTED_MANAGED_TABLE_CREATION");
-        error.put("sqlState", "0AKDE");
-        error.put("message", "The table " + identifier.name() + " cannot be made of a query in the format " + properties.get("provider")
+        throw PythonSqlBridge.error("UNSUPPORTED_MANAGED_TABLE_CREATION", "0AKDE", "The table " + identifier.name() + " cannot be made of a query in the format " + properties.get("provider")
             + ". Use delta, or give the table a path of its own.");
-        throw PythonSqlBridge.error(error);
     }
 
     /** Where the files are written; null for a table that cannot be made of a query. */
@@ -123,11 +118,7 @@ abstract class NonDeltaTable implements StagedTable, SupportsWrite {
         private static void requireOthers(String[] files, Path folder) {
             for (int i = 0; i < files.length; i++) {
                 if (!new Path(files[i]).toUri().getPath().startsWith(folder.toUri().getPath() + "/")) continue;
-                ObjectNode error = WarehouseLayout.JSON.createObjectNode();
-                error.put("condition", "UNSUPPORTED_OVERWRITE.PATH");
-                error.put("sqlState", "42902");
-                error.put("message", "Can't overwrite the target that is also being read from. The target path is " + folder + ".");
-                throw PythonSqlBridge.error(error);
+                throw PythonSqlBridge.error("UNSUPPORTED_OVERWRITE.PATH", "42902", "Can't overwrite the target that is also being read from. The target path is " + folder + ".");
             }
         }
     }

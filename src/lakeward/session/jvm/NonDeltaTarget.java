@@ -9,6 +9,7 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation$;
 import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
@@ -35,8 +36,6 @@ import scala.collection.immutable.Seq;
  * and `insertInto` forget the catalog of the name, and write to a table of the session catalog or of the current one.
  */
 public class NonDeltaTarget implements SupportsWrite {
-
-    private static final String PRIVILEGES = "__required_write_privileges__";
 
     private final V1Table table;
     private final Seq name;
@@ -91,7 +90,7 @@ public class NonDeltaTarget implements SupportsWrite {
 
         /** Spark's `overwrite` is always false here. */
         public void insert(org.apache.spark.sql.Dataset rows, boolean overwrite) {
-            Map privileges = Collections.singletonMap(PRIVILEGES, isOverwrite ? "INSERT,DELETE" : "INSERT");
+            Map privileges = Collections.singletonMap(UnresolvedRelation$.MODULE$.REQUIRED_WRITE_PRIVILEGES(), isOverwrite ? "INSERT,DELETE" : "INSERT");
             UnresolvedRelation target = new UnresolvedRelation(name, new CaseInsensitiveStringMap(privileges), false);
             Seq none = PythonUtils.toSeq(Collections.emptyList());
             Dataset.ofRows((SparkSession) rows.sparkSession(), new InsertIntoStatement(target, ObjectDefinitions.scalaMap(null), none,

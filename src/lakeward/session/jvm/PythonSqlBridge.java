@@ -144,6 +144,10 @@ public class PythonSqlBridge {
      * Build an error as Spark does: a condition of Spark with its parameters and template. Unknown conditions are
      * registered, so that all error formatters support them.
      */
+    static RuntimeException error(String condition, String sqlState, String message) {
+        return error(WarehouseLayout.JSON.createObjectNode().put("condition", condition).put("sqlState", sqlState).put("message", message));
+    }
+
     static RuntimeException error(JsonNode error) {
         String condition = error.get("condition").asText();
         if (error.hasNonNull("parameters") && isKnown(condition)) {

@@ -102,7 +102,12 @@ public class SqlFunctions {
                 positional.add(constant(e));
             }
         }
-        Object result = PythonSqlBridge.run(call.toString(), org.apache.spark.sql.SparkSession.active());
+        return ask(call, org.apache.spark.sql.SparkSession.active());
+    }
+
+    /** The answer to a call of a function: `name` and `arguments`. */
+    static Object ask(ObjectNode call, Object session) {
+        Object result = PythonSqlBridge.run(call.toString(), session);
         if (result instanceof Throwable) throw WarehouseCatalog.sneak((Throwable) result);
         if (!(result instanceof String)) return result;
         try {

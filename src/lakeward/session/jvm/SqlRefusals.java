@@ -1,6 +1,5 @@
 package lakeward;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Locale;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
@@ -38,12 +37,8 @@ public class SqlRefusals extends SessionRule {
             SessionCatalog catalog = session.sessionState().catalog();
             FunctionIdentifier id = new FunctionIdentifier(name);
             if (catalog.isTemporaryFunction(id) || catalog.isRegisteredFunction(id)) return e;
-            ObjectNode error = WarehouseLayout.JSON.createObjectNode();
-            error.put("condition", "UNSUPPORTED_SQL");
-            error.put("sqlState", "0A000");
-            error.put("message", "The function " + name + " needs model serving, which is not available locally. "
+            throw PythonSqlBridge.error("UNSUPPORTED_SQL", "0A000", "The function " + name + " needs model serving, which is not available locally. "
                 + "Register a function of that name to stand in for it, with spark.udf.register(\"" + name + "\", …) or CREATE TEMPORARY FUNCTION.");
-            throw PythonSqlBridge.error(error);
         }
     }
 }

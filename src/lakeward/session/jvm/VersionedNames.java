@@ -1,10 +1,7 @@
 package lakeward;
 
-import java.util.ArrayList;
-import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.analysis.RelationTimeTravel;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.expressions.Literal;
@@ -41,10 +38,11 @@ public class VersionedNames extends SessionRule {
 
     /** The parts of a table's name, the version at the end of the last one. */
     static Seq withVersion(Seq parts, String version) {
-        List out = new ArrayList();
-        for (int i = 0; i < parts.length(); i++) out.add(parts.apply(i));
-        out.set(out.size() - 1, out.get(out.size() - 1) + version);
-        return PythonUtils.toSeq(out);
+        return withLast(parts, parts.last() + version);
+    }
+
+    private static Seq withLast(Seq parts, String last) {
+        return (Seq) ((Seq) parts.init()).appended(last);
     }
 
     public static class Relations extends AbstractPartialFunction {
@@ -62,10 +60,7 @@ public class VersionedNames extends SessionRule {
         Seq parts = relation.multipartIdentifier();
         Matcher found = NAME.matcher((String) parts.last());
         if (relation.isStreaming() || !found.matches()) return null;
-        List named = new ArrayList();
-        for (int i = 0; i < parts.length() - 1; i++) named.add(parts.apply(i));
-        named.add(found.group(1));
-        LogicalPlan table = relation.copy(PythonUtils.toSeq(named), relation.options(), false);
+        LogicalPlan table = relation.copy(withLast(parts, found.group(1)), relation.options(), false);
         if (found.group(2) != null) return new RelationTimeTravel(table, (Option) None$.MODULE$, new Some(found.group(2)));
         return new RelationTimeTravel(table, new Some(timestamp(found.group(3))), (Option) None$.MODULE$);
     }

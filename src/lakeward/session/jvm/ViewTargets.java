@@ -2,6 +2,7 @@ package lakeward;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation$;
 import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
@@ -15,8 +16,6 @@ import scala.runtime.BoxedUnit;
  * that Spark's error would be TABLE_OR_VIEW_NOT_FOUND.
  */
 public class ViewTargets extends SessionRule {
-
-    private static final String PRIVILEGES = "__required_write_privileges__";
 
     TreeNode rewritten(LogicalPlan plan, SparkSession session) {
         plan.foreach(new Targets(session));
@@ -39,7 +38,7 @@ public class ViewTargets extends SessionRule {
         }
 
         private void require(UnresolvedRelation relation, boolean isTarget) {
-            String privileges = relation.options().get(PRIVILEGES);
+            String privileges = relation.options().get(UnresolvedRelation$.MODULE$.REQUIRED_WRITE_PRIVILEGES());
             if (!isTarget && privileges == null) return;
             CatalogTable found = CatalogTable.find(session, relation.multipartIdentifier());
             if (found == null || !(found.catalog instanceof Catalog) || !((Catalog) found.catalog).viewExists(found.identifier)) return;

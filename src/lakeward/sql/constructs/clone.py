@@ -95,7 +95,7 @@ class DeepClone(Command):
         if self.mode == _IF_NOT_EXISTS and spark.catalog.tableExists(name):
             return None
         rows = spark.sql(f"SELECT * FROM {source}")  # noqa: S608  # names are quoted
-        layout = _layout(spark, source)
+        layout = _layout(spark, source, rows)
         writer = rows.writeTo(name).using("delta")
         for key, value in {**layout.properties, **self.options.properties}.items():
             writer = writer.tableProperty(key, value)
@@ -132,13 +132,13 @@ class _Layout:
     description: str | None = None
 
 
-def _layout(spark: SparkSession, source: CloneSource) -> _Layout:
-    """Return the layout of a Delta or Parquet table, or of a folder of Parquet files.
+def _layout(spark: SparkSession, source: CloneSource, rows: DataFrame) -> _Layout:
+    """Return the layout of a Delta or Parquet table, or of a folder of Parquet files, which has `rows`.
 
     Raises SqlError for other formats, and for tables with policies.
     """
     if len(source.table) == 2 and source.table[0].lower() != "delta" and "/" in source.table[1]:
-        kind, partitions = source.table[0].lower(), _partitions(spark, source)
+        kind, partitions = source.table[0].lower(), _partitions(rows)
     else:
         _require_no_policies(spark, source)
         detail = spark.sql(f"DESCRIBE DETAIL {quote_name(source.table)}").first()
@@ -162,15 +162,14 @@ def _layout(spark: SparkSession, source: CloneSource) -> _Layout:
             "formats are 'delta' and 'parquet'.",
             sql_state="0AKDC",
         )
-    file = "_metadata.file_path AS path, _metadata.file_size AS size"
-    listed = f"SELECT DISTINCT {file} FROM {quote_name(source.table)}"  # noqa: S608  # the name is quoted
-    row = spark.sql(f"SELECT coalesce(sum(size), 0), count(*) FROM ({listed})").collect()[0]  # noqa: S608
+    listed = rows.select("_metadata.file_path", "_metadata.file_size").distinct()
+    row = listed.selectExpr("coalesce(sum(file_size), 0)", "count(*)").collect()[0]
     return _Layout(False, row[0], row[1], partitions or ())
 
 
-def _partitions(spark: SparkSession, source: CloneSource) -> list[str]:
+def _partitions(rows: DataFrame) -> list[str]:
     """Return the partition columns that the paths of a folder have."""
-    relation = analyzed_plan(spark.table(quote_name(source.table))).collectLeaves().head().relation()
+    relation = analyzed_plan(rows).collectLeaves().head().relation()
     return list(relation.partitionSchema().fieldNames())
 
 
