@@ -6,6 +6,7 @@ objects have no Python type; they are annotated as `JavaObject`. Importing this 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 JavaObject = Any
 """An object, class or package of the JVM, reached through Py4J."""
+
+_thread = threading.local()
 
 
 # --- the JVM and its gateway
@@ -174,6 +177,19 @@ def running_session() -> SparkSession | None:
     return spark
 
 
+def activated_session() -> SparkSession | None:
+    """Return the session of this thread's innermost `activated` block.
+
+    None outside of such blocks, and where the block's code has made another session the active one, as
+    `other.createDataFrame(…)` does.
+    """
+    spark: SparkSession | None = getattr(_thread, "session", None)
+    if spark is None or spark._sc._jsc is None:
+        return None
+    active = _classic_sessions(spark).getActiveSession()
+    return spark if active.isDefined() and active.get().equals(spark._jsparkSession) else None
+
+
 def set_active_session(spark: SparkSession) -> None:
     """Make `spark` the active and the default session, in Python and in the JVM."""
     type(spark)._instantiatedSession = spark
@@ -192,13 +208,15 @@ def reset_error_locations() -> None:
 
 @contextmanager
 def activated(spark: SparkSession) -> Iterator[None]:
-    """Yield a block in which `spark` is the active session of this thread in the JVM."""
+    """Yield a block in which `spark` is the active session of this thread, in the JVM and in Python."""
     sessions = _classic_sessions(spark)
-    before = sessions.getActiveSession()
+    before, outer = sessions.getActiveSession(), getattr(_thread, "session", None)
     sessions.setActiveSession(spark._jsparkSession)
+    _thread.session = spark
     try:
         yield
     finally:
+        _thread.session = outer
         if before.isDefined():
             sessions.setActiveSession(before.get())
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,78 @@ def test_another_notebook_gets_arguments_and_gives_its_exit_value(desk: Desk) ->
     finished = desk.done(notebook)
     assert finished.exit_value == "me me"
     assert finished.children[0].exit_value == "me"
+
+
+@pytest.mark.parametrize("runs", ["[child(who) for who in names]", "list(Pool(3).map(child, names))"])
+def test_notebooks_that_run_others_share_neither_session_nor_output(desk: Desk, runs: str) -> None:
+    before = Path.cwd()
+    desk.file(
+        "reader.py",
+        """\
+        import threading
+        from pyspark.sql import SparkSession
+
+        all_have_started = threading.Barrier(3)
+
+        def rows(spark):
+            return spark.table("mine").first()["who"]
+
+        def active():
+            return rows(SparkSession.getActiveSession())
+
+        def built():
+            return rows(SparkSession.builder.getOrCreate())
+        """,
+    )
+    desk.file(
+        "children/child.py",
+        """\
+        # Databricks notebook source
+        import reader
+
+        dbutils.widgets.text("wait", "no")
+        who = dbutils.widgets.get("who")
+        spark.createDataFrame([(who,)], "who string").createOrReplaceTempView("mine")
+        if dbutils.widgets.get("wait") == "yes":
+            reader.all_have_started.wait(60)
+        print(f"I am {who}")
+
+        # COMMAND ----------
+
+        dbutils.notebook.exit(f"{who} {reader.active()} {reader.built()}")
+        """,
+    )
+    notebook = desk.file(
+        "parent.py",
+        f"""\
+        # Databricks notebook source
+        from concurrent.futures import ThreadPoolExecutor as Pool
+        from pathlib import Path
+        import reader
+
+        names = ["a", "b", "c"]
+        wait = "yes" if "Pool" in '{runs}' else "no"
+
+        def child(who):
+            return dbutils.notebook.run("./children/child", 60, {{"who": who, "wait": wait}})
+
+        spark.sql("SELECT 'parent' AS who").createOrReplaceTempView("mine")
+        found = {runs}
+        folder = Path.cwd().name
+        print("I am the parent")
+
+        # COMMAND ----------
+
+        dbutils.notebook.exit(f"{{found}} {{reader.active()}} {{reader.built()}} {{folder}}")
+        """,
+    )
+    finished = desk.done(notebook)
+    assert finished.exit_value == f"['a a a', 'b b b', 'c c c'] parent parent {desk.folder.name}"
+    assert sorted(text_of(child, 1) for child in finished.children) == ["I am a\n", "I am b\n", "I am c\n"]
+    assert text_of(finished, 1) == "I am the parent\n"
+    assert Path.cwd() == before
+    assert str(desk.folder) not in sys.path
+    assert type(sys.stdout).__name__ != "_Tee"
 
 
 HEAD = "# Databricks notebook source\n"

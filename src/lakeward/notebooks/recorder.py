@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import io
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal, TextIO
 
@@ -33,7 +35,6 @@ class Recorder:
 
     def __init__(self) -> None:
         self.cells: list[CellRecord] = []
-        self._stdout = sys.stdout
 
     @property
     def current(self) -> CellRecord:
@@ -45,7 +46,8 @@ class Recorder:
 
     def echo(self, text: str) -> None:
         """Print text that is already recorded."""
-        self._stdout.write(f"{text}\n")
+        stream = sys.stdout.stream if isinstance(sys.stdout, _Tee) else sys.stdout
+        stream.write(f"{text}\n")
 
     def show_late(self, make: Callable[[], Output]) -> None:
         """Reserve an output that is created at the end of the notebook."""
@@ -60,12 +62,20 @@ class Recorder:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Record what the body prints in the current cell."""
-        self._stdout = sys.stdout
-        with (
-            redirect_stdout(_Tee("stdout", sys.stdout, self)),
-            redirect_stderr(_Tee("stderr", sys.stderr, self)),
-        ):
+        token = _own.set(self)
+        with _lock:
+            if not _open:
+                _streams.enter_context(redirect_stdout(_Tee("stdout", sys.stdout)))
+                _streams.enter_context(redirect_stderr(_Tee("stderr", sys.stderr)))
+            _open.append(self)
+        try:
             yield
+        finally:
+            with _lock:
+                _open.remove(self)
+                if not _open:
+                    _streams.close()
+            _own.reset(token)
 
     def figures(self) -> None:
         """Record the open figures of matplotlib."""
@@ -89,18 +99,34 @@ def display_data(*, text: str = "", html: str | None = None, png: str | None = N
     return {"output_type": "display_data", "data": data, "metadata": {}}
 
 
+# Notebooks may run in several threads at once, but a process has one standard output: one stream in its place
+# serves them all, from the first notebook's begin to the last one's end. Each thread of
+# `dbutils.notebook.run` has a recorder; threads that the user's code starts write to the innermost one.
+_own: ContextVar[Recorder | None] = ContextVar("lakeward_recorder", default=None)
+_open: list[Recorder] = []
+_streams = ExitStack()
+_lock = threading.RLock()
+
+
 class _Tee(io.TextIOBase):
-    def __init__(self, name: str, stream: TextIO, recorder: Recorder) -> None:
-        self.name, self.stream, self.recorder = name, stream, recorder
+    """Writes to the real stream, and to the running cell of the notebook whose thread writes."""
+
+    def __init__(self, name: str, stream: TextIO) -> None:
+        self.name, self.stream = name, stream
 
     def write(self, text: str) -> int:
-        outputs = self.recorder.current.outputs
+        with _lock:
+            recorder = _own.get() or (_open[-1] if _open else None)
+            if recorder is not None and recorder.cells:
+                self._record(text, recorder.current.outputs)
+        self.stream.write(text)
+        return len(text)
+
+    def _record(self, text: str, outputs: list[Output]) -> None:
         if outputs and outputs[-1].get("name") == self.name:
             outputs[-1]["text"] += text
         else:
             outputs.append({"output_type": "stream", "name": self.name, "text": text})
-        self.stream.write(text)
-        return len(text)
 
     def flush(self) -> None:
         self.stream.flush()

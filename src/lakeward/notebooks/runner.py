@@ -24,6 +24,7 @@ from lakeward.notebooks.recorder import CellRecord, Recorder
 from lakeward.notebooks.run_magic import included, inclusion
 from lakeward.notebooks.sql_cells import SqlCells
 from lakeward.session import MOUNT_ADVICE, dbfs_paths, is_platform_path
+from lakeward.spark_internals import activated
 from lakeward.streaming import current
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class _Run:
         exit_value: str | None = None
         before = {query.id for query in self.spark.streams.active}
         with ExitStack() as stack:
+            stack.enter_context(activated(self.spark))
             stack.enter_context(dbfs_paths())
             stack.enter_context(notebook_packages())
             stack.enter_context(running(self.environment))

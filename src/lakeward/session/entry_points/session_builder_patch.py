@@ -20,7 +20,7 @@ from lakeward.session.paths import PathMap
 from lakeward.session.runtimes.profiles import DEFAULT_PROFILE
 from lakeward.session.settings import Settings
 from lakeward.session.tables.catalogs import admit_spark_catalog
-from lakeward.spark_internals import activated, active_context, apply_modifiable_settings
+from lakeward.spark_internals import activated, activated_session, active_context, apply_modifiable_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -200,6 +200,14 @@ def _create(before: Any) -> Any:
     return create
 
 
+def _active_session(before: Any) -> Any:
+    def getActiveSession(cls: Any) -> SparkSession | None:  # noqa: N802  # PySpark's name
+        # PySpark returns the session that any thread has activated last.
+        return activated_session() or before.__func__(cls)
+
+    return classmethod(getActiveSession)
+
+
 _SESSION, _BUILDER = "pyspark.sql.session:SparkSession", "pyspark.sql.session:SparkSession.Builder"
 _BUILDS = "SparkSession.builder gives lakeward's session"
 PATCHES = (
@@ -207,6 +215,13 @@ PATCHES = (
     PatchSpec(_BUILDER, "create", "session", _BUILDS, _create),
     PatchSpec(
         _SESSION, "newSession", "session", "newSession() gives lakeward sessions", lambda _: new_session
+    ),
+    PatchSpec(
+        _SESSION,
+        "getActiveSession",
+        "session",
+        "getActiveSession() gives a notebook's own session",
+        _active_session,
     ),
     PatchSpec(
         "pyspark.core.context:SparkContext",
