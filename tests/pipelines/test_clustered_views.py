@@ -124,9 +124,7 @@ def test_small_results_keep_their_partitions(lab: Lab, table: str, monkeypatch: 
     assert len(files(lab, "kept", "the-day")) < 5
 
 
-@pytest.mark.parametrize(
-    ("way", "optimized"), sampled(product(LIMITS, (False, True)), ("marks", False), ("rewrites", True))
-)
+@pytest.mark.parametrize(("way", "optimized"), sampled(product(LIMITS, (False, True)), ("marks", False)))
 def test_changed_rows_leave_the_files_of_other_ranges(
     lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch, way: str, optimized: bool
 ) -> None:

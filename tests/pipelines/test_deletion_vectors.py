@@ -178,23 +178,27 @@ def run(module_lab: Callable[[], Lab]) -> Run:
     return Run(lab, planned(lab, update), seen, changes, read, differences(lab))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_views_of_a_source_with_deletion_vectors_equal_their_recomputation(run: Run, name: str) -> None:
     assert {run.plans[view].chosen for view in QUERIES}.isdisjoint({"COMPLETE_RECOMPUTE", "NO_OP"})
     assert not run.differences[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_of_a_file_with_another_deletion_vector_only_the_marked_rows_are_read(run: Run, name: str) -> None:
     assert run.read[name] == ((2, 4) if name == TARGET else CASES[name].read)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["deleted_again", "restored"])
 def test_the_size_of_a_change_is_the_share_of_the_marked_rows(run: Run, name: str) -> None:
     change = run.changes[name]
     assert change.bytes == pytest.approx(4 / 200 * change.total, abs=2)
 
 
+@pytest.mark.slow
 def test_a_vacuumed_deletion_vector_of_the_old_version_is_a_reason_to_recompute(run: Run) -> None:
     plan = run.plans["of_vacuumed"]
     (issue,) = plan.issues
@@ -202,6 +206,7 @@ def test_a_vacuumed_deletion_vector_of_the_old_version_is_a_reason_to_recompute(
     assert "deletion_vector_" in plan.message
 
 
+@pytest.mark.slow
 def test_of_vectors_whose_difference_is_too_large_to_send_all_marked_rows_are_read(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +217,7 @@ def test_of_vectors_whose_difference_is_too_large_to_send_all_marked_rows_are_re
     assert [rows_of(run.lab, plan) for plan in change.rows] == exact
 
 
+@pytest.mark.slow
 def test_the_largest_difference_can_be_sent_with_a_file(run: Run) -> None:
     from py4j.protocol import Py4JJavaError
 

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakeward.pipelines.incremental import day_index, join_bounds, technique_choice
+from tests.lanes import sampled
 from tests.pipelines.conftest import LIMITS, Lab, replace_rows
 from tests.pipelines.incremental import planned, python_views, qualified, qualified_change, sql_views
 
@@ -311,7 +312,7 @@ def filled_steadily(names: Iterable[str]) -> dict[str, str]:
         ],
     ],
 )
-@pytest.mark.parametrize("way", ["rewrites", "marks", pytest.param("merges", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("way", sampled(["rewrites", "marks", "merges"], "marks"))
 def test_every_query_of_the_grammar_equals_its_recomputation(
     lab: Lab,
     names: tuple[str, ...],

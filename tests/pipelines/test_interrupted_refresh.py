@@ -200,8 +200,10 @@ def replaced_interrupt(*_: Any, **__: Any) -> Any:
     ("place", "name"),
     [
         pytest.param(FlowExecution, "run", id="in a flow"),
-        pytest.param(graph_execution, "prepare_streaming_table", id="before the flows"),
-        pytest.param(GraphExecution, "run", id="after the flows"),
+        pytest.param(
+            graph_execution, "prepare_streaming_table", id="before the flows", marks=pytest.mark.slow
+        ),
+        pytest.param(GraphExecution, "run", id="after the flows", marks=pytest.mark.slow),
     ],
 )
 def test_an_error_that_follows_ctrl_c_cancels_the_update(

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from lakeward.pipelines.incremental import join_bounds
-from tests.lanes import sampled
 from tests.pipelines.conftest import Lab
 from tests.pipelines.incremental import planned, sql_views
 
@@ -70,7 +69,8 @@ class Joined:
         return {Path(each.removeprefix("file:")) for each in paths}
 
 
-@pytest.mark.parametrize("key", sampled(KEYS, "timestamp"))
+@pytest.mark.slow
+@pytest.mark.parametrize("key", KEYS)
 def test_files_without_keys_of_changed_rows_are_not_read(lab: Lab, key: str) -> None:
     """The first files are moved away: an update that reads one of them fails and recomputes."""
     joined = Joined(lab, key, QUERIES)

@@ -97,7 +97,7 @@ def results(spark: SparkSession, table: str, condition: str) -> tuple[int, int, 
     return found.count(), len(found.rows.inputFiles()), sorted(map(str, rows.collect()))
 
 
-@pytest.mark.parametrize("kind", sampled(KINDS, "deletion vectors", "mapped partitions", "checkpoints"))
+@pytest.mark.parametrize("kind", sampled(KINDS, "deletion vectors"))
 def test_listed_files_are_those_of_the_log(lab: Lab, kind: str) -> None:
     spark, table = lab.spark, f"main.{lab.source}.listed"
     spark.sql(f"CREATE TABLE {table} ({COLUMNS}) {KINDS[kind]}")

@@ -43,7 +43,7 @@ def declaration(properties: dict[str, str]) -> str:
 
 @pytest.mark.parametrize(
     ("is_excluded", "way"),
-    sampled([(True, way) for way in LIMITS] + [(False, "merges")], (True, "marks"), (False, "merges")),
+    sampled([(True, way) for way in LIMITS] + [(False, "merges")], (False, "merges")),
 )
 def test_the_log_has_values_of_keys_only_where_statistics_have_them(
     lab: Lab, is_excluded: bool, way: str, monkeypatch: pytest.MonkeyPatch

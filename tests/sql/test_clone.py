@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from lakeward.session import condition_of
+from tests.lanes import sampled
 
 SOURCE, TARGET = "main.default.clone_source", "main.default.clone_target"
-KINDS = pytest.mark.parametrize("kind", ["CLONE", "DEEP CLONE", "SHALLOW CLONE"])
+CLONES = ("CLONE", "DEEP CLONE", "SHALLOW CLONE")
+CREATES = ("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", "CREATE OR REPLACE TABLE")
+KINDS = pytest.mark.parametrize("kind", CLONES)
 
 
 @pytest.fixture(autouse=True)
@@ -25,9 +29,15 @@ def source(spark: SparkSession) -> Iterator[None]:
         spark.sql(f"DROP TABLE IF EXISTS {table}")
 
 
-@KINDS
-@pytest.mark.parametrize("create", ["CREATE TABLE", "CREATE TABLE IF NOT EXISTS", "CREATE OR REPLACE TABLE"])
-@pytest.mark.parametrize("at", ["", " VERSION AS OF 1"])
+@pytest.mark.parametrize(
+    ("kind", "create", "at"),
+    sampled(
+        product(CLONES, CREATES, ("", " VERSION AS OF 1")),
+        ("CLONE", "CREATE TABLE IF NOT EXISTS", ""),
+        ("DEEP CLONE", "CREATE TABLE", " VERSION AS OF 1"),
+        ("SHALLOW CLONE", "CREATE OR REPLACE TABLE", ""),
+    ),
+)
 def test_the_clauses_hold(spark: SparkSession, tmp_path: Path, kind: str, create: str, at: str) -> None:
     folder = tmp_path / "clone"
     properties = "TBLPROPERTIES ('a' = 'new', delta.appendOnly = false)"
@@ -40,9 +50,15 @@ def test_the_clauses_hold(spark: SparkSession, tmp_path: Path, kind: str, create
     assert sorted(row.id for row in spark.read.format("delta").load(str(folder)).collect()) == [1, 2]
 
 
-@KINDS
-@pytest.mark.parametrize("replace", ["REPLACE TABLE", "CREATE OR REPLACE TABLE"])
-@pytest.mark.parametrize("with_location", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "replace", "with_location"),
+    sampled(
+        product(CLONES, ("REPLACE TABLE", "CREATE OR REPLACE TABLE"), (False, True)),
+        ("CLONE", "REPLACE TABLE", True),
+        ("DEEP CLONE", "CREATE OR REPLACE TABLE", False),
+        ("SHALLOW CLONE", "CREATE OR REPLACE TABLE", True),
+    ),
+)
 def test_an_existing_table_is_replaced(
     spark: SparkSession, tmp_path: Path, kind: str, replace: str, with_location: bool
 ) -> None:
@@ -73,9 +89,14 @@ def test_an_existing_table_stays(spark: SparkSession, tmp_path: Path, kind: str)
     assert not (tmp_path / "clone").exists()
 
 
-@pytest.mark.parametrize("kind", ["CLONE", "DEEP CLONE"])
-@pytest.mark.parametrize("partitioned", [False, True])
-@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "partitioned", "named"),
+    sampled(
+        product(("CLONE", "DEEP CLONE"), (False, True), (False, True)),
+        ("CLONE", True, True),
+        ("DEEP CLONE", True, False),
+    ),
+)
 def test_parquet_is_cloned(
     spark: SparkSession, tmp_path: Path, kind: str, partitioned: bool, named: bool
 ) -> None:

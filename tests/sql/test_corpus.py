@@ -132,7 +132,7 @@ NAMES = {path.stem: path for path in files()}
     ("spelling", "name"),
     sampled(
         product(SPELLINGS, NAMES),
-        *product([with_comments], ["listings", "time_travel", "volumes"]),
+        *product([with_comments], ["listings", "volumes"]),
         *product([in_a_script], ["merges", "hive_metastore"]),
         (executed_immediately, "object_names"),
         (in_lower_case, "volumes"),
