@@ -79,7 +79,7 @@ def test_validating_no_rows_is_a_mistake(rows: str) -> None:
         ("COPY INTO t", "end of input"),
         ("COPY INTO t FROM x FILEFORMAT = CSV", "'x'"),
         ("COPY INTO t FROM '/x'", "end of input"),
-        ("COPY INTO t FROM '/x' FILEFORMAT = XML", "'XML'"),
+        ("COPY INTO t FROM '/x' FILEFORMAT = DELTA", "'DELTA'"),
         ("COPY INTO t FROM '/x' FILEFORMAT = CSV NONSENSE", "'NONSENSE'"),
         ("COPY INTO t FROM '/x' FILEFORMAT = CSV FORMAT_OPTIONS ('a' 'b')", "')'"),
         ("COPY INTO t FROM (SELECT a FROM '/x' GROUP BY a) FILEFORMAT = CSV", "'BY'"),

@@ -238,7 +238,7 @@ class FileSource:
         """
         from pyspark.sql.types import StructType
 
-        from lakeward.autoloader.options.option_values import has_fixed_schema
+        from lakeward.autoloader.options.option_values import has_fixed_schema, require_format_options
         from lakeward.autoloader.schema.schema_resolution import (
             ResolvedSchema,
             apply_hints_option,
@@ -247,6 +247,7 @@ class FileSource:
             infer_schema,
         )
 
+        require_format_options(self.options)
         if has_fixed_schema(self.options):
             partitions = infer_partition_schema(self._below(files), self.options, None)
             return ResolvedSchema(fixed_schema(self.options), partitions, "none", None)

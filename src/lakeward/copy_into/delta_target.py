@@ -53,15 +53,21 @@ def find_target(spark: SparkSession, name: Sequence[str]) -> DeltaTarget:
     try:
         table = catalog.loadTable(identifier)
     except (Py4JJavaError, AnalysisException) as error:
+        if catalog.tableExists(identifier):  # a view
+            raise _other_target(shown) from error
         raise _missing_table(shown) from error
     if not table.getClass().getName().endswith("DeltaTableV2"):
-        raise SqlError(
-            "DELTA_COPY_INTO_TARGET_FORMAT",
-            f"COPY INTO target must be a Delta table; {shown} is not.",
-            sql_state="0AKDD",
-            next_step="Create a Delta table and load into it.",
-        )
+        raise _other_target(shown)
     return DeltaTarget(shown, table.deltaLog(), table.catalogTable())
+
+
+def _other_target(shown: str) -> SqlError:
+    return SqlError(
+        "DELTA_COPY_INTO_TARGET_FORMAT",
+        f"COPY INTO target must be a Delta table; {shown} is not.",
+        sql_state="0AKDD",
+        next_step="Create a Delta table and load into it.",
+    )
 
 
 def _missing_table(shown: str) -> SqlError:

@@ -19,7 +19,7 @@ from lakeward.copy_into.request import CopyIntoRequest
 from lakeward.copy_into.source_files import SourceFiles, open_source
 from lakeward.errors import CloudFilesError, SqlError
 from lakeward.quoting import quote_identifier
-from lakeward.spark_internals import java_frame
+from lakeward.spark_internals import java_frame, jvm_view
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -76,9 +76,19 @@ def preview_rows(
     if not files:
         return java_frame(spark.createDataFrame([], table))
     rows = map_columns(loading.rows(spark, files, None), table, loading.request, shown)
+    _check_types(rows, metadata)
     checked = rows.limit(limit) if isinstance(limit, int) else rows
     _check_constraints(checked, table, metadata)
     return java_frame(checked.limit(min(limit, PREVIEW) if isinstance(limit, int) else PREVIEW))
+
+
+def _check_types(rows: DataFrame, metadata: Any) -> None:
+    """Raise Delta's error for a column that a load could not write, as of LONG into INT."""
+    if metadata.configuration().get("delta.enableTypeWidening").contains("true"):
+        return  # a load may change the type
+    merging = jvm_view(rows.sparkSession).org.apache.spark.sql.delta.schema.SchemaMergingUtils
+    widening = getattr(merging, "mergeSchemas$default$5")()
+    merging.mergeSchemas(metadata.schema(), java_frame(rows).schema(), False, False, widening, False)
 
 
 def _check_constraints(rows: DataFrame, table: StructType, metadata: Any) -> None:

@@ -372,6 +372,6 @@ def require_format_options(options: Options) -> None:
     if options.format == "xml" and not options.text("rowTag"):
         raise CloudFilesError(
             "XML_ROW_TAG_MISSING",
-            "cloudFiles.format is xml, but the option rowTag is not set.",
+            "The format is xml, but the option rowTag is not set.",
             next_step="Set it to the element name of a row: .option('rowTag', 'book').",
         )
