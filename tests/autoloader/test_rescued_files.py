@@ -54,6 +54,19 @@ RESCUED = {
     "parquet": {"bob": {"id": "x", "more": 5}},
     "avro": {"bob": {"id": "x", "more": 5}},
 }
+
+
+def _view(spark: SparkSession, statement: str, kind: str, options: dict[str, Any]) -> DataFrame:
+    given = ", ".join(f"{key} '{value}'" for key, value in {**OPTIONS.get(kind, {}), **options}.items())
+    spark.sql(f"{statement} USING {kind} OPTIONS ({given})")
+    return spark.table("global_temp.rescued" if "GLOBAL" in statement else "rescued")
+
+
+VIEWS = (
+    f"CREATE OR REPLACE TEMPORARY VIEW rescued ({SCHEMA})",
+    f"create or replace temp view `rescued` ({SCHEMA})\n--",
+    f"CREATE OR REPLACE GLOBAL TEMPORARY VIEW rescued ({SCHEMA})",
+)
 CASES = [(kind, entry) for kind in RESCUED for entry in ENTRIES if (kind, entry) != ("avro", "method")]
 
 
@@ -66,6 +79,28 @@ def rescued(rows: Iterable[Row]) -> dict[str | None, Any]:
 
 def _reader(reader: Any, kind: str) -> Any:
     return reader.schema(SCHEMA).options(**OPTIONS.get(kind, {}))
+
+
+@pytest.mark.parametrize("kind", RESCUED)
+@pytest.mark.parametrize("statement", VIEWS)
+def test_a_temporary_view_has_the_rescued_column(
+    spark: SparkSession, tmp_path: Path, kind: str, statement: str
+) -> None:
+    path = write_files(spark, tmp_path / "in", kind)
+    frame = _view(spark, statement.replace("--", "-- c\n"), kind, {"path": path, "rescuedDataColumn": "_r"})
+    assert frame.columns == ["id", "name", "_r"]
+    assert rescued(frame.collect()) == RESCUED[kind]
+
+
+def test_a_temporary_view_exists_once(spark: SparkSession, tmp_path: Path) -> None:
+    path = write_files(spark, tmp_path / "in", "json")
+    text = f"VIEW once_only USING json OPTIONS (path '{path}', 'rescuedDataColumn' = '_r')"
+    spark.sql(f"CREATE TEMPORARY {text}")
+    assert "_r" in spark.table("once_only").columns
+    with pytest.raises(Exception, match="already exists") as failed:
+        spark.sql(f"CREATE TEMPORARY {text}")
+    assert condition_of(failed.value) == "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS"
+    spark.catalog.dropTempView("once_only")
 
 
 @pytest.mark.parametrize(("kind", "entry"), CASES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from delta.tables import DeltaTable
@@ -94,3 +95,51 @@ def test_an_error_that_pyspark_does_not_know_is_also_what_it_raises(session: Spa
     assert "DeltaInvariantViolationException" in raised.value.java_exception.getClass().getName()
     assert isinstance(raised.value, PySparkException)
     assert str(raised.value).startswith("[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES]")
+
+
+def _read_with(**options: object) -> Callable[[SparkSession, str], object]:
+    return lambda spark, path: spark.read.format("delta").options(**options).load(path).collect()  # type: ignore[arg-type]
+
+
+def _statement(text: str) -> Callable[[SparkSession, str], object]:
+    return lambda spark, path: spark.sql(text.format(path=path)).collect()
+
+
+# Readers of an older version: Delta looks for the log before it looks for the table.
+TRAVELS: dict[str, Callable[[SparkSession, str], object]] = {
+    "VERSION AS OF": _statement("SELECT * FROM delta.`{path}` VERSION AS OF 0"),
+    "TIMESTAMP AS OF": _statement("SELECT * FROM delta.`{path}` TIMESTAMP AS OF '2024-01-01'"),
+    "@v0": _statement("SELECT * FROM delta.`{path}@v0`"),
+    "RESTORE": _statement("RESTORE delta.`{path}` TO VERSION AS OF 0"),
+    "versionAsOf": _read_with(versionAsOf=0),
+    "timestampAsOf": _read_with(timestampAsOf="2024-01-01"),
+}
+
+
+@pytest.mark.parametrize("place", ["missing", "empty", "parquet"])
+@pytest.mark.parametrize("reader", TRAVELS)
+def test_an_older_version_of_what_is_no_table_has_a_condition(
+    spark: SparkSession, tmp_path: Path, reader: str, place: str
+) -> None:
+    path = tmp_path / place
+    if place != "missing":
+        path.mkdir()
+    if place == "parquet":
+        spark.range(1).write.mode("append").parquet(str(path))
+    with pytest.raises(AnalysisException) as failed:
+        TRAVELS[reader](spark, str(path))
+    assert failed.value.getCondition() == "DELTA_TABLE_NOT_FOUND"
+    assert str(failed.value).startswith(f"[DELTA_TABLE_NOT_FOUND] Delta table `{path}")
+    assert "doesn't exist." in str(failed.value)
+
+
+@pytest.mark.parametrize("convert", [
+    _statement("CONVERT TO DELTA parquet.`{path}`"),
+    lambda spark, path: DeltaTable.convertToDelta(spark, f"parquet.`{path}`"),
+])  # fmt: skip
+def test_a_folder_to_convert_has_to_exist(
+    spark: SparkSession, tmp_path: Path, convert: Callable[[SparkSession, str], object]
+) -> None:
+    with pytest.raises(AnalysisException, match="/nope doesn't exist") as failed:
+        convert(spark, str(tmp_path / "nope"))
+    assert failed.value.getCondition() == "DELTA_PATH_DOES_NOT_EXIST"

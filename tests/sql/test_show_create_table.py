@@ -77,3 +77,12 @@ def test_an_identity_column_starts_over(session: SparkSession) -> None:
     session.sql(statement)
     session.sql(f"INSERT INTO {S}.t (v) VALUES (1)")
     assert session.table(f"{S}.t").collect() == [(7, 1)]
+
+
+def test_a_table_of_a_path_has_a_statement(spark: SparkSession, tmp_path: Path) -> None:
+    name = f"delta.`{tmp_path / 'files'}`"
+    spark.sql(f"CREATE TABLE {name} (id INT NOT NULL, d DATE) PARTITIONED BY (d) TBLPROPERTIES ('a' = 'b')")
+    statement = shown(spark, name)
+    assert statement.startswith(f"CREATE TABLE {name} (\n  id INT NOT NULL,\n  d DATE)\nUSING delta\n")
+    spark.sql(statement.replace("files", "others"))
+    assert shown(spark, name.replace("files", "others")) == statement.replace("files", "others")

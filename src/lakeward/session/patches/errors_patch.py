@@ -77,9 +77,39 @@ def _with_condition(converted: Any, e: Any) -> Any:
     """
     from pyspark.errors.exceptions.captured import UnknownException
 
-    if not isinstance(converted, UnknownException) or not _condition(e) or _condition(e.getCause()):
+    if not isinstance(converted, UnknownException):
         return converted
-    return _conditional_error()(e)
+    if not _condition(e):
+        return _missing_path_error(e) or converted
+    return converted if _condition(e.getCause()) else _conditional_error()(e)
+
+
+# Delta reports a path that does not exist as Java does. Its own texts are those of its conditions.
+_MISSING_PATHS = {
+    re.compile(r"File (?:file:)?(?P<path>.*)/_delta_log does not exist"): (
+        "DELTA_TABLE_NOT_FOUND",
+        "Delta table `{path}` doesn't exist.",
+    ),
+    re.compile(r"(?:file:)?(?P<path>.*) doesn't exist"): (
+        "DELTA_PATH_DOES_NOT_EXIST",
+        "{path} doesn't exist, or is not a Delta table.",
+    ),
+}
+
+
+def _missing_path_error(e: Any) -> Any:
+    """Return an AnalysisException for Java's FileNotFoundException of time travel and CONVERT TO DELTA."""
+    from py4j.java_gateway import is_instance_of
+    from pyspark.errors import AnalysisException
+
+    if not is_instance_of(current_gateway(), e, "java.io.FileNotFoundException"):
+        return None
+    for pattern, (condition, text) in _MISSING_PATHS.items():
+        match = pattern.fullmatch(str(e.getMessage()))
+        if match is not None:
+            path = match["path"]
+            return AnalysisException(text.format(path=path), condition, {"path": path})
+    return None
 
 
 def _condition(e: Any) -> str | None:

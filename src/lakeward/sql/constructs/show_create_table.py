@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +36,11 @@ class ShowCreateTable(Command):
 
     def run(self, spark: SparkSession) -> Rows:
         context = current_context(spark)
+        spark.table(quote_name(self.table))
+        if len(self.table) == 2 and self.table[0].lower() == "delta" and "/" in self.table[1]:
+            return _statement(_of_delta(spark, self.table, [], None))
         full = context.qualify(self.table)
         catalog, schema, name = full
-        spark.table(quote_name(self.table))
         views = spark.sql(
             f"SELECT view_definition FROM {quote_identifier(catalog)}.information_schema.views"  # noqa: S608  # quoted
             " WHERE table_schema = :schema AND table_name = :name",
@@ -54,14 +56,21 @@ class ShowCreateTable(Command):
         standalone = find_standalone_table(context.settings, detail["properties"].get(PIPELINE))
         if standalone is not None:
             return _statement(standalone.text)
-        fields = _stored_fields(spark, detail["location"])
-        items = [*map(_column, fields), *map(_constraint, stored_keys(spark, self.table))]
-        properties = {k: v for k, v in detail["properties"].items() if not k.startswith(_COMPUTED)}
-        if any(_DEFAULT in field.metadata for field in fields):
-            properties[_DEFAULTS_FEATURE] = "supported"
-        clauses = [*_clauses(detail, _location(context, full, detail["location"])), *_properties(properties)]
-        table = ".".join(map(quote_if_needed, full))
-        return _statement("\n".join([f"CREATE TABLE {table} (", ",\n".join(items) + ")", *clauses]) + "\n")
+        location = _location(context, full, detail["location"])
+        return _statement(_of_delta(spark, full, stored_keys(spark, self.table), location))
+
+
+def _of_delta(spark: SparkSession, table: Sequence[str], keys: Sequence[Key], location: str | None) -> str:
+    detail = spark.sql(f"DESCRIBE DETAIL {quote_name(table)}").first()
+    assert detail is not None
+    fields = _stored_fields(spark, detail["location"])
+    items = [*map(_column, fields), *map(_constraint, keys)]
+    properties = {k: v for k, v in detail["properties"].items() if not k.startswith(_COMPUTED)}
+    if any(_DEFAULT in field.metadata for field in fields):
+        properties[_DEFAULTS_FEATURE] = "supported"
+    clauses = [*_clauses(detail, location), *_properties(properties)]
+    name = ".".join(map(quote_if_needed, table))
+    return "\n".join([f"CREATE TABLE {name} (", ",\n".join(items) + ")", *clauses]) + "\n"
 
 
 def _statement(text: str) -> Rows:
