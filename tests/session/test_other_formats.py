@@ -160,3 +160,60 @@ def test_the_statement_that_creates_it_is_shown(spark: SparkSession, schema: str
     spark.sql(text)
     assert spark.sql(f"SHOW CREATE TABLE {table}").collect()[0][0] == text
     assert text.startswith(f"CREATE TABLE {table} (\n  id INT,\n  name STRING)\nUSING csv")
+
+
+CONVERSIONS = (
+    "CONVERT TO DELTA {table}",
+    "convert to delta {table} NO STATISTICS",
+    "CONVERT TO DELTA {table} PARTITIONED BY (p BIGINT)",
+    "EXECUTE IMMEDIATE 'CONVERT TO DELTA {table}'",
+    "BEGIN CONVERT TO DELTA {table}; END",
+)
+
+
+@pytest.mark.parametrize("statement", sampled(CONVERSIONS, *CONVERSIONS[:2]))
+def test_a_table_is_converted_by_its_name(
+    spark: SparkSession, schema: str, tmp_path: Path, statement: str
+) -> None:
+    table = f"{schema}.converted"
+    spark.sql("SELECT id, id % 2 AS p FROM range(4)").write.partitionBy("p").parquet(str(tmp_path / "files"))
+    spark.sql(
+        f"CREATE TABLE {table} (id BIGINT, p BIGINT) USING parquet PARTITIONED BY (p) COMMENT 'kept' "
+        f"LOCATION '{tmp_path / 'files'}'"
+    )
+    spark.table(table).collect()  # a plan that Spark may keep
+    spark.sql(statement.format(table=table))
+    detail = spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]
+    assert (detail["format"], detail["partitionColumns"]) == ("delta", ["p"])
+    assert detail["location"].removeprefix("file:") == str(tmp_path / "files")
+    spark.sql(f"INSERT INTO {table} VALUES (7, 1)")
+    spark.sql(f"DELETE FROM {table} WHERE id = 0")
+    assert sorted(row.id for row in spark.table(table).collect()) == [1, 2, 3, 7]
+    spark.sql(statement.format(table=table).replace(" PARTITIONED BY (p BIGINT)", ""))  # it is one already
+
+
+def test_a_managed_table_of_hive_metastore_is_converted(spark: SparkSession) -> None:
+    table = "hive_metastore.default.converted"
+    spark.sql(f"CREATE TABLE {table} USING parquet AS SELECT 1 AS id")
+    spark.sql(f"CONVERT TO DELTA {table}")
+    spark.sql(f"INSERT INTO {table} VALUES (2)")
+    assert sorted(row.id for row in spark.table(table).collect()) == [1, 2]
+    assert spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["format"] == "delta"
+    spark.sql(f"DROP TABLE {table}")
+
+
+def test_what_cannot_be_converted_has_a_condition(spark: SparkSession, schema: str, tmp_path: Path) -> None:
+    spark.sql(f"CREATE TABLE {schema}.c (id INT) USING csv LOCATION '{tmp_path / 'c'}'")
+    spark.range(1).write.partitionBy().parquet(str(tmp_path / "p"))
+    spark.sql(f"CREATE TABLE {schema}.p (id BIGINT) USING parquet LOCATION '{tmp_path / 'p'}'")
+    for statement, condition in {
+        f"CONVERT TO DELTA {schema}.c": "DELTA_CONVERT_NON_PARQUET_TABLE",
+        f"CONVERT TO DELTA {schema}.missing": "TABLE_OR_VIEW_NOT_FOUND",
+        f"CONVERT TO DELTA {schema}.p PARTITIONED BY (q INT)": "DELTA_UNEXPECTED_PARTITION_SCHEMA_FROM_USER",
+        f"CONVERT TO DELTA {schema}.p WRONG": "PARSE_SYNTAX_ERROR",
+    }.items():
+        with pytest.raises(AnalysisException) as failed:
+            spark.sql(statement)
+        assert condition_of(failed.value) == condition, statement
+        assert "spark_catalog" not in str(failed.value), statement
+    assert spark.table(f"{schema}.p").count() == 1

@@ -16,6 +16,7 @@ from lakeward.sql.construct import (
 from lakeward.sql.constructs import (
     catalogs,
     clone,
+    convert,
     copy_into,
     create_table,
     event_log,  # noqa: F401  # registers a function
@@ -68,6 +69,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *not_null.CONSTRUCTS,
     *partitions.CONSTRUCTS,
     *clone.CONSTRUCTS,
+    *convert.CONSTRUCTS,
     *time_travel.CONSTRUCTS,
     *delta_statements.CONSTRUCTS,
     *show_create_table.CONSTRUCTS,
