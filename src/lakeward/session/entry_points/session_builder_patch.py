@@ -15,7 +15,7 @@ from lakeward.patching import PatchSpec, original
 from lakeward.session import active_session
 from lakeward.session.active_session import map_paths, on_databricks, set_default_settings
 from lakeward.session.configuration.user_conf import contradictions, kept, local_folder, warning
-from lakeward.session.patches import connect_finder, serverless_enforcement
+from lakeward.session.patches import connect_finder, serverless_enforcement, star_import_patch
 from lakeward.session.paths import PathMap
 from lakeward.session.runtimes.profiles import DEFAULT_PROFILE
 from lakeward.session.settings import Settings
@@ -164,6 +164,7 @@ def install_builder_hook() -> None:
 
     patching.install(PATCHES)
     columns_before_session.install()
+    star_import_patch.install_star_import_patch()
 
 
 def serve_on_demand(settings: Settings) -> None:
@@ -179,6 +180,7 @@ def uninstall_builder_hook() -> None:
 
     patching.uninstall(PATCHES)
     columns_before_session.uninstall()
+    star_import_patch.uninstall_star_import_patch()
     connect_finder.uninstall()
 
 
