@@ -209,7 +209,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         requireNoView(i);
         final Map m = PlatformFeatures.without(properties);
         if (isPath(i) || !NonDeltaTable.is(m)) return byDelta(how, i, s, ClusteringColumns.forDelta(t), m);
-        Path own = folder.table(in(i.namespace())[0], in(i).name());
+        Path own = folder.managed(in(i.namespace())[0], in(i).name());
         return new NonDeltaTable(i, s, t, m, how.equals("create"), catalog.equals("hive_metastore") ? own.toString() : null) {
             StagedTable made(Map known) {
                 return byDelta(how, i, s, t, known);

@@ -111,6 +111,13 @@ public class WarehouseCatalog extends InMemoryCatalog {
         if (!cascade && !(names(name).isEmpty() && folder.objects(name, "view").isEmpty() && folder.objects(name, "function").isEmpty())) {
             throw sneak(QueryCompilationErrors.cannotDropNonemptyDatabaseError(name));
         }
+        ObjectNode json = folder.read(folder.object(name, "", "schema"));
+        if (json != null && json.has("location")) {
+            // Managed tables are in the schema's LOCATION, not in the folder that is removed below.
+            List tables = names(name);
+            for (int i = 0; i < tables.size(); i++) dropTable(name, (String) tables.get(i), true, false);
+            folder.deleteIfEmpty(new Path(URI.create(json.get("location").asText())));
+        }
         folder.remove(folder.schema(name));
     }
 
@@ -143,8 +150,11 @@ public class WarehouseCatalog extends InMemoryCatalog {
         if (!table.tableType().equals(CatalogTableType.MANAGED()) || table.provider().isEmpty()) return false;
         if (!((String) table.provider().get()).equalsIgnoreCase("delta")) return false;
         if (table.storage().locationUri().isEmpty()) return true;
-        Path own = folder.table((String) table.identifier().database().get(), table.identifier().table());
-        return new Path((URI) table.storage().locationUri().get()).toUri().getPath().equals(own.toUri().getPath());
+        return isInWarehouse((String) table.identifier().database().get(), table.identifier().table(), new Path((URI) table.storage().locationUri().get()));
+    }
+
+    private boolean isInWarehouse(String database, String table, Path place) {
+        return place.toUri().getPath().equals(folder.table(database, table).toUri().getPath());
     }
 
     public void createTable(CatalogTable table, boolean ignoreIfExists) {
@@ -158,7 +168,7 @@ public class WarehouseCatalog extends InMemoryCatalog {
             throw sneak(new TableAlreadyExistsException(database, name));
         }
         if (table.tableType().equals(CatalogTableType.MANAGED()) && table.storage().locationUri().isEmpty()) {
-            Path place = folder.table(database, name);
+            Path place = folder.managed(database, name);
             folder.makeFolder(place);
             table = table.withNewStorage(new scala.Some(place.toUri()), table.storage().inputFormat(), table.storage().outputFormat(),
                 false, table.storage().serde(), table.storage().properties(), ObjectDefinitions.none());
@@ -206,12 +216,19 @@ public class WarehouseCatalog extends InMemoryCatalog {
         requireTable(database, from);
         if (tableExists(database, to)) throw sneak(new TableAlreadyExistsException(database, to));
         ObjectNode json = folder.read(folder.object(database, from, "table"));
-        boolean managed = getTable(database, from).tableType().equals(CatalogTableType.MANAGED());
-        if (managed) folder.rename(folder.table(database, from), folder.table(database, to));
+        CatalogTable entry = getTable(database, from);
+        boolean managed = entry.tableType().equals(CatalogTableType.MANAGED());
+        Path target = folder.table(database, to);
+        if (managed) {
+            Path place = new Path((URI) entry.storage().locationUri().get());
+            // A table of a schema with a LOCATION stays there.
+            if (!isInWarehouse(database, from, place)) target = new Path(place.getParent(), target.getName());
+            folder.rename(place, target);
+        }
         Path about = folder.object(database, from, "table.about");
         if (folder.exists(about)) folder.rename(about, folder.object(database, to, "table.about"));
         if (json != null) {
-            if (managed) json.put("location", folder.table(database, to).toUri().toString());
+            if (managed) json.put("location", target.toUri().toString());
             folder.write(folder.object(database, to, "table"), json);
             folder.remove(folder.object(database, from, "table"));
         }

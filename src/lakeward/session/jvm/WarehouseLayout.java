@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.net.URI;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -30,17 +31,23 @@ public class WarehouseLayout {
 
     final FileSystem files;
     private final String declared;
+    private final Configuration hadoop;
 
     public WarehouseLayout(String warehouse, Configuration conf) {
+        hadoop = conf;
+        declared = warehouse;
         try {
-            Path path = new Path(warehouse);
-            FileSystem fs = path.getFileSystem(conf);
-            // Checksum side files would go stale when a JSON file is replaced by a rename.
-            files = fs instanceof LocalFileSystem ? ((LocalFileSystem) fs).getRaw() : fs;
-            declared = warehouse;
+            files = of(new Path(warehouse));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** The file system of a path: tables of a schema with a LOCATION are outside of the warehouse (dbfs:/…, s3://…). */
+    private FileSystem of(Path path) throws IOException {
+        FileSystem fs = path.getFileSystem(hadoop);
+        // Checksum side files would go stale when a JSON file is replaced by a rename.
+        return fs instanceof LocalFileSystem ? ((LocalFileSystem) fs).getRaw() : fs;
     }
 
     Path root() {
@@ -59,6 +66,13 @@ public class WarehouseLayout {
 
     Path table(String database, String table) {
         return new Path(schema(database), own(table.toLowerCase(java.util.Locale.ROOT)));
+    }
+
+    /** The folder of a managed table that is described by a file: in the schema's LOCATION if it has one. */
+    Path managed(String database, String table) {
+        ObjectNode json = read(object(database, "", "schema"));
+        if (json == null || !json.has("location")) return table(database, table);
+        return new Path(new Path(URI.create(json.get("location").asText())), table(database, table).getName());
     }
 
     Path object(String database, String name, String kind) {
@@ -181,7 +195,7 @@ public class WarehouseLayout {
 
     void makeFolder(Path path) {
         try {
-            if (!files.mkdirs(path)) throw new IOException("mkdir failed");
+            if (!of(path).mkdirs(path)) throw new IOException("mkdir failed");
         } catch (IOException e) {
             throw new UncheckedIOException("Cannot create " + path + ": " + e.getMessage(), e);
         }
@@ -189,7 +203,7 @@ public class WarehouseLayout {
 
     void rename(Path from, Path to) {
         try {
-            if (!files.rename(from, to)) throw new IOException("rename failed");
+            if (!of(from).rename(from, to)) throw new IOException("rename failed");
         } catch (IOException e) {
             throw new UncheckedIOException("Cannot rename " + from + " to " + to + ": " + e.getMessage(), e);
         }
@@ -198,9 +212,10 @@ public class WarehouseLayout {
     /** Remove a folder: a rename hides it first, so that a kill leaves only a hidden folder. */
     void remove(Path path) {
         try {
-            if (!files.exists(path)) return;
+            FileSystem own = of(path);
+            if (!own.exists(path)) return;
             Path aside = new Path(path.getParent(), ".dropped-" + UUID.randomUUID());
-            files.delete(files.rename(path, aside) ? aside : path, true);
+            own.delete(own.rename(path, aside) ? aside : path, true);
         } catch (IOException e) {
             throw new UncheckedIOException("Cannot remove " + path + ": " + e.getMessage(), e);
         }
@@ -240,9 +255,9 @@ public class WarehouseLayout {
         deleteIfEmpty(path);
     }
 
-    private void deleteIfEmpty(Path path) {
+    void deleteIfEmpty(Path path) {
         try {
-            files.delete(path, false);
+            of(path).delete(path, false);
         } catch (IOException filled) {
             return;
         }
