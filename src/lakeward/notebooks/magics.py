@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import shlex
@@ -21,7 +22,7 @@ WITHOUT_EFFECT = ("md", "md-sandbox", "matplotlib", "load_ext", "reload_ext", "a
 """Magics that change nothing in what a run gives."""
 
 _APPEND = ("-a", "--append")
-_FLAGS = {"-r": "recurse", "--recursive": "recurse", "-R": "recurse"}
+_FLAGS = dict.fromkeys(("-r", "-R", "--recurse", "--recursive"), "recurse")
 
 
 class Here(Protocol):
@@ -81,11 +82,33 @@ def _fs(here: Here, text: str, _: int) -> None:
     if function is None or words[0].startswith("_"):
         raise NotebookError("MAGIC_NOT_SUPPORTED", f"%fs has no command `{words[0]}`.")
     options = {_FLAGS[word]: True for word in words[1:] if word in _FLAGS}
-    result = function(*[word for word in words[1:] if word not in _FLAGS], **options)
+    arguments = [word for word in words[1:] if word not in _FLAGS]
+    if words[0] == "ls" and not arguments:
+        arguments = ["/"]
+    signature = inspect.signature(function)
+    try:
+        given = signature.bind(*arguments, **options)
+        for name, word in given.arguments.items():
+            given.arguments[name] = _value(word, signature.parameters[name].default)
+    except (TypeError, ValueError) as wrong:
+        expected = " ".join(signature.parameters)
+        raise NotebookError(
+            "MAGIC_ARGUMENTS_INVALID",
+            f"`%fs {text.strip()}` has other arguments than {words[0]} takes: {wrong}.",
+            next_step=f"%fs {words[0]} {expected}: see dbutils.fs.help().",
+        ) from None
+    result = function(*given.args, **given.kwargs)
     if isinstance(result, str):
         print(result)
     elif result is not None:
         here.display(result)
+
+
+def _value(word: Any, default: Any) -> Any:
+    """Return the value of a word of `%fs` as the type of the parameter's default."""
+    if isinstance(default, bool):
+        return str(word).lower() == "true"
+    return int(word) if isinstance(default, int) else word
 
 
 def _sh(here: Here, text: str, _: int) -> None:
