@@ -5,11 +5,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchViewException;
 import org.apache.spark.sql.catalyst.analysis.ViewAlreadyExistsException;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.NamespaceChange;
@@ -68,6 +70,38 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
         return isPath(i) || isIn(i.namespace()) ? i : Identifier.of(in(i.namespace()), PrivateTables.stored(session, catalog, i));
     }
 
+    /**
+     * Spark takes the first of two parts for a catalog if one has that name. On the platform it is always a schema of the
+     * current catalog: Spark gives such a name to this catalog, without a schema.
+     */
+    private boolean isShort(String[] namespace) {
+        return namespace.length == 0 && current() != null;
+    }
+
+    private boolean isShort(Identifier i) {
+        return i.name().indexOf('/') < 0 && isShort(i.namespace());
+    }
+
+    private String[] full(String[] none) {
+        return new String[] {catalog};
+    }
+
+    private Identifier full(Identifier i) {
+        return Identifier.of(full(i.namespace()), i.name());
+    }
+
+    private Catalog current() {
+        return current(session);
+    }
+
+    /** The catalog that names without one are in: in a view that of its definition. Null for one of another product. */
+    static Catalog current(SparkSession session) {
+        CatalogManager manager = session.sessionState().catalogManager();
+        scala.collection.immutable.Seq context = AnalysisContext.get().catalogAndNamespace();
+        Object found = context.isEmpty() ? manager.currentCatalog() : manager.catalog((String) context.apply(0));
+        return found instanceof Catalog ? (Catalog) found : null;
+    }
+
     /** delta.`/some/folder`, parquet.`…` */
     private static boolean isPath(Identifier i) {
         return i.namespace().length != 1 || i.name().indexOf('/') >= 0;
@@ -99,6 +133,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public Table loadTable(Identifier i) {
+        if (isShort(i)) return current().loadTable(full(i));
         Table planned = PlannedTable.find(catalog, i);
         if (planned == null) planned = InformationSchema.find(this, folder, i);
         if (planned == null && isElsewhere(i)) throw WarehouseCatalog.sneak(new NoSuchTableException(i));
@@ -116,31 +151,40 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public Table loadTable(Identifier i, String version) {
+        if (isShort(i)) return current().loadTable(full(i), version);
         provide(i);
         return super.loadTable(in(i), version);
     }
 
     public Table loadTable(Identifier i, long timestamp) {
+        if (isShort(i)) return current().loadTable(full(i), timestamp);
         provide(i);
         return super.loadTable(in(i), timestamp);
     }
 
     public boolean tableExists(Identifier i) {
+        if (isShort(i)) return current().tableExists(full(i));
         if (PlannedTable.find(catalog, i) != null || InformationSchema.find(this, folder, i) != null || BuiltinTables.hasTable(catalog, i)) return true;
         return !isElsewhere(i) && (super.tableExists(in(i)) || viewExists(i));
     }
 
     public void invalidateTable(Identifier i) {
+        if (isShort(i)) {
+            current().invalidateTable(full(i));
+            return;
+        }
         super.invalidateTable(in(i));
     }
 
     public Table createTable(Identifier i, StructType schema, Transform[] partitions, Map properties) {
+        if (isShort(i)) return current().createTable(full(i), schema, partitions, properties);
         requireName(i);
         requireSchema(i);
         return super.createTable(in(i), schema, ClusteringColumns.forDelta(partitions), PlatformFeatures.without(properties));
     }
 
     public Table createTable(Identifier i, Column[] columns, Transform[] partitions, Map properties) {
+        if (isShort(i)) return current().createTable(full(i), columns, partitions, properties);
         requireName(i);
         requireSchema(i);
         sweep(i, properties);
@@ -181,25 +225,30 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public Table createTable(Identifier i, TableInfo info) {
+        if (isShort(i)) return current().createTable(full(i), info);
         requireAbsent(i);
         return createTable(i, info.columns(), info.partitions(), info.properties());
     }
 
     public Table createTableLike(Identifier i, TableInfo info, Table source) {
+        if (isShort(i)) return current().createTableLike(full(i), info, source);
         requireName(i);
         requireSchema(i);
         return super.createTableLike(in(i), info, source);
     }
 
     public StagedTable stageCreate(Identifier i, StructType s, Transform[] t, Map m) {
+        if (isShort(i)) return current().stageCreate(full(i), s, t, m);
         return staged("create", i, s, t, m);
     }
 
     public StagedTable stageReplace(Identifier i, StructType s, Transform[] t, Map m) {
+        if (isShort(i)) return current().stageReplace(full(i), s, t, m);
         return staged("replace", i, s, t, m);
     }
 
     public StagedTable stageCreateOrReplace(Identifier i, StructType s, Transform[] t, Map m) {
+        if (isShort(i)) return current().stageCreateOrReplace(full(i), s, t, m);
         return staged("create or replace", i, s, t, m);
     }
 
@@ -226,6 +275,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public Table alterTable(Identifier i, TableChange[] changes) {
+        if (isShort(i)) return current().alterTable(full(i), changes);
         Policies.requireUnused(catalog, i, about(i), changes);
         TableChange[] known = PlatformFeatures.without(changes);
         if (known.length == 0 && changes.length > 0) return loadTable(i);
@@ -236,11 +286,13 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public boolean dropTable(Identifier i) {
+        if (isShort(i)) return current().dropTable(full(i));
         requireTable(i);
         return super.dropTable(in(i));
     }
 
     public boolean purgeTable(Identifier i) {
+        if (isShort(i)) return current().purgeTable(full(i));
         requireTable(i);
         return super.purgeTable(in(i));
     }
@@ -255,6 +307,10 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public void renameTable(Identifier from, Identifier to) throws NoSuchTableException, org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException {
+        if (isShort(from)) {
+            current().renameTable(full(from), to);
+            return;
+        }
         requireName(to);
         String[] namespace = to.namespace();
         if (namespace.length == 0) namespace = from.namespace();
@@ -265,6 +321,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public Identifier[] listTables(String[] namespace) throws NoSuchNamespaceException {
+        if (isShort(namespace)) return current().listTables(full(namespace));
         if (!namespaceExists(namespace)) throw missing(namespace);
         if (InformationSchema.holds(namespace)) return identifiers(namespace, java.util.Arrays.asList((Object[]) InformationSchema.names()));
         java.util.TreeSet all = new java.util.TreeSet(folder.tables(in(namespace)[0]));
@@ -288,6 +345,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public boolean namespaceExists(String[] namespace) {
+        if (isShort(namespace)) return current().namespaceExists(full(namespace));
         boolean isBuiltIn = namespace.length == 1 && (BuiltinTables.hasSchema(catalog, namespace[0])
             || (catalog.equals("hive_metastore") && namespace[0].equalsIgnoreCase("default")));
         if (isBuiltIn) folder.makeFolder(folder.schema(in(namespace)[0]));
@@ -295,11 +353,16 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public Map loadNamespaceMetadata(String[] namespace) throws NoSuchNamespaceException {
+        if (isShort(namespace)) return current().loadNamespaceMetadata(full(namespace));
         namespaceExists(namespace);
         return super.loadNamespaceMetadata(in(namespace));
     }
 
     public void createNamespace(String[] namespace, Map metadata) throws org.apache.spark.sql.catalyst.analysis.NamespaceAlreadyExistsException {
+        if (isShort(namespace)) {
+            current().createNamespace(full(namespace), metadata);
+            return;
+        }
         WarehouseCatalog.requireName(namespace[0]);
         // Spark's error would have the name of the database.
         if (super.namespaceExists(in(namespace))) throw new org.apache.spark.sql.catalyst.analysis.NamespaceAlreadyExistsException(namespace);
@@ -307,10 +370,15 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public void alterNamespace(String[] namespace, NamespaceChange[] changes) throws NoSuchNamespaceException {
+        if (isShort(namespace)) {
+            current().alterNamespace(full(namespace), changes);
+            return;
+        }
         super.alterNamespace(in(namespace), changes);
     }
 
     public boolean dropNamespace(String[] namespace, boolean cascade) throws NoSuchNamespaceException, org.apache.spark.sql.catalyst.analysis.NonEmptyNamespaceException {
+        if (isShort(namespace)) return current().dropNamespace(full(namespace), cascade);
         String database = in(namespace)[0];
         if (!cascade && namespaceExists(namespace) && !(folder.tables(database).isEmpty() && folder.objects(database, "view").isEmpty())) {
             throw new org.apache.spark.sql.catalyst.analysis.NonEmptyNamespaceException(namespace);
@@ -321,23 +389,25 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     // ---- functions
 
     public org.apache.spark.sql.connector.catalog.functions.UnboundFunction loadFunction(Identifier i) throws org.apache.spark.sql.catalyst.analysis.NoSuchFunctionException {
-        return super.loadFunction(in(i));
+        return isShort(i) ? current().loadFunction(full(i)) : super.loadFunction(in(i));
     }
 
     /** Spark's session catalog would list functions of extensions as functions of every schema. */
     public Identifier[] listFunctions(String[] namespace) throws NoSuchNamespaceException {
+        if (isShort(namespace)) return current().listFunctions(full(namespace));
         if (!namespaceExists(namespace)) throw missing(namespace);
         if (InformationSchema.holds(namespace)) return new Identifier[0];
         return identifiers(namespace, folder.objects(in(namespace)[0], "function"));
     }
 
     public boolean functionExists(Identifier i) {
-        return super.functionExists(in(i));
+        return isShort(i) ? current().functionExists(full(i)) : super.functionExists(in(i));
     }
 
     // ---- views
 
     public Relation loadRelation(Identifier i) throws NoSuchTableException {
+        if (isShort(i)) return current().loadRelation(full(i));
         if (PlannedTable.find(catalog, i) == null && !isPath(i) && folder.exists(view(i))) {
             try {
                 return stored(i, true);
@@ -350,6 +420,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
 
     /** The view as it was declared. */
     public View loadView(Identifier i) throws NoSuchViewException {
+        if (isShort(i)) return current().loadView(full(i));
         return stored(i, false);
     }
 
@@ -370,6 +441,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public boolean viewExists(Identifier i) {
+        if (isShort(i)) return current().viewExists(full(i));
         return !isPath(i) && folder.exists(view(i));
     }
 
@@ -377,6 +449,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public Identifier[] listViews(String[] namespace) throws NoSuchNamespaceException {
+        if (isShort(namespace)) return current().listViews(full(namespace));
         if (!namespaceExists(namespace)) throw missing(namespace);
         return identifiers(namespace, folder.objects(in(namespace)[0], "view"));
     }
@@ -388,6 +461,7 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public View createView(Identifier i, View v) throws ViewAlreadyExistsException, NoSuchNamespaceException {
+        if (isShort(i)) return current().createView(full(i), v);
         if (!namespaceExists(i.namespace())) throw missing(i.namespace());
         if (viewExists(i) || super.tableExists(in(i))) throw new ViewAlreadyExistsException(i);
         keep(i, v);
@@ -395,12 +469,14 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public View replaceView(Identifier i, View v) throws NoSuchViewException {
+        if (isShort(i)) return current().replaceView(full(i), v);
         if (!viewExists(i)) throw new NoSuchViewException(i);
         keep(i, v);
         return v;
     }
 
     public View createOrReplaceView(Identifier i, View v) throws ViewAlreadyExistsException, NoSuchNamespaceException {
+        if (isShort(i)) return current().createOrReplaceView(full(i), v);
         if (!namespaceExists(i.namespace())) throw missing(i.namespace());
         if (super.tableExists(in(i))) throw new ViewAlreadyExistsException(i);
         keep(i, v);
@@ -408,12 +484,17 @@ public class Catalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog imp
     }
 
     public boolean dropView(Identifier i) {
+        if (isShort(i)) return current().dropView(full(i));
         if (!viewExists(i)) return false;
         folder.remove(view(i));
         return true;
     }
 
     public void renameView(Identifier from, Identifier to) throws NoSuchViewException, ViewAlreadyExistsException {
+        if (isShort(from)) {
+            current().renameView(full(from), to.namespace().length == 0 ? full(to) : to);
+            return;
+        }
         if (!viewExists(from)) throw new NoSuchViewException(from);
         requireName(to);
         if (viewExists(to) || super.tableExists(in(to))) throw new ViewAlreadyExistsException(to);

@@ -28,6 +28,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new InsertTargets());
         all.injectHintResolutionRule(new MergeStars());
         all.injectHintResolutionRule(new CatalogNames());
+        all.injectHintResolutionRule(new ShortNames());
         all.injectHintResolutionRule(new FunctionBodies());
         all.injectFunction(SqlFunctions.described(FunctionBodies.CALL, new FunctionBodies.Builder()));
         all.injectFunction(SqlFunctions.described(Signal.CALL, new Signal.Builder()));

@@ -70,6 +70,7 @@ SOURCES = (
     "AppendedFile",
     "FileReplacement",
     "CatalogNames",
+    "ShortNames",
     "FunctionBodies",
     "FunctionColumns",
     "Signal",
