@@ -38,7 +38,7 @@ class ShowCreateTable(Command):
         context = current_context(spark)
         spark.table(quote_name(self.table))
         if len(self.table) == 2 and self.table[0].lower() == "delta" and "/" in self.table[1]:
-            return _statement(_of_delta(spark, self.table, [], None))
+            return _statement(_of_delta(spark, self.table, _detail(spark, self.table), [], None))
         full = context.qualify(self.table)
         catalog, schema, name = full
         views = spark.sql(
@@ -48,8 +48,7 @@ class ShowCreateTable(Command):
         ).collect()
         if views:
             return _statement(f"CREATE VIEW {'.'.join(full)} AS {views[0][0]}")
-        detail = spark.sql(f"DESCRIBE DETAIL {quote_name(self.table)}").first()
-        assert detail is not None
+        detail = _detail(spark, self.table)
         if detail["format"] != "delta":
             shown = run_with_delta(spark, f"SHOW CREATE TABLE {quote_name(self.table)}").collect()[0][0]
             return _statement(shown.replace(" COLLATE UTF8_BINARY", ""))
@@ -57,12 +56,18 @@ class ShowCreateTable(Command):
         if standalone is not None:
             return _statement(standalone.text)
         location = _location(context, full, detail["location"])
-        return _statement(_of_delta(spark, full, stored_keys(spark, self.table), location))
+        return _statement(_of_delta(spark, full, detail, stored_keys(spark, self.table), location))
 
 
-def _of_delta(spark: SparkSession, table: Sequence[str], keys: Sequence[Key], location: str | None) -> str:
+def _detail(spark: SparkSession, table: Sequence[str]) -> Row:
     detail = spark.sql(f"DESCRIBE DETAIL {quote_name(table)}").first()
     assert detail is not None
+    return detail
+
+
+def _of_delta(
+    spark: SparkSession, table: Sequence[str], detail: Row, keys: Sequence[Key], location: str | None
+) -> str:
     fields = _stored_fields(spark, detail["location"])
     items = [*map(_column, fields), *map(_constraint, keys)]
     properties = {k: v for k, v in detail["properties"].items() if not k.startswith(_COMPUTED)}

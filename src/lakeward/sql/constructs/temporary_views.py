@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lakeward.quoting import quote_identifier
 from lakeward.sql.construct import BEGINNING, Command, Construct
 from lakeward.sql.constructs.property_list import read_properties
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
@@ -42,7 +43,7 @@ class CreateTemporaryView(Command):
     def run(self, spark: SparkSession) -> None:
         reader = spark.read.format(self.format_name).options(**self.options)
         frame = (reader.schema(self.columns) if self.columns else reader).load()
-        name = f"`{self.view}`"
+        name = quote_identifier(self.view)
         if self.is_global:
             (frame.createOrReplaceGlobalTempView if self.replace else frame.createGlobalTempView)(name)
         else:
