@@ -69,7 +69,6 @@ def test_a_type_that_does_not_fit_fails_validation_as_it_fails_the_load(loads: L
         assert failed(copy) == "DELTA_FAILED_TO_MERGE_FIELDS", clause
 
 
-@pytest.mark.rule("8.1")
 def test_a_view_is_no_target(loads: Loads) -> None:
     loads.put("a.json", {"id": 1})
     loads.spark.sql(f"CREATE VIEW {loads.table} AS SELECT 1 AS id")
