@@ -6,7 +6,7 @@ backticks, dots, blanks and quotes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 
 def quote_identifier(name: str) -> str:
@@ -34,6 +34,15 @@ def quote_name(parts: Iterable[str]) -> str:
     '`main`.`default`.`my table`'
     """
     return ".".join(quote_identifier(part) for part in parts)
+
+
+def names_path(parts: Sequence[str]) -> bool:
+    """Return whether a name is that of a format and a path.
+
+    >>> names_path(["delta", "/data/t"]), names_path(["main", "t"])
+    (True, False)
+    """
+    return len(parts) == 2 and "/" in parts[1]
 
 
 def quote_string(value: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
-from lakeward.quoting import quote_name
+from lakeward.quoting import names_path, quote_name
 from lakeward.session import in_catalog
 from lakeward.spark_internals import java_session, jvm_view
 
@@ -41,7 +41,7 @@ def find_target(spark: SparkSession, name: Sequence[str]) -> DeltaTarget:
 
     shown = quote_name(name)
     jvm: Any = jvm_view(spark)
-    if len(name) == 2 and name[0].lower() == "delta" and "/" in name[1]:
+    if names_path(name) and name[0].lower() == "delta":
         log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(java_session(spark), name[1])
         if not log.tableExists():
             raise _missing_table(shown)

@@ -13,6 +13,7 @@ from lakeward.check.sql.tokens import Statement, name_at, statements, words
 from lakeward.check.sql.views import obstacles_in, view_at
 from lakeward.check.values import HOLE, Text
 from lakeward.check.view_obstacles import encoded
+from lakeward.quoting import names_path
 from lakeward.sql import unquoted
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def scan_sql(text: Text, sink: Sink) -> None:
         for at, parts in _read(statement, names):
             if len(parts) == 1 and parts[0].lower() in known:
                 continue
-            if len(parts) == 2 and "/" in parts[1]:
+            if names_path(parts):
                 use("path", parts[1], at)
                 use("reads_files", parts[1], at)
             else:

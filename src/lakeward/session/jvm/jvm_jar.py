@@ -41,6 +41,7 @@ SOURCES = (
     "ClusteringColumns",
     "PlatformFeatures",
     "ViewStore",
+    "LakehouseCatalog",
     "Catalog",
     "UnmappedFileSystem",
     "MappedFileSystem",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
-from lakeward.quoting import quote_name, quote_properties, quote_string
+from lakeward.quoting import names_path, quote_name, quote_properties, quote_string
 from lakeward.spark_internals import analyzed_plan, java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, supported
 from lakeward.sql.constructs.property_list import read_properties
@@ -137,7 +137,7 @@ def _layout(spark: SparkSession, source: CloneSource, rows: DataFrame) -> _Layou
 
     Raises SqlError for other formats, and for tables with policies.
     """
-    if len(source.table) == 2 and source.table[0].lower() != "delta" and "/" in source.table[1]:
+    if names_path(source.table) and source.table[0].lower() != "delta":
         kind, partitions = source.table[0].lower(), _partitions(rows)
     else:
         _require_no_policies(spark, source)

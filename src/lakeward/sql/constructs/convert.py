@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakeward.quoting import quote_name
+from lakeward.quoting import names_path, quote_name
 from lakeward.session import temporary_conf
 from lakeward.spark_internals import jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct
@@ -37,7 +37,7 @@ class ConvertToDelta(Command):
 def _convert(cursor: TokenCursor) -> ConvertToDelta:
     cursor.need("CONVERT", "TO", "DELTA")
     table = cursor.name(3)
-    if len(table) == 2 and "/" in table[1]:
+    if names_path(table):
         raise Unmatched  # a format and a path: Delta's statement
     begin = cursor.at
     cursor.finish()

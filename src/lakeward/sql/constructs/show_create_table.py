@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lakeward.quoting import quote_identifier, quote_if_needed, quote_name, quote_properties, quote_string
+from lakeward.quoting import (
+    names_path,
+    quote_identifier,
+    quote_if_needed,
+    quote_name,
+    quote_properties,
+    quote_string,
+)
 from lakeward.spark_internals import java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
 from lakeward.sql.constructs.event_log import PIPELINE
@@ -37,7 +44,7 @@ class ShowCreateTable(Command):
     def run(self, spark: SparkSession) -> Rows:
         context = current_context(spark)
         spark.table(quote_name(self.table))
-        if len(self.table) == 2 and self.table[0].lower() == "delta" and "/" in self.table[1]:
+        if names_path(self.table) and self.table[0].lower() == "delta":
             return _statement(_of_delta(spark, self.table, _detail(spark, self.table), [], None))
         full = context.qualify(self.table)
         catalog, schema, name = full

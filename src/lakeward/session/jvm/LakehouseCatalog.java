@@ -1,0 +1,422 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchViewException;
+import org.apache.spark.sql.catalyst.analysis.ViewAlreadyExistsException;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.Column;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.NamespaceChange;
+import org.apache.spark.sql.connector.catalog.Relation;
+import org.apache.spark.sql.connector.catalog.RelationCatalog;
+import org.apache.spark.sql.connector.catalog.StagedTable;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.connector.catalog.TableInfo;
+import org.apache.spark.sql.connector.catalog.View;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * The objects of one catalog of the lakehouse (dev, prod, main …). Delegates to Delta's catalog. Gives each schema of
+ * each catalog its own database, stores views, and resolves schema-only datasets.
+ */
+public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalog.DeltaCatalog implements RelationCatalog {
+
+    String catalog;
+    private WarehouseLayout folder;
+    private ViewStore views;
+    SparkSession session;
+
+    public void initialize(String name, CaseInsensitiveStringMap options) {
+        session = (SparkSession) org.apache.spark.sql.SparkSession.active();
+        WarehouseCatalog.admitNames(session.sessionState().catalog());
+        setDelegateCatalog(SparkCatalog.own(session.sessionState().catalogManager()));
+        super.initialize(name, options);
+        catalog = name;
+        folder = new WarehouseLayout(session.sharedState().conf().get("spark.sql.warehouse.dir"), session.sessionState().newHadoopConf());
+        views = new ViewStore(folder);
+    }
+
+    public String name() {
+        return catalog;
+    }
+
+    public String[] defaultNamespace() {
+        return new String[] {"default"};
+    }
+
+    // ---- names
+
+    /** Delta's catalog calls itself with names that are mapped already: these are not mapped again. */
+    private boolean isIn(String[] namespace) {
+        return namespace.length != 1 || namespace[0].startsWith(IdentifierCodec.encode(catalog) + "__");
+    }
+
+    private String[] in(String[] namespace) {
+        return isIn(namespace) ? namespace : new String[] {IdentifierCodec.database(catalog, namespace[0])};
+    }
+
+    private Identifier in(Identifier i) {
+        return isPath(i) || isIn(i.namespace()) ? i : Identifier.of(in(i.namespace()), PrivateTables.stored(session, catalog, i));
+    }
+
+    /** delta.`/some/folder`, parquet.`…` */
+    private static boolean isPath(Identifier i) {
+        return i.namespace().length != 1 || i.name().indexOf('/') >= 0;
+    }
+
+    /**
+     * Check the name of a new table or view. It is one folder or file of its schema, and Delta makes the folder of
+     * a table from its name as it is written, so a name with a slash or ".." would be a way out.
+     */
+    private static void requireName(Identifier i) {
+        if (i.namespace().length == 1 && i.namespace()[0].equalsIgnoreCase("delta") && i.name().indexOf('/') >= 0) return;
+        WarehouseCatalog.requireName(i.name());
+    }
+
+    private Path view(Identifier i) {
+        return folder.object(in(i.namespace())[0], in(i).name(), "view");
+    }
+
+    /** Metadata of a table outside its definition (owner, tags, policies); null without any. */
+    ObjectNode about(Identifier i) {
+        return isPath(i) ? null : folder.read(folder.object(in(i.namespace())[0], in(i).name(), "table.about"));
+    }
+
+    // ---- tables
+
+    /** Spark passes a name with an unknown catalog with that part in the namespace: no such table. */
+    private static boolean isElsewhere(Identifier i) {
+        return i.namespace().length > 1 && i.name().indexOf('/') < 0;
+    }
+
+    public Table loadTable(Identifier i) {
+        Table planned = PlannedTable.find(catalog, i);
+        if (planned == null) planned = InformationSchema.find(this, folder, i);
+        if (planned == null && isElsewhere(i)) throw WarehouseCatalog.sneak(new NoSuchTableException(i));
+        if (planned != null) return planned;
+        provide(i);
+        return super.loadTable(in(i));
+    }
+
+    public Table loadTable(Identifier i, java.util.Set privileges) {
+        return NonDeltaTarget.of(loadTable(i), session, catalog, i);
+    }
+
+    private void provide(Identifier i) {
+        if (!isPath(i)) BuiltinTables.make(catalog, i, folder, in(i.namespace())[0]);
+    }
+
+    public Table loadTable(Identifier i, String version) {
+        provide(i);
+        return super.loadTable(in(i), version);
+    }
+
+    public Table loadTable(Identifier i, long timestamp) {
+        provide(i);
+        return super.loadTable(in(i), timestamp);
+    }
+
+    public boolean tableExists(Identifier i) {
+        if (PlannedTable.find(catalog, i) != null || InformationSchema.find(this, folder, i) != null || BuiltinTables.hasTable(catalog, i)) return true;
+        return !isElsewhere(i) && (super.tableExists(in(i)) || viewExists(i));
+    }
+
+    public void invalidateTable(Identifier i) {
+        super.invalidateTable(in(i));
+    }
+
+    public Table createTable(Identifier i, StructType schema, Transform[] partitions, Map properties) {
+        requireName(i);
+        requireSchema(i);
+        return super.createTable(in(i), schema, ClusteringColumns.forDelta(partitions), PlatformFeatures.without(properties));
+    }
+
+    public Table createTable(Identifier i, Column[] columns, Transform[] partitions, Map properties) {
+        requireName(i);
+        requireSchema(i);
+        sweep(i, properties);
+        return super.createTable(in(i), columns, ClusteringColumns.forDelta(partitions), PlatformFeatures.without(properties));
+    }
+
+    /** A managed table starts in its own folder; leftovers of an interrupted CREATE are removed first. */
+    private void sweep(Identifier i, Map properties) {
+        if (isPath(i) || properties.get("location") != null || super.tableExists(in(i))) return;
+        folder.sweep(folder.table(in(i.namespace())[0], in(i).name()));
+    }
+
+    /** Delta's own error would name the schema as Spark's session catalog stores it. */
+    private void requireSchema(Identifier i) {
+        if (!isPath(i)) requireSchema(i.namespace());
+    }
+
+    void requireSchema(String[] namespace) {
+        if (!namespaceExists(namespace)) throw WarehouseCatalog.sneak(missing(namespace));
+    }
+
+    private NoSuchNamespaceException missing(String[] namespace) {
+        boolean isFull = namespace.length > 1 && namespace[0].equals(catalog);
+        return new NoSuchNamespaceException(isFull ? namespace : (catalog + "\0" + String.join("\0", namespace)).split("\0"));
+    }
+
+    /** Spark checks before it creates; another process may create the table in between. */
+    private void requireAbsent(Identifier i) {
+        if (!isPath(i) && (super.tableExists(in(i)) || folder.exists(view(i)))) {
+            throw WarehouseCatalog.sneak(new org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException(i));
+        }
+    }
+
+    /** A view and a table have names of one namespace: a table would be hidden behind the view. */
+    private void requireNoView(Identifier i) {
+        if (!viewExists(i)) return;
+        throw PythonSqlBridge.error("DELTA_CANNOT_WRITE_INTO_VIEW", "0A000", fullName(i) + " is a view. Writes to a view are not supported.");
+    }
+
+    public Table createTable(Identifier i, TableInfo info) {
+        requireAbsent(i);
+        return createTable(i, info.columns(), info.partitions(), info.properties());
+    }
+
+    public Table createTableLike(Identifier i, TableInfo info, Table source) {
+        requireName(i);
+        requireSchema(i);
+        return super.createTableLike(in(i), info, source);
+    }
+
+    public StagedTable stageCreate(Identifier i, StructType s, Transform[] t, Map m) {
+        return staged("create", i, s, t, m);
+    }
+
+    public StagedTable stageReplace(Identifier i, StructType s, Transform[] t, Map m) {
+        return staged("replace", i, s, t, m);
+    }
+
+    public StagedTable stageCreateOrReplace(Identifier i, StructType s, Transform[] t, Map m) {
+        return staged("create or replace", i, s, t, m);
+    }
+
+    private StagedTable staged(final String how, final Identifier i, final StructType s, final Transform[] t, Map properties) {
+        requireName(i);
+        requireSchema(i);
+        requireNoView(i);
+        final Map m = PlatformFeatures.without(properties);
+        if (isPath(i) || !NonDeltaTable.is(m)) return byDelta(how, i, s, ClusteringColumns.forDelta(t), m);
+        Path own = folder.managed(in(i.namespace())[0], in(i).name());
+        return new NonDeltaTable(i, s, t, m, how.equals("create"), catalog.equals("hive_metastore") ? own.toString() : null) {
+            StagedTable made(Map known) {
+                return byDelta(how, i, s, t, known);
+            }
+        };
+    }
+
+    StagedTable byDelta(String how, Identifier i, StructType s, Transform[] t, Map m) {
+        // CREATE TABLE AS SELECT: Delta ignores files that an earlier attempt left.
+        if (how.equals("create")) return super.stageCreate(in(i), s, t, m);
+        sweep(i, m);
+        if (how.equals("replace")) return super.stageReplace(in(i), s, t, m);
+        return super.stageCreateOrReplace(in(i), s, t, m);
+    }
+
+    public Table alterTable(Identifier i, TableChange[] changes) {
+        Policies.requireUnused(catalog, i, about(i), changes);
+        TableChange[] known = PlatformFeatures.without(changes);
+        if (known.length == 0 && changes.length > 0) return loadTable(i);
+        Table altered = super.alterTable(in(i), known);
+        ObjectNode about = about(i);
+        if (Policies.followColumns(about, known)) folder.write(folder.object(in(i.namespace())[0], in(i).name(), "table.about"), about);
+        return altered;
+    }
+
+    public boolean dropTable(Identifier i) {
+        requireTable(i);
+        return super.dropTable(in(i));
+    }
+
+    public boolean purgeTable(Identifier i) {
+        requireTable(i);
+        return super.purgeTable(in(i));
+    }
+
+    private void requireTable(Identifier i) {
+        if (!viewExists(i)) return;
+        throw PythonSqlBridge.error("WRONG_COMMAND_FOR_OBJECT_TYPE", "42809", "The operation DROP TABLE requires a TABLE. But " + fullName(i) + " is a VIEW. Use DROP VIEW instead.");
+    }
+
+    private String fullName(Identifier i) {
+        return catalog + "." + i.namespace()[0] + "." + i.name();
+    }
+
+    public void renameTable(Identifier from, Identifier to) throws NoSuchTableException, org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException {
+        requireName(to);
+        String[] namespace = to.namespace();
+        if (namespace.length == 0) namespace = from.namespace();
+        if (namespace.length == 2 && namespace[0].equals(catalog)) namespace = new String[] {namespace[1]};
+        Identifier target = Identifier.of(namespace, to.name());
+        if (viewExists(target)) throw new org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException(target);
+        super.renameTable(in(from), in(target));
+    }
+
+    public Identifier[] listTables(String[] namespace) throws NoSuchNamespaceException {
+        if (!namespaceExists(namespace)) throw missing(namespace);
+        if (InformationSchema.holds(namespace)) return identifiers(namespace, java.util.Arrays.asList((Object[]) InformationSchema.names()));
+        java.util.TreeSet all = new java.util.TreeSet(folder.tables(in(namespace)[0]));
+        all.addAll(BuiltinTables.tables(catalog, namespace[0]));
+        return identifiers(namespace, new ArrayList(all));
+    }
+
+    // ---- schemas
+
+    public String[][] listNamespaces() throws NoSuchNamespaceException {
+        List found = new ArrayList();
+        java.util.TreeSet all = new java.util.TreeSet(folder.folders(new Path(folder.root(), catalog)));
+        all.addAll(BuiltinTables.schemas(catalog));
+        List schemas = new ArrayList(all);
+        for (int k = 0; k < schemas.size(); k++) found.add(new String[] {(String) schemas.get(k)});
+        return (String[][]) found.toArray(new String[0][]);
+    }
+
+    public String[][] listNamespaces(String[] namespace) throws NoSuchNamespaceException {
+        return namespace.length == 0 ? listNamespaces() : new String[0][];
+    }
+
+    public boolean namespaceExists(String[] namespace) {
+        boolean isBuiltIn = namespace.length == 1 && (BuiltinTables.hasSchema(catalog, namespace[0])
+            || (catalog.equals("hive_metastore") && namespace[0].equalsIgnoreCase("default")));
+        if (isBuiltIn) folder.makeFolder(folder.schema(in(namespace)[0]));
+        return PlannedTable.hasNamespace(catalog, namespace) || InformationSchema.holds(namespace) || super.namespaceExists(in(namespace));
+    }
+
+    public Map loadNamespaceMetadata(String[] namespace) throws NoSuchNamespaceException {
+        namespaceExists(namespace);
+        return super.loadNamespaceMetadata(in(namespace));
+    }
+
+    public void createNamespace(String[] namespace, Map metadata) throws org.apache.spark.sql.catalyst.analysis.NamespaceAlreadyExistsException {
+        WarehouseCatalog.requireName(namespace[0]);
+        // Spark's error would have the name of the database.
+        if (super.namespaceExists(in(namespace))) throw new org.apache.spark.sql.catalyst.analysis.NamespaceAlreadyExistsException(namespace);
+        super.createNamespace(in(namespace), metadata);
+    }
+
+    public void alterNamespace(String[] namespace, NamespaceChange[] changes) throws NoSuchNamespaceException {
+        super.alterNamespace(in(namespace), changes);
+    }
+
+    public boolean dropNamespace(String[] namespace, boolean cascade) throws NoSuchNamespaceException, org.apache.spark.sql.catalyst.analysis.NonEmptyNamespaceException {
+        String database = in(namespace)[0];
+        if (!cascade && namespaceExists(namespace) && !(folder.tables(database).isEmpty() && folder.objects(database, "view").isEmpty())) {
+            throw new org.apache.spark.sql.catalyst.analysis.NonEmptyNamespaceException(namespace);
+        }
+        return super.dropNamespace(in(namespace), cascade);
+    }
+
+    // ---- functions
+
+    public org.apache.spark.sql.connector.catalog.functions.UnboundFunction loadFunction(Identifier i) throws org.apache.spark.sql.catalyst.analysis.NoSuchFunctionException {
+        return super.loadFunction(in(i));
+    }
+
+    /** Spark's session catalog would list functions of extensions as functions of every schema. */
+    public Identifier[] listFunctions(String[] namespace) throws NoSuchNamespaceException {
+        if (!namespaceExists(namespace)) throw missing(namespace);
+        if (InformationSchema.holds(namespace)) return new Identifier[0];
+        return identifiers(namespace, folder.objects(in(namespace)[0], "function"));
+    }
+
+    public boolean functionExists(Identifier i) {
+        return super.functionExists(in(i));
+    }
+
+    // ---- views
+
+    public Relation loadRelation(Identifier i) throws NoSuchTableException {
+        if (PlannedTable.find(catalog, i) == null && !isPath(i) && folder.exists(view(i))) {
+            try {
+                return stored(i, true);
+            } catch (NoSuchViewException gone) {
+                throw new NoSuchTableException(i);
+            }
+        }
+        return (Relation) loadTable(i);
+    }
+
+    /** The view as it was declared. */
+    public View loadView(Identifier i) throws NoSuchViewException {
+        return stored(i, false);
+    }
+
+    private View stored(Identifier i, boolean forQueries) throws NoSuchViewException {
+        View found = isPath(i) ? null : views.read(view(i), forQueries);
+        if (found == null) throw new NoSuchViewException(i);
+        return found;
+    }
+
+    private void keep(Identifier i, View v) {
+        requireName(i);
+        views.write(view(i), v);
+    }
+
+    /** Replace the columns of a view: those of its query have changed. */
+    void storeColumns(Identifier i, StructType columns) {
+        views.writeColumns(view(i), columns);
+    }
+
+    public boolean viewExists(Identifier i) {
+        return !isPath(i) && folder.exists(view(i));
+    }
+
+    public void invalidateView(Identifier i) {
+    }
+
+    public Identifier[] listViews(String[] namespace) throws NoSuchNamespaceException {
+        if (!namespaceExists(namespace)) throw missing(namespace);
+        return identifiers(namespace, folder.objects(in(namespace)[0], "view"));
+    }
+
+    private static Identifier[] identifiers(String[] namespace, List names) {
+        Identifier[] out = new Identifier[names.size()];
+        for (int k = 0; k < out.length; k++) out[k] = Identifier.of(namespace, (String) names.get(k));
+        return out;
+    }
+
+    public View createView(Identifier i, View v) throws ViewAlreadyExistsException, NoSuchNamespaceException {
+        if (!namespaceExists(i.namespace())) throw missing(i.namespace());
+        if (viewExists(i) || super.tableExists(in(i))) throw new ViewAlreadyExistsException(i);
+        keep(i, v);
+        return v;
+    }
+
+    public View replaceView(Identifier i, View v) throws NoSuchViewException {
+        if (!viewExists(i)) throw new NoSuchViewException(i);
+        keep(i, v);
+        return v;
+    }
+
+    public View createOrReplaceView(Identifier i, View v) throws ViewAlreadyExistsException, NoSuchNamespaceException {
+        if (!namespaceExists(i.namespace())) throw missing(i.namespace());
+        if (super.tableExists(in(i))) throw new ViewAlreadyExistsException(i);
+        keep(i, v);
+        return v;
+    }
+
+    public boolean dropView(Identifier i) {
+        if (!viewExists(i)) return false;
+        folder.remove(view(i));
+        return true;
+    }
+
+    public void renameView(Identifier from, Identifier to) throws NoSuchViewException, ViewAlreadyExistsException {
+        if (!viewExists(from)) throw new NoSuchViewException(from);
+        requireName(to);
+        if (viewExists(to) || super.tableExists(in(to))) throw new ViewAlreadyExistsException(to);
+        folder.rename(view(from), view(to));
+    }
+}
