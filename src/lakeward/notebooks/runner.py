@@ -23,6 +23,7 @@ from lakeward.notebooks.python_code import MAGIC, Compiler
 from lakeward.notebooks.recorder import CellRecord, Recorder
 from lakeward.notebooks.run_magic import included, inclusion
 from lakeward.notebooks.sql_cells import SqlCells
+from lakeward.notebooks.time_limit import time_limit
 from lakeward.session import MOUNT_ADVICE, dbfs_paths, is_platform_path
 from lakeward.spark_internals import activated
 from lakeward.streaming import current
@@ -213,7 +214,7 @@ class _Run:
             self.folder, self.environment.arguments = outer, arguments
             self.environment.widgets.update(requested.arguments)
 
-    def _child(self, path: str, _timeout: int, arguments: Mapping[str, str]) -> str:
+    def _child(self, path: str, timeout: int, arguments: Mapping[str, str]) -> str:
         """Run a notebook for `dbutils.notebook.run`, with a namespace and a session of its own."""
         found = find_notebook(path, self.folder, self.root, settings=self.environment.settings())
         if found is None:
@@ -222,15 +223,17 @@ class _Run:
                 f"dbutils.notebook.run names {path}, which does not exist.",
                 next_step=MOUNT_ADVICE if is_platform_path(path) else None,
             )
-        child = run(
-            found,
-            spark=self.spark.newSession(),
-            environment=replace(self.environment, arguments={}, widgets={}),
-            parameters={name: str(value) for name, value in arguments.items()},
-            root=self.root,
-            further=self.imports[1:],
-            allow_shell=self.allow_shell,
-        )
+        spark = self.spark.newSession()
+        with time_limit(spark, timeout, path):
+            child = run(
+                found,
+                spark=spark,
+                environment=replace(self.environment, arguments={}, widgets={}),
+                parameters={name: str(value) for name, value in arguments.items()},
+                root=self.root,
+                further=self.imports[1:],
+                allow_shell=self.allow_shell,
+            )
         self.children.append(child)
         if child.error is not None:
             raise NotebookError("NOTEBOOK_FAILED", f"com.databricks.WorkflowException: FAILED: {child.error}")

@@ -34,6 +34,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.databricks_shims.sdk:PATCHES",
     "lakeward.databricks_shims.ipython:PATCHES",
     "lakeward.autoloader.pyspark_patches:PATCHES",
+    "lakeward.notebooks.time_limit:PATCHES",
     "lakeward.streaming.stream_patches:PATCHES",
     "lakeward.seeds.missing:PATCHES",
     "lakeward.pipelines.api.modules:PATCHES",

@@ -1,0 +1,103 @@
+"""`timeout_seconds` of `dbutils.notebook.run` ends the notebook, whatever it does, and nothing else."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from lakeward.notebooks.time_limit import time_limit
+from tests.notebooks.conftest import Desk
+from tests.notebooks.test_running import HEAD
+
+# What a notebook does that does not end.
+ENDLESS = {
+    "loop": "while True:\n    pass",
+    "sleep": "import time\ntime.sleep(3600)",
+    "lock": "import threading\nthreading.Event().wait()",
+    "caught errors": (
+        "import time\nwhile True:\n    try:\n        time.sleep(0.1)\n    except Exception:\n        pass"
+    ),
+    "query": (
+        "spark.range(10**7, numPartitions=4).repartition(400)"
+        '.selectExpr(\'java_method("java.lang.Thread", "sleep", 1L)\').collect()'
+    ),
+    "caught query": (
+        "while True:\n    try:\n        spark.range(10).repartition(2).count()\n"
+        "    except Exception:\n        pass"
+    ),
+    "stream": (
+        "spark.readStream.format('rate').load().writeStream.format('memory')"
+        ".queryName('endless').start().awaitTermination()"
+    ),
+    "stream at the end": (
+        "spark.readStream.format('rate').load().writeStream.format('memory').queryName('endless').start()"
+    ),
+    "child": "dbutils.notebook.run('./sleeping', 0)",
+    "child with a longer limit": "dbutils.notebook.run('./sleeping', 3600)",
+}
+PARENT = """\
+# Databricks notebook source
+from concurrent.futures import ThreadPoolExecutor as Pool
+
+def child():
+    try:
+        return dbutils.notebook.run("./endless", 1)
+    except Exception as error:
+        return str(error)
+
+said = CALL
+# The session and the main thread are as before.
+rows = spark.range(3).count()
+dbutils.notebook.exit(f"{rows} {spark.sparkContext.getJobTags()} {said}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("doing", "call"),
+    [
+        *((doing, "child()") for doing in ENDLESS),
+        *(
+            (doing, "list(Pool(1).map(lambda _: child(), [0]))[0]")
+            for doing in ("loop", "caught query", "stream")
+        ),
+    ],
+)
+def test_a_notebook_that_takes_longer_is_ended(desk: Desk, doing: str, call: str) -> None:
+    desk.file("sleeping.py", HEAD + ENDLESS["sleep"])
+    desk.file("endless.py", HEAD + ENDLESS[doing])
+    finished = desk.done(desk.file("parent.py", PARENT.replace("CALL", call)))
+    assert finished.exit_value is not None
+    assert finished.exit_value.startswith(
+        "3 set() [NOTEBOOK_TIMED_OUT] com.databricks.WorkflowException: TIMEDOUT"
+    )
+    assert "./endless did not end within 1 seconds" in finished.exit_value
+
+
+def test_a_child_of_its_own_limit_ends_alone(desk: Desk) -> None:
+    desk.file("sleeping.py", HEAD + ENDLESS["sleep"])
+    inner = PARENT.replace("CALL", "child()").replace("./endless", "./sleeping")
+    desk.file("endless.py", inner)
+    outer = 'value = dbutils.notebook.run("./endless", 3600)\ndbutils.notebook.exit("outer " + value)'
+    finished = desk.done(desk.file("parent.py", HEAD + outer))
+    assert (finished.exit_value or "").startswith("outer 3 ")
+    assert "TIMEDOUT: ./sleeping" in (finished.exit_value or "")
+
+
+def test_an_error_before_the_limit_is_the_notebooks(desk: Desk) -> None:
+    desk.file("endless.py", HEAD + "1 / 0")
+    finished = desk.done(desk.file("parent.py", PARENT.replace("CALL", "child()")))
+    assert "NOTEBOOK_FAILED" in (finished.exit_value or "")
+
+
+def test_a_block_that_ends_at_its_limit_is_over(desk: Desk) -> None:
+    for _ in range(20):
+        try:
+            with time_limit(desk.spark, 0.01, "n"):
+                while time.monotonic() % 0.01 > 0.0005:
+                    pass
+        except Exception as error:  # noqa: BLE001  # either is right
+            assert "NOTEBOOK_TIMED_OUT" in str(error)
+        # An error that is raised late would end this loop.
+        for _ in range(1000):
+            pass
