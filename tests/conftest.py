@@ -89,6 +89,8 @@ def spark(suite_settings: Settings) -> Iterator[SparkSession]:
     shared = session(suite_settings)
     with activated(shared):
         yield shared
+        # Each query is compared with everything that is cached.
+        shared.catalog.clearCache()
 
 
 @pytest.fixture(scope="session")

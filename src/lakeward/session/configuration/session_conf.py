@@ -116,6 +116,9 @@ def base_conf(
         # An update of some datasets runs more generated classes than Spark keeps (100): each update compiled
         # the same ones again.
         "spark.sql.codegen.cache.maxEntries": "2000",
+        # The hash table of a broadcast join takes at least one page, and it is kept until the whole heap is
+        # collected. Spark's size for this heap is 16 MB, also for ten rows.
+        "spark.buffer.pageSize": "2m",
         # Databricks-only properties such as delta.targetFileSize must not fail a CREATE TABLE.
         "spark.databricks.delta.allowArbitraryProperties.enabled": "true",
         # Partitions of non-Delta tables are found by listing: the catalog is the folder, not a database.
