@@ -218,6 +218,14 @@ def test_an_error_names_the_cell_and_the_users_line(
     assert f"cell {error.cell}, " in str(error)
 
 
+@pytest.mark.parametrize("module", ["import dlt as dp", "from pyspark import pipelines as dp"])
+def test_the_source_of_a_pipeline_names_the_command_that_runs_it(desk: Desk, module: str) -> None:
+    text = f"{module}\n\n@dp.table\ndef t():\n    return spark.range(1)\n"
+    error = desk.run(desk.file("declares datasets.py", HEAD + text)).error
+    assert error is not None
+    assert f"lakeward pipeline '{desk.folder}/declares datasets.py'" in error.message
+
+
 def test_shell_cells_run_once_they_are_allowed(desk: Desk) -> None:
     notebook = desk.file("shell.py", "# Databricks notebook source\n# MAGIC %sh\n# MAGIC echo here $PWD\n")
     assert f"here {desk.folder}" in text_of(desk.done(notebook, allow_shell=True), 1)

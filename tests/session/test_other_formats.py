@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from delta import DeltaTable
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from lakeward.session import condition_of
 from tests.lanes import sampled
@@ -168,6 +170,7 @@ CONVERSIONS = (
     "CONVERT TO DELTA {table} PARTITIONED BY (p BIGINT)",
     "EXECUTE IMMEDIATE 'CONVERT TO DELTA {table}'",
     "BEGIN CONVERT TO DELTA {table}; END",
+    "CONVERT TO DELTA IDENTIFIER('{table}')",
 )
 
 
@@ -190,6 +193,20 @@ def test_a_table_is_converted_by_its_name(
     spark.sql(f"DELETE FROM {table} WHERE id = 0")
     assert sorted(row.id for row in spark.table(table).collect()) == [1, 2, 3, 7]
     spark.sql(statement.format(table=table).replace(" PARTITIONED BY (p BIGINT)", ""))  # it is one already
+
+
+@pytest.mark.parametrize("partitions", [None, "p BIGINT", StructType().add("p", "bigint")])
+def test_the_api_of_delta_converts_a_table_by_its_name(
+    spark: SparkSession, schema: str, tmp_path: Path, partitions: str | StructType | None
+) -> None:
+    files = str(tmp_path / "files")
+    spark.sql("SELECT id, id % 2 AS p FROM range(4)").write.partitionBy("p").parquet(files)
+    spark.sql(
+        f"CREATE TABLE {schema}.t (id BIGINT, p BIGINT) USING parquet PARTITIONED BY (p) LOCATION '{files}'"
+    )
+    converted = DeltaTable.convertToDelta(spark, f"{schema}.t", partitions)
+    converted.delete("id = 0")
+    assert sorted(row.id for row in spark.table(f"{schema}.t").collect()) == [1, 2, 3]
 
 
 def test_a_managed_table_of_hive_metastore_is_converted(spark: SparkSession) -> None:

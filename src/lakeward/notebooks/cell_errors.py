@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import re
+import shlex
 import traceback
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -29,6 +30,14 @@ class CellError:
         return f"[{self.condition}] cell {self.cell}, {self.place}: {self.message}{shown}"
 
 
+def _next_step(error: BaseException, condition: str, file: str) -> str:
+    """Return what to do about an error whose own message does not say it."""
+    needs_pipeline = isinstance(error, ModuleNotFoundError) and error.name == "dlt"
+    if not needs_pipeline and condition != "GRAPH_ELEMENT_DEFINED_OUTSIDE_OF_DECLARATIVE_PIPELINE":
+        return ""
+    return f"\nThe file declares datasets of a pipeline. Run it as one: lakeward pipeline {shlex.quote(file)}"
+
+
 def explain_error(
     error: BaseException, cell: int, *, file: str, line: int, files: Collection[str]
 ) -> CellError:
@@ -45,7 +54,7 @@ def explain_error(
     frames = [frame for frame in frames if not frame.filename.startswith("<")]
     description = describe_error(error)
     condition = description.condition or description.name
-    message = description.message or description.name
+    message = (description.message or description.name) + _next_step(error, condition, file)
     if frames:
         place = f"{frames[-1].filename}:{frames[-1].lineno}"
     else:

@@ -1,7 +1,7 @@
-"""`DeltaTable.forName`, `create…` and `clone` for any catalog, with policies applied on reads.
+"""`DeltaTable.forName`, `create…`, `convertToDelta` and `clone` for any catalog; reads apply policies.
 
 Delta looks up names without a catalog in the session catalog only, and reads tables without their policies.
-Its builder and its clones support names of at most two parts, and there are no deep clones.
+Its builder, its conversion and its clones support names of at most two parts, and there are no deep clones.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, cast
 
 from lakeward.patching import PatchSpec, install
-from lakeward.quoting import quote_name, quote_properties, quote_string
+from lakeward.quoting import names_path, quote_identifier, quote_name, quote_properties, quote_string
 from lakeward.session.paths import is_absolute
 from lakeward.session.tables.catalogs import show_users_name
 from lakeward.spark_internals import java_builder, java_session, jvm_view, split_identifier
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from delta.tables import DeltaTable
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 # Attribute of a DeltaTable: the name of a table with policies.
 _GOVERNED = "_lakeward_governed"
@@ -88,6 +89,26 @@ def _detail(before: Any) -> Any:
     return detail
 
 
+def _convert_to_delta(before: Any) -> Any:
+    call = before.__func__
+
+    def convert(
+        cls: Any, sparkSession: SparkSession, identifier: str, partitionSchema: str | StructType | None = None
+    ) -> Any:
+        if names_path(split_identifier(sparkSession, identifier)):
+            return call(cls, sparkSession, identifier, partitionSchema)
+        columns = partitionSchema
+        if columns is not None and not isinstance(columns, str):
+            columns = ", ".join(
+                f"{quote_identifier(each.name)} {each.dataType.simpleString()}" for each in columns
+            )
+        clause = f" PARTITIONED BY ({columns})" if columns else ""
+        sparkSession.sql(f"CONVERT TO DELTA {_qualified(sparkSession, identifier)}{clause}")
+        return cls.forName(sparkSession, identifier)
+
+    return classmethod(convert)
+
+
 def _clone(before: Any) -> Any:
     parameters = signature(before)
 
@@ -142,11 +163,13 @@ def _cloned(
 _TABLE, _BUILDER = "delta.tables:DeltaTable", "delta.tables:DeltaTableBuilder"
 _BUILDER_NAMES = "names of Delta's builder are those of SQL"
 _CLONES = "names of clones are those of SQL, and there are deep clones"
+_CONVERSION = "names of tables to convert are those of SQL"
 _POLICIES = "row filters and column masks hold for every read by name"
 PATCHES = (
     PatchSpec(_TABLE, "forName", "session", "names without a catalog are the current catalog's", _for_name),
     PatchSpec(_TABLE, "toDF", "session", _POLICIES, _to_df),
     PatchSpec(_TABLE, "detail", "session", "the table's name has its catalog and schema", _detail),
+    PatchSpec(_TABLE, "convertToDelta", "session", _CONVERSION, _convert_to_delta),
     PatchSpec(_TABLE, "clone", "session", _CLONES, _clone),
     PatchSpec(_TABLE, "cloneAtVersion", "session", _CLONES, _clone),
     PatchSpec(_TABLE, "cloneAtTimestamp", "session", _CLONES, _clone),

@@ -48,19 +48,22 @@ class InsertReplace(Command):
         from pyspark.sql import functions as F
 
         target = DeltaTable.forName(spark, quote_name(self.table))
-        into = quote_identifier(self.alias or self.table[-1])
         source = self.source or "__lakeward_source"
         prefix = quote_identifier(source)
         rows = spark.sql(self.query)
         fields = self.columns or (rows.columns if self.by_name else target.toDF().columns)
         if len(fields) != len(rows.columns):
             raise _arity_mismatch(self.table, fields, rows.columns)
+        alias = self.alias or self.table[-1]
         condition = self.on
+        if condition is not None:
+            # MERGE would suggest the column that is added below for one that does not exist.
+            target.toDF().alias(alias).join(rows.alias(source), F.expr(condition))
         names = rows.columns
         finders = rows
         if self.using is not None:
             condition = " AND ".join(
-                f"{into}.{quote_identifier(name)} <=> {prefix}.{quote_identifier(name)}"
+                f"{quote_identifier(alias)}.{quote_identifier(name)} <=> {prefix}.{quote_identifier(name)}"
                 for name in self.using
             )
             names = fields
@@ -74,7 +77,7 @@ class InsertReplace(Command):
             finders.withColumn(_IS_INSERTED, F.lit(False)), allowMissingColumns=True
         )
         (
-            target.alias(self.alias or self.table[-1])
+            target.alias(alias)
             .merge(both.alias(source), f"NOT {prefix}.{_IS_INSERTED} AND ({condition})")
             .whenMatchedDelete()
             .whenNotMatchedInsert(f"{prefix}.{_IS_INSERTED}", values)  # type: ignore[arg-type]  # Columns are accepted
