@@ -208,15 +208,20 @@ def reset_error_locations() -> None:
 
 @contextmanager
 def activated(spark: SparkSession) -> Iterator[None]:
-    """Yield a block in which `spark` is the active session of this thread, in the JVM and in Python."""
+    """Yield a block in which `spark` is the active session of this thread, in the JVM and in Python.
+
+    Afterwards the earlier one is active again, also when `createDataFrame` has made another one PySpark's.
+    """
     sessions = _classic_sessions(spark)
     before, outer = sessions.getActiveSession(), getattr(_thread, "session", None)
+    of_pyspark = type(spark)._activeSession
     sessions.setActiveSession(spark._jsparkSession)
     _thread.session = spark
     try:
         yield
     finally:
         _thread.session = outer
+        type(spark)._activeSession = of_pyspark
         if before.isDefined():
             sessions.setActiveSession(before.get())
         else:

@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
 
 from lakeward.notebooks import write
+from lakeward.notebooks.cell_errors import explain_error
 from tests.notebooks.conftest import Desk, text_of
 
 MANY = """\
@@ -122,7 +125,7 @@ def test_another_notebook_gets_arguments_and_gives_its_exit_value(desk: Desk) ->
 
 @pytest.mark.parametrize("runs", ["[child(who) for who in names]", "list(Pool(3).map(child, names))"])
 def test_notebooks_that_run_others_share_neither_session_nor_output(desk: Desk, runs: str) -> None:
-    before = Path.cwd()
+    before, active = Path.cwd(), SparkSession._activeSession
     desk.file(
         "reader.py",
         """\
@@ -188,6 +191,7 @@ def test_notebooks_that_run_others_share_neither_session_nor_output(desk: Desk, 
     assert sorted(text_of(child, 1) for child in finished.children) == ["I am a\n", "I am b\n", "I am c\n"]
     assert text_of(finished, 1) == "I am the parent\n"
     assert Path.cwd() == before
+    assert SparkSession._activeSession is active
     assert str(desk.folder) not in sys.path
     assert type(sys.stdout).__name__ != "_Tee"
 
@@ -218,12 +222,18 @@ def test_an_error_names_the_cell_and_the_users_line(
     assert f"cell {error.cell}, " in str(error)
 
 
-@pytest.mark.parametrize("module", ["import dlt as dp", "from pyspark import pipelines as dp"])
-def test_the_source_of_a_pipeline_names_the_command_that_runs_it(desk: Desk, module: str) -> None:
-    text = f"{module}\n\n@dp.table\ndef t():\n    return spark.range(1)\n"
-    error = desk.run(desk.file("declares datasets.py", HEAD + text)).error
-    assert error is not None
-    assert f"lakeward pipeline '{desk.folder}/declares datasets.py'" in error.message
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModuleNotFoundError("No module named 'dlt'", name="dlt"),
+        PySparkRuntimeError(
+            errorClass="GRAPH_ELEMENT_DEFINED_OUTSIDE_OF_DECLARATIVE_PIPELINE", messageParameters={}
+        ),
+    ],
+)
+def test_the_source_of_a_pipeline_names_the_command_that_runs_it(error: Exception) -> None:
+    explained = explain_error(error, 1, file="/files/my tables.py", line=1, files=())
+    assert "lakeward pipeline '/files/my tables.py'" in explained.message
 
 
 def test_shell_cells_run_once_they_are_allowed(desk: Desk) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from lakeward.pipelines.autocdc import target_table
 from lakeward.pipelines.autocdc.auxiliary_table import AuxiliaryTable
+from lakeward.session import temporary_conf
 from tests.pipelines.conftest import Lab
 from tests.pipelines.test_auto_cdc import CANONICAL, KEYED, OPTIONS, Bench, values
 
@@ -57,13 +58,15 @@ def test_a_merge_compacts_small_files_once_there_are_many(
         history = spark.sql(f"DESCRIBE HISTORY {'.'.join(bench.key)}").select("operation").collect()
         return [row["operation"] for row in history]
 
-    bench.take([(0, f"k{number}", 1, False, "a", number) for number in range(9)])
-    bench.take([(0, "k3", 2, False, "b", 3)])
-    assert "MERGE" in operations() and "OPTIMIZE" not in operations()
-    monkeypatch.setattr(target_table, "_MAX_SMALL_FILES", 1)
-    bench.take([(0, "k4", 2, False, "b", 4)])
-    assert operations()[0] == "OPTIMIZE"
-    assert len(bench.rows()) == 9 and (0, "k4", "b", 4) in bench.rows()
+    # A MERGE writes two files.
+    with temporary_conf(spark, {"spark.sql.shuffle.partitions": "2"}):
+        bench.take([(0, f"k{number}", 1, False, "a", number) for number in range(9)])
+        bench.take([(0, "k3", 2, False, "b", 3)])
+        assert "MERGE" in operations() and "OPTIMIZE" not in operations()
+        monkeypatch.setattr(target_table, "_MAX_SMALL_FILES", 1)
+        bench.take([(0, "k4", 2, False, "b", 4)])
+        assert operations()[0] == "OPTIMIZE"
+        assert len(bench.rows()) == 9 and (0, "k4", "b", 4) in bench.rows()
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import pytest
 from delta import DeltaTable
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql.types import LongType, StructType
 
 from lakeward.session import condition_of
 from tests.lanes import sampled
@@ -195,7 +195,7 @@ def test_a_table_is_converted_by_its_name(
     spark.sql(statement.format(table=table).replace(" PARTITIONED BY (p BIGINT)", ""))  # it is one already
 
 
-@pytest.mark.parametrize("partitions", [None, "p BIGINT", StructType().add("p", "bigint")])
+@pytest.mark.parametrize("partitions", [None, "p BIGINT", StructType().add("p", LongType())])
 def test_the_api_of_delta_converts_a_table_by_its_name(
     spark: SparkSession, schema: str, tmp_path: Path, partitions: str | StructType | None
 ) -> None:
