@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
+from contextlib import suppress
 
 import pytest
 
+from lakeward.errors import NotebookError
 from lakeward.notebooks.time_limit import time_limit
 from tests.notebooks.conftest import Desk
 from tests.notebooks.test_running import HEAD
@@ -101,3 +105,36 @@ def test_a_block_that_ends_at_its_limit_is_over(desk: Desk) -> None:
         # An error that is raised late would end this loop.
         for _ in range(1000):
             pass
+
+
+@pytest.mark.parametrize("seconds", [60, 0.01])
+def test_a_limit_in_a_thread_leaves_the_interpreter_as_it_was(desk: Desk, seconds: float) -> None:
+    """With an error that was taken back, CPython 3.11 never leaves the first line of a traced function."""
+
+    def limited() -> None:
+        with suppress(NotebookError), time_limit(desk.spark, seconds, "n"):
+            time.sleep(0.02)
+
+    def traced() -> None:
+        def trace(*_: object) -> object:
+            return trace
+
+        def write(*numbers: int) -> None:
+            lines.extend(numbers)
+
+        def call() -> None:
+            write(*range(3))
+
+        sys.settrace(trace)  # type: ignore[arg-type]  # any callable
+        try:
+            call()
+        finally:
+            sys.settrace(None)
+        lines.append(3)
+
+    lines: list[int] = []
+    for work in (limited, traced):
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        thread.join(30)
+    assert lines == [0, 1, 2, 3]

@@ -102,12 +102,20 @@ class _Watcher(threading.Thread):
             self._done.wait(_GRACE)
 
     def end(self) -> None:
-        """Stop watching: nothing is raised in the thread any more."""
+        """Stop watching: nothing is raised in the thread any more.
+
+        An error that was set a moment ago is raised, and dropped, in here. It must not be taken back: CPython
+        would keep looking for it, at each line of Python of this process.
+        """
         self._done.set()
-        self.join()
+        is_over = False
+        while not is_over:
+            with suppress(_Expired):
+                self.join()
+                for _ in range(100):
+                    pass
+                is_over = True
         _expired.discard(self._target)
-        if not self._is_main:
-            _raise_in(self._target, None)
 
     def _cancel(self) -> None:
         with suppress(Exception):  # a query may end meanwhile
@@ -135,11 +143,9 @@ def _raise_if_expired() -> None:
         raise _Expired
 
 
-def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Raise an error at the thread's next line of Python; None takes back one that is not raised yet."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(
-        ctypes.c_ulong(thread), None if error is None else ctypes.py_object(error)
-    )
+def _raise_in(thread: int, error: type[BaseException]) -> None:
+    """Raise an error at the thread's next line of Python."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 @contextmanager
