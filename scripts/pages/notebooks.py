@@ -24,7 +24,9 @@ order, in one namespace, on the target's lakehouse. A `notebook_task` of a job d
   `dbutils.notebook.run`. SQL reads them as `${w}`, `$w`, `:w` and `getArgument('w')`, and declares them with
   `CREATE WIDGET`.
 - **`dbutils.notebook.run`** runs a notebook in its own session of the same Spark context, so global temporary
-  views are shared. Its timeout is not enforced.
+  views are shared. After `timeout_seconds` the notebook is ended, with its Spark jobs and streams, and the
+  call fails with NOTEBOOK_TIMED_OUT (`WorkflowException: TIMEDOUT`). Code that waits outside of Python in a
+  thread of its own, such as `time.sleep`, is ended when it returns.
 - **`display(df)`** and `df.display()` show up to 1,000 rows. A displayed stream is a query (`streamName`,
   `checkpointLocation`, `trigger`) that is stopped at the end of the run. The run waits for all other streams
   that it has started.

@@ -35,6 +35,7 @@ _FORGET = "m\n"
 
 _expired: set[int] = set()
 """The threads in which to raise, by identifier."""
+_switching = threading.Lock()
 
 
 class _Expired(BaseException):
@@ -151,12 +152,14 @@ def _raise_in(thread: int, error: type[BaseException]) -> None:
 @contextmanager
 def _no_thread_switch() -> Iterator[None]:
     """Let no other thread run Python between two lines of this one."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(60.0)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
+    # Two watchers at once would take the other's interval for the one to restore.
+    with _switching:
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(60.0)
+        try:
+            yield
+        finally:
+            sys.setswitchinterval(before)
 
 
 def _waits_for_jvm(frame: FrameType | None) -> bool:

@@ -95,7 +95,8 @@ def _convert_to_delta(before: Any) -> Any:
     def convert(
         cls: Any, sparkSession: SparkSession, identifier: str, partitionSchema: str | StructType | None = None
     ) -> Any:
-        if names_path(split_identifier(sparkSession, identifier)):
+        table = split_identifier(sparkSession, identifier)
+        if names_path(table):
             return call(cls, sparkSession, identifier, partitionSchema)
         columns = partitionSchema
         if columns is not None and not isinstance(columns, str):
@@ -103,7 +104,7 @@ def _convert_to_delta(before: Any) -> Any:
                 f"{quote_identifier(each.name)} {each.dataType.simpleString()}" for each in columns
             )
         clause = f" PARTITIONED BY ({columns})" if columns else ""
-        sparkSession.sql(f"CONVERT TO DELTA {_qualified(sparkSession, identifier)}{clause}")
+        sparkSession.sql(f"CONVERT TO DELTA {quote_name(table)}{clause}")
         return cls.forName(sparkSession, identifier)
 
     return classmethod(convert)
