@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.lanes import sampled
 from tests.processes import outcome
 from tests.trees import write_files
 
@@ -67,8 +66,9 @@ def rows():
 }
 
 
+@pytest.mark.slow
 @pytest.mark.process
-@pytest.mark.parametrize("processes", sampled(["--in-process", "--isolated"], "--isolated"))
+@pytest.mark.parametrize("processes", ["--in-process", "--isolated"])
 def test_the_files_of_a_deployment_are_those_of_the_bundle(tmp_path: Path, processes: str) -> None:
     write_files(tmp_path, FILES)
     done = outcome([sys.executable, "-m", "lakeward", "run", "j", processes], cwd=tmp_path)

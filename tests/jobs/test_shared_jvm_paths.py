@@ -83,6 +83,7 @@ def _files(folder: Path) -> set[str]:
     return set(os.listdir(folder)) if folder.is_dir() else set()
 
 
+@pytest.mark.slow
 def test_processes_keep_state_and_files_where_one_process_keeps_them(
     tmp_path: Path, shared_daemon: SharedDaemon
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lanes import sampled
 from tests.processes import outcome
 
 NOTEBOOK = """# Databricks notebook source
@@ -41,7 +42,7 @@ print("worker", spark.range(1).select(read("id")).first()[0])
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("bind", ["true", "false"])
+@pytest.mark.parametrize("bind", sampled(["true", "false"], "false"))
 def test_a_notebook_finds_its_project_below_workspace(tmp_path: Path, bind: str) -> None:
     if bind == "true" and outcome(["unshare", "-Um" if os.geteuid() else "-m", "true"]).returncode:
         pytest.skip("this machine does not allow mount namespaces")

@@ -50,6 +50,7 @@ def techniques(lab: Lab) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 def test_added_rows_are_merged_or_appended_and_removed_ones_replace_groups(lab: Lab, table: str) -> None:
     """SDP-5.2: the event log has the technique that was used, after the changed rows are known."""
     for rows in (ADDED["new ids"], ADDED["new ids with the values of others"], ADDED["rows of no id"]):

@@ -85,6 +85,7 @@ def test_each_flow_has_a_pool_of_its_own(lab: Lab, source: str) -> None:
     assert [row["pool"] for row in lab.table("folded").collect()] == ["folding"]
 
 
+@pytest.mark.slow
 def test_each_commit_has_the_metadata_of_its_own_view(lab: Lab, source: str) -> None:
     """What a view has seen is in its commits; a view that found another's would be computed again."""
     lab.file("views.sql", MANY)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tests.lanes import sampled
 from tests.pipelines.conftest import LIMITS, Lab, replace_rows
 
 PROPERTY = "TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')"
@@ -46,7 +45,8 @@ def rows(lab: Lab, name: str, version: int) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(row) for row in found.collect())
 
 
-@pytest.mark.parametrize("way", sampled(LIMITS, "marks"))
+@pytest.mark.slow
+@pytest.mark.parametrize("way", LIMITS)
 def test_changes_of_later_versions_turn_each_version_into_the_newest(
     lab: Lab, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

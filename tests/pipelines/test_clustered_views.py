@@ -12,7 +12,6 @@ import pytest
 from lakeward.pipelines.graph.expectations import count_expectations
 from lakeward.pipelines.storage import dataset_manager
 from lakeward.pipelines.writers import materialized_view
-from tests.lanes import sampled
 from tests.pipelines.conftest import LIMITS, Lab, replace_rows
 from tests.pipelines.incremental import planned
 
@@ -124,7 +123,8 @@ def test_small_results_keep_their_partitions(lab: Lab, table: str, monkeypatch: 
     assert len(files(lab, "kept", "the-day")) < 5
 
 
-@pytest.mark.parametrize(("way", "optimized"), sampled(product(LIMITS, (False, True)), ("marks", False)))
+@pytest.mark.slow
+@pytest.mark.parametrize(("way", "optimized"), [*product(LIMITS, (False, True))])
 def test_changed_rows_leave_the_files_of_other_ranges(
     lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch, way: str, optimized: bool
 ) -> None:

@@ -86,7 +86,7 @@ KINDS = ("TIMESTAMP", "DATE", "TIMESTAMP_NTZ")
 
 @pytest.mark.parametrize(
     ("query", "kind"),
-    sampled(product(QUERIES, KINDS), ("KEPT", "TIMESTAMP"), ("SUMMED", "DATE")),
+    sampled(product(QUERIES, KINDS), ("KEPT", "TIMESTAMP")),
 )
 def test_files_without_rows_of_the_affected_days_are_not_read(lab: Lab, query: str, kind: str) -> None:
     """The files of the first days are moved away: an update that reads them fails and recomputes."""
@@ -150,9 +150,8 @@ def lost_clock(number: int, *devices: int) -> str:
     return day(number, *devices) + ", " + record("1990-01-01 00:00:01", 1, 950 + number)
 
 
-@pytest.mark.parametrize(
-    ("query", "kind"), sampled([("KEPT", "TIMESTAMP"), ("SUMMED", "DATE")], ("KEPT", "TIMESTAMP"))
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("query", "kind"), [("KEPT", "TIMESTAMP"), ("SUMMED", "DATE")])
 def test_a_day_whose_rows_are_all_dropped_selects_no_file(lab: Lab, query: str, kind: str) -> None:
     """All files have rows of 1990; those of the first days are moved away."""
     events = Events(lab, QUERIES[query].replace("{kind}", kind), (PLAUSIBLE, DROP))
@@ -185,6 +184,7 @@ RULES = {
 }
 
 
+@pytest.mark.slow
 def test_partitions_of_dropped_days_are_replaced(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     events = Events(lab, SUMMED.replace("{kind}", "DATE"), (PLAUSIBLE, DROP))
     text = (lab.files / "views.sql").read_text()
@@ -232,6 +232,7 @@ def test_an_index_that_cannot_be_used_is_computed_again(lab: Lab, change: Callab
     assert len(json.loads(events.index.read_text())["days"]) == len(events.files())
 
 
+@pytest.mark.slow
 def test_groups_and_partitions_have_days_of_their_own(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """The days of one key are not those of another key of the same view."""
     later = f"SELECT *, date_add(at, 100) AS later FROM ({TYPED.replace('{kind}', 'DATE')})"

@@ -12,7 +12,6 @@ from pyspark.sql import functions as F
 
 from lakeward.pipelines.storage import file_replacement
 from lakeward.pipelines.storage.file_replacement import FileReplacement
-from tests.lanes import sampled
 from tests.pipelines.conftest import Lab
 
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
@@ -90,7 +89,8 @@ CONDITIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", sampled(KINDS, "mapped partitions"))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 def test_replaced_rows_are_those_of_the_condition(lab: Lab, table: str) -> None:
     spark = lab.spark
     for number, (condition, expected) in enumerate(CONDITIONS.items()):

@@ -153,7 +153,11 @@ CHANGES: dict[str, tuple[Callable[[Lab, str], None], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
+# One of each technique and of each reason.
+_KEPT = ("deleted", "overwritten", "vacuumed", "row tracking", "dropped deletion vectors", "column mapping")
+
+
+@pytest.mark.parametrize("change", sampled(CHANGES, *_KEPT))
 def test_a_changed_source_has_its_technique_and_reason(lab: Lab, table: str, change: str) -> None:
     declare(lab, QUERY)
     lab.done()
@@ -167,9 +171,12 @@ def test_a_changed_source_has_its_technique_and_reason(lab: Lab, table: str, cha
     assert_exact(lab)
 
 
+WIDER = [("unused", "GROUP_AGGREGATE", ""), ("v", "COMPLETE_RECOMPUTE", "QUERY_FINGERPRINT_CHANGED")]
+
+
 @pytest.mark.parametrize(
     ("column", "technique", "issue"),
-    [("unused", "GROUP_AGGREGATE", ""), ("v", "COMPLETE_RECOMPUTE", "QUERY_FINGERPRINT_CHANGED")],
+    sampled(WIDER, WIDER[0]),
 )
 def test_a_wider_type_matters_where_the_view_uses_the_column(
     lab: Lab, column: str, technique: str, issue: str
@@ -227,6 +234,7 @@ def test_a_dropped_source_fails_the_view_and_keeps_its_rows(lab: Lab, table: str
     assert lab.rows("v0") == before
 
 
+@pytest.mark.slow
 def test_a_view_of_a_table_and_of_an_older_version_of_it_takes_the_changes_of_each(
     lab: Lab, table: str
 ) -> None:
@@ -284,6 +292,7 @@ def test_a_change_that_leaves_the_rows_as_they_are_is_seen_once(lab: Lab, table:
     assert {plan.chosen for plan in planned(lab, lab.done()).values()} == {"NO_OP"}
 
 
+@pytest.mark.slow
 def test_single_rows_and_totals_are_replaced_and_ties_are_broken_by_the_other_columns(lab: Lab) -> None:
     first = "SELECT id, g, v, row_number() OVER (PARTITION BY id ORDER BY v) AS r FROM {a}"
     queries = {
@@ -307,6 +316,7 @@ def noon(day: int) -> Callable[[], float]:
     return datetime(2024, 1, day, 12, tzinfo=timezone.utc).timestamp
 
 
+@pytest.mark.slow
 def test_filters_by_date_follow_the_clock_though_no_source_changes(lab: Lab, table: str) -> None:
     query = f"SELECT id FROM {table} WHERE date_add(DATE'2024-01-01', CAST(id AS INT)) > "
     times = ("current_date()", "CAST(current_timestamp() AS DATE)", "CAST(now() AS DATE)")
@@ -426,6 +436,7 @@ CREATE MATERIALIZED VIEW high REFRESH POLICY INCREMENTAL AS SELECT g, sum(v) AS 
 """
 
 
+@pytest.mark.slow
 def test_a_view_over_a_recomputed_view_takes_its_changes(lab: Lab, table: str) -> None:
     def techniques(**options: Any) -> dict[str, str]:
         update = lab.done(configuration={"spark.sql.sources.partitionOverwriteMode": "dynamic"}, **options)
@@ -494,7 +505,7 @@ def start_feed(lab: Lab, table: str) -> None:
     ("change", "issues"),
     [
         (statement("UPDATE {a} SET v = v + 1, g = 2 WHERE id = 1"), []),
-        (start_feed, ["MAP_TYPE_NOT_SUPPORTED"]),
+        pytest.param(start_feed, ["MAP_TYPE_NOT_SUPPORTED"], marks=pytest.mark.slow),
         (lose_feed, ["MAP_TYPE_NOT_SUPPORTED"]),
     ],
     ids=["on", "off in one version", "its files are gone"],
@@ -537,8 +548,12 @@ def test_affected_partitions_of_a_view_are_replaced_where_that_reads_less(lab: L
     assert set(lab.table("v0").inputFiles()) > kept
 
 
+TWO_GROUPS = ["INSERT INTO {a} VALUES (9, '', 5)", "UPDATE {a} SET v = 9 WHERE t IS NULL"]
+
+
 @pytest.mark.parametrize(
-    "change", ["INSERT INTO {a} VALUES (9, '', 5)", "UPDATE {a} SET v = 9 WHERE t IS NULL"]
+    "change",
+    sampled(TWO_GROUPS, TWO_GROUPS[1]),
 )
 def test_an_empty_text_and_null_are_two_groups_of_one_partition(lab: Lab, change: str) -> None:
     query = "SELECT t, max(v) AS hi FROM {a} GROUP BY t"
@@ -630,7 +645,7 @@ BY_GROUP = {
 @pytest.mark.parametrize(
     "query", [QUERY, *(pytest.param(each, marks=pytest.mark.slow) for each in BY_GROUP if each != QUERY)]
 )
-@pytest.mark.parametrize("way", sampled(LIMITS, "marks", "merges"))
+@pytest.mark.parametrize("way", sampled(LIMITS, "merges"))
 def test_groups_that_no_file_can_contain_are_appended_and_other_files_are_not_read(
     lab: Lab, table: str, query: str, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -159,6 +159,7 @@ def test_the_next_update_completes_an_interrupted_full_refresh(
     assert not any("interrupted full refresh" in (each.message or "") for each in filled.events)
 
 
+@pytest.mark.slow
 def test_what_a_failed_full_refresh_did_not_reach_is_reset_as_well(
     filled: Lab, expected: dict[str, list[tuple[Any, ...]]]
 ) -> None:
@@ -170,6 +171,7 @@ def test_what_a_failed_full_refresh_did_not_reach_is_reset_as_well(
     assert found(filled) == expected
 
 
+@pytest.mark.slow
 def test_a_reader_alone_is_not_refreshed_from_a_table_that_has_yet_to_be_emptied(
     filled: Lab, expected: dict[str, list[tuple[Any, ...]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +185,7 @@ def test_a_reader_alone_is_not_refreshed_from_a_table_that_has_yet_to_be_emptied
     assert found(filled) == expected
 
 
+@pytest.mark.slow
 def test_the_log_reports_truncated_tables(filled: Lab) -> None:
     update = filled.done(full_refresh=["silver", "latest"])
     progress = f"event_type = 'update_progress' AND origin.update_id = '{update.update_id}'"

@@ -13,7 +13,6 @@ from pyspark.sql import DataFrame, SparkSession
 from lakeward.pipelines.incremental.view_plan import delta_index, read_view_plan
 from lakeward.pipelines.storage.file_replacement import FileReplacement
 from lakeward.spark_internals import jvm_view
-from tests.lanes import sampled
 from tests.pipelines.conftest import Lab
 
 KINDS = {
@@ -97,7 +96,8 @@ def results(spark: SparkSession, table: str, condition: str) -> tuple[int, int, 
     return found.count(), len(found.rows.inputFiles()), sorted(map(str, rows.collect()))
 
 
-@pytest.mark.parametrize("kind", sampled(KINDS, "deletion vectors"))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 def test_listed_files_are_those_of_the_log(lab: Lab, kind: str) -> None:
     spark, table = lab.spark, f"main.{lab.source}.listed"
     spark.sql(f"CREATE TABLE {table} ({COLUMNS}) {KINDS[kind]}")
@@ -125,6 +125,7 @@ def test_listed_files_are_those_of_the_log(lab: Lab, kind: str) -> None:
     assert kind_of(log) == "Snapshot"
 
 
+@pytest.mark.slow
 def test_commits_follow_a_listed_version(lab: Lab) -> None:
     """Every kind of change takes the files of the version before from its list."""
     spark, table = lab.spark, f"main.{lab.source}.changed"
@@ -150,6 +151,7 @@ def test_commits_follow_a_listed_version(lab: Lab) -> None:
         assert files(newest.allFiles()) == files(newest.allFilesViaStateReconstruction()), statement
 
 
+@pytest.mark.slow
 def test_files_are_read_from_the_log_where_no_checksum_lists_them(lab: Lab) -> None:
     """Other writers write no checksum, and Delta lists no more than 50 files."""
     spark, table = lab.spark, f"main.{lab.source}.unlisted"

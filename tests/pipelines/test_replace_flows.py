@@ -28,6 +28,7 @@ KEYED_IN_SQL = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "text"), [("a.py", KEYED), in_sql(KEYED_IN_SQL)])
 def test_the_newest_rows_of_a_key_replace_the_others(lab: Lab, file: str, text: str) -> None:
     columns = "SELECT * FROM VALUES {} AS v(region, device, seq)"

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakeward.pipelines.incremental import change_set, row_bags
 from lakeward.pipelines.incremental.row_bags import net_rows, without_equal_days
+from tests.lanes import sampled
 from tests.pipelines.conftest import Lab
 from tests.pipelines.incremental import planned, sql_views
 
@@ -46,7 +47,7 @@ def assert_equal_nets(plus: DataFrame, minus: DataFrame) -> list[DataFrame]:
     return kept
 
 
-@pytest.mark.parametrize("day", ["DATE", "TIMESTAMP", "TIMESTAMP_NTZ"])
+@pytest.mark.parametrize("day", sampled(["DATE", "TIMESTAMP", "TIMESTAMP_NTZ"], "TIMESTAMP"))
 def test_equal_days_are_left_out(spark: SparkSession, day: str) -> None:
     for name, (before, after) in CHANGED.items():
         plus, minus = (rows(spark, day, SAME, OTHER_DAY.format(*each)) for each in (after, before))
@@ -54,6 +55,7 @@ def test_equal_days_are_left_out(spark: SparkSession, day: str) -> None:
         assert counts == ([0, 0] if before == after else [1, 1]), name
 
 
+@pytest.mark.slow
 def test_copies_and_missing_days_are_differences(spark: SparkSession) -> None:
     one, none = OTHER_DAY.format(1, 2, "1.5D", "'x'"), "(NULL, 1, 2, 1.5D, 'one', 9.99, X'00')"
     two = OTHER_DAY.format(3, 4, "1.5D", "'x'")
@@ -81,6 +83,7 @@ def test_what_cannot_be_hashed_is_compared_as_a_whole(
     assert without_equal_days(plus, minus) == (plus, minus)
 
 
+@pytest.mark.slow
 def test_a_view_over_a_rewritten_file_equals_its_query(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 40 days in one file, the rows of the updated and deleted ones are compared."""
     monkeypatch.setattr(change_set, "MIN_HASHED_BYTES", 0)

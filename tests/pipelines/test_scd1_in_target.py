@@ -13,6 +13,7 @@ from lakeward.pipelines.autocdc.cdc_schema import CdcSchema
 from lakeward.pipelines.autocdc.foreach_batch_handler import ForeachBatchHandler
 from lakeward.pipelines.autocdc.scd1_in_target import find_sequence_column
 from lakeward.pipelines.autocdc.target_table import TargetTable
+from tests.lanes import sampled
 from tests.pipelines.conftest import Lab
 from tests.pipelines.test_auto_cdc import (
     DEFAULTS,
@@ -61,6 +62,7 @@ def test_without_deletes_there_is_no_auxiliary_table(spark: SparkSession, lab: L
     assert not bench.feed.auxiliary_table.exists
 
 
+@pytest.mark.slow
 def test_keys_that_no_file_can_contain_are_appended(
     spark: SparkSession, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,6 +89,7 @@ def test_keys_that_no_file_can_contain_are_appended(
     assert [row[:2] for row in bench.rows()] == keys and "late" not in str(bench.rows())
 
 
+@pytest.mark.slow
 def test_ties_end_the_same_in_any_order_and_a_delete_wins(
     spark: SparkSession, lab: Lab, tmp_path: Path
 ) -> None:
@@ -119,7 +122,10 @@ def test_a_batch_that_died_before_either_of_its_commits_ends_the_same(
     assert without_sequence(bench.rows()) == fold_first(batches)
 
 
-@pytest.mark.parametrize("later", [{"sequence_by": "seq + 0"}, {"apply_as_truncates": "a = 'all'"}], ids=str)
+_LATER = [{"sequence_by": "seq + 0"}, {"apply_as_truncates": "a = 'all'"}]
+
+
+@pytest.mark.parametrize("later", sampled(_LATER, _LATER[0]), ids=str)
 def test_a_flow_that_no_longer_leaves_it_to_the_target_knows_what_is_there(
     spark: SparkSession, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, later: dict[str, Any]
 ) -> None:

@@ -62,6 +62,7 @@ def test_streaming_tables_views_and_materialized_views_in_legacy_and_new_spellin
     ]
 
 
+@pytest.mark.slow
 def test_streams_of_files_have_their_schema_location_in_every_spelling(lab: Lab) -> None:
     """Spark resolves the functions of SQL text in a thread of its own."""
     landing = lab.folder / "landing"

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.lanes import sampled
 from tests.pipelines.conftest import LIMITS, Lab, replace_rows, result
 from tests.pipelines.incremental import planned
 
@@ -41,9 +40,10 @@ def declaration(properties: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("is_excluded", "way"),
-    sampled([(True, way) for way in LIMITS] + [(False, "merges")], (False, "merges")),
+    [*((True, way) for way in LIMITS), (False, "merges")],
 )
 def test_the_log_has_values_of_keys_only_where_statistics_have_them(
     lab: Lab, is_excluded: bool, way: str, monkeypatch: pytest.MonkeyPatch

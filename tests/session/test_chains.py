@@ -39,6 +39,7 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_builder_made_for_plain_spark_and_delta_gives_our_session(chains: dict[str, Any]) -> None:
     kept = {"count": 1, "app": "tests", "partitions": "3", "own": "kept"}

@@ -39,8 +39,8 @@ METHODS = ("clone", "cloneAtVersion", "cloneAtTimestamp")
     ("method", "target", "is_shallow"),
     sampled(
         product(METHODS, TARGETS, (True, False)),
-        *((METHODS[0], each, False) for each in TARGETS),
-        *((each, TARGETS[2], True) for each in METHODS),
+        *((METHODS[0], each, False) for each in TARGETS[1:5:3]),
+        (METHODS[1], TARGETS[2], True),
     ),
 )
 def test_a_clone_has_the_rows_of_its_version(

@@ -10,6 +10,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
+from tests.lanes import sampled
+
 _NAMES = ("c-d", "2024", "ä日", "a%20b", "a#b?c&d=e;f", "it's\"", "a``b", "(x)[y]{z}$@v1")
 
 
@@ -42,7 +44,10 @@ def _rename(spark: SparkSession, table: str) -> None:
     spark.sql(f"ALTER TABLE {schema}.before RENAME TO {table}")
 
 
-@pytest.mark.parametrize("make", [_create, _as_select, _save, _builder, _view, _rename])
+_MAKERS = [_create, _as_select, _save, _builder, _view, _rename]
+
+
+@pytest.mark.parametrize("make", sampled(_MAKERS, _create, _save, _rename))
 def test_tables_and_views_have_such_names(
     spark: SparkSession, schema: str, make: Callable[[SparkSession, str], None]
 ) -> None:

@@ -16,6 +16,7 @@ from pyarrow import json as arrow_json
 
 from lakeward.session import Settings, ensure_schema, session
 from lakeward.session.paths import PathMap
+from tests.lanes import sampled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -124,7 +125,10 @@ BATCH: dict[str, Callable[[SparkSession, str], int]] = {
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
+QUICK = ("mounted volume", "mounted datasets", "mount point")
+
+
+@pytest.mark.parametrize("place", sampled(PLACES, *QUICK))
 def test_every_batch_reader_takes_every_spelling(mounted: SparkSession, place: str) -> None:
     names = spellings(PLACES[place][0])
     # Every spelling with every reader, and every kind of folder name in every spelling over the places.
@@ -144,12 +148,7 @@ def test_every_batch_reader_takes_every_spelling(mounted: SparkSession, place: s
     assert not failed, "\n".join(map(str, failed))
 
 
-QUICK = ("mounted volume", "mounted datasets", "mount point")
-
-
-@pytest.mark.parametrize(
-    "place", [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in PLACES]
-)
+@pytest.mark.parametrize("place", sampled(PLACES, QUICK[0]))
 def test_loads_streams_and_tables_take_every_spelling(mounted: SparkSession, place: str) -> None:
     path = PLACES[place][0]
     assert _streamed(mounted, path, "plain") == 1

@@ -11,6 +11,8 @@ from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from tests.lanes import sampled
+
 _SOURCE = Path(__file__).parents[2] / "src/lakeward/session/jvm/PlatformFeatures.java"
 _FEATURES = re.findall(r'"([a-z0-9-]+)"', _SOURCE.read_text().partition("NAMES")[2].partition(";")[0])
 
@@ -67,7 +69,7 @@ _STATEMENTS: list[Callable[[SparkSession, str, str], None]] = [
 ]
 
 
-@pytest.mark.parametrize("statement", _STATEMENTS)
+@pytest.mark.parametrize("statement", sampled(_STATEMENTS, _sql, _alter, _writer, _builder))
 def test_a_table_is_created_without_the_feature(
     spark: SparkSession, schema: str, statement: Callable[[SparkSession, str, str], None]
 ) -> None:

@@ -12,6 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from lakeward.session import ensure_catalog
+from tests.lanes import sampled
 
 DELTA = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
@@ -150,7 +151,7 @@ def test_global_temporary_views_are_listed_from_within_every_catalog(
 
 
 @pytest.mark.usefixtures("generated_code")
-@pytest.mark.parametrize("catalog", ["main", "dev"])
+@pytest.mark.parametrize("catalog", sampled(["main", "dev"], "dev"))
 def test_tables_of_a_schema_of_one_part_are_those_of_the_current_catalog(
     spark: SparkSession, catalog: str
 ) -> None:

@@ -158,6 +158,7 @@ def test_the_packaged_java_starts_with_the_words_of_spark(tmp_path: Path) -> Non
     assert 'version "21' in output
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_spark_runs_on_a_machine_without_java(tmp_path: Path) -> None:
     programs = tmp_path / "bin"
