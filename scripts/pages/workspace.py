@@ -191,7 +191,8 @@ triggers.
   a home folder. Filters follow RFC 7644.
 - Tables and views are returned with columns, types and properties, read from their logs without Spark;
   materialized views and streaming tables have their own types. Objects in a catalog, schema or volume that
-  does not exist are refused, and so are grants on them.
+  does not exist are refused, and so are grants on them. Effective grants contain those of the schema and
+  catalog. Catalogs and schemas with content are removed with `force` alone, and cannot be renamed.
 - Cluster policies, instance pools, Git credentials, IP access lists, global init scripts, storage
   credentials, external locations, connections, registered models, functions and workspace settings are
   stored without effect; passwords and tokens in them are not stored. Git folders are plain folders; nothing

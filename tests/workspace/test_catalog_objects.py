@@ -143,6 +143,12 @@ MISSING: list[tuple[str, str, Any, int]] = [
     ("PATCH", f"{UC}/permissions/table/main.shop.none", {"changes": []}, 404),
     ("PATCH", f"{UC}/permissions/volume/main.shop.none", {"changes": []}, 404),
     ("GET", f"{UC}/permissions/catalog/none", None, 404),
+    ("GET", f"{UC}/permissions/no_kind/main", None, 400),
+    ("GET", f"{UC}/volumes?catalog_name=main&schema_name=none", None, 404),
+    ("GET", f"{UC}/functions?catalog_name=main&schema_name=none", None, 404),
+    ("GET", f"{UC}/table-summaries?catalog_name=none", None, 404),
+    ("PATCH", f"{UC}/tables/main.shop.none", {"owner": "bob"}, 404),
+    ("PATCH", f"{UC}/catalogs/main", {"new_name": "none"}, 501),
     ("GET", f"{UC}/permissions/schema/main", None, 400),
 ]
 
@@ -166,3 +172,109 @@ def test_a_volume_keeps_its_comment(client: Any, schema: Path) -> None:
     client.volumes.delete("main.shop.data")
     client.volumes.create("main", "shop", "data", catalog.VolumeType.MANAGED)
     assert client.volumes.read("main.shop.data").comment is None
+
+
+def test_what_exists_from_the_start_is_found(client: Any) -> None:
+    assert client.catalogs.get("main").name == "main"
+    assert client.schemas.get("main.default").full_name == "main.default"
+    assert "default" in [each.name for each in client.schemas.list("main")]
+    client.registered_models.create(name="m", catalog_name="main", schema_name="default")
+    assert client.registered_models.get("main.default.m").name == "m"
+    client.registered_models.delete("main.default.m")
+
+
+@pytest.mark.parametrize("kind", ["table", "volume", "model"])
+def test_content_is_removed_with_force_alone(client: Any, server: Server, kind: str) -> None:
+    """Without this, volumes of a removed schema stayed, and a new schema of its name had them."""
+    catalog_name = f"full_{kind}"
+    client.catalogs.create(catalog_name)
+    client.schemas.create("s", catalog_name)
+    if kind == "table":
+        write_table(server.state / "warehouse" / catalog_name / "s", "x")
+    if kind == "volume":
+        client.volumes.create(catalog_name, "s", "x", catalog.VolumeType.MANAGED)
+    if kind == "model":
+        client.registered_models.create(name="x", catalog_name=catalog_name, schema_name="s")
+    with pytest.raises(sdk.errors.BadRequest, match=rf"1 {kind}\(s\)"):
+        client.schemas.delete(f"{catalog_name}.s")
+    with pytest.raises(sdk.errors.BadRequest, match=r"1 schema\(s\)"):
+        client.catalogs.delete(catalog_name)
+    client.catalogs.delete(catalog_name, force=True)
+    client.catalogs.create(catalog_name)
+    client.schemas.create("s", catalog_name)
+    assert not list(client.volumes.list(catalog_name, "s")) and not list(
+        client.tables.list(catalog_name, "s")
+    )
+    assert not [each for each in client.registered_models.list() if each.catalog_name == catalog_name]
+    client.schemas.delete(f"{catalog_name}.s")
+    client.catalogs.delete(catalog_name)
+
+
+def grant(client: Any, kind: str, name: str, principal: str, *privileges: str) -> None:
+    added = [catalog.Privilege(each) for each in privileges]
+    change = catalog.PermissionsChange(principal=principal, add=added)
+    client.grants.update(kind, name, changes=[change])
+
+
+def test_grants_are_inherited_and_removed_with_their_object(client: Any, server: Server) -> None:
+    client.catalogs.create("granted")
+    client.schemas.create("s", "granted")
+    write_table(server.state / "warehouse" / "granted" / "s", "t")
+    grant(client, "catalog", "granted", "users", "SELECT", "USE_CATALOG")
+    grant(client, "schema", "granted.s", "bob", "MODIFY", "USE_SCHEMA")
+    grant(client, "table", "granted.s.t", "bob", "SELECT")
+    [own] = client.grants.get("table", "granted.s.t", principal="bob").privilege_assignments
+    assert own.privileges == [catalog.Privilege.SELECT]
+    assert not client.grants.get("table", "granted.s.t", principal="eve").privilege_assignments
+    listed = server.get(f"{UC}/privilege-assignments/table/granted.s.t")["privilege_assignments"]
+    assert listed == [{"principal": "bob", "privileges": ["SELECT"]}]
+    from_catalog = {"inherited_from_type": "CATALOG", "inherited_from_name": "granted"}
+    from_schema = {"inherited_from_type": "SCHEMA", "inherited_from_name": "granted.s"}
+    for route in ("effective-permissions", "effective-privilege-assignments"):
+        found = server.get(f"{UC}/{route}/table/granted.s.t")["privilege_assignments"]
+        assert {each["principal"]: each["privileges"] for each in found} == {
+            "bob": [{"privilege": "SELECT"}, {"privilege": "MODIFY", **from_schema}],
+            "users": [{"privilege": "SELECT", **from_catalog}],
+        }
+    client.tables.delete("granted.s.t")
+    write_table(server.state / "warehouse" / "granted" / "s", "t")
+    assert not client.grants.get("table", "granted.s.t").privilege_assignments
+    client.schemas.delete("granted.s", force=True)
+    client.schemas.create("s", "granted")
+    assert not client.grants.get("schema", "granted.s").privilege_assignments
+    client.catalogs.delete("granted", force=True)
+
+
+def test_unknown_privileges_are_refused(server: Server) -> None:
+    body = {"changes": [{"principal": "users", "add": ["FLY"]}]}
+    answer = server.answer("PATCH", f"{UC}/permissions/catalog/main", body)
+    assert answer.status_code == 400 and answer.json()["error_code"] == "INVALID_PARAMETER_VALUE"
+    assert "FLY" in answer.json()["message"]
+
+
+def test_a_table_gets_another_owner(server: Server, schema: Path) -> None:
+    answer = server.answer("PATCH", f"{UC}/tables/main.shop.sales", {"owner": "bob"})
+    assert answer.status_code == 200
+    assert server.get(f"{UC}/tables/main.shop.sales")["owner"] == "bob"
+
+
+@pytest.mark.parametrize(
+    ("patterns", "names"),
+    [
+        ({"table_name_pattern": "sal%"}, ["main.shop.sales"]),
+        ({"schema_name_pattern": "sho_", "table_name_pattern": "seen"}, ["main.shop.seen"]),
+        ({"schema_name_pattern": "other%"}, []),
+    ],
+)
+def test_summaries_are_filtered(
+    server: Server, schema: Path, patterns: dict[str, str], names: list[str]
+) -> None:
+    found = server.get(f"{UC}/table-summaries", catalog_name="main", **patterns)["tables"]
+    assert [each["full_name"] for each in found] == names
+
+
+def test_descriptions_of_volumes_are_no_files(client: Any, schema: Path) -> None:
+    client.volumes.create("main", "shop", "seen_volume", catalog.VolumeType.MANAGED)
+    found = [each.name for each in client.files.list_directory_contents("/Volumes/main/shop")]
+    assert "seen_volume" in found and not any(name.startswith(".") for name in found)
+    client.volumes.delete("main.shop.seen_volume")

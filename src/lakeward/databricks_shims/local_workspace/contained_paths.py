@@ -96,6 +96,8 @@ def entries(call: ApiRequest, folder: Path) -> Iterator[Path]:
     for entry in sorted(folder.iterdir()):
         if entry.name.endswith(".part") or _is_connection(settings, entry):
             continue
+        if _is_volume_description(settings, entry):
+            continue
         if entry.is_symlink() and not _is_good_link(settings, entry, root):
             continue
         if os.path.lexists(entry):
@@ -198,6 +200,14 @@ def volume_note(settings: Settings, parts: Sequence[str]) -> Path:
     """Return the file in which SQL keeps owner, comment and location of a volume."""
     catalog, schema, volume = parts
     return settings.warehouse / catalog / schema / _NOTES / f"{volume}{_VOLUME_NOTE}"
+
+
+def _is_volume_description(settings: Settings, entry: Path) -> bool:
+    """Return whether a file next to a volume stores its metadata: it is no file of a volume."""
+    if not (entry.name.startswith(".") and entry.name.endswith(".volume.json")):
+        return False
+    parts = _parts_below_volumes(settings, entry)
+    return parts is not None and len(parts) == _VOLUME_PARTS
 
 
 def _is_connection(settings: Settings, place: Path) -> bool:

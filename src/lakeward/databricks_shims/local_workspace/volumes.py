@@ -16,10 +16,11 @@ from lakeward.databricks_shims.local_workspace.contained_paths import check_name
 
 
 def list_volumes(call: ApiRequest) -> Any:
-    """Return the volumes of a schema."""
+    """Return the volumes of a schema. Raises ApiError for a schema that does not exist."""
     catalog, schema = call.required("catalog_name"), call.required("schema_name")
     check_name(catalog)
     check_name(schema)
+    _require_schema(call, catalog, schema)
     folder = _root(call) / catalog / schema
     if not folder.is_dir():
         return {"volumes": []}

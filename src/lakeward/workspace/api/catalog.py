@@ -1,16 +1,15 @@
-"""Unity Catalog: catalogs, schemas and tables, which are folders of the warehouse, and grants.
+"""Unity Catalog: catalogs, schemas and tables, which are folders of the warehouse.
 
 Source: https://docs.databricks.com/api/workspace/schemas and its siblings. Names are lower case.
 """
 
 from __future__ import annotations
 
-import shutil
 import uuid
 from pathlib import Path
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, check_name, is_name, missing
+from lakeward.databricks_shims.local_workspace import ApiError, Route, missing
 from lakeward.workspace.api.catalog_tables import (
     DamagedTable,
     TableFacts,
@@ -18,6 +17,19 @@ from lakeward.workspace.api.catalog_tables import (
     read_table,
     remove_table,
     table_names,
+)
+from lakeward.workspace.api.securables import (
+    SECURABLE,
+    catalog_names,
+    checked_name,
+    exists,
+    forget,
+    remove_catalog,
+    remove_schema,
+    require_catalog,
+    require_schema,
+    schema_names,
+    warehouse_of,
 )
 from lakeward.workspace.context import ServerRequest, paginate
 from lakeward.workspace.state.store import now
@@ -27,16 +39,16 @@ _FIELDS = ("comment", "properties", "storage_root", "enable_predictive_optimizat
 
 def list_catalogs(call: ServerRequest) -> Any:
     """Return all catalogs."""
-    names = sorted({"main", *_folders(_warehouse(call))})
+    names = catalog_names(call)
     return paginate(call, [_catalog(call, name) for name in names], "catalogs", default=100)
 
 
 def create_catalog(call: ServerRequest) -> Any:
     """Create a catalog with its schema `default`."""
-    name = _name(call.required("name"))
-    if (_warehouse(call) / name).is_dir():
+    name = checked_name(call.required("name"))
+    if (warehouse_of(call) / name).is_dir():
         raise ApiError(400, "CATALOG_ALREADY_EXISTS", f"Catalog '{name}' already exists")
-    (_warehouse(call) / name / "default").mkdir(parents=True)
+    (warehouse_of(call) / name / "default").mkdir(parents=True)
     _remember(call, name)
     return _catalog(call, name)
 
@@ -49,28 +61,30 @@ def get_catalog(call: ServerRequest) -> Any:
 def update_catalog(call: ServerRequest) -> Any:
     """Another comment, other properties."""
     (name,) = _there(call, 1)
+    if call.body.get("new_name"):
+        raise ApiError(501, "NOT_IMPLEMENTED", "A catalog cannot be renamed here: create another one.")
     _remember(call, name)
     return _catalog(call, name)
 
 
 def delete_catalog(call: ServerRequest) -> None:
-    """Remove a catalog; one with tables only with `force`."""
-    _remove(call, _there(call, 1), "Catalog")
+    """Remove a catalog; one with content only with `force`."""
+    remove_catalog(call, *_there(call, 1), force=call.flag("force"))
 
 
 def list_schemas(call: ServerRequest) -> Any:
     """Return the schemas of a catalog."""
-    catalog = _name(call.required("catalog_name"))
-    _require_catalog(call, catalog)
-    names = _folders(_warehouse(call) / catalog)
+    catalog = checked_name(call.required("catalog_name"))
+    require_catalog(call, catalog)
+    names = schema_names(call, catalog)
     return paginate(call, [_schema(call, catalog, name) for name in names], "schemas", default=100)
 
 
 def create_schema(call: ServerRequest) -> Any:
     """Create a schema. Raises ApiError where its catalog does not exist."""
-    catalog, name = _name(call.required("catalog_name")), _name(call.required("name"))
-    _require_catalog(call, catalog)
-    folder = _warehouse(call) / catalog / name
+    catalog, name = checked_name(call.required("catalog_name")), checked_name(call.required("name"))
+    require_catalog(call, catalog)
+    folder = warehouse_of(call) / catalog / name
     if folder.is_dir():
         raise ApiError(400, "SCHEMA_ALREADY_EXISTS", f"Schema '{catalog}.{name}' already exists")
     folder.mkdir(parents=True)
@@ -95,16 +109,16 @@ def update_schema(call: ServerRequest) -> Any:
 
 
 def delete_schema(call: ServerRequest) -> None:
-    """Remove a schema; one with tables only with `force`."""
-    _remove(call, _there(call, 2), "Schema")
+    """Remove a schema; one with content only with `force`."""
+    remove_schema(call, *_there(call, 2), force=call.flag("force"))
 
 
 def list_tables(call: ServerRequest) -> Any:
     """List the tables and views of a schema, with their columns unless `omit_columns`."""
-    catalog, schema = _name(call.required("catalog_name")), _name(call.required("schema_name"))
-    _require_schema(call, catalog, schema)
+    catalog, schema = checked_name(call.required("catalog_name")), checked_name(call.required("schema_name"))
+    require_schema(call, catalog, schema)
     pattern = call.query.get("table_name_pattern")
-    folder = _warehouse(call) / catalog / schema
+    folder = warehouse_of(call) / catalog / schema
     found = [_table(call, catalog, schema, name, _facts(folder, name)) for name in table_names(folder)]
     if call.flag("omit_columns"):
         for each in found:
@@ -139,12 +153,18 @@ def is_like(text: str, pattern: str) -> bool:
 
 
 def list_table_summaries(call: ServerRequest) -> Any:
-    """List names and types of the tables of a catalog."""
-    catalog = _name(call.required("catalog_name"))
+    """List names and types of the tables of a catalog, on request of names that match a pattern."""
+    catalog = checked_name(call.required("catalog_name"))
+    require_catalog(call, catalog)
+    schemas, tables = (call.query.get(f"{kind}_name_pattern") or "%" for kind in ("schema", "table"))
     found = []
-    for schema in _folders(_warehouse(call) / catalog):
-        folder = _warehouse(call) / catalog / schema
+    for schema in schema_names(call, catalog):
+        if not is_like(schema, schemas):
+            continue
+        folder = warehouse_of(call) / catalog / schema
         for name in table_names(folder):
+            if not is_like(name, tables):
+                continue
             facts = _facts(folder, name)
             found.append({"full_name": f"{catalog}.{schema}.{name}", "table_type": facts.table_type})
     return paginate(call, found, "tables", default=100)
@@ -153,10 +173,10 @@ def list_table_summaries(call: ServerRequest) -> Any:
 def get_table(call: ServerRequest) -> Any:
     """Return one table or view."""
     catalog, schema, name = _parts(call, 3)
-    if not is_table(_warehouse(call) / catalog / schema, name):
+    if not is_table(warehouse_of(call) / catalog / schema, name):
         raise missing(f"Table '{catalog}.{schema}.{name}'", "TABLE_DOES_NOT_EXIST")
     try:
-        facts = read_table(_warehouse(call) / catalog / schema, name)
+        facts = read_table(warehouse_of(call) / catalog / schema, name)
     except DamagedTable as damaged:
         raise ApiError(
             400,
@@ -177,80 +197,27 @@ def _facts(folder: Path, name: str) -> TableFacts:
 def delete_table(call: ServerRequest) -> None:
     """Remove a table with its data, or a view."""
     catalog, schema, name = _parts(call, 3)
-    folder = _warehouse(call) / catalog / schema
+    folder = warehouse_of(call) / catalog / schema
     if not is_table(folder, name):
         raise missing(f"Table '{catalog}.{schema}.{name}'", "TABLE_DOES_NOT_EXIST")
     remove_table(folder, name)
-    for kind in ("securable", "grants"):
-        call.store.delete(kind, f"{catalog}.{schema}.{name}")
+    forget(call, "table", f"{catalog}.{schema}.{name}")
+
+
+def update_table(call: ServerRequest) -> None:
+    """Change the owner of a table; its other fields belong to SQL."""
+    catalog, schema, name = _parts(call, 3)
+    if not is_table(warehouse_of(call) / catalog / schema, name):
+        raise missing(f"Table '{catalog}.{schema}.{name}'", "TABLE_DOES_NOT_EXIST")
+    owner = call.required("owner")
+    full_name = f"{catalog}.{schema}.{name}"
+    call.store.put(SECURABLE, full_name, {**(call.store.get(SECURABLE, full_name) or {}), "owner": owner})
 
 
 def table_exists(call: ServerRequest) -> Any:
     """Return whether there is such a table or view."""
     catalog, schema, name = _parts(call, 3)
-    return {"table_exists": is_table(_warehouse(call) / catalog / schema, name)}
-
-
-def grants(call: ServerRequest) -> Any:
-    """Return who has which privileges on an object."""
-    _require_securable(call)
-    kept = call.store.get("grants", call.path_parameter.lower()) or {}
-    return {
-        "privilege_assignments": [
-            {"principal": principal, "privileges": privileges}
-            for principal, privileges in sorted(kept.items())
-        ]
-    }
-
-
-def effective_grants(call: ServerRequest) -> Any:
-    """Return the effective privileges, which are those of the object itself: none are inherited."""
-    return {
-        "privilege_assignments": [
-            {
-                "principal": each["principal"],
-                "privileges": [{"privilege": privilege} for privilege in each["privileges"]],
-            }
-            for each in grants(call)["privilege_assignments"]
-        ]
-    }
-
-
-def change_grants(call: ServerRequest) -> Any:
-    """Give and take privileges."""
-    _require_securable(call)
-    kept = call.store.get("grants", call.path_parameter.lower()) or {}
-    for change in call.body.get("changes") or ():
-        principal = change.get("principal")
-        if not principal:
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", "A change of grants names a principal.")
-        held = [each for each in kept.get(principal, []) if each not in (change.get("remove") or ())]
-        held += [each for each in change.get("add") or () if each not in held]
-        kept[principal] = sorted(held)
-        if not held:
-            del kept[principal]
-    call.store.put("grants", call.path_parameter.lower(), kept)
-    return grants(call)
-
-
-def _require_securable(call: ServerRequest) -> None:
-    """Raise ApiError for a missing catalog, schema, table or volume; other kinds are not checked."""
-    kind, _, full_name = call.path_parameter.strip("/").lower().partition("/")
-    parts = full_name.split(".")
-    sizes = {"catalog": 1, "schema": 2, "table": 3, "volume": 3}
-    if kind not in sizes:
-        return
-    if len(parts) != sizes[kind]:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"'{full_name}' is not the name of a {kind}.")
-    for part in parts:
-        check_name(part)
-    _require_catalog(call, parts[0])
-    if kind != "catalog":
-        _require_schema(call, *parts[:2])
-    if kind == "table" and not is_table(_warehouse(call).joinpath(*parts[:2]), parts[2]):
-        raise missing(f"Table '{full_name}'", "TABLE_DOES_NOT_EXIST")
-    if kind == "volume" and not call.environment.settings().volumes.joinpath(*parts).is_dir():
-        raise missing(f"Volume '{full_name}'", "VOLUME_DOES_NOT_EXIST")
+    return {"table_exists": is_table(warehouse_of(call) / catalog / schema, name)}
 
 
 def _catalog(call: ServerRequest, name: str) -> dict[str, Any]:
@@ -282,7 +249,7 @@ def _table(call: ServerRequest, catalog: str, schema: str, name: str, facts: Tab
         "comment": facts.comment,
         "view_definition": facts.view_definition,
         "storage_location": facts.storage_location,
-        **(call.store.get("securable", full) or {}),
+        **(call.store.get(SECURABLE, full) or {}),
     }
     return {key: value for key, value in about.items() if value != ""}
 
@@ -293,37 +260,16 @@ def object_uuid(full_name: str) -> str:
 
 
 def _about(call: ServerRequest, full_name: str) -> dict[str, Any]:
-    return {"owner": call.owner, **(call.store.get("securable", full_name) or {})}
+    return {"owner": call.owner, **(call.store.get(SECURABLE, full_name) or {})}
 
 
 def _remember(call: ServerRequest, full_name: str) -> None:
-    kept = call.store.get("securable", full_name) or {"created_at": now(), "created_by": call.caller}
+    kept = call.store.get(SECURABLE, full_name) or {"created_at": now(), "created_by": call.caller}
     kept.update({name: call.body[name] for name in _FIELDS if name in call.body})
     kept.update(updated_at=now(), updated_by=call.caller)
     if call.body.get("owner"):
         kept["owner"] = call.body["owner"]
-    call.store.put("securable", full_name, kept)
-
-
-def _remove(call: ServerRequest, parts: list[str], what: str) -> None:
-    folder = _warehouse(call).joinpath(*parts)
-    full_name = ".".join(parts)
-    schemas = [folder] if len(parts) == 2 else [folder / name for name in _folders(folder)]
-    if not call.flag("force") and any(table_names(schema) for schema in schemas):
-        raise ApiError(400, "INVALID_STATE", f"{what} '{full_name}' is not empty.")
-    shutil.rmtree(folder)
-    call.store.delete("securable", full_name)
-    for kind in ("catalog", "schema"):
-        call.store.delete("grants", f"/{kind}/{full_name}")
-
-
-def _warehouse(call: ServerRequest) -> Path:
-    return call.environment.settings().warehouse
-
-
-def _name(name: str) -> str:
-    check_name(name)
-    return name.lower()
+    call.store.put(SECURABLE, full_name, kept)
 
 
 def _parts(call: ServerRequest, count: int) -> list[str]:
@@ -332,31 +278,14 @@ def _parts(call: ServerRequest, count: int) -> list[str]:
         raise ApiError(
             400, "INVALID_PARAMETER_VALUE", f"'{call.path_parameter.strip('/')}' has not {count} parts."
         )
-    return [_name(part) for part in parts]
+    return [checked_name(part) for part in parts]
 
 
 def _there(call: ServerRequest, count: int) -> list[str]:
     parts = _parts(call, count)
-    if not _warehouse(call).joinpath(*parts).is_dir():
+    if not exists(call, parts):
         raise missing(f"{'Catalog' if count == 1 else 'Schema'} '{'.'.join(parts)}'")
     return parts
-
-
-def _require_catalog(call: ServerRequest, catalog: str) -> None:
-    if catalog != "main" and not (_warehouse(call) / catalog).is_dir():
-        raise missing(f"Catalog '{catalog}'", "CATALOG_DOES_NOT_EXIST")
-
-
-def _require_schema(call: ServerRequest, catalog: str, schema: str) -> None:
-    _require_catalog(call, catalog)
-    if (catalog, schema) != ("main", "default") and not (_warehouse(call) / catalog / schema).is_dir():
-        raise missing(f"Schema '{catalog}.{schema}'", "SCHEMA_DOES_NOT_EXIST")
-
-
-def _folders(folder: Path) -> list[str]:
-    if not folder.is_dir():
-        return []
-    return sorted(each.name for each in folder.iterdir() if each.is_dir() and is_name(each.name))
 
 
 _UC = "/api/2.1/unity-catalog"
@@ -373,10 +302,8 @@ ROUTES = (
     Route("DELETE", f"{_UC}/schemas/{{}}", delete_schema),
     Route("GET", f"{_UC}/tables", list_tables),
     Route("GET", f"{_UC}/tables/{{}}", get_table),
+    Route("PATCH", f"{_UC}/tables/{{}}", update_table),
     Route("DELETE", f"{_UC}/tables/{{}}", delete_table),
     Route("GET", f"{_UC}/table-summaries", list_table_summaries),
     Route("GET", f"{_UC}/tables/{{}}/exists", table_exists),
-    Route("GET", f"{_UC}/permissions/*", grants),
-    Route("PATCH", f"{_UC}/permissions/*", change_grants),
-    Route("GET", f"{_UC}/effective-permissions/*", effective_grants),
 )

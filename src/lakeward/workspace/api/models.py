@@ -6,6 +6,7 @@ from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route, check_name, missing
 from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.api.securables import checked_name, forget, require_schema
 from lakeward.workspace.context import ServerRequest, paginate
 from lakeward.workspace.state.store import Document, now
 
@@ -37,8 +38,7 @@ def list_models(call: ServerRequest) -> Any:
 
 def list_functions(call: ServerRequest) -> Any:
     """List the functions of a schema that were created through this API."""
-    call.required("catalog_name")
-    call.required("schema_name")
+    require_schema(call, *(checked_name(call.required(name)) for name in _PARTS[:2]))
     return paginate(call, _of_schema(call, "function"), "functions", default=100)
 
 
@@ -81,20 +81,25 @@ def update_function(call: ServerRequest) -> Any:
 
 def delete_model(call: ServerRequest) -> None:
     """Remove a registered model."""
-    call.store.delete("uc_model", _found(call, "model")["full_name"])
+    _delete(call, "model")
 
 
 def delete_function(call: ServerRequest) -> None:
     """Remove a function."""
-    call.store.delete("uc_function", _found(call, "function")["full_name"])
+    _delete(call, "function")
+
+
+def _delete(call: ServerRequest, kind: str) -> None:
+    full_name = _found(call, kind)["full_name"]
+    call.store.delete(f"uc_{kind}", full_name)
+    forget(call, kind, full_name)
 
 
 def _insert(call: ServerRequest, kind: str, body: Document) -> Document:
     names = [str(body[name]).lower() for name in _PARTS]
     for name in names:
         check_name(name)
-    if not call.environment.settings().warehouse.joinpath(*names[:2]).is_dir():
-        raise missing(f"Schema '{'.'.join(names[:2])}'", "SCHEMA_DOES_NOT_EXIST")
+    require_schema(call, *names[:2])
     full_name = ".".join(names)
     if call.store.get(f"uc_{kind}", full_name) is not None:
         raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"{kind.capitalize()} '{full_name}' already exists.")

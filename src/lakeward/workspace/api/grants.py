@@ -1,0 +1,144 @@
+"""Grants of Unity Catalog: stored and returned, not enforced.
+
+Source: https://docs.databricks.com/api/workspace/grants
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace import ApiError, Route, check_name, exclusively, missing
+from lakeward.workspace.api.catalog_tables import is_table
+from lakeward.workspace.api.request_types import parse_object
+from lakeward.workspace.api.securables import GRANTS, require_catalog, require_schema, warehouse_of
+from lakeward.workspace.context import ServerRequest, paginate
+
+_SIZES = {"catalog": 1, "schema": 2, "table": 3, "volume": 3, "function": 3}
+# Kinds that are not checked: nothing of them exists here, or no route finds it by this name.
+_OTHERS = (
+    *("connection", "credential", "external_location", "external_metadata", "metastore", "model"),
+    *("pipeline", "provider", "recipient", "share", "storage_credential", "clean_room", "staging_table"),
+)
+# Privileges on a catalog or schema that mean the object itself, so objects below do not inherit them.
+_OWN = {"catalog": ("USE_CATALOG", "CREATE_SCHEMA"), "schema": ("USE_SCHEMA",)}
+
+
+def read(call: ServerRequest) -> Any:
+    """Return who has which privileges on an object, on request of one principal alone."""
+    kind, name = _securable(call)
+    return {"privilege_assignments": _assignments(call, kind, name)}
+
+
+def read_effective(call: ServerRequest) -> Any:
+    """Return the privileges on an object, those inherited from its schema and catalog included."""
+    kind, name = _securable(call)
+    return {"privilege_assignments": _effective(call, kind, name)}
+
+
+def list_assignments(call: ServerRequest) -> Any:
+    """Return the same as `read`, in pages."""
+    kind, name = _securable(call)
+    return paginate(call, _assignments(call, kind, name), "privilege_assignments", default=1000, most=1000)
+
+
+def list_effective(call: ServerRequest) -> Any:
+    """Return the same as `read_effective`, in pages."""
+    kind, name = _securable(call)
+    return paginate(call, _effective(call, kind, name), "privilege_assignments", default=1000, most=1000)
+
+
+@exclusively
+def change(call: ServerRequest) -> Any:
+    """Give and take privileges. Raises ApiError for unknown ones."""
+    kind, name = _securable(call)
+    kept = _held(call, kind, name)
+    for each in parse_object(call.body, "grants/update").get("changes") or ():
+        principal = each.get("principal")
+        if not principal:
+            raise ApiError(400, "INVALID_PARAMETER_VALUE", "A change of grants names a principal.")
+        held = (set(kept.get(principal, ())) - set(each.get("remove") or ())) | set(each.get("add") or ())
+        kept[principal] = sorted(held)
+        if not held:
+            del kept[principal]
+    call.store.put(GRANTS, f"/{kind}/{name}", kept)
+    return {"privilege_assignments": _assignments(call, kind, name)}
+
+
+def _held(call: ServerRequest, kind: str, name: str) -> dict[str, list[str]]:
+    return dict(call.store.get(GRANTS, f"/{kind}/{name}") or {})
+
+
+def _assignments(call: ServerRequest, kind: str, name: str) -> list[dict[str, Any]]:
+    wanted = call.query.get("principal")
+    return [
+        {"principal": principal, "privileges": privileges}
+        for principal, privileges in sorted(_held(call, kind, name).items())
+        if not wanted or principal == wanted
+    ]
+
+
+def _effective(call: ServerRequest, kind: str, name: str) -> list[dict[str, Any]]:
+    found: dict[str, list[dict[str, str]]] = {}
+    for each in _assignments(call, kind, name):
+        found[each["principal"]] = [{"privilege": privilege} for privilege in each["privileges"]]
+    for above, parent in _parents(kind, name):
+        source = {"inherited_from_type": above.upper(), "inherited_from_name": parent}
+        for each in _assignments(call, above, parent):
+            found.setdefault(each["principal"], []).extend(
+                {"privilege": privilege, **source}
+                for privilege in each["privileges"]
+                if privilege not in _OWN[above]
+            )
+    return [
+        {"principal": principal, "privileges": privileges}
+        for principal, privileges in sorted(found.items())
+        if privileges
+    ]
+
+
+def _parents(kind: str, name: str) -> Iterator[tuple[str, str]]:
+    """Yield kinds and names of the objects from which one inherits, the nearest first."""
+    parts = name.split(".")
+    if _SIZES.get(kind) == 3:
+        yield "schema", ".".join(parts[:2])
+    if _SIZES.get(kind, 0) > 1:
+        yield "catalog", parts[0]
+
+
+def _securable(call: ServerRequest) -> tuple[str, str]:
+    """Return kind and name of the object. Raises ApiError for an unknown kind and a missing object."""
+    kind, _, name = call.path_parameter.strip("/").lower().partition("/")
+    parts = name.split(".")
+    if kind in _OTHERS:
+        return kind, name
+    if kind not in _SIZES:
+        message = f"'{kind[:50]}' is not a kind of securable: {', '.join((*_SIZES, *_OTHERS))}."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    if len(parts) != _SIZES[kind]:
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"'{name}' is not the name of a {kind}.")
+    for part in parts:
+        check_name(part)
+    _require(call, kind, parts)
+    return kind, name
+
+
+def _require(call: ServerRequest, kind: str, parts: list[str]) -> None:
+    require_catalog(call, parts[0])
+    if kind != "catalog":
+        require_schema(call, *parts[:2])
+    name = ".".join(parts)
+    if kind == "table" and not is_table(warehouse_of(call).joinpath(*parts[:2]), parts[2]):
+        raise missing(f"Table '{name}'", "TABLE_DOES_NOT_EXIST")
+    if kind == "volume" and not call.environment.settings().volumes.joinpath(*parts).is_dir():
+        raise missing(f"Volume '{name}'", "VOLUME_DOES_NOT_EXIST")
+
+
+_UC = "/api/2.1/unity-catalog"
+ROUTES = (
+    Route("GET", f"{_UC}/permissions/*", read),
+    Route("PATCH", f"{_UC}/permissions/*", change),
+    Route("GET", f"{_UC}/effective-permissions/*", read_effective),
+    Route("GET", f"{_UC}/privilege-assignments/*", list_assignments),
+    Route("GET", f"{_UC}/effective-privilege-assignments/*", list_effective),
+)

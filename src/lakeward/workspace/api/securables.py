@@ -1,0 +1,147 @@
+"""Lookup of catalogs and schemas, what they contain, and what is removed with them.
+
+`main` and `main.default` exist before anything was written to them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from lakeward.databricks_shims.local_workspace import ApiError, check_name, is_name, missing
+from lakeward.workspace.api.catalog_tables import table_names
+from lakeward.workspace.context import ServerRequest
+
+GRANTS, SECURABLE = "grants", "securable"
+"""Kinds of documents: grants by `/kind/name`; comments, owners and properties by name."""
+
+_BUILT_IN = (["main"], ["main", "default"])
+# Kinds of documents below a schema, with the kind of their grants.
+_RECORDS = {"function": "uc_function", "model": "uc_model"}
+
+
+def warehouse_of(call: ServerRequest) -> Path:
+    """Return the folder of catalogs, schemas and tables."""
+    return call.environment.settings().warehouse
+
+
+def checked_name(name: str) -> str:
+    """Return a name in lower case. Raises ApiError for one that no object can have."""
+    check_name(name)
+    return name.lower()
+
+
+def folder_names(folder: Path) -> list[str]:
+    """Return the names of catalogs or schemas in a folder."""
+    if not folder.is_dir():
+        return []
+    return sorted(each.name for each in folder.iterdir() if each.is_dir() and is_name(each.name))
+
+
+def catalog_names(call: ServerRequest) -> list[str]:
+    """Return the names of all catalogs."""
+    return sorted({"main", *folder_names(warehouse_of(call))})
+
+
+def schema_names(call: ServerRequest, catalog: str) -> list[str]:
+    """Return the names of the schemas of a catalog."""
+    built_in = {"default"} if catalog == "main" else set()
+    return sorted(built_in | {*folder_names(warehouse_of(call) / catalog)})
+
+
+def exists(call: ServerRequest, parts: list[str]) -> bool:
+    """Return whether there is such a catalog or schema."""
+    return parts in _BUILT_IN or warehouse_of(call).joinpath(*parts).is_dir()
+
+
+def require_catalog(call: ServerRequest, catalog: str) -> None:
+    """Raise ApiError for a catalog that does not exist."""
+    if not exists(call, [catalog]):
+        raise missing(f"Catalog '{catalog}'", "CATALOG_DOES_NOT_EXIST")
+
+
+def require_schema(call: ServerRequest, catalog: str, schema: str) -> None:
+    """Raise ApiError for a schema that does not exist."""
+    require_catalog(call, catalog)
+    if not exists(call, [catalog, schema]):
+        raise missing(f"Schema '{catalog}.{schema}'", "SCHEMA_DOES_NOT_EXIST")
+
+
+def remove_schema(call: ServerRequest, catalog: str, schema: str, *, force: bool) -> None:
+    """Remove a schema with its content. Raises ApiError for one with content unless `force`."""
+    contents = _contents(call, catalog, schema)
+    if not force:
+        _refuse_content(f"Schema '{catalog}.{schema}'", contents)
+    for kind, names in contents.items():
+        for name in names:
+            forget(call, kind, f"{catalog}.{schema}.{name}".lower())
+            if kind in _RECORDS:
+                call.store.delete(_RECORDS[kind], f"{catalog}.{schema}.{name}")
+    for folder in (warehouse_of(call) / catalog / schema, *_volume_folders(call, catalog, schema)):
+        if folder.is_dir():
+            shutil.rmtree(folder)
+    forget(call, "schema", f"{catalog}.{schema}")
+
+
+def remove_catalog(call: ServerRequest, catalog: str, *, force: bool) -> None:
+    """Remove a catalog with its schemas. Raises ApiError for one with content unless `force`.
+
+    The empty schema `default`, which each catalog has from the start, is not content.
+    """
+    names = schema_names(call, catalog)
+    if not force:
+        filled = [name for name in names if name != "default" or any(_contents(call, catalog, name).values())]
+        _refuse_content(f"Catalog '{catalog}'", {"schema": filled})
+    for name in names:
+        remove_schema(call, catalog, name, force=True)
+    folder = warehouse_of(call) / catalog
+    if folder.is_dir():
+        shutil.rmtree(folder)
+    forget(call, "catalog", catalog)
+
+
+def forget(call: ServerRequest, kind: str, name: str) -> None:
+    """Delete grants and description of an object that was removed: a new one of its name has neither."""
+    call.store.delete(GRANTS, f"/{kind}/{name}")
+    call.store.delete(SECURABLE, name)
+
+
+def _contents(call: ServerRequest, catalog: str, schema: str) -> dict[str, list[str]]:
+    """Return the names of the objects in a schema, by kind."""
+    volumes = [
+        each.name
+        for folder in _volume_folders(call, catalog, schema)
+        for each in folder.iterdir()
+        if each.is_dir() and is_name(each.name)
+    ]
+    records = {
+        kind: [
+            str(each["name"])
+            for each in call.store.find(stored)
+            if (each["catalog_name"], each["schema_name"]) == (catalog, schema)
+        ]
+        for kind, stored in _RECORDS.items()
+    }
+    return {"table": table_names(warehouse_of(call) / catalog / schema), "volume": volumes, **records}
+
+
+def _volume_folders(call: ServerRequest, catalog: str, schema: str) -> list[Path]:
+    """Return the folders of a schema's volumes; code may have written its name in any case of letters."""
+    root = call.environment.settings().volumes
+    return [
+        folder
+        for above in _named(root, catalog)
+        for folder in _named(above, schema)
+        if folder.is_dir() and not folder.is_symlink()
+    ]
+
+
+def _named(folder: Path, name: str) -> list[Path]:
+    return [each for each in folder.iterdir() if each.name.lower() == name] if folder.is_dir() else []
+
+
+def _refuse_content(what: str, contents: dict[str, list[str]]) -> None:
+    found = ", ".join(f"{len(names)} {kind}(s)" for kind, names in contents.items() if names)
+    if found:
+        message = f"{what} is not empty: it has {found}. Remove them, or set force."
+        raise ApiError(400, "INVALID_STATE", message)
