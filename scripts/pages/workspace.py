@@ -142,7 +142,7 @@ triggers.
 | limit | value |
 |---|---|
 | JSON body | 32 MB, 64 levels of nesting, 64-bit numbers |
-| upload | 5 GB |
+| upload | 5 GB, in one request: databricks-sdk does not split it |
 | read or block of DBFS | 1 MB (MAX_READ_SIZE_EXCEEDED, MAX_BLOCK_SIZE_EXCEEDED) |
 | handle of DBFS | 10 minutes without a block; only for the user who created it |
 | secret | 128 KB |

@@ -123,7 +123,7 @@ def test_no_route_answers_without_a_token(server: Server) -> None:
     # Links to results carry a signature instead of a token, and expire.
     links = {name for name in statuses if RESULTS_PATH in name}
     assert {name: status for name, status in statuses.items() if status != 401} == dict.fromkeys(links, 403)
-    assert PUBLIC_PATHS == ("/.well-known/databricks-config",)
+    assert PUBLIC_PATHS == ("/.well-known/databricks-config", "/api/2.0/lakeward/upload-parts")
 
 
 def test_principals_do_not_disturb_each_other(server: Server) -> None:

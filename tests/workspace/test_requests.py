@@ -32,6 +32,11 @@ def test_without_a_token_nothing_is_answered_but_who_this_is(server: Server) -> 
         assert refused(answer)[:2] == (401, "UNAUTHENTICATED")
 
 
+def test_an_abort_of_an_upload_needs_no_token(server: Server) -> None:
+    link = server.post("/api/2.0/fs/create-abort-upload-url")["abort_upload_url"]["url"]
+    assert requests.delete(link, timeout=60).status_code == 200
+
+
 def test_a_wrong_and_an_expired_token_are_refused(server: Server) -> None:
     path = "/api/2.2/jobs/list"
     assert refused(server.answer("GET", path, token="dapi" + "0" * 64)) == (

@@ -33,13 +33,31 @@ def metadata(call: ApiRequest) -> ApiResponse:
 
 def upload(call: ApiRequest) -> None:
     """Write a file and create its parent directories."""
+    file, conflict = _upload_target(call)
+    call.keep(file, conflict=conflict)
+
+
+def initiate_upload(call: ApiRequest) -> Any:
+    """Answer the first request of an upload in parts, which databricks-sdk begins for 50 MB and more.
+
+    It then requests links for the parts. As it gets none, it sends the file in one request, `upload`,
+    whatever its size: no parts have to be kept, joined and cleaned up.
+    """
+    if call.query.get("action") != "initiate-upload":
+        raise ApiError(501, "NOT_IMPLEMENTED", "Files are uploaded in one request here, not in parts.")
+    _upload_target(call)
+    return {"multipart_upload": {"session_token": "single-request"}}
+
+
+def _upload_target(call: ApiRequest) -> tuple[Path, ApiError | None]:
+    """Return the file of an upload, and the error for one that exists, None where it is overwritten."""
     file = _local(call)
     require_volume(call, file, call.path_parameter)
     conflict = ApiError(409, "ALREADY_EXISTS", f"The file {call.path_parameter} already exists.")
     is_new = call.query.get("overwrite", "true").lower() == "false"
     if file.is_dir() or (file.exists() and is_new):
         raise conflict
-    call.keep(file, conflict=conflict if is_new else None)
+    return file, conflict if is_new else None
 
 
 def delete(call: ApiRequest) -> None:

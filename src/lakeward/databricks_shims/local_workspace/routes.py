@@ -49,6 +49,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/api/2.0/fs/files/*", files.download),
     Route("HEAD", "/api/2.0/fs/files/*", files.metadata),
     Route("PUT", "/api/2.0/fs/files/*", files.upload, upload=True),
+    Route("POST", "/api/2.0/fs/files/*", files.initiate_upload),
     Route("DELETE", "/api/2.0/fs/files/*", files.delete),
     Route("GET", "/api/2.0/fs/directories/*", files.list_directory),
     Route("HEAD", "/api/2.0/fs/directories/*", files.directory_metadata),

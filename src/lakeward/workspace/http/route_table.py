@@ -26,6 +26,7 @@ from lakeward.workspace.api import (
     statements,
     table_history,
     tokens,
+    upload_aborts,
     workspace_info,
 )
 
@@ -61,6 +62,7 @@ OWN: tuple[Route, ...] = (
     *repos.ROUTES,
     *models.ROUTES,
     *empty_lists.ROUTES,
+    *upload_aborts.ROUTES,
 )
 
 _REPLACED = {(route.method, route.path) for route in OWN}
@@ -73,5 +75,5 @@ ROUTES: tuple[Route, ...] = (
 
 TABLE = Table(ROUTES)
 
-PUBLIC_PATHS = ("/.well-known/databricks-config",)
+PUBLIC_PATHS = ("/.well-known/databricks-config", upload_aborts.ABORT_PATH)
 """Paths that need no token."""
