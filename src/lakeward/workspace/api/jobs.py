@@ -67,7 +67,10 @@ def list_jobs(call: ServerRequest) -> Any:
 def reset(call: ServerRequest) -> None:
     """Other settings instead; without `run_as` the job keeps the one that it has."""
     job_id = call.required("job_id")
-    settings = settings_of(parse_object(call.body, "jobs/reset").get("new_settings") or {})
+    given = parse_object(call.body, "jobs/reset").get("new_settings")
+    if given is None:
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", "Missing required field: new_settings")
+    settings = settings_of(given)
     require(call, "jobs", str(job_of(call, job_id)["job_id"]), "CAN_MANAGE")
 
     def edit(job: Document) -> None:
@@ -98,6 +101,7 @@ def update(call: ServerRequest) -> None:
             else:
                 settings.pop(name, None)
         job["settings"] = settings_of(settings)
+        job["run_as_user_name"] = _run_as(settings, job["run_as_user_name"])
 
     call.store.change("job", job_id, edit)
 

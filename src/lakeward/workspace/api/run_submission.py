@@ -42,12 +42,16 @@ def run_now(call: ServerRequest) -> Any:
     unknown = [key for key in only if key not in known]
     if unknown:
         raise ApiError(400, "INVALID_PARAMETER_VALUE", f"The job has no task '{unknown[0]}'.")
+    overridden = _with_overrides(settings, request)
+    if "queue" in request:
+        overridden = {**overridden, "queue": request["queue"]}
     return _started(
         call,
-        _with_overrides(settings, request),
+        overridden,
         job_id=job_id,
         run_type="JOB_RUN",
         job_parameters=parameters,
+        overriding_parameters=_given_parameters(request),
         only=only,
         flags=_flags(request.get("pipeline_params") or {}),
         trigger="ONE_TIME",
@@ -102,6 +106,8 @@ def repair(call: ServerRequest) -> Any:
         raise ApiError(400, "INVALID_PARAMETER_VALUE", "No task to repair was specified.")
     repair_id = call.store.number()
     given = request.get("job_parameters") or {}
+    overriding = _given_parameters(request)
+    settings = _with_overrides(run["settings"], request)
 
     def edit(body: Document) -> None:
         # Again, on the run as it is now: another client may have repaired it since it was read.
@@ -109,6 +115,10 @@ def repair(call: ServerRequest) -> Any:
         run_state.repair(body, keys, numbers=call.store.number, repair_id=repair_id, at=now())
         for parameter in body.get("job_parameters") or ():
             parameter["value"] = given.get(parameter["name"], parameter["value"])
+        if overriding:
+            body.update(settings=settings, overriding_parameters=overriding)
+        if "pipeline_params" in request:
+            body["flags"] = _flags(request["pipeline_params"])
 
     changed = call.store.change("run", run["run_id"], edit, active=True)
     assert changed is not None
@@ -301,9 +311,14 @@ def _parameters(settings: Document, body: Document) -> list[dict[str, str]]:
     return values
 
 
+def _given_parameters(body: Document) -> Document:
+    """Return the parameters of the request's old kinds, which override those of the tasks."""
+    return {name: body[name] for name in _PARAMETERS if body.get(name)}
+
+
 def _with_overrides(settings: Document, body: Document) -> Document:
     """Return the settings with the parameters of the request's old kind in every task that takes them."""
-    given = {name: body[name] for name in _PARAMETERS if body.get(name)}
+    given = _given_parameters(body)
     if not given:
         return settings
     if settings.get("parameters"):
@@ -323,12 +338,24 @@ def _with_overrides(settings: Document, body: Document) -> Document:
         if "notebook_task" in task and "notebook_params" in given:
             merged = {**(task["notebook_task"].get("base_parameters") or {}), **given["notebook_params"]}
             changed["notebook_task"] = {**task["notebook_task"], "base_parameters": merged}
+        if "sql_task" in task and "sql_params" in given:
+            merged = {**(task["sql_task"].get("parameters") or {}), **given["sql_params"]}
+            changed["sql_task"] = {**task["sql_task"], "parameters": merged}
         tasks.append(changed)
     return {**settings, "tasks": tasks}
 
 
+_SELECTIONS = {
+    "refresh_selection": "refresh",
+    "full_refresh_selection": "full_refresh",
+    "reset_checkpoint_selection": "reset_checkpoints",
+}
+
+
 def _flags(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {"full_refresh_all": True} if given.get("full_refresh") else {}
+    """Return the selection of `pipeline_params` as the updates of the run get it."""
+    flags: dict[str, Any] = {flag: given[name] for name, flag in _SELECTIONS.items() if given.get(name)}
+    return {**flags, "full_refresh_all": True} if given.get("full_refresh") else flags
 
 
 ROUTES = (

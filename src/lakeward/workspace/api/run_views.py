@@ -9,7 +9,7 @@ from lakeward.databricks_shims.local_workspace import ApiError
 from lakeward.workspace.api.permissions import is_admin, may, require
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs.run_log import read_log
-from lakeward.workspace.runs.run_state import is_active
+from lakeward.workspace.runs.run_state import history_of, is_active
 from lakeward.workspace.state.store import Document
 
 # The fields of a task's settings that runs repeat.
@@ -61,12 +61,12 @@ def task_of(run: Document, run_id: str, action: str) -> Document:
     return first
 
 
-def may_see(call: ServerRequest, run: Document) -> bool:
-    """Return whether a run is listed for the user."""
+def may_see(call: ServerRequest, run: Document, level: str = "CAN_VIEW") -> bool:
+    """Return whether a run is listed for the user, or whether the user has a higher level on it."""
     if is_admin(call):
         return True
     if _has_job(call, run):
-        return may(call, "jobs", str(run["job_id"]), "CAN_VIEW")
+        return may(call, "jobs", str(run["job_id"]), level)
     return _is_of(call, run)
 
 
@@ -114,7 +114,9 @@ def view(call: ServerRequest, run: Document, *, tasks: bool = True, history: boo
             for task in run["tasks"]
         ]
     if history and run.get("repair_history"):
-        shown["repair_history"] = run["repair_history"]
+        shown["repair_history"] = history_of(run)
+    if run.get("overriding_parameters"):
+        shown["overriding_parameters"] = run["overriding_parameters"]
     return shown
 
 

@@ -25,6 +25,8 @@ from lakeward.workspace.runs.run_log import read_log
 from lakeward.workspace.runs.run_process import ProcessResult
 from lakeward.workspace.state.store import Document, now
 
+_RUN_TYPES = ("JOB_RUN", "SUBMIT_RUN", "WORKFLOW_RUN")
+
 
 def get(call: ServerRequest) -> Any:
     """Return the current state of a run, or of the run of one task."""
@@ -33,6 +35,7 @@ def get(call: ServerRequest) -> Any:
 
 def list_runs(call: ServerRequest) -> Any:
     """Runs that the user may see, the newest first."""
+    _check_filters(call)
     job_id = call.query.get("job_id") or None
     active = True if call.flag("active_only") else False if call.flag("completed_only") else None
     filters = ("run_type", "start_time_from", "start_time_to")
@@ -57,6 +60,20 @@ def list_runs(call: ServerRequest) -> Any:
     return _listed(call, paginate(call, runs, "runs", most=25))
 
 
+def _check_filters(call: ServerRequest) -> None:
+    """Raise ApiError for filters that exclude each other or that no run can match."""
+    if call.flag("active_only") and call.flag("completed_only"):
+        message = "active_only and completed_only cannot both be true."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    kind = call.query.get("run_type") or _RUN_TYPES[0]
+    if kind not in _RUN_TYPES:
+        message = f"run_type is {kind[:50]!r}: use {', '.join(_RUN_TYPES)}."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    job_id = call.query.get("job_id") or "0"
+    if not job_id.isdecimal():
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{job_id[:50]} is not the id of a job.")
+
+
 def _listed(call: ServerRequest, answer: Document) -> Document:
     answer["runs"] = [view(call, run, tasks=call.flag("expand_tasks")) for run in answer["runs"]]
     return {**answer, "has_more": "next_page_token" in answer}
@@ -68,12 +85,17 @@ def cancel(call: ServerRequest) -> None:
 
 
 def cancel_all(call: ServerRequest) -> None:
-    """Ask all runs of a job to stop."""
-    job_id = call.required("job_id")
-    job_of(call, job_id)
-    require(call, "jobs", job_id, "CAN_MANAGE_RUN")
-    for run in call.store.find("run", parent=job_id, active=True):
-        _cancel(call, run)
+    """Ask all runs of a job to stop, or all queued ones: of the job, without one of the workspace."""
+    queued = call.flag("all_queued_runs")
+    job_id = call.text("job_id") if queued else call.required("job_id")
+    if job_id:
+        job_of(call, job_id)
+        require(call, "jobs", job_id, "CAN_MANAGE_RUN")
+    for run in call.store.find("run", parent=job_id or None, active=True):
+        if queued and run["state"]["life_cycle_state"] != "QUEUED":
+            continue
+        if job_id or may_see(call, run, "CAN_MANAGE_RUN"):
+            _cancel(call, run)
 
 
 def get_output(call: ServerRequest) -> Any:

@@ -130,9 +130,7 @@ def abandon(run: Document, reason: str, at: int) -> None:
 
 def repair(run: Document, keys: set[str], *, numbers: Any, repair_id: int, at: int) -> None:
     """Give tasks a new attempt and make the run pending again."""
-    history = run.setdefault("repair_history", [])
-    if not history:
-        history.append({"type": "ORIGINAL", **_attempt(run)})
+    history = run["repair_history"] = history_of(run) or [{"type": "ORIGINAL", **_attempt(run)}]
     for task in run["tasks"]:
         if task["task_key"] in keys:
             task.update(
@@ -151,7 +149,16 @@ def repair(run: Document, keys: set[str], *, numbers: Any, repair_id: int, at: i
     history.append({"type": "REPAIR", "id": repair_id, **_attempt(run), "start_time": at})
 
 
-def _attempt(run: Document) -> Document:
+def history_of(run: Mapping[str, Any]) -> list[Document]:
+    """Return the attempts of a repaired run; the last one is in the state of the run itself."""
+    history = list(run.get("repair_history") or ())
+    if not history:
+        return []
+    last = {**history[-1], "state": run["state"], "end_time": run["end_time"]}
+    return [*history[:-1], last]
+
+
+def _attempt(run: Mapping[str, Any]) -> Document:
     return {
         "start_time": run["start_time"],
         "end_time": run["end_time"],
