@@ -170,6 +170,47 @@ def test_the_sdk_reads_all_lists(client: Any) -> None:
     assert client.clusters and list(client.libraries.cluster_status("lakeward-local")) == []
 
 
+@pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if kind.key == kind.unique], ids=lambda kind: kind.kind
+)
+def test_a_record_gets_another_name(server: Server, kind: RecordKind) -> None:
+    path, _, body, other = CASES[kind.kind]
+    server.post(path, body)
+    old, name = body["name"], f"{body['name']}_Renamed"
+    answer = server.answer("PATCH", f"{path}/{old}", {"new_name": name, **other})
+    assert answer.status_code == 200 and answer.json()["name"] == name
+    assert server.get(f"{path}/{name}").items() >= {"name": name, **other}.items()
+    assert server.answer("GET", f"{path}/{old}").status_code == 404
+    server.post(path, body)
+    taken = server.answer("PATCH", f"{path}/{name}", {"new_name": old})
+    assert taken.json()["error_code"] == "RESOURCE_ALREADY_EXISTS"
+    for each in (old, name):
+        assert server.answer("DELETE", f"{path}/{each}").status_code == 200
+
+
+def test_a_model_gets_another_name(client: Any) -> None:
+    client.registered_models.create(name="old", catalog_name="main", schema_name="default")
+    client.registered_models.create(name="taken", catalog_name="main", schema_name="default")
+    with pytest.raises(sdk.errors.ResourceAlreadyExists):
+        client.registered_models.update("main.default.old", new_name="taken")
+    client.registered_models.update("main.default.old", new_name="new", comment="c")
+    assert client.registered_models.get("main.default.new").comment == "c"
+    for name in ("new", "taken"):
+        client.registered_models.delete(f"main.default.{name}")
+    assert not list(client.registered_models.list())
+
+
+def test_the_sdk_parses_ip_access_lists(client: Any) -> None:
+    """Their creator is a number: databricks-sdk fails at a name."""
+    from databricks.sdk.service import settings
+
+    made = client.ip_access_lists.create("office", settings.ListType.ALLOW, ip_addresses=["10.0.0.0/8"])
+    [listed] = client.ip_access_lists.list()
+    assert listed == made.ip_access_list and listed.address_count == 1
+    assert str(listed.created_by) == client.current_user.me().id
+    client.ip_access_lists.delete(listed.list_id)
+
+
 def test_a_git_folder_is_a_folder_of_its_own_type(client: Any, server: Server) -> None:
     repo = client.repos.create(
         url="https://example.com/org/project.git", provider="GITHUB", path="/Repos/ada/project"

@@ -121,7 +121,22 @@ def _update(call: ServerRequest, kind: str) -> Document:
     found = _found(call, kind)
     given = read_fields(call.body, {"comment": str, "owner": str})
     given.update(updated_at=now(), updated_by=call.caller)
+    name = read_fields(call.body, {"new_name": str}).get("new_name", "").lower()
+    if name and name != found["name"]:
+        return _rename(call, kind, {**found, **given}, name)
     return call.store.change(f"uc_{kind}", found["full_name"], lambda body: body.update(given)) or found
+
+
+def _rename(call: ServerRequest, kind: str, body: Document, name: str) -> Document:
+    check_name(name)
+    old, full_name = body["full_name"], f"{body['catalog_name']}.{body['schema_name']}.{name}"
+    if call.store.get(f"uc_{kind}", full_name) is not None:
+        raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"{kind.capitalize()} '{full_name}' already exists.")
+    renamed = {**body, "name": name, "full_name": full_name}
+    call.store.put(f"uc_{kind}", full_name, renamed)
+    call.store.delete(f"uc_{kind}", old)
+    forget(call, kind, old)
+    return renamed
 
 
 def _found(call: ServerRequest, kind: str) -> Document:

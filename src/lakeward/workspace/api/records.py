@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively
+from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, user_id
 from lakeward.workspace.api.cluster_kinds import require_node_type
 from lakeward.workspace.api.fields import Types, read_fields
 from lakeward.workspace.context import ServerRequest
@@ -44,6 +44,7 @@ class RecordKind:
         check: Raises ApiError for invalid values.
         times: Names of the fields for the times of creation and change.
         creator: Field for who created it.
+        as_shown: Returns a stored record as responses have it.
     """
 
     kind: str
@@ -59,10 +60,11 @@ class RecordKind:
     check: Callable[[Document], None] = _no_check
     times: tuple[str, str] = ("created_at", "updated_at")
     creator: str = "created_by"
+    as_shown: Callable[[Document], Document] = dict
 
     def list(self, call: ServerRequest) -> Any:
         """List all records."""
-        return {self.items: call.store.find(self.kind)}
+        return {self.items: [self.as_shown(each) for each in call.store.find(self.kind)]}
 
     def get(self, call: ServerRequest) -> Any:
         """Return one record."""
@@ -86,6 +88,11 @@ class RecordKind:
 
     def update(self, call: ServerRequest) -> Any:
         """Change some fields of a record."""
+        name = call.body.get("new_name")
+        if name is not None and self.key == self.unique and name != self._found(call)[self.key]:
+            self._rename(call, read_fields(call.body, {"new_name": str}, required=["new_name"])["new_name"])
+            body = {field: value for field, value in self._read(call, ()).items() if field != self.key}
+            return self._change(call, body, replace=False, key=name)
         return self._change(call, self._read(call, ()), replace=False)
 
     def delete(self, call: ServerRequest) -> None:
@@ -93,8 +100,17 @@ class RecordKind:
         found = self._found(call)
         call.store.delete(self.kind, str(found[self.key]).lower())
 
-    def _change(self, call: ServerRequest, body: Document, *, replace: bool) -> Any:
+    def _rename(self, call: ServerRequest, name: str) -> None:
+        """Give a record another name, which is its id."""
         found = self._found(call)
+        old = str(found[self.key]).lower()
+        if name.lower() != old:
+            self._refuse_duplicate(call, {self.unique: name})
+        call.store.delete(self.kind, old)
+        call.store.put(self.kind, name.lower(), {**found, self.key: name})
+
+    def _change(self, call: ServerRequest, body: Document, *, replace: bool, key: str = "") -> Any:
+        found = self._found(call, key)
         key = str(found[self.key]).lower()
         if self.unique and body.get(self.unique, found.get(self.unique)) != found.get(self.unique):
             self._refuse_duplicate(call, body)
@@ -116,8 +132,8 @@ class RecordKind:
         self.check(body)
         return {name: value for name, value in body.items() if name not in self.hidden}
 
-    def _found(self, call: ServerRequest) -> Document:
-        key = call.path_parameter.strip("/") or call.query.get(self.key) or call.body.get(self.key)
+    def _found(self, call: ServerRequest, key: Any = "") -> Document:
+        key = key or call.path_parameter.strip("/") or call.query.get(self.key) or call.body.get(self.key)
         if not isinstance(key, (str, int)) or not str(key):
             raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Missing required field: {self.key}")
         found = call.store.get(self.kind, str(key).lower())
@@ -136,7 +152,8 @@ class RecordKind:
         return str(call.store.number()) if self.key in _NUMBERED else secrets.token_hex(8).upper()
 
     def _answer(self, record: Document) -> Document:
-        return {self.wrapper: record} if self.wrapper else record
+        shown = self.as_shown(record)
+        return {self.wrapper: shown} if self.wrapper else shown
 
 
 _NUMBERED = ("credential_id",)
@@ -172,6 +189,18 @@ def _check_addresses(body: Document) -> None:
         except ValueError:
             message = f"{str(address)[:50]!r} is not an IP address or CIDR range."
             raise ApiError(400, "INVALID_PARAMETER_VALUE", message) from None
+
+
+def _address_list(record: Document) -> Document:
+    """Return a list with the number of its addresses, and the numeric id of its creator: clients parse it."""
+    creator = user_id(str(record["created_by"]))
+    addresses = record.get("ip_addresses") or []
+    return {
+        **record,
+        "address_count": len(addresses),
+        "created_by": int(creator),
+        "updated_by": int(creator),
+    }
 
 
 def _check_script(body: Document) -> None:
@@ -225,6 +254,7 @@ POOLS = RecordKind(
         "preloaded_docker_images": list,
     },
     ("instance_pool_name", "node_type_id"),
+    unique="instance_pool_name",
     defaults=(
         ("state", "ACTIVE"),
         ("stats", {"used_count": 0, "idle_count": 0, "pending_used_count": 0, "pending_idle_count": 0}),
@@ -250,6 +280,7 @@ ADDRESSES = RecordKind(
     wrapper="ip_access_list",
     defaults=(("enabled", True),),
     check=_check_addresses,
+    as_shown=_address_list,
 )
 SCRIPTS = RecordKind(
     "global_init_script",
