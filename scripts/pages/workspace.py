@@ -188,7 +188,7 @@ triggers.
 ## Users, catalogs and other records
 
 - Users, groups and service principals (SCIM) are stored. The owner is a member of `admins`; a new user gets
-  a home folder. Filters follow RFC 7644.
+  a home folder. Filters follow RFC 7644; values may have single quotes, too.
 - Tables and views are returned with columns, types and properties, read from their logs without Spark;
   materialized views and streaming tables have their own types. Objects in a catalog, schema or volume that
   does not exist are refused, and so are grants on them. Effective grants contain those of the schema and

@@ -77,6 +77,11 @@ def test_filters_select_resources(server: Server) -> None:
         'emails.value eq "bob@x.io"': ["bob@x.io"],
         'emails.value sw "bo" and active eq true': ["bob@x.io", "bo@y.io"],
         "externalId pr": [],
+        "userName eq 'ann@x.io'": ["ann@x.io"],
+        "(displayName eq 'AN' or userName eq 'bo@y.io')": ["ann@x.io", "bo@y.io"],
+        "displayName eq 'A B'": [],
+        "displayName eq 'A\" B'": [],
+        "displayName eq O'Brien": [],
     }
     assert {each: names(server, "Users", filter=each) for each in cases} == cases
     assert names(server, "Users", filter="userName co .io", startIndex=2, count=1) == ["bob@x.io"]

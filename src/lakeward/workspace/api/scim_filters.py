@@ -1,7 +1,7 @@
 """Filters and paths of SCIM requests: `userName eq "ada" and active eq true`, `members[value eq "1"]`.
 
-Source: RFC 7644, sections 3.4.2.2 and 3.5.2. Attribute names ignore case; a value may lack quotes, as the
-platform accepts it.
+Source: RFC 7644, sections 3.4.2.2 and 3.5.2. Attribute names ignore case; a value may lack quotes or have
+single ones, as the platform accepts it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lakeward.databricks_shims.local_workspace import ApiError
 
 Matcher = Callable[[Mapping[str, Any]], bool]
 
-_TOKEN = re.compile(r'\s*(\(|\)|"(?:[^"\\]|\\.)*"|[^\s()"]+)')
+_TOKEN = re.compile(r"""\s*(\(|\)|"(?:[^"\\]|\\.)*"|'[^']*'(?![^\s()])|[^\s()"]+)""")
 _MOST_TOKENS = 1_000
 _COMPARISONS: dict[str, Callable[[str, str], bool]] = {
     "eq": lambda found, value: found == value,
@@ -105,6 +105,8 @@ class _Parser:
         return lambda resource: _holds(sign, compare, values_at(resource, path), value)
 
     def _value(self, token: str) -> str:
+        if len(token) > 1 and token[0] == token[-1] == "'":
+            return token[1:-1]
         if not token.startswith('"'):
             return token
         try:
