@@ -125,6 +125,7 @@ BAD: list[tuple[str, Any]] = [
     ("create", {"spark_version": 17}),
     ("create", {"spark_version": VERSION, "num_workers": "1"}),
     ("create", {"spark_version": VERSION, "num_workers": -1}),
+    ("create", {"spark_version": VERSION, "autoscale": {"min_workers": 5, "max_workers": 1}}),
     ("create", {"spark_version": VERSION, "node_type_id": "a/../b"}),
     ("create", {"spark_version": VERSION, "spark_conf": {"a": 1}}),
     ("get", {}),
@@ -145,3 +146,59 @@ def test_wrong_requests_are_refused(server: Server, call: str, body: Any) -> Non
     method = "GET" if call == "get" else "POST"
     status, code = refused(server, f"/api/2.1/clusters/{call}", body, method)
     assert status == 400 and code in ("INVALID_PARAMETER_VALUE", "INVALID_STATE", "MALFORMED_REQUEST")
+
+
+# What is sent, after a fixed size and after a range -> the size that the cluster has.
+SIZES = [
+    ("resize", {"num_workers": 3}, (3, None)),
+    (
+        "resize",
+        {"autoscale": {"min_workers": 1, "max_workers": 2}},
+        (None, {"min_workers": 1, "max_workers": 2}),
+    ),
+    ("update", {"update_mask": "num_workers", "cluster": {"num_workers": 3}}, (3, None)),
+    (
+        "update",
+        {"update_mask": "autoscale", "cluster": {"autoscale": {"min_workers": 1, "max_workers": 2}}},
+        (None, {"min_workers": 1, "max_workers": 2}),
+    ),
+    ("update", {"update_mask": "cluster_name", "cluster": {"cluster_name": "x"}}, None),
+]
+
+
+@pytest.mark.parametrize("before", [{"num_workers": 1}, {"autoscale": {"min_workers": 3, "max_workers": 4}}])
+@pytest.mark.parametrize(("request_name", "body", "size"), SIZES)
+def test_a_cluster_has_a_fixed_size_or_a_range(
+    server: Server, before: dict[str, Any], request_name: str, body: dict[str, Any], size: Any
+) -> None:
+    path = "/api/2.1/clusters"
+    known = server.post(f"{path}/create", {"spark_version": VERSION, **before})
+    server.post(f"{path}/{request_name}", {**known, **body})
+    found = server.get(f"{path}/get", **known)
+    expected = size or (before.get("num_workers"), before.get("autoscale"))
+    assert (found.get("num_workers"), found.get("autoscale")) == expected
+    server.post(f"{path}/permanent-delete", known)
+
+
+def test_an_update_changes_a_field_within_a_field(client: Any) -> None:
+    attributes = compute.AwsAttributes(zone_id="a", availability=compute.AwsAvailability.SPOT)
+    made = client.clusters.create(spark_version=VERSION, num_workers=1, aws_attributes=attributes).result()
+    other = compute.AwsAttributes(availability=compute.AwsAvailability.ON_DEMAND)
+    change = compute.UpdateClusterResource(aws_attributes=other)
+    updated = client.clusters.update(made.cluster_id, "aws_attributes.availability", cluster=change).result()
+    assert updated.aws_attributes == compute.AwsAttributes(zone_id="a", availability=other.availability)
+    client.clusters.permanent_delete(made.cluster_id)
+
+
+def test_clusters_are_sorted_by_name(client: Any) -> None:
+    made = [
+        client.clusters.create(spark_version=VERSION, num_workers=1, cluster_name=name).cluster_id
+        for name in ("b", "c", "A")
+    ]
+    fields, directions = compute.ListClustersSortByField, compute.ListClustersSortByDirection
+    for direction, names in ((directions.ASC, ["A", "b", "c"]), (directions.DESC, ["c", "b", "A"])):
+        order = compute.ListClustersSortBy(direction=direction, field=fields.CLUSTER_NAME)
+        found = [each.cluster_name for each in client.clusters.list(sort_by=order)]
+        assert [name for name in found if name in names] == names
+    for cluster_id in made:
+        client.clusters.permanent_delete(cluster_id)

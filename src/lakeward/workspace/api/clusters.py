@@ -90,6 +90,10 @@ def list_clusters(call: ServerRequest) -> Any:
             found = [each for each in found if each.get(field) in wanted.split(",")]
     if call.query.get("filter_by.is_pinned") == "true":
         found = [each for each in found if each.get("pinned_by_user_name")]
+    if call.query.get("sort_by.field") == "CLUSTER_NAME":
+        found.sort(key=lambda each: str(each.get("cluster_name")).lower())
+    if call.query.get("sort_by.direction") == "DESC":
+        found.reverse()
     found.sort(key=lambda each: not each.get("pinned_by_user_name"))
     return _token_page(call, found, "clusters", dict(call.query), default=20, most=100)
 
@@ -114,7 +118,7 @@ def update(call: ServerRequest) -> None:
     mask = call.body.get("update_mask")
     given = read_fields(call.body, {"cluster": dict}).get("cluster") or {}
     names = [each.strip() for each in mask.split(",")] if isinstance(mask, str) else []
-    unknown = [name for name in names if name != "*" and name not in FIELDS]
+    unknown = [name for name in names if name != "*" and name.partition(".")[0] not in FIELDS]
     if not names or unknown:
         raise ApiError(
             400, "INVALID_PARAMETER_VALUE", f"update_mask names fields of a cluster, not {mask!r}."
@@ -124,22 +128,47 @@ def update(call: ServerRequest) -> None:
     chosen = FIELDS if "*" in names else names
 
     def change(body: Document) -> None:
+        _replace_size(body, {name: settings[name] for name in chosen if name in settings})
         for name in chosen:
-            body.pop(name, None)
-            if name in settings:
-                body[name] = settings[name]
+            _copy_field(settings, body, name)
 
     _change(call, cluster_id, change)
     _note(call, cluster_id, "EDITED")
 
 
+def _copy_field(source: Document, target: Document, path: str) -> None:
+    """Set a field of `target`, or one within it (`aws_attributes.availability`), as `source` has it."""
+    name, _, rest = path.partition(".")
+    if rest:
+        inner = dict(target.get(name) or {})
+        _copy_field(source.get(name) or {}, inner, rest)
+        target[name] = inner
+    elif name in source:
+        target[name] = source[name]
+    else:
+        target.pop(name, None)
+
+
 def resize(call: ServerRequest) -> None:
     """Keep another size; the local Spark does not change with it."""
-    size = read_fields(call.body, {"num_workers": int, "autoscale": dict})
+    size = _checked(read_fields(call.body, {"num_workers": int, "autoscale": dict}))
     _permitted(call, "CAN_MANAGE")
     cluster = require_running(call, _cluster_id(call))
-    _change(call, cluster["cluster_id"], lambda body: body.update(size))
+
+    def change(body: Document) -> None:
+        _replace_size(body, size)
+        body.update(size)
+
+    _change(call, cluster["cluster_id"], change)
     _note(call, cluster["cluster_id"], "RESIZING")
+
+
+def _replace_size(body: Document, given: Document) -> None:
+    """Remove the fixed size or the range that another one replaces: a cluster has one of both."""
+    if "num_workers" in given:
+        body.pop("autoscale", None)
+    elif "autoscale" in given:
+        body.pop("num_workers", None)
 
 
 def start(call: ServerRequest) -> None:
@@ -315,7 +344,8 @@ def _insert(call: ServerRequest, cluster_id: str, settings: Document, source: st
     }
     body.setdefault("driver_node_type_id", body.get("node_type_id", LOCAL_NODE))
     body.setdefault("node_type_id", LOCAL_NODE)
-    body.setdefault("num_workers", 0)
+    if "autoscale" not in body:
+        body.setdefault("num_workers", 0)
     call.store.put("cluster", cluster_id, body)
     _note(call, cluster_id, "CREATING", {"user": creator})
     _note(call, cluster_id, "STARTING", {"user": creator})
@@ -378,11 +408,20 @@ def _checked(settings: Document) -> Document:
         raise ApiError(
             400, "INVALID_PARAMETER_VALUE", "num_workers and autotermination_minutes cannot be negative."
         )
+    _check_range(settings.get("autoscale") or {})
     for name in ("spark_conf", "spark_env_vars", "custom_tags"):
         if not all(isinstance(value, str) for value in settings.get(name, {}).values()):
             raise ApiError(400, "INVALID_PARAMETER_VALUE", f"The values of {name} must be strings.")
     check_environments([settings])
     return settings
+
+
+def _check_range(autoscale: Document) -> None:
+    sizes = read_fields(autoscale, {"min_workers": int, "max_workers": int})
+    low, high = sizes.get("min_workers", 0), sizes.get("max_workers", 0)
+    if low < 0 or (autoscale and low > high):
+        message = "autoscale: min_workers is not negative, and at most max_workers."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
 
 
 def _token_page(
