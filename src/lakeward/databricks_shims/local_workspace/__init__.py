@@ -11,6 +11,7 @@ from lakeward.databricks_shims.local_workspace import workspace_files as workspa
 from lakeward.databricks_shims.local_workspace.adapter import HOST, adapter
 from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
 from lakeward.databricks_shims.local_workspace.api_request import (
+    MAX_INTEGER,
     ApiRequest,
     ApiResponse,
     exclusively,
@@ -39,6 +40,7 @@ from lakeward.databricks_shims.local_workspace.workspace_files import object_id
 __all__ = [
     "CONNECTION",
     "HOST",
+    "MAX_INTEGER",
     "ROUTES",
     "ApiError",
     "ApiRequest",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, missing
+from lakeward.databricks_shims.local_workspace import MAX_INTEGER, ApiError, Route, exclusively, missing
+from lakeward.workspace.api.catalog import is_like
 from lakeward.workspace.api.job_validation import check_environments
 from lakeward.workspace.api.permissions import forget, may, require
 from lakeward.workspace.api.request_types import parse_object
@@ -22,6 +24,9 @@ _FLAGS = (
 )
 
 
+_FILTER = re.compile(
+    r"\s*(?:name\s+LIKE\s+'(?P<name>[^']*)'|notebook\s*=\s*'(?P<path>[^']*)')\s*", re.IGNORECASE
+)
 _NO_SETTINGS = ("allow_duplicate_names", "dry_run", "expected_last_modified", "pipeline_id")
 
 
@@ -29,10 +34,9 @@ _NO_SETTINGS = ("allow_duplicate_names", "dry_run", "expected_last_modified", "p
 def create(call: ServerRequest) -> Any:
     """Create a pipeline."""
     spec = _spec(call, "pipelines/create")
-    same = [each for each in call.store.find("pipeline") if each["spec"].get("name") == spec["name"]]
-    if same and not call.flag("allow_duplicate_names"):
-        message = f"The pipeline name '{spec['name']}' is already used by another pipeline."
-        raise ApiError(409, "RESOURCE_CONFLICT", message)
+    _refuse_duplicate(call, spec)
+    if call.flag("dry_run"):
+        return {"effective_settings": spec}
     pipeline_id = str(uuid.uuid4())
     pipeline = {
         "pipeline_id": pipeline_id,
@@ -52,16 +56,13 @@ def get(call: ServerRequest) -> Any:
 
 
 def list_pipelines(call: ServerRequest) -> Any:
-    """Return all pipelines that the user may see; `filter` is `name LIKE '…'`."""
+    """Return all pipelines that the user may see and that match `filter`."""
+    matches = compile_filter(call.query.get("filter", ""))
     pipelines = [
         each
         for each in call.store.find("pipeline", newest_first=True)
-        if may(call, "pipelines", each["pipeline_id"], "CAN_VIEW")
+        if matches(each["spec"]) and may(call, "pipelines", each["pipeline_id"], "CAN_VIEW")
     ]
-    wanted = call.query.get("filter", "")
-    if wanted:
-        name = wanted.partition("'")[2].rpartition("'")[0].strip("%")
-        pipelines = [each for each in pipelines if name in str(each["spec"].get("name"))]
     shown = []
     for each in pipelines:
         row = _to_json(call, each)
@@ -70,11 +71,39 @@ def list_pipelines(call: ServerRequest) -> Any:
     return paginate(call, shown, "statuses", default=25)
 
 
+def compile_filter(text: str) -> Callable[[Document], bool]:
+    """Return a predicate over settings for `name LIKE '…'` or `notebook='…'`.
+
+    Raises ApiError for a filter that the platform does not have.
+
+    >>> compile_filter("name LIKE 'a%'")({"name": "ab"}), compile_filter("name LIKE 'b'")({"name": "ab"})
+    (True, False)
+    """
+    if not text.strip():
+        return lambda _: True
+    found = _FILTER.fullmatch(text)
+    if found is None:
+        message = f"The filter {text[:100]!r} is not supported: use name LIKE '…' or notebook='…'."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    name, path = found["name"], found["path"]
+    if name is not None:
+        return lambda spec: is_like(str(spec.get("name")), name)
+    return lambda spec: any(
+        (each.get("notebook") or {}).get("path") == path for each in spec.get("libraries") or ()
+    )
+
+
+@exclusively
 def edit(call: ServerRequest) -> None:
-    """Other settings; what is left out is gone."""
+    """Other settings; what is left out is gone. Raises ApiError where they changed meanwhile."""
     pipeline = _pipeline(call, "CAN_MANAGE")
     pipeline_id = pipeline["pipeline_id"]
     spec = {**_spec(call, "pipelines/edit"), "id": pipeline_id}
+    if spec["name"] != pipeline["spec"].get("name"):
+        _refuse_duplicate(call, spec)
+    if pipeline["last_modified"] > call.number("expected_last_modified", MAX_INTEGER):
+        message = f"The settings of pipeline {pipeline_id} were modified since expected_last_modified."
+        raise ApiError(409, "RESOURCE_CONFLICT", message)
 
     def change(body: Document) -> None:
         body.update(spec=spec, last_modified=now(), run_as_user_name=_run_as(spec, body["run_as_user_name"]))
@@ -213,6 +242,13 @@ def _spec(call: ServerRequest, request: str) -> Document:
         raise ApiError(400, "INVALID_PARAMETER_VALUE", "A pipeline needs a name.")
     check_environments(spec.get("clusters") or ())
     return spec
+
+
+def _refuse_duplicate(call: ServerRequest, spec: Document) -> None:
+    same = any(each["spec"].get("name") == spec["name"] for each in call.store.find("pipeline"))
+    if same and not call.flag("allow_duplicate_names"):
+        message = f"The pipeline name '{spec['name']}' is already used by another pipeline."
+        raise ApiError(409, "RESOURCE_CONFLICT", message)
 
 
 def _run_as(spec: Document, otherwise: str) -> str:

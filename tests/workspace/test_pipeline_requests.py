@@ -1,0 +1,74 @@
+"""Requests of the Pipelines API: filters, dry runs, conflicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+sdk = pytest.importorskip("databricks.sdk")
+from databricks.sdk.service import pipelines  # noqa: E402
+
+NAMES = ("sales daily", "sales hourly", "100%", "stock")
+
+
+def library(path: str) -> list[Any]:
+    return [pipelines.PipelineLibrary(notebook=pipelines.NotebookLibrary(path=path))]
+
+
+@pytest.fixture(scope="module")
+def made(client: Any) -> Iterator[dict[str, str]]:
+    ids = {
+        name: client.pipelines.create(name=name, libraries=library(f"/Shared/{name}")).pipeline_id
+        for name in NAMES
+    }
+    yield ids
+    for pipeline_id in ids.values():
+        client.pipelines.delete(pipeline_id)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("", NAMES),
+        ("name LIKE 'sales%'", ("sales daily", "sales hourly")),
+        ("name LIKE '%aily'", ("sales daily",)),
+        ("name LIKE '%a%'", ("sales daily", "sales hourly")),
+        ("name like 'stoc_'", ("stock",)),
+        ("name LIKE 'stoc'", ()),
+        ("notebook='/Shared/stock'", ("stock",)),
+        ("notebook = '/Shared/none'", ()),
+    ],
+)
+def test_filters_select_pipelines(client: Any, made: Any, text: str, names: tuple[str, ...]) -> None:
+    found = [each.name for each in client.pipelines.list_pipelines(filter=text, max_results=1)]
+    assert sorted(found) == sorted(names)
+
+
+def test_other_filters_are_refused(client: Any, made: Any) -> None:
+    with pytest.raises(sdk.errors.InvalidParameterValue, match="name LIKE"):
+        list(client.pipelines.list_pipelines(filter="state = 'IDLE'"))
+
+
+def test_a_dry_run_creates_nothing(client: Any, made: Any) -> None:
+    answer = client.pipelines.create(name="dry", libraries=library("/x"), dry_run=True)
+    assert answer.pipeline_id is None and answer.effective_settings.name == "dry"
+    assert not list(client.pipelines.list_pipelines(filter="name LIKE 'dry'"))
+
+
+def test_an_update_does_not_take_the_name_of_another(client: Any, made: dict[str, str]) -> None:
+    with pytest.raises(sdk.errors.ResourceConflict):
+        client.pipelines.update(made["stock"], name="100%")
+    client.pipelines.update(made["stock"], name="100%", allow_duplicate_names=True)
+    client.pipelines.update(made["stock"], name="100%")
+    client.pipelines.update(made["stock"], name="stock", libraries=library("/Shared/stock"))
+
+
+def test_an_update_of_old_settings_is_a_conflict(client: Any, made: dict[str, str]) -> None:
+    seen = client.pipelines.get(made["stock"]).last_modified
+    client.pipelines.update(made["stock"], name="stock", expected_last_modified=seen, development=True)
+    with pytest.raises(sdk.errors.ResourceConflict):
+        client.pipelines.update(made["stock"], name="stock", expected_last_modified=seen - 1)
+    assert client.pipelines.get(made["stock"]).spec.development
+    client.pipelines.update(made["stock"], name="stock", libraries=library("/Shared/stock"))
