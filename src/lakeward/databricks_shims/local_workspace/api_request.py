@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 import shutil
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
@@ -159,6 +161,14 @@ class ApiResponse:
     def content(self) -> bytes:
         """Return the bytes."""
         return self.data if self.file is None else self.file.read_bytes()
+
+
+def decode_base64(text: Any, name: str) -> bytes:
+    """Return the bytes of a field in base64, with or without line breaks. Raises ApiError for other text."""
+    if isinstance(text, str):
+        with suppress(binascii.Error, ValueError):
+            return base64.b64decode("".join(text.split()), validate=True)
+    raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{name} is not valid base64.")
 
 
 def printable(answer: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 from lakeward.atomic_files import read_regular
 from lakeward.databricks_shims.local_workspace.api_error import ApiError
-from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, exclusively
+from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, decode_base64, exclusively
 from lakeward.databricks_shims.local_workspace.contained_paths import (
     entries,
     is_root,
@@ -154,10 +154,10 @@ def remove_idle_uploads(folder: Path, *, idle: float = UPLOAD_IDLE) -> None:
 
 
 def _decoded(text: str, name: str) -> bytes:
-    """Decode a block. Raises ApiError(MAX_BLOCK_SIZE_EXCEEDED), ValueError for invalid base64."""
+    """Decode a block. Raises ApiError: MAX_BLOCK_SIZE_EXCEEDED, and for invalid base64."""
     if len(text) > _MAX_ENCODED:
         raise ApiError(400, "MAX_BLOCK_SIZE_EXCEEDED", f"{name} is larger than {MAX_BLOCK} bytes.")
-    data = base64.b64decode(text)
+    data = decode_base64(text, name)
     if len(data) > MAX_BLOCK:
         raise ApiError(400, "MAX_BLOCK_SIZE_EXCEEDED", f"{name} is larger than {MAX_BLOCK} bytes.")
     return data

@@ -6,7 +6,7 @@ import base64
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
-from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, exclusively
+from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, decode_base64, exclusively
 from lakeward.databricks_shims.local_workspace.users import groups_of
 from lakeward.dbutils import FileSecrets
 
@@ -26,10 +26,13 @@ def create_scope(call: ApiRequest) -> None:
     backend = call.body.get("scope_backend_type") or "DATABRICKS"
     if backend != "DATABRICKS":
         raise ApiError(400, "INVALID_PARAMETER_VALUE", f"A scope of type {backend} needs Azure Key Vault.")
+    manager = call.body.get("initial_manage_principal")
+    if manager not in (None, "", "users"):
+        message = "The only supported value of initial_manage_principal is 'users'."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
     if not _files(call).create_scope(scope):
         raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"Scope {scope} already exists!")
-    manager = call.body.get("initial_manage_principal") or call.user or call.owner
-    _files(call).set_acls(scope, {str(manager): "MANAGE"})
+    _files(call).set_acls(scope, {manager or call.user or call.owner: "MANAGE"})
 
 
 @exclusively
@@ -64,10 +67,14 @@ def put_secret(call: ApiRequest) -> None:
     """Store a secret in an existing scope."""
     scope, key = _allowed(call, "WRITE"), call.required("key")
     _require(call, scope)
-    if "bytes_value" in call.body:
-        value = base64.b64decode(call.body["bytes_value"], validate=True)
+    given = [name for name in ("string_value", "bytes_value") if call.body.get(name) is not None]
+    if len(given) != 1:
+        message = "Exactly one of string_value and bytes_value must be specified."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    if given == ["bytes_value"]:
+        value = decode_base64(call.body["bytes_value"], "bytes_value")
     else:
-        value = str(call.body.get("string_value", "")).encode()
+        value = str(call.body["string_value"]).encode()
     if len(value) > 128 * 1024:
         raise ApiError(400, "MAX_SECRET_SIZE_EXCEEDED", "A secret has 128 KB at most.")
     _files(call).put(scope, key, value)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
 
-_STANDARD = ("Shared", "Users", "Repos")
+STANDARD_FOLDERS = ("Shared", "Users", "Repos")
 _DBFS = ("FileStore", "tmp", "user")
 
 
@@ -14,7 +14,7 @@ def make_standard_folders(call: ApiRequest) -> None:
     """Create what a client expects to find below `/Workspace` before anything was written."""
     root = call.environment.settings().workspace
     is_new = not (root / "Users").is_dir()
-    for name in _STANDARD:
+    for name in STANDARD_FOLDERS:
         (root / name).mkdir(parents=True, exist_ok=True)
     if is_new:
         make_home(call, call.owner)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 import shutil
 from contextlib import suppress
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace.api_error import ApiError
-from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, ApiResponse
+from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, ApiResponse, decode_base64
 from lakeward.databricks_shims.local_workspace.contained_paths import (
     check_inside,
     entries,
@@ -26,7 +27,7 @@ from lakeward.databricks_shims.local_workspace.contained_paths import (
     resolve,
 )
 from lakeward.databricks_shims.local_workspace.multipart import request_fields
-from lakeward.databricks_shims.local_workspace.standard_folders import make_standard_folders
+from lakeward.databricks_shims.local_workspace.standard_folders import STANDARD_FOLDERS, make_standard_folders
 
 _LANGUAGES = {".py": "PYTHON", ".sql": "SQL", ".scala": "SCALA", ".r": "R"}
 _COMMENTS = {".py": b"#", ".sql": b"--", ".scala": b"//", ".r": b"#"}
@@ -37,13 +38,19 @@ _MARK = re.compile(rb"^(#|--|//) Databricks notebook source")
 def list_objects(call: ApiRequest) -> Any:
     """Return the objects in a folder, or the one at the path."""
     path, place = _found(call)
+    since = call.number("notebooks_modified_after", 0)
     if not place.is_dir():
         return {"objects": [_about(path, place)]}
     found = []
     for each in entries(call, place):
         with suppress(FileNotFoundError):  # removed since the folder was read
             found.append(_about(f"{path.rstrip('/')}/{each.name}", each))
-    return {"objects": found}
+    return {"objects": [each for each in found if _is_recent(each, since)]}
+
+
+def _is_recent(about: dict[str, Any], since: int) -> bool:
+    """Return whether an object is no notebook, or one that was modified after a time."""
+    return about["object_type"] != "NOTEBOOK" or int(about["modified_at"]) > since
 
 
 def get_status(call: ApiRequest) -> Any:
@@ -68,7 +75,7 @@ def import_(call: ApiRequest) -> None:
     fields = request_fields(call)
     path = fields.get("path") or call.required("path")
     content = fields.get("content")
-    data = content if isinstance(content, bytes) else base64.b64decode(content or "")
+    data = content if isinstance(content, bytes) else decode_base64(content or "", "content")
     language, layout = str(fields.get("language") or ""), str(fields.get("format") or "SOURCE")
     place = _local(call, str(path))
     if layout not in _LAYOUTS:
@@ -76,11 +83,12 @@ def import_(call: ApiRequest) -> None:
     if layout == "SOURCE" and language:
         place, data = _notebook(place, data, language)
     elif layout == "JUPYTER":
+        _check_jupyter(data)
         place = place.with_name(f"{place.name}.ipynb")
     _require_parent(path, place)
     conflict = ApiError(400, "RESOURCE_ALREADY_EXISTS", f"Path ({path}) already exists.")
     is_new = str(fields.get("overwrite", "false")).lower() != "true"
-    if place.exists() and is_new:
+    if place.is_dir() or (place.exists() and is_new):
         raise conflict
     call.keep(place, data, conflict=conflict if is_new else None)
 
@@ -100,8 +108,10 @@ def import_file(call: ApiRequest) -> None:
 def mkdirs(call: ApiRequest) -> None:
     """Make a folder and those above it."""
     place = _local(call, call.required("path"))
-    if place.is_file():
-        raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"{call.required('path')} is a file.")
+    above = next((each for each in (place, *place.parents) if each.exists()), place)
+    if above.is_file():
+        message = f"{call.required('path')} is a file, or below one: {above.name}."
+        raise ApiError(400, "RESOURCE_ALREADY_EXISTS", message)
     place.mkdir(parents=True, exist_ok=True)
 
 
@@ -110,12 +120,30 @@ def delete(call: ApiRequest) -> None:
     path, place = _found(call)
     if is_root(call, place):
         raise ApiError(400, "INVALID_PARAMETER_VALUE", "The root of the workspace cannot be removed.")
+    if _is_protected(call, place):
+        raise ApiError(400, "BAD_REQUEST", f"Folder {place.name} is protected")
     if not place.is_dir():
         place.unlink()
     elif any(place.iterdir()) and not call.flag("recursive"):
         raise ApiError(400, "DIRECTORY_NOT_EMPTY", f"Folder ({path}) is not empty")
     else:
         shutil.rmtree(place)
+
+
+def _is_protected(call: ApiRequest, place: Path) -> bool:
+    """Return whether a folder belongs to the workspace itself: /Users, /Shared, /Repos."""
+    parts = place.relative_to(call.environment.settings().workspace).parts
+    return len(parts) == 1 and parts[0] in STANDARD_FOLDERS
+
+
+def _check_jupyter(data: bytes) -> None:
+    """Raise ApiError for content that is no notebook: it could be stored, and neither run nor exported."""
+    notebook = None
+    with suppress(ValueError, RecursionError):
+        notebook = json.loads(data)
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
+        message = "The content is not a Jupyter notebook: JSON with cells."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
 
 
 def _require_parent(path: object, place: Path) -> None:

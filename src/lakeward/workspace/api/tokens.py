@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, groups_of, missing
+from lakeward.databricks_shims.local_workspace import ApiError, Route, groups_of, missing, user_id
 from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.state.connection import WORKSPACE_ID
 from lakeward.workspace.state.store import Document
 
 _LONGEST = 730 * 24 * 3600
@@ -24,8 +25,7 @@ def create_on_behalf(call: ServerRequest) -> Any:
 
     It identifies the principal in requests. Code that is run with it has the rights of the server's user.
     """
-    if "admins" not in groups_of(call):
-        raise ApiError(403, "PERMISSION_DENIED", "Only administrators make tokens for others.")
+    _require_admin(call)
     return _created(call, call.required("application_id"))
 
 
@@ -40,6 +40,56 @@ def delete(call: ServerRequest) -> None:
     if token_id not in {info["token_id"] for info in call.context.tokens.of(call.caller)}:
         raise missing(f"Token {token_id}")
     call.context.tokens.revoke(token_id)
+
+
+def list_of_workspace(call: ServerRequest) -> Any:
+    """Return the tokens of all users, or of the one that the query names; only for administrators."""
+    _require_admin(call)
+    name, number = call.query.get("created_by_username"), call.query.get("created_by_id")
+    found = [_managed(info) for info in call.context.tokens.all()]
+    return {
+        "token_infos": [
+            info
+            for info in found
+            if name in (None, "", info["created_by_username"])
+            and number in (None, "", str(info["created_by_id"]))
+        ]
+    }
+
+
+def get_of_workspace(call: ServerRequest) -> Any:
+    """Return a token of any user; only for administrators."""
+    return {"token_info": _managed(_found(call))}
+
+
+def delete_of_workspace(call: ServerRequest) -> None:
+    """Revoke a token of any user; only for administrators."""
+    call.context.tokens.revoke(_found(call)["token_id"])
+
+
+def _found(call: ServerRequest) -> Document:
+    _require_admin(call)
+    for info in call.context.tokens.all():
+        if info["token_id"] == call.path_parameter:
+            return info
+    raise missing(f"Token {call.path_parameter}")
+
+
+def _require_admin(call: ServerRequest) -> None:
+    if "admins" not in groups_of(call):
+        raise ApiError(403, "PERMISSION_DENIED", "Only administrators manage tokens of others.")
+
+
+def _managed(info: Document) -> dict[str, Any]:
+    """Return a token with the user that it identifies, who is also shown as its creator."""
+    number = int(user_id(info["user"]))
+    return {
+        **_to_json(info),
+        "owner_id": number,
+        "created_by_id": number,
+        "created_by_username": info["user"],
+        "workspace_id": WORKSPACE_ID,
+    }
 
 
 def _created(call: ServerRequest, user: str) -> dict[str, Any]:
@@ -60,4 +110,7 @@ ROUTES = (
     Route("GET", "/api/2.0/token/list", list_all),
     Route("POST", "/api/2.0/token/delete", delete),
     Route("POST", "/api/2.0/token-management/on-behalf-of/tokens", create_on_behalf),
+    Route("GET", "/api/2.0/token-management/tokens", list_of_workspace),
+    Route("GET", "/api/2.0/token-management/tokens/{}", get_of_workspace),
+    Route("DELETE", "/api/2.0/token-management/tokens/{}", delete_of_workspace),
 )

@@ -52,6 +52,10 @@ class Tokens:
         """Return a user's tokens."""
         return self._store.find("token", parent=user)
 
+    def all(self) -> list[Document]:
+        """Return the tokens of all users."""
+        return self._store.find("token")
+
     def revoke(self, token_id: str) -> bool:
         """Forget a token; False where there was none."""
         done = self._store.delete("token", token_id)
