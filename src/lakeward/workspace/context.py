@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,14 @@ if TYPE_CHECKING:
     from lakeward.workspace.state.tokens import Tokens
     from lakeward.workspace.warehouse.engine import Warehouse
 
-_LONGEST_TOKEN = 15
+_SCANNED = 1000  # items that are read at once to find the begin of a page
+_DIGITS = 12
+_TOKEN = re.compile(rf"([0-9]{{1,15}})(?:\.([0-9a-f]{{{_DIGITS}}}))?")
+# Fields that identify an item of a list, those that name another object as well last.
+_IDENTIFIERS = (
+    *("run_id", "update_id", "job_id", "pipeline_id", "dashboard_id", "cluster_id", "full_name", "id"),
+    *("name", "principal"),
+)
 
 
 @dataclass
@@ -58,11 +67,13 @@ def paginate(
 ) -> dict[str, Any]:
     """Return a page of `items` with the token of the next one.
 
-    The request's `limit` or `max_results` is the size, a page token the offset of the page. Raises ApiError
-    for an invalid one.
+    The request's `limit` or `max_results` is the size. A page token has the offset of the page and a digest
+    of its first item, by which the page is found after items before it were removed or added: clients delete
+    what they list while they list it. Raises ApiError for an invalid one.
     """
-    begin, size = _bounds(call, default, most)
-    return _page(name, items[begin : begin + size], begin, size, more=begin + size < len(items))
+    return paginate_query(
+        call, lambda limit, begin: list(items[begin : begin + limit]), name, default=default, most=most
+    )
 
 
 def paginate_query(
@@ -74,12 +85,36 @@ def paginate_query(
     most: int = 100,
 ) -> dict[str, Any]:
     """Return the same as `paginate`, and read no more than the page: `query` takes a limit and an offset."""
-    begin, size = _bounds(call, default, most)
+    begin, first, size = _bounds(call, default, most)
+    begin = _offset_of(query, begin, first) if first else begin
     found = query(size + 1, begin)
-    return _page(name, found[:size], begin, size, more=len(found) > size)
+    answer: dict[str, Any] = {name: found[:size]}
+    if len(found) > size:
+        answer["next_page_token"] = f"{begin + size}.{_digest(found[size])}"
+    if begin:
+        answer["prev_page_token"] = str(max(0, begin - size))
+    return answer
 
 
-def _bounds(call: ApiRequest, default: int, most: int) -> tuple[int, int]:
+def _offset_of(query: Callable[[int, int], list[Any]], expected: int, first: str) -> int:
+    """Return where the item with a digest is now, `expected` if it was removed."""
+    if [_digest(item) for item in query(1, expected)] == [first]:
+        return expected
+    begin = 0
+    while found := query(_SCANNED, begin):
+        for number, item in enumerate(found):
+            if _digest(item) == first:
+                return begin + number
+        begin += _SCANNED
+    return expected
+
+
+def _digest(item: Any) -> str:
+    identifier = next((item[name] for name in _IDENTIFIERS if name in item), "")
+    return hashlib.sha256(str(identifier).encode(errors="replace")).hexdigest()[:_DIGITS]
+
+
+def _bounds(call: ApiRequest, default: int, most: int) -> tuple[int, str, int]:
     size_parameter = (
         "max_results"
         if "max_results" in call.query
@@ -89,17 +124,9 @@ def _bounds(call: ApiRequest, default: int, most: int) -> tuple[int, int]:
     )
     size = min(call.number(size_parameter, default), most) or default
     token = call.query.get("page_token") or call.query.get("offset") or "0"
-    if not token.isdecimal() or len(token) > _LONGEST_TOKEN:
+    found = _TOKEN.fullmatch(token)
+    if found is None:
         raise ApiError(
             400, "INVALID_PARAMETER_VALUE", f"The page token {token!r:.100} is not one of this server's."
         )
-    return int(token), size
-
-
-def _page(name: str, items: Sequence[Any], begin: int, size: int, *, more: bool) -> dict[str, Any]:
-    answer: dict[str, Any] = {name: list(items)}
-    if more:
-        answer["next_page_token"] = str(begin + size)
-    if begin:
-        answer["prev_page_token"] = str(max(0, begin - size))
-    return answer
+    return int(found[1]), found[2] or "", size

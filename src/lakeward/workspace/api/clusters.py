@@ -20,7 +20,7 @@ from lakeward.workspace.api.cluster_kinds import LOCAL_NODE, local_version, requ
 from lakeward.workspace.api.fields import Types, read_fields
 from lakeward.workspace.api.job_validation import check_environments
 from lakeward.workspace.api.permissions import forget, is_admin, require
-from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.context import ServerRequest, paginate
 from lakeward.workspace.identifiers import LOCAL_CLUSTER
 from lakeward.workspace.state.store import Document, now
 
@@ -95,7 +95,7 @@ def list_clusters(call: ServerRequest) -> Any:
     if call.query.get("sort_by.direction") == "DESC":
         found.reverse()
     found.sort(key=lambda each: not each.get("pinned_by_user_name"))
-    return _token_page(call, found, "clusters", dict(call.query), default=20, most=100)
+    return paginate(call, found, "clusters")
 
 
 def edit(call: ServerRequest) -> None:
