@@ -212,6 +212,28 @@ _INVALID = {
         },
         "between 1 and 100",
     ),
+    "unknown job cluster": (
+        {
+            "tasks": [{"task_key": "a", "job_cluster_key": "none"}],
+            "job_clusters": [{"job_cluster_key": "c"}],
+        },
+        "Task 'a': job_cluster_key 'none' is not defined in job_clusters.",
+    ),
+    "unknown environment": (
+        {"tasks": [{"task_key": "a", "environment_key": "none"}]},
+        "Task 'a': environment_key 'none' is not defined in environments.",
+    ),
+    "unknown job cluster in a loop": (
+        {
+            "tasks": [
+                {
+                    "task_key": "a",
+                    "for_each_task": {"inputs": "[1]", "task": {"task_key": "b", "job_cluster_key": "none"}},
+                }
+            ]
+        },
+        "Task 'b': job_cluster_key 'none' is not defined in job_clusters.",
+    ),
     "two tasks of one key": (_tasks("a", "a"), "Duplicate task_key 'a'"),
     "depends on itself": (_tasks("aa"), "task 'a' can not reference itself"),
     "depends on nothing known": (_tasks("ab"), "depends on 'b', which does not exist"),

@@ -50,6 +50,8 @@ def check_settings(settings: Document) -> None:
     _check_names(settings.get("job_clusters") or (), "job_cluster_key", "job_clusters")
     _check_names(settings.get("environments") or (), "environment_key", "environments")
     _check_tasks(settings.get("tasks") or [])
+    for field, key in (("job_clusters", "job_cluster_key"), ("environments", "environment_key")):
+        _check_references(settings, field, key)
     check_environments(each.get("new_cluster") or {} for each in settings.get("job_clusters") or ())
     check_environments(_own_clusters(settings.get("tasks") or ()))
     _check_start(settings)
@@ -64,12 +66,27 @@ def check_environments(clusters: Iterable[Document]) -> None:
             raise _invalid(f"Invalid spark_env_vars: {problem}.")
 
 
+def _check_references(settings: Document, field: str, key: str) -> None:
+    """Raise ApiError for a task with the key of a cluster or environment that the settings do not define."""
+    defined = {each.get(key) for each in settings.get(field) or ()}
+    for task in _with_nested(settings.get("tasks") or ()):
+        name = task.get(key)
+        if name is not None and name not in defined:
+            raise _invalid(f"Task '{task.get('task_key')}': {key} '{name:.100}' is not defined in {field}.")
+
+
+def _with_nested(tasks: Iterable[Document]) -> Iterator[Document]:
+    """Yield tasks, and the tasks in their loops."""
+    for task in tasks:
+        yield task
+        nested = (task.get("for_each_task") or {}).get("task")
+        yield from _with_nested([nested] if nested else [])
+
+
 def _own_clusters(tasks: Iterable[Document]) -> Iterator[Document]:
     """Yield the clusters of tasks and of the tasks in their loops."""
-    for task in tasks:
+    for task in _with_nested(tasks):
         yield task.get("new_cluster") or {}
-        nested = (task.get("for_each_task") or {}).get("task")
-        yield from _own_clusters([nested] if nested else [])
 
 
 def _check_tasks(tasks: Sequence[Document]) -> None:
