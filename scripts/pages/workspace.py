@@ -90,9 +90,9 @@ displays is shown in a frame without scripts; download the page to run them.
   user's code.
 - Runs and updates are removed after 60 days, as on the platform, statements after 30.
 - Settings of jobs and pipelines are checked when they are sent: types against databricks-sdk (400
-  MALFORMED_REQUEST); cron expressions, time zones, triggers, task keys, dependencies and their cycles,
-  limits and access control lists as on Databricks (400 INVALID_PARAMETER_VALUE). An `idempotency_token` is
-  scoped to its job, or to the user who submits a run.
+  MALFORMED_REQUEST); cron expressions, time zones, triggers, task keys, keys of job clusters and
+  environments, dependencies and their cycles, limits and access control lists as on Databricks (400
+  INVALID_PARAMETER_VALUE). An `idempotency_token` is scoped to its job, or to the user who submits a run.
 
 ## Schedules and triggers
 
@@ -163,7 +163,9 @@ triggers.
   or move the folder `server/` aside to start with an empty workspace. Other unusable files of the state are
   reported as WORKSPACE_STATE_UNUSABLE. An update of a pipeline with a damaged file of its state fails with
   PIPELINE_STATE_DAMAGED, the file and the next step.
-- Routes that are not listed below are answered 501 NOT_IMPLEMENTED and recorded in the request log.
+- Routes that are not listed below are answered 501 NOT_IMPLEMENTED, with the methods that their path has, and
+  recorded in the request log.
+- Lists may change while a client reads their pages: each page continues at the item that was to be its first.
 
 ## SQL statements
 

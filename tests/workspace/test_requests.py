@@ -32,6 +32,28 @@ def test_without_a_token_nothing_is_answered_but_who_this_is(server: Server) -> 
         assert refused(answer)[:2] == (401, "UNAUTHENTICATED")
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "others"),
+    [
+        ("POST", "/api/2.0/sql/warehouses", ", which has GET of this path"),
+        ("PATCH", "/api/2.0/lakeview/dashboards", ", which has GET, POST of this path"),
+        ("GET", "/api/2.0/vector-search/indexes", ""),
+    ],
+)
+def test_what_is_not_served_is_named_with_its_server(
+    server: Server, method: str, path: str, others: str
+) -> None:
+    """Clients pass the message on: without the name of the server it would look like one of Databricks."""
+    message = f"{method} {path} is not served here, by the local workspace of lakeward{others}."
+    answer = refused(server.answer(method, path))
+    assert answer == (501, "NOT_IMPLEMENTED", f"{message} Its routes are listed in docs/workspace.md.")
+
+
+def test_permissions_of_an_unknown_warehouse_are_not_found(server: Server) -> None:
+    answer = server.answer("GET", "/api/2.0/permissions/warehouses/none")
+    assert refused(answer) == (404, "RESOURCE_DOES_NOT_EXIST", "SQL warehouse none does not exist.")
+
+
 def test_an_abort_of_an_upload_needs_no_token(server: Server) -> None:
     link = server.post("/api/2.0/fs/create-abort-upload-url")["abort_upload_url"]["url"]
     assert requests.delete(link, timeout=60).status_code == 200

@@ -10,7 +10,7 @@ from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, groups_of, missing
 from lakeward.workspace.context import ServerRequest
-from lakeward.workspace.identifiers import LOCAL_CLUSTER
+from lakeward.workspace.identifiers import LOCAL_CLUSTER, WAREHOUSE_ID
 
 LEVELS = {
     "jobs": ("CAN_VIEW", "CAN_MANAGE_RUN", "IS_OWNER", "CAN_MANAGE"),
@@ -140,6 +140,8 @@ def _named(call: ServerRequest) -> tuple[str, str]:
     known = _STORED.get(kind)
     if known and call.store.get(known, key.lower()) is None and key != LOCAL_CLUSTER:
         raise missing(f"{known.capitalize().replace('_', ' ')} {key}")
+    if kind == "warehouses" and key != WAREHOUSE_ID:
+        raise missing(f"SQL warehouse {key}")
     return kind, key
 
 

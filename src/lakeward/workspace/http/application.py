@@ -40,6 +40,7 @@ from lakeward.workspace.warehouse.result_links import RESULTS_PATH
 
 MAX_JSON_BYTES = 32 * 2**20
 MAX_UPLOAD_BYTES = 5 * 2**30
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _HOST = re.compile(r"(127\.0\.0\.1|localhost)(:\d{1,5})?", re.IGNORECASE | re.ASCII)
 
 
@@ -67,7 +68,7 @@ class RequestHandler:
             user = "" if path in PUBLIC_PATHS or is_result_link(request) else self.user_of(request)
             found = TABLE.find(request.method, path) or TABLE.find(request.method, path.rstrip("/"))
             if found is None:
-                raise ApiError(501, "NOT_IMPLEMENTED", f"{request.method} {path} is not served here.")
+                raise not_served(request.method, path)
             route, at = found
             status, answer = await self.answer(request, route, at, user)
         except ApiError as failure:
@@ -232,6 +233,15 @@ def refuse_two_lengths(request: Request) -> None:
 def has_two_lengths(request: Request) -> bool:
     """Return whether a body has a length and is chunked."""
     return "transfer-encoding" in request.headers and "content-length" in request.headers
+
+
+def not_served(method: str, path: str) -> ApiError:
+    """Return the error for a request without a route: it names the server, since clients pass it on."""
+    message = f"{method} {path} is not served here, by the local workspace of lakeward"
+    others = [other for other in _METHODS if other != method and TABLE.find(other, path)]
+    if others:
+        message += f", which has {', '.join(others)} of this path"
+    return ApiError(501, "NOT_IMPLEMENTED", f"{message}. Its routes are listed in docs/workspace.md.")
 
 
 def too_large(most: int) -> ApiError:
