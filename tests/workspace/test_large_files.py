@@ -70,3 +70,23 @@ def test_a_large_file_needs_its_volume(files: Any) -> None:
 def test_other_steps_of_an_upload_in_parts_are_refused(server: Server) -> None:
     answer = server.answer("POST", f"/api/2.0/fs/files{VOLUME}/a.bin?action=complete-upload")
     assert answer.status_code == 501 and "one request" in answer.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("since", "status"),
+    [
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 412),
+        ("Wed, 21 Oct 2099 07:28:00 GMT", 206),
+        ("", 206),
+        ("yesterday", 206),
+    ],
+)
+def test_a_part_of_another_version_is_refused(files: Any, server: Server, since: str, status: int) -> None:
+    files.upload(f"{VOLUME}/versions.bin", io.BytesIO(CONTENT))
+    headers = {"Range": "bytes=1-2", **({"If-Unmodified-Since": since} if since else {})}
+    answer = server.answer("GET", f"/api/2.0/fs/files{VOLUME}/versions.bin", headers=headers)
+    assert answer.status_code == status
+    if status == 412:
+        assert answer.json()["error_code"] == "PRECONDITION_FAILED"
+    else:
+        assert answer.content == CONTENT[1:3]

@@ -17,6 +17,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,7 @@ class RequestHandler:
                 raise not_served(request.method, path)
             route, at = found
             status, answer = await self.answer(request, route, at, user)
+            refuse_modified(request, answer)
         except ApiError as failure:
             status, answer = failure.status, {"error_code": failure.code, "message": str(failure)}
         except ClientDisconnect:
@@ -233,6 +235,19 @@ def refuse_two_lengths(request: Request) -> None:
 def has_two_lengths(request: Request) -> bool:
     """Return whether a body has a length and is chunked."""
     return "transfer-encoding" in request.headers and "content-length" in request.headers
+
+
+def refuse_modified(request: Request, answer: Any) -> None:
+    """Raise ApiError for a file that is newer than the one of which the client has a part already.
+
+    databricks-sdk downloads large files in ranges, and would join those of two versions.
+    """
+    since = request.headers.get("if-unmodified-since")
+    if since is None or not isinstance(answer, ApiResponse) or "Last-Modified" not in answer.headers:
+        return
+    with contextlib.suppress(TypeError, ValueError):  # not a date: the header is ignored (RFC 9110 §13.1.4)
+        if parsedate_to_datetime(answer.headers["Last-Modified"]) > parsedate_to_datetime(since):
+            raise ApiError(412, "PRECONDITION_FAILED", "The file was modified since the time of the request.")
 
 
 def not_served(method: str, path: str) -> ApiError:
