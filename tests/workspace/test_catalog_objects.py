@@ -245,6 +245,21 @@ def test_grants_are_inherited_and_removed_with_their_object(client: Any, server:
     client.catalogs.delete("granted", force=True)
 
 
+def test_grants_on_a_volume_end_with_it(client: Any, server: Server, schema: Path) -> None:
+    client.volumes.create("main", "shop", "granted", catalog.VolumeType.MANAGED)
+    grant(client, "volume", "main.shop.granted", "bob", "READ_VOLUME")
+    assert server.answer("DELETE", f"{UC}/volumes/main.shop.granted").status_code == 200
+    client.volumes.create("main", "shop", "granted", catalog.VolumeType.MANAGED)
+    assert not client.grants.get("volume", "main.shop.granted").privilege_assignments
+    client.volumes.delete("main.shop.granted")
+
+
+def test_the_metastore_is_found_by_its_id(client: Any, server: Server) -> None:
+    [metastore] = client.metastores.list()
+    assert server.get(f"{UC}/metastores/{metastore.metastore_id}")["name"] == metastore.name
+    assert server.answer("GET", f"{UC}/metastores/none").status_code == 404
+
+
 def test_unknown_privileges_are_refused(server: Server) -> None:
     body = {"changes": [{"principal": "users", "add": ["FLY"]}]}
     answer = server.answer("PATCH", f"{UC}/permissions/catalog/main", body)

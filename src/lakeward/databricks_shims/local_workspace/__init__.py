@@ -7,6 +7,7 @@ server uses the same functions for these routes.
 
 from __future__ import annotations
 
+from lakeward.databricks_shims.local_workspace import volumes as volume_handlers
 from lakeward.databricks_shims.local_workspace import workspace_files as workspace_handlers
 from lakeward.databricks_shims.local_workspace.adapter import HOST, adapter
 from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
@@ -63,5 +64,6 @@ __all__ = [
     "request_types",
     "respond",
     "user_id",
+    "volume_handlers",
     "workspace_handlers",
 ]

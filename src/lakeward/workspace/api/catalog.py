@@ -9,7 +9,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, missing
+from lakeward.databricks_shims.local_workspace import ApiError, Route, missing, volume_handlers
 from lakeward.workspace.api.catalog_tables import (
     DamagedTable,
     TableFacts,
@@ -220,6 +220,12 @@ def table_exists(call: ServerRequest) -> Any:
     return {"table_exists": is_table(warehouse_of(call) / catalog / schema, name)}
 
 
+def delete_volume(call: ServerRequest) -> None:
+    """Remove a volume with its files and grants."""
+    volume_handlers.delete(call)
+    forget(call, "volume", call.path_parameter.strip("/").lower())
+
+
 def _catalog(call: ServerRequest, name: str) -> dict[str, Any]:
     return {**_about(call, name), "name": name, "full_name": name, "catalog_type": "MANAGED_CATALOG"}
 
@@ -304,6 +310,7 @@ ROUTES = (
     Route("GET", f"{_UC}/tables/{{}}", get_table),
     Route("PATCH", f"{_UC}/tables/{{}}", update_table),
     Route("DELETE", f"{_UC}/tables/{{}}", delete_table),
+    Route("DELETE", f"{_UC}/volumes/*", delete_volume),
     Route("GET", f"{_UC}/table-summaries", list_table_summaries),
     Route("GET", f"{_UC}/tables/{{}}/exists", table_exists),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route
+from lakeward.databricks_shims.local_workspace import ApiError, Route, missing
 from lakeward.workspace.api.permissions import is_admin
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.connection import WORKSPACE_ID
@@ -49,6 +49,13 @@ def list_metastores(call: ServerRequest) -> Any:
     return {"metastores": [summary(call)]}
 
 
+def get_metastore(call: ServerRequest) -> Any:
+    """Return the one metastore by its id."""
+    if call.path_parameter != METASTORE_ID:
+        raise missing(f"Metastore '{call.path_parameter[:100]}'", "METASTORE_DOES_NOT_EXIST")
+    return summary(call)
+
+
 def assignment(_: ServerRequest) -> Any:
     """Return the metastore that this workspace uses."""
     return {"metastore_id": METASTORE_ID, "workspace_id": WORKSPACE_ID, "default_catalog_name": "main"}
@@ -79,6 +86,7 @@ ROUTES = (
     Route("POST", "/telemetry-ext", telemetry),
     Route("GET", f"{_UC}/metastore_summary", summary),
     Route("GET", f"{_UC}/metastores", list_metastores),
+    Route("GET", f"{_UC}/metastores/{{}}", get_metastore),
     Route("GET", f"{_UC}/current-metastore-assignment", assignment),
     Route("GET", "/api/2.0/workspace-conf", get_conf),
     Route("PATCH", "/api/2.0/workspace-conf", set_conf),
