@@ -14,7 +14,7 @@ from hypothesis import settings as hypothesis_settings
 
 from lakeward.dbutils import secret_stores
 from lakeward.session import Settings, session
-from lakeward.spark_internals import activated
+from lakeward.spark_internals import activated, session_state
 from tests import lanes
 from tests.disks import full_disk, read_only
 from tests.processes import SharedDaemon
@@ -88,9 +88,17 @@ def spark(suite_settings: Settings) -> Iterator[SparkSession]:
     """
     shared = session(suite_settings)
     with activated(shared):
+        before = _temporary_views(shared)
         yield shared
+        for view in _temporary_views(shared) - before:
+            shared.catalog.dropTempView(view)
         # Each query is compared with everything that is cached.
         shared.catalog.clearCache()
+
+
+def _temporary_views(spark: SparkSession) -> set[str]:
+    listed = session_state(spark).catalog().listLocalTempViews("*")
+    return {listed.apply(number).table() for number in range(listed.size())}
 
 
 @pytest.fixture(scope="session")

@@ -96,12 +96,12 @@ def test_volumes_dbfs_and_files_are_one_disk_under_the_users_names(
 
 def test_planned_datasets_read_as_empty_tables_until_the_block_ends(spark: SparkSession) -> None:
     with schema_only_tables(spark) as planning:
-        planning.add("dev.nowhere.raw", StructType.fromDDL("id BIGINT, at TIMESTAMP"))
-        assert spark.table("dev.nowhere.RAW").columns == ["id", "at"]
-        assert spark.readStream.table("dev.nowhere.raw").isStreaming
-        assert spark.sql("SELECT * FROM STREAM(dev.nowhere.raw)").isStreaming
-        assert spark.table("dev.nowhere.raw").count() == 0
-    assert not spark.catalog.tableExists("dev.nowhere.raw")
+        planning.add("main.nowhere.raw", StructType.fromDDL("id BIGINT, at TIMESTAMP"))
+        assert spark.table("main.nowhere.RAW").columns == ["id", "at"]
+        assert spark.readStream.table("main.nowhere.raw").isStreaming
+        assert spark.sql("SELECT * FROM STREAM(main.nowhere.raw)").isStreaming
+        assert spark.table("main.nowhere.raw").count() == 0
+    assert not spark.catalog.tableExists("main.nowhere.raw")
 
 
 def test_a_python_function_over_the_rows_of_a_file_comes_to_an_end(
