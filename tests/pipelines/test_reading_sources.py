@@ -143,6 +143,33 @@ def test_a_mock_of_dlt_is_put_away_while_a_pipeline_is_read(
     assert sys.modules["dlt"] is mock
 
 
+@pytest.mark.parametrize("file", ["dlt.py", "dlt/__init__.py", "dlt/pipeline.py"])
+@pytest.mark.parametrize("is_imported", [False, True], ids=["new", "imported"])
+def test_a_folder_or_package_named_dlt_does_not_hide_the_platforms(
+    declare: Declare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, *, is_imported: bool
+) -> None:
+    import importlib
+    import sys
+
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "dlt", raising=False)
+    before = importlib.import_module("dlt") if is_imported else None
+    assert graph(declare("import dlt\n@dlt.table\ndef t(): pass\n")).names() == ["t"]
+    assert sys.modules.get("dlt") is before
+
+
+def test_modules_in_a_folder_named_dlt_are_imported(
+    declare: Declare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dlt").mkdir()
+    (tmp_path / "dlt" / "names_of_test.py").write_text("NAME = 't'\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    text = "import dlt\nfrom dlt.names_of_test import NAME\n@dlt.table(name=NAME)\ndef f(): pass\n"
+    assert graph(declare(text)).names() == ["t"]
+
+
 def test_breakpoints_in_dataset_functions_stop_at_the_users_line(declare: Declare, tmp_path: Path) -> None:
     """Editors set them by file name and line: the code of a collected function must have the user's."""
     text = (

@@ -111,6 +111,14 @@ def test_another_installed_dlt_comes_first(tmp_path: Path) -> None:
     assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
 
 
+def test_a_folder_of_sources_named_dlt_does_not_hide_it(tmp_path: Path) -> None:
+    (tmp_path / "dlt").mkdir()
+    (tmp_path / "dlt" / "rules.py").write_text("LIMIT = 3\n")
+    test = "import dlt\nfrom dlt.rules import LIMIT\n\ndef test_it():\n    assert dlt.table and LIMIT == 3\n"
+    ran = run_tests(tmp_path, test_folder__py=test)
+    assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
+
+
 def test_outside_of_tests_a_declaration_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from lakeward.errors import PipelineError
     from lakeward.pipelines.api import signatures

@@ -47,8 +47,10 @@ class _Finder(MetaPathFinder, Loader):
             return spec
         if fullname in self._when_absent or fullname in self._after:
             found = self._elsewhere(fullname, path, target)
-            if found is None and fullname in self._when_absent:
-                return ModuleSpec(fullname, self, origin="lakeward", is_package=True)
+            if fullname in self._when_absent and (found is None or _is_shadowing_folder(found)):
+                spec = ModuleSpec(fullname, self, origin="lakeward", is_package=True)
+                spec.submodule_search_locations = list((found and found.submodule_search_locations) or [])
+                return spec
             if found is not None and fullname in self._after:
                 _follow(found, self._after[fullname])
             return found
@@ -78,6 +80,14 @@ class _Finder(MetaPathFinder, Loader):
                 parent, _, own = name.rpartition(".")
                 if vars(sys.modules.get(parent, module)).get(own) is module:
                     delattr(sys.modules[parent], own)
+
+
+def _is_shadowing_folder(spec: ModuleSpec) -> bool:
+    """Return whether `spec` is a folder without an `__init__.py`, such as `dlt/` with sources of pipelines.
+
+    Installed namespace packages, such as `databricks`, are the real ones.
+    """
+    return spec.loader is None and spec.origin is None and spec.name not in PACKAGES
 
 
 def _follow(spec: ModuleSpec, then: _Fill) -> None:

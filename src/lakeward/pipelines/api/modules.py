@@ -9,12 +9,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
 from lakeward import patching
-from lakeward.patching import PatchSpec, append_entry, remove_entry
+from lakeward.patching import PatchSpec, insert_entry, remove_entry
 from lakeward.pipelines.api import flows
 from lakeward.pipelines.api.parameters import FUNCTIONS
 from lakeward.pipelines.api.registry import DatasetDeclaration, GraphRegistry, PendingDataset
@@ -277,17 +277,27 @@ _API_PATCHES = tuple(
     PatchSpec("pyspark.pipelines", name, "pipelines", _REASON, _constant(value))
     for name, value in {**API, "__all__": sorted(API)}.items()
 )
+_ORIGIN = "lakeward"
 _DLT = PatchSpec("sys", "meta_path", "dlt", "pipeline files import dlt")
 PATCHES = (*_API_PATCHES, _DLT)
 
 
 class _DltFinder(MetaPathFinder, Loader):
-    """Finds `dlt` if no other finder does: it is the last one, so an installed `dlt` takes precedence."""
+    """Finds `dlt` before all other finders, as the import hook of the platform does in a pipeline.
+
+    Repositories have folders of that name, and environments have packages of that name.
+    """
 
     def find_spec(
         self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        return ModuleSpec("dlt", self, origin="lakeward") if fullname == "dlt" else None
+        if fullname != "dlt":
+            return None
+        spec = ModuleSpec("dlt", self, origin=_ORIGIN, is_package=True)
+        # Modules in a folder of that name can still be imported: `from dlt.helpers import …`.
+        other = PathFinder.find_spec("dlt")
+        spec.submodule_search_locations = list((other and other.submodule_search_locations) or [])
+        return spec
 
     def exec_module(self, module: ModuleType) -> None:
         _fill_module(module)
@@ -317,23 +327,24 @@ def stop_serving_tests() -> None:
         patching.uninstall(_API_PATCHES)
 
 
-def _is_test_double(module: object) -> bool:
-    """Return whether `module` is a mock or an empty module from a test: no finder has found it."""
-    return not isinstance(getattr(module, "__spec__", None), ModuleSpec)
+def _is_ours(module: object) -> bool:
+    """Return whether a finder of lakeward has found `module`; a mock of a test has no spec."""
+    spec = getattr(module, "__spec__", None)
+    return isinstance(spec, ModuleSpec) and spec.origin == _ORIGIN
 
 
 @contextmanager
 def serve_modules() -> Iterator[None]:
     """Let `from pyspark import pipelines` and `import dlt` provide this API until the block ends.
 
-    Both are restored afterwards; functions that a user file keeps remain usable in the update. An installed
-    `dlt` takes precedence. A `dlt` that a unit test put into `sys.modules` is removed meanwhile, because an
-    update would not see its declarations.
+    Both are restored afterwards; functions that a user file keeps remain usable in the update. Another `dlt`
+    in `sys.modules` (a mock, type stubs, a package of that name) is removed meanwhile, because an update
+    would not see its declarations.
     """
     finder = _DltFinder()
-    by_hand = sys.modules.pop("dlt") if _is_test_double(sys.modules.get("dlt", sys)) else None
+    other = None if _is_ours(sys.modules.get("dlt")) else sys.modules.pop("dlt", None)
     added = patching.install(_API_PATCHES)
-    append_entry(sys, "meta_path", finder, layer=_DLT.layer, reason=_DLT.reason)
+    insert_entry(sys, "meta_path", finder, layer=_DLT.layer, reason=_DLT.reason)
     try:
         yield
     finally:
@@ -341,6 +352,6 @@ def serve_modules() -> Iterator[None]:
         module = sys.modules.get("dlt")
         if module is not None and isinstance(getattr(module, "__loader__", None), _DltFinder):
             del sys.modules["dlt"]
-        if by_hand is not None:
-            sys.modules["dlt"] = by_hand
+        if other is not None:
+            sys.modules["dlt"] = other
         patching.uninstall(added)
