@@ -9,6 +9,9 @@ from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
 _WORD = re.compile(r"\w+|\S")
+_WORD_ALONE = re.compile(r"\w+")
+_NAME_FROM_DIGIT = "NAME_FROM_DIGIT"
+"""The kind of a name that begins with a digit, as `01_bronze`."""
 # What begins and ends the code of a function in Spark's grammar.
 _DOLLAR_TAG = re.compile(r"\$[A-Za-z]*\$")
 _QUOTES = "'\"`"
@@ -48,7 +51,9 @@ class Token(NamedTuple):
     @property
     def is_name(self) -> bool:
         """Return whether it can be an identifier: a word or a quoted name."""
-        return self.text[0] == "`" or (not self.is_quoted and (self.text[0].isalpha() or self.text[0] == "_"))
+        if self.text[0] == "`" or self.kind == _NAME_FROM_DIGIT:
+            return True
+        return not self.is_quoted and (self.text[0].isalpha() or self.text[0] == "_")
 
 
 def tokenize(text: str) -> tuple[Token, ...] | None:
@@ -58,6 +63,8 @@ def tokenize(text: str) -> tuple[Token, ...] | None:
     ['select', 'a', ':', 'b']
     >>> [t.text for t in tokenize("'it''s' 'a'")]
     ["'it''s'", "'a'"]
+    >>> [t.text for t in tokenize("a.01_b")]
+    ['a', '.', '01_b']
     """
     from sqlglot.errors import SqlglotError
 
@@ -74,6 +81,9 @@ def tokenize(text: str) -> tuple[Token, ...] | None:
         if tokens and _continues_string(tokens[-1], token):
             before = tokens.pop()
             token = Token(before.kind, text[before.start : token.end], before.start, token.end)
+        elif tokens and _continues_name(tokens[-1], token):
+            before = tokens.pop()
+            token = Token(_NAME_FROM_DIGIT, text[before.start : token.end], before.start, token.end)
         tokens += _split_words(token) if re.search(r"\s", own) and not token.is_quoted else [token]
     return tuple(tokens)
 
@@ -81,6 +91,15 @@ def tokenize(text: str) -> tuple[Token, ...] | None:
 def _continues_string(before: Token, token: Token) -> bool:
     """Return whether two tokens are one literal: 'it''s' has a quote between them."""
     return before.end == token.start and token.text[0] in "'\"" and before.text[0] == token.text[0]
+
+
+def _continues_name(before: Token, token: Token) -> bool:
+    """Return whether a number and the word behind it are one name: Spark's names may begin with a digit."""
+    return (
+        before.end == token.start
+        and before.text[0].isdigit()
+        and bool(_WORD_ALONE.fullmatch(before.text) and _WORD_ALONE.fullmatch(token.text))
+    )
 
 
 def _split_words(token: Token) -> list[Token]:
