@@ -5,10 +5,11 @@ Delta's parser takes whole statements with plain names.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, takewhile
 
-from lakeward.sql.construct import BEGINNING, Construct
+from lakeward.quoting import quote_identifier
+from lakeward.sql.construct import BEGINNING, Construct, Edit
 from lakeward.sql.token_cursor import Token
 
 # What the statements begin with.
@@ -23,6 +24,38 @@ _ALTER = (
     ("DROP", "FEATURE"),
     ("CLUSTER", "BY"),
     ("SYNC", "IDENTITY"),
+)
+
+# Words that Delta's grammar does not take as names; Spark's and that of the platform do.
+_RESERVED = frozenset(
+    [
+        "ADD",
+        "ALTER",
+        "COMMENT",
+        "CONSTRAINT",
+        "CREATE",
+        "DROP",
+        "FALSE",
+        "HISTORY",
+        "IF",
+        "LOCATION",
+        "NOT",
+        "NULL",
+        "OR",
+        "REPLACE",
+        "SYSTEM_TIME",
+        "SYSTEM_VERSION",
+        "TBLPROPERTIES",
+        "TIMESTAMP",
+        "TRUE",
+        "VERSION",
+        "WHERE",
+    ]
+)
+# What a name of one part follows.
+_BEFORE_NAMES = (
+    *(("OPTIMIZE",), ("VACUUM",), ("REORG", "TABLE"), ("ALTER", "TABLE")),
+    *((verb, "COLUMN") for verb in ("ALTER", "CHANGE")),
 )
 
 
@@ -40,7 +73,44 @@ def is_of_delta(tokens: Sequence[Token]) -> bool:
     return words[:1] in (["CREATE"], ["REPLACE"]) and ("SHALLOW", "CLONE") in pairwise(words)
 
 
+def _quote_reserved(tokens: Sequence[Token]) -> list[Edit]:
+    """Quote the names in a statement of Delta that its parser takes for keywords."""
+    if not is_of_delta(tokens):
+        return []
+    listed = set(_listed_columns(tokens))
+    return [
+        Edit(token.start, token.end, quote_identifier(token.text))
+        for at, token in enumerate(tokens)
+        if token.word in _RESERVED and (at in listed or _is_in_name(tokens, at))
+    ]
+
+
+def _listed_columns(tokens: Sequence[Token]) -> Iterator[int]:
+    """Yield the positions in the columns of ZORDER BY and CLUSTER BY."""
+    words = [token.word for token in tokens]
+    for at, pair in enumerate(pairwise(words)):
+        if pair in (("ZORDER", "BY"), ("CLUSTER", "BY")):
+            yield from takewhile(lambda position: words[position] != ")", range(at + 2, len(words)))
+
+
+def _is_in_name(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether the word at `at` is a part of a name: beside a dot, or where a statement has one."""
+    if any(token.text == "." for token in (*tokens[max(at - 1, 0) : at], *tokens[at + 1 : at + 2])):
+        return True
+    words = tuple(token.word for token in tokens[max(at - 2, 0) : at])
+    return any(words[-len(before) :] == before for before in _BEFORE_NAMES)
+
+
 CONSTRUCTS = (
+    Construct(
+        name="names that are keywords of Delta",
+        area="Tables",
+        verdict="rewritten",
+        example="OPTIMIZE t ZORDER BY (timestamp)",
+        note="`timestamp`, `version`, `location` … get quotes in OPTIMIZE, VACUUM, REORG and ALTER TABLE",
+        edits=_quote_reserved,
+        test="tests/sql/test_delta_keywords.py",
+    ),
     Construct(
         name="IDENTIFIER(…) in statements of Delta",
         area="Tables",

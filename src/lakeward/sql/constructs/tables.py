@@ -156,9 +156,9 @@ class Vacuum(Command):
 
 def _vacuum(cursor: TokenCursor) -> Vacuum:
     """Parse VACUUM t [FULL | LITE] [USING INVENTORY …] [RETAIN n HOURS] [DRY RUN]; Delta parses it again."""
-    begin = cursor.at
     cursor.need("VACUUM")
     table = cursor.name()
+    options = cursor.at
     hours, dry_run = None, False
     while cursor.next is not None:
         ahead = cursor.ahead(2)
@@ -166,7 +166,8 @@ def _vacuum(cursor: TokenCursor) -> Vacuum:
             hours = float(ahead[1].text)
         dry_run = dry_run or [t.word for t in ahead] == ["DRY", "RUN"]
         cursor.at += 1
-    return Vacuum(table, hours, dry_run, cursor.text(begin))
+    # Quotes: names such as `version` are keywords of Delta's grammar.
+    return Vacuum(table, hours, dry_run, f"VACUUM {quote_name(table)} {cursor.text(options)}".rstrip())
 
 
 CONSTRUCTS = (
