@@ -46,7 +46,7 @@ CREATE TABLE 01_corpus.00_landing.2copy SHALLOW CLONE 01_corpus.00_landing.1t
 --> ok
 DELETE FROM 01_corpus.00_landing.2copy WHERE 2id IN (SELECT 2id FROM 01_corpus.00_landing.1t)
 --> ok
-MERGE INTO 01_corpus.00_landing.2copy 3c USING 01_corpus.00_landing.1t 4s ON 3c.2id = 4s.2id WHEN NOT MATCHED THEN INSERT *
+MERGE INTO 01_corpus.00_landing.2copy 3c USING 01_corpus.00_landing.1t 4u ON 3c.2id = 4u.2id WHEN NOT MATCHED THEN INSERT *
 --> ok
 SELECT 2id FROM 01_corpus.00_landing.2copy
 --> [1]
