@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from pathlib import Path
 
 import pytest
@@ -92,6 +94,12 @@ def test_volumes_dbfs_and_files_are_one_disk_under_the_users_names(
     )
     spark.range(4).write.save(str(tmp_path / "plain"))
     assert spark.read.load((tmp_path / "plain").as_uri()).count() == 4
+
+
+def test_a_condition_of_500_columns_is_analyzed(spark: SparkSession) -> None:
+    """Spark's analysis is as deep as the condition."""
+    conditions = [F.col("id") == number for number in range(500)]
+    assert spark.range(3).where(reduce(or_, conditions)).columns == ["id"]
 
 
 def test_planned_datasets_read_as_empty_tables_until_the_block_ends(spark: SparkSession) -> None:

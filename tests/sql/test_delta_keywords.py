@@ -11,12 +11,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SCHEMA = "main.delta_keywords"
-WORDS = ("timestamp", "version", "location", "comment", "plain")
+WORDS = ("timestamp", "comment", "plain")
 STATEMENTS = (
     "OPTIMIZE {}",
     "VACUUM {} DRY RUN",
     "REORG TABLE {} APPLY (PURGE)",
     "DESCRIBE HISTORY {}",
+    "desc detail {}",
     "RESTORE TABLE {} TO VERSION AS OF 0",
 )
 

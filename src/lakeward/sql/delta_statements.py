@@ -55,7 +55,16 @@ _RESERVED = frozenset(
 # What a name of one part follows.
 _BEFORE_NAMES = (
     *(("OPTIMIZE",), ("VACUUM",), ("REORG", "TABLE"), ("ALTER", "TABLE")),
+    *((verb, noun) for verb in ("DESCRIBE", "DESC") for noun in ("HISTORY", "DETAIL")),
     *((verb, "COLUMN") for verb in ("ALTER", "CHANGE")),
+)
+
+# Spark describes a column of a table HISTORY, Delta takes ZORDER BY for a part of the condition, and Spark's
+# own clustering is not that of Delta.
+_OTHER_MEANING = (
+    rf"(?:desc(?:ribe)?\s+(?:history|detail)\s+(?:[\w`]+\s*\.\s*)*(?:{'|'.join(sorted(_RESERVED)).lower()})\b"
+    r"|optimize\b[\s\S]*\bwhere\b[\s\S]*\bzorder\b"
+    r"|alter\s+table\b[\s\S]*\bcluster\s+by\b)"
 )
 
 
@@ -109,6 +118,7 @@ CONSTRUCTS = (
         example="OPTIMIZE t ZORDER BY (timestamp)",
         note="`timestamp`, `version`, `location` … get quotes in OPTIMIZE, VACUUM, REORG and ALTER TABLE",
         edits=_quote_reserved,
+        trigger=BEGINNING + _OTHER_MEANING,
         test="tests/sql/test_delta_keywords.py",
     ),
     Construct(

@@ -88,7 +88,10 @@ def base_conf(
     entries = list(paths)
     log4j = Path(__file__).parents[1] / "log4j2.properties"
     # Without a size for its classes, a JVM collects its whole heap several times while Spark's are loaded.
-    java_options = f"-Dlog4j2.configurationFile={log4j.as_uri()} -XX:+UseSerialGC -XX:MetaspaceSize=256m"
+    # Conditions of hundreds of columns need deep stacks; Databricks gives its threads as much.
+    java_options = (
+        f"-Dlog4j2.configurationFile={log4j.as_uri()} -XX:+UseSerialGC -XX:MetaspaceSize=256m -Xss4m"
+    )
     conf = {
         "spark.app.name": "lakeward",
         "spark.master": f"local[{cores}]",

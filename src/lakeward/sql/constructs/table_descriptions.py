@@ -23,18 +23,19 @@ _AREA = "Tables"
 class DescribeDetail(Command):
     """Runs Delta's DESCRIBE DETAIL, and shows the user's name of the table instead of the stored one."""
 
-    text: str
+    table: list[str]
 
     def run(self, spark: SparkSession) -> DataFrame:
-        return show_users_name(spark, run_with_delta(spark, self.text))
+        # Quotes: names such as `version` are keywords of Delta's grammar.
+        return show_users_name(spark, run_with_delta(spark, f"DESCRIBE DETAIL {quote_name(self.table)}"))
 
 
 def _describe_detail(cursor: TokenCursor) -> DescribeDetail:
     cursor.one_of("DESCRIBE", "DESC")
     cursor.need("DETAIL")
-    cursor.name(3)
+    table = cursor.name(3)
     cursor.end()
-    return DescribeDetail(cursor.text(0))
+    return DescribeDetail(table)
 
 
 @dataclass(frozen=True)
