@@ -90,7 +90,7 @@ displays is shown in a frame without scripts; download the page to run them.
   user's code.
 - Runs and updates are removed after 60 days, as on the platform, statements after 30.
 - Settings of jobs and pipelines are checked when they are sent: types against databricks-sdk (400
-  MALFORMED_REQUEST); cron expressions, time zones, triggers, task keys, keys of job clusters and
+  MALFORMED_REQUEST); cron expressions, time zones, triggers, task keys and types, keys of job clusters and
   environments, dependencies and their cycles, limits and access control lists as on Databricks (400
   INVALID_PARAMETER_VALUE). An `idempotency_token` is scoped to its job, or to the user who submits a run.
 
@@ -199,7 +199,9 @@ triggers.
   credentials, external locations, connections, registered models, functions and workspace settings are
   stored without effect; passwords and tokens in them are not stored. Git folders are plain folders; nothing
   is cloned.
-- What never exists here (dashboards, alerts, serving endpoints …) is an empty list.
+- Dashboards are records: they are listed in their folder with the type DASHBOARD, and exported as their
+  content. Deleting one by its path, or its folder, moves it to the trash.
+- What never exists here (legacy dashboards, alerts, serving endpoints …) is an empty list.
 
 ## Legacy CLI
 

@@ -123,3 +123,53 @@ def test_a_service_principal_needs_a_permission(client: Any, server: Server) -> 
         permissions = f"/api/2.0/permissions/dashboards/{made.dashboard_id}"
         assert server.answer("PATCH", permissions, {"access_control_list": [entry]}).status_code == 200
         assert codes() == expected
+
+
+def test_a_dashboard_is_an_object_of_its_folder(client: Any) -> None:
+    client.workspace.mkdirs("/Shared/shown/below")
+    draft = dashboards.Dashboard(
+        display_name="Seen", serialized_dashboard=CONTENT, parent_path="/Shared/shown"
+    )
+    made = client.lakeview.create(draft)
+    path = "/Shared/shown/Seen.lvdash.json"
+    listed = {each.path: each for each in client.workspace.list("/Workspace/Shared/shown/")}
+    assert {each.object_type.value for each in listed.values()} == {"DIRECTORY", "DASHBOARD"}
+    assert listed[path].resource_id == made.dashboard_id and listed[path].modified_at
+    assert client.workspace.get_status(path) == listed[path] == next(iter(client.workspace.list(path)))
+    assert path in [each.path for each in client.workspace.list("/Shared", recursive=True)]
+    with client.workspace.download(path) as content:
+        assert content.read().decode() == CONTENT
+    client.lakeview.update(made.dashboard_id, dashboards.Dashboard(display_name="Other"))
+    with pytest.raises(sdk.errors.NotFound):
+        client.workspace.get_status(path)
+    other = "/Workspace/Shared/shown/Other.lvdash.json"
+    client.workspace.delete(other)
+    assert client.lakeview.get(made.dashboard_id).lifecycle_state == dashboards.LifecycleState.TRASHED
+    with pytest.raises(sdk.errors.NotFound):
+        client.workspace.delete(other)
+
+
+def test_a_folder_with_a_dashboard_is_not_empty(client: Any) -> None:
+    client.workspace.mkdirs("/Shared/full/below")
+    draft = dashboards.Dashboard(display_name="Kept", parent_path="/Shared/full/below")
+    made = client.lakeview.create(draft)
+    for folder in ("/Shared/full/below", "/Workspace/Shared/full"):
+        with pytest.raises(sdk.errors.BadRequest, match="is not empty"):
+            client.workspace.delete(folder)
+    client.workspace.delete("/Shared/full", recursive=True)
+    assert client.lakeview.get(made.dashboard_id).lifecycle_state == dashboards.LifecycleState.TRASHED
+
+
+def test_a_dashboard_is_shown_to_its_readers(client: Any, server: Server) -> None:
+    client.workspace.mkdirs("/Shared/hidden")
+    made = client.lakeview.create(dashboards.Dashboard(display_name="H", parent_path="/Shared/hidden"))
+    body = {"application_id": "reader"}
+    token = server.post("/api/2.0/token-management/on-behalf-of/tokens", body)["token_value"]
+    reader = sdk.WorkspaceClient(host=server.host, token=token)
+    assert list(reader.workspace.list("/Shared/hidden")) == []
+    entry = {"service_principal_name": "reader", "permission_level": "CAN_READ"}
+    permissions = f"/api/2.0/permissions/dashboards/{made.dashboard_id}"
+    assert server.answer("PATCH", permissions, {"access_control_list": [entry]}).status_code == 200
+    assert [each.path for each in reader.workspace.list("/Shared/hidden")] == [made.path]
+    with pytest.raises(sdk.errors.PermissionDenied, match="CAN_MANAGE"):
+        reader.workspace.delete(made.path)

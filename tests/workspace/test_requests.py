@@ -157,6 +157,19 @@ def test_what_is_no_notebook_is_not_imported(
     assert code == status and reason in message
 
 
+@pytest.mark.parametrize(
+    ("layout", "refusal"),
+    [
+        ("DBC", (501, "NOT_IMPLEMENTED")),
+        ("R_MARKDOWN", (501, "NOT_IMPLEMENTED")),
+        ("PDF", (400, "INVALID_PARAMETER_VALUE")),
+    ],
+)
+def test_other_formats_are_not_exported(server: Server, layout: str, refusal: tuple[int, str]) -> None:
+    answer = server.answer("GET", "/api/2.0/workspace/export", params={"path": "/Shared", "format": layout})
+    assert refused(answer)[:2] == refusal
+
+
 def test_an_unknown_route_is_501_with_a_line_in_the_log(server: Server) -> None:
     status, code, message = refused(server.answer("DELETE", "/api/2.0/moon/landing"))
     assert (status, code) == (501, "NOT_IMPLEMENTED")
@@ -293,7 +306,8 @@ def test_answers_say_which_workspace_they_are_from(server: Server) -> None:
 @pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
 def test_older_versions_of_the_jobs_api_lead_to_the_same_jobs(server: Server, version: str) -> None:
     jobs = f"/api/{version}/jobs"
-    settings = {"name": "of old", "tasks": [{"task_key": "a"}]}
+    task = {"task_key": "a", "spark_python_task": {"python_file": "/Workspace/none.py"}}
+    settings = {"name": "of old", "tasks": [task]}
     job_id = server.post(f"{jobs}/create", settings)["job_id"]
     server.post(f"{jobs}/update", {"job_id": job_id, "new_settings": {"name": "updated"}})
     server.post(f"{jobs}/reset", {"job_id": job_id, "new_settings": {**settings, "name": "reset"}})

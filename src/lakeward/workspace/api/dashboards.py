@@ -1,7 +1,7 @@
 """AI/BI (Lakeview) dashboards: drafts and their published versions, as clients deploy them.
 
-They are records: nothing renders them, and their queries do not run. `path` names a dashboard in its folder,
-and `workspace/list` does not list it.
+They are records: nothing renders them, and their queries do not run. `path` names a dashboard in its folder;
+`workspace_objects` shows it there.
 
 Source: https://docs.databricks.com/api/workspace/lakeview
 """
@@ -64,7 +64,7 @@ def create(call: ServerRequest) -> Any:
     given.pop("etag", None)
     folder = given.pop("parent_path", None) or f"/Users/{call.caller}"
     _require_folder(call, folder)
-    folder = posixpath.normpath("/" + folder.strip("/")).removeprefix("/Workspace") or "/"
+    folder = plain_path(folder)
     dashboard = {
         "dashboard_id": uuid.uuid4().hex,
         "serialized_dashboard": "{}",
@@ -106,8 +106,32 @@ def update(call: ServerRequest) -> Any:
 @exclusively
 def trash(call: ServerRequest) -> None:
     """Move a dashboard to the trash."""
-    dashboard = _active(call, "CAN_MANAGE")
+    trash_dashboard(call, _active(call, "CAN_MANAGE"))
+
+
+def trash_dashboard(call: ServerRequest, dashboard: Document) -> None:
+    """Move a dashboard to the trash."""
     call.store.put(_KIND, dashboard["dashboard_id"], {**dashboard, "lifecycle_state": "TRASHED"})
+
+
+def active_dashboards(call: ServerRequest, *, of_all: bool = False) -> list[Document]:
+    """Return the dashboards that are not in the trash: those that the user may read, or of all users."""
+    return [
+        each
+        for each in call.store.find(_KIND)
+        if each["lifecycle_state"] == "ACTIVE"
+        and (of_all or may(call, _ACL, each["dashboard_id"], "CAN_READ"))
+    ]
+
+
+def plain_path(path: str) -> str:
+    """Return the path of an object without the prefix /Workspace and in its shortest spelling.
+
+    >>> plain_path("/Workspace/Users/../Shared/")
+    '/Shared'
+    """
+    path = posixpath.normpath("/" + path.strip("/"))
+    return (path.removeprefix("/Workspace") or "/") if f"{path}/".startswith("/Workspace/") else path
 
 
 @exclusively
@@ -185,7 +209,11 @@ def _refuse_duplicate(call: ServerRequest, dashboard: Document) -> None:
 
 def _found(call: ServerRequest, level: str) -> Document:
     """Return the dashboard of the request. Raises ApiError where the caller lacks this level on it."""
-    key = call.path_parameter
+    return require_dashboard(call, call.path_parameter, level)
+
+
+def require_dashboard(call: ServerRequest, key: str, level: str) -> Document:
+    """Return a dashboard. Raises ApiError for an unknown one, and where the user lacks this level on it."""
     found = call.store.get(_KIND, key)
     if found is None:
         raise missing(f"The dashboard {key[:100]}")

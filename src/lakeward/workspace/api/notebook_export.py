@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, Route, workspace_handlers
+from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, workspace_handlers
 from lakeward.workspace.context import ServerRequest
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ def export(call: ServerRequest) -> Any:
     layout = call.query.get("format") or "SOURCE"
     if layout not in _FORMATS:
         message = f"The format {layout[:20]!r} is not exported here: use {', '.join(_FORMATS)}."
-        raise ApiError(501 if layout in ("DBC", "R_MARKDOWN") else 400, "INVALID_PARAMETER_VALUE", message)
+        if layout in ("DBC", "R_MARKDOWN"):
+            raise ApiError(501, "NOT_IMPLEMENTED", message)
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
     # The server starts without what notebooks need.
     from lakeward.notebooks import parse
 
@@ -124,4 +126,3 @@ _CONVERSIONS: dict[str, Callable[[Notebook, str], str]] = {
     "JUPYTER": as_jupyter,
     "HTML": as_html,
 }
-ROUTES = (Route("GET", "/api/2.0/workspace/export", export),)

@@ -113,22 +113,6 @@ def delete(call: ServerRequest) -> None:
     call.store.delete("repo", repo["id"])
 
 
-def list_objects(call: ServerRequest) -> Any:
-    """List a workspace folder; git folders have the type REPO."""
-    answer = workspace_handlers.list_objects(call)
-    return {"objects": [_typed(call, each) for each in answer["objects"]]}
-
-
-def get_status(call: ServerRequest) -> Any:
-    """Return what is at a workspace path; a git folder has the type REPO."""
-    return _typed(call, workspace_handlers.get_status(call))
-
-
-def _typed(call: ServerRequest, about: Document) -> Document:
-    is_repo = about["object_type"] == "DIRECTORY" and call.store.get("repo", about["object_id"])
-    return {**about, "object_type": "REPO"} if is_repo else about
-
-
 def _found(call: ServerRequest) -> Document:
     found = call.store.get("repo", call.path_parameter)
     if found is None:
@@ -155,6 +139,4 @@ ROUTES = (
     Route("GET", "/api/2.0/repos/{}", get),
     Route("PATCH", "/api/2.0/repos/{}", update),
     Route("DELETE", "/api/2.0/repos/{}", delete),
-    Route("GET", "/api/2.0/workspace/list", list_objects),
-    Route("GET", "/api/2.0/workspace/get-status", get_status),
 )

@@ -13,7 +13,6 @@ from lakeward.workspace.api import (
     grants,
     jobs,
     models,
-    notebook_export,
     permissions,
     pipeline_reports,
     pipelines,
@@ -28,6 +27,7 @@ from lakeward.workspace.api import (
     tokens,
     upload_aborts,
     workspace_info,
+    workspace_objects,
 )
 
 CLIENTS = {
@@ -56,10 +56,10 @@ OWN: tuple[Route, ...] = (
     *commands.ROUTES,
     *dashboards.ROUTES,
     *scim.ROUTES,
-    *notebook_export.ROUTES,
     *query_history.ROUTES,
     *records.ROUTES,
     *repos.ROUTES,
+    *workspace_objects.ROUTES,
     *models.ROUTES,
     *empty_lists.ROUTES,
     *upload_aborts.ROUTES,
