@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.workspace.client_routes import declared, update
+from tests.workspace.response_types import checked_responses
 from tests.workspace.server import Server, running
 
 # How clients tell of themselves.
@@ -24,11 +25,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def client(server: Server) -> Any:
-    """The official client of that server."""
+def client(server: Server) -> Iterator[Any]:
+    """The official client of that server; all responses have the types that it declares."""
     from databricks.sdk import WorkspaceClient
 
-    return WorkspaceClient(host=server.host, token=server.token)
+    with checked_responses() as differences:
+        yield WorkspaceClient(host=server.host, token=server.token)
+    assert not differences, "\n".join(sorted(set(differences)))
 
 
 @pytest.fixture(scope="module", autouse=True)

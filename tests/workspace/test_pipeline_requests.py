@@ -72,3 +72,9 @@ def test_an_update_of_old_settings_is_a_conflict(client: Any, made: dict[str, st
         client.pipelines.update(made["stock"], name="stock", expected_last_modified=seen - 1)
     assert client.pipelines.get(made["stock"]).spec.development
     client.pipelines.update(made["stock"], name="stock", libraries=library("/Shared/stock"))
+
+
+def test_a_page_has_at_most_100_pipelines(client: Any) -> None:
+    assert list(client.pipelines.list_pipelines(max_results=100)) is not None
+    with pytest.raises(sdk.errors.InvalidParameterValue, match="max_results cannot be '101'"):
+        list(client.pipelines.list_pipelines(max_results=101))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import MAX_INTEGER, ApiError, Route, exclusively, missing
@@ -22,8 +23,7 @@ _FLAGS = (
     *("refresh_selection", "full_refresh_selection", "full_refresh", "validate_only"),
     "reset_checkpoint_selection",
 )
-
-
+_MAX_RESULTS = 100
 _FILTER = re.compile(
     r"\s*(?:name\s+LIKE\s+'(?P<name>[^']*)'|notebook\s*=\s*'(?P<path>[^']*)')\s*", re.IGNORECASE
 )
@@ -58,6 +58,7 @@ def get(call: ServerRequest) -> Any:
 def list_pipelines(call: ServerRequest) -> Any:
     """Return all pipelines that the user may see and that match `filter`."""
     matches = compile_filter(call.query.get("filter", ""))
+    call.number("max_results", 0, most=_MAX_RESULTS)
     pipelines = [
         each
         for each in call.store.find("pipeline", newest_first=True)
@@ -265,9 +266,20 @@ def _to_json(call: ServerRequest, pipeline: Document) -> Document:
         "name": pipeline["spec"].get("name"),
         "state": state,
         "latest_updates": [
-            {name: each[name] for name in ("update_id", "state", "creation_time")} for each in updates
+            {
+                "update_id": each["update_id"],
+                "state": each["state"],
+                "creation_time": _timestamp(each["creation_time"]),
+            }
+            for each in updates
         ],
     }
+
+
+def _timestamp(milliseconds: int) -> str:
+    """Return a time as text, which it is here alone; updates themselves have milliseconds."""
+    moment = datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 ROUTES = (
