@@ -45,7 +45,10 @@ GOOD: dict[str, Any] = {
     "tasks": [
         {"task_key": "a", "depends_on": [], "spark_python_task": {"python_file": "/Workspace/none.py"}}
     ],
-    "new_settings": {"name": "n", "tasks": [{"task_key": "a"}]},
+    "new_settings": {
+        "name": "n",
+        "tasks": [{"task_key": "a", "spark_python_task": {"python_file": "/Workspace/none.py"}}],
+    },
     "schedule": {"quartz_cron_expression": "0 0 12 * * ?", "timezone_id": "UTC"},
     "trigger": {"file_arrival": {"url": "/Volumes/main/default/v/"}},
     "continuous": {"pause_status": "PAUSED"},

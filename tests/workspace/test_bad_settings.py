@@ -15,8 +15,14 @@ from lakeward.workspace.api.jobs import settings_of
 from lakeward.workspace.api.request_types import parse_object
 from tests.workspace.server import Server, running, started
 
-JOB = {"name": "j", "tasks": [{"task_key": "a", "spark_python_task": {"python_file": "/Workspace/a.py"}}]}
+TASK: dict[str, Any] = {"task_key": "a", "spark_python_task": {"python_file": "/Workspace/a.py"}}
+JOB = {"name": "j", "tasks": [TASK]}
 SCHEDULE = {"quartz_cron_expression": "0 0 12 * * ?", "timezone_id": "Europe/Vienna"}
+TYPES = [
+    name
+    for name in field_types.tables()["types"]["jobs.Task"]
+    if name.endswith("_task") and name != "for_each_task"
+]
 # Each is of no type that the named field can have.
 _WRONG = {
     "str": ([{}, []]),
@@ -95,7 +101,7 @@ def _tasks(*edges: str) -> dict[str, Any]:
     """`"ab"` is the task a, which depends on b."""
     return {
         "tasks": [
-            {"task_key": edge[0], "depends_on": [{"task_key": upstream} for upstream in edge[1:]]}
+            {**TASK, "task_key": edge[0], "depends_on": [{"task_key": upstream} for upstream in edge[1:]]}
             for edge in edges
         ]
     }
@@ -234,6 +240,19 @@ _INVALID = {
         },
         "Task 'b': job_cluster_key 'none' is not defined in job_clusters.",
     ),
+    "task without a type": ({"tasks": [{"task_key": "a"}]}, "Task 'a' needs one type"),
+    "task of two types": (
+        {"tasks": [{**TASK, "notebook_task": {"notebook_path": "/a"}}]},
+        "Task 'a' needs one type, such as notebook_task: it has notebook_task and spark_python_task.",
+    ),
+    "loop over a task without a type": (
+        {"tasks": [{"task_key": "a", "for_each_task": {"inputs": "[1]", "task": {"task_key": "b"}}}]},
+        "Task 'b' needs one type",
+    ),
+    "job of version 2.0 of two types": (
+        {"notebook_task": {"notebook_path": "/a"}, "spark_python_task": TASK["spark_python_task"]},
+        "Task 'main' needs one type",
+    ),
     "two tasks of one key": (_tasks("a", "a"), "Duplicate task_key 'a'"),
     "depends on itself": (_tasks("aa"), "task 'a' can not reference itself"),
     "depends on nothing known": (_tasks("ab"), "depends on 'b', which does not exist"),
@@ -298,7 +317,8 @@ def test_values_that_the_platform_refuses(case: str) -> None:
         {"max_concurrent_runs": 0},
         {"name": "é" * 2048, "description": "x" * 27_700},
         _tasks("a", "ba", "ca", "dbc"),
-        {"tasks": [{"task_key": "a" * 100, "max_retries": -1}]},
+        {"tasks": [{**TASK, "task_key": "a" * 100, "max_retries": -1}]},
+        *({"tasks": [{"task_key": "a", kind: {}}]} for kind in TYPES),
     ],
 )
 def test_values_that_the_platform_accepts(settings: dict[str, Any]) -> None:

@@ -233,7 +233,7 @@ def test_destroy_leaves_nothing(cli: Cli, server: Server) -> None:
     root = "/Workspace/Users/gone/.bundle/b/dev"
     cli.mkdirs(f"{root}/state")
     cli.put(f"{root}/state/deploy.lock", b"{}", overwrite=False)
-    job_id = cli.ask("POST", "/api/2.2/jobs/create", {"name": "gone", "tasks": [{"task_key": "a"}]})["job_id"]
+    job_id = cli.ask("POST", "/api/2.2/jobs/create", {"name": "gone"})["job_id"]
     pipeline_id = cli.ask("POST", "/api/2.0/pipelines", {"name": "gone"})["pipeline_id"]
     cli.ask("POST", f"{UC}/schemas", {"catalog_name": "main", "name": "gone"})
     volume = {"catalog_name": "main", "schema_name": "gone", "name": "v", "volume_type": "MANAGED"}

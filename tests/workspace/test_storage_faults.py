@@ -66,7 +66,10 @@ def test_runs_end_on_a_full_disk_and_requests_are_refused_with_507(
         with _filled(home):
             refused = (
                 ("/api/2.2/jobs/create", {"name": "x" * 4000}),
-                ("/api/2.2/jobs/runs/submit", {"tasks": [{"task_key": "a", "description": "x" * 5000}]}),
+                (
+                    "/api/2.2/jobs/runs/submit",
+                    {"tasks": [{"task_key": "a", "description": "x" * 5000, "notebook_task": {}}]},
+                ),
                 ("/api/2.0/token/create", {"comment": "x" * 5000}),
                 ("/api/2.0/pipelines", {"name": "x" * 5000}),
             )

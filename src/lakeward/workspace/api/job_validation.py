@@ -54,6 +54,7 @@ def check_settings(settings: Document) -> None:
         _check_references(settings, field, key)
     check_environments(each.get("new_cluster") or {} for each in settings.get("job_clusters") or ())
     check_environments(_own_clusters(settings.get("tasks") or ()))
+    _check_types(settings.get("tasks") or ())
     _check_start(settings)
 
 
@@ -134,6 +135,15 @@ def _check_task(task: Document) -> None:
         if loop["task"].get("for_each_task") is not None:
             raise _invalid(f"The task '{key}' is a for_each_task within another: they cannot be nested.")
         _check_task(loop["task"])
+
+
+def _check_types(tasks: Iterable[Document]) -> None:
+    """Raise ApiError for a task without a type (`notebook_task` …) and for one with several."""
+    for task in _with_nested(tasks):
+        types = sorted(name for name in task if name.endswith("_task"))
+        if len(types) != 1:
+            found = f"it has {' and '.join(types)}" if types else "it has none"
+            raise _invalid(f"Task '{task.get('task_key')}' needs one type, such as notebook_task: {found}.")
 
 
 def _cycle(upstream: Mapping[str, Sequence[Any]]) -> list[str]:
