@@ -110,11 +110,21 @@ def test_other_formats_are_as_before(server: Server, notebook: str) -> None:
 
 
 def objects(client: Any) -> dict[str, str]:
-    """An object of each kind that has to exist."""
+    """An object of each kind that exists here, but pipelines."""
+    client.workspace.upload(f"/Users/{USER}/permitted", io.BytesIO(b"1"), language=workspace.Language.PYTHON)
+    client.workspace.upload(
+        f"/Users/{USER}/permitted.txt", io.BytesIO(b"1"), format=workspace.ImportFormat.AUTO
+    )
+    paths = {"directories": "", "notebooks": "/permitted", "files": "/permitted.txt"}
     policy = client.cluster_policies.create(name="permitted", definition="{}").policy_id
     pool = client.instance_pools.create("permitted", "i3.xlarge").instance_pool_id
     job = client.jobs.create(name="permitted").job_id
     return {
+        **{
+            kind: str(client.workspace.get_status(f"/Users/{USER}{path}").object_id)
+            for kind, path in paths.items()
+        },
+        "warehouses": WAREHOUSE_ID,
         "clusters": "lakeward-local",
         "cluster-policies": policy,
         "instance-pools": pool,
@@ -127,10 +137,8 @@ def objects(client: Any) -> dict[str, str]:
 
 def test_every_kind_of_object_has_permissions(client: Any) -> None:
     made = objects(client)
-    for kind, levels in LEVELS.items():
-        if kind == "pipelines":
-            continue
-        key = made.get(kind, "1")
+    for kind, key in made.items():
+        levels = LEVELS[kind]
         listed = client.permissions.get_permission_levels(kind, key).permission_levels
         assert [each.permission_level.value for each in listed] == list(levels)
         request = iam.AccessControlRequest(user_name="grace", permission_level=iam.PermissionLevel(levels[0]))

@@ -108,3 +108,27 @@ def test_a_reset_without_settings_keeps_the_job(server: Server) -> None:
     answer = server.answer("POST", "/api/2.2/jobs/reset", {"job_id": job_id})
     assert answer.status_code == 400 and "new_settings" in answer.json()["message"]
     assert server.get("/api/2.2/jobs/get", job_id=job_id)["settings"]["tasks"]
+
+
+def test_a_submitted_run_has_an_access_control_list(client: Any, server: Server) -> None:
+    path = server.file("/Workspace/code/listed.py", "print('listed')")
+    task = jobs.SubmitTask(task_key="a", spark_python_task=jobs.SparkPythonTask(path))
+    viewer = jobs.JobAccessControlRequest(
+        service_principal_name="viewer", permission_level=jobs.JobPermissionLevel.CAN_VIEW
+    )
+    run_id = client.jobs.submit(run_name="listed", tasks=[task], access_control_list=[viewer]).run_id
+    server.ended(run_id)
+
+    def of(name: str) -> Any:
+        token = client.token_management.create_obo_token(name, lifetime_seconds=600).token_value
+        return sdk.WorkspaceClient(host=server.host, token=token)
+
+    allowed, other = of("viewer"), of("other")
+    assert allowed.jobs.get_run(run_id).run_name == "listed"
+    assert run_id in [run.run_id for run in allowed.jobs.list_runs()]
+    assert run_id not in [run.run_id for run in other.jobs.list_runs()]
+    with pytest.raises(sdk.errors.PermissionDenied, match="CAN_VIEW"):
+        other.jobs.get_run(run_id)
+    for change in (allowed.jobs.cancel_run, allowed.jobs.delete_run):
+        with pytest.raises(sdk.errors.PermissionDenied, match="viewer does not have CAN_MANAGE"):
+            change(run_id)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import re
 import shutil
 from contextlib import suppress
@@ -170,6 +171,22 @@ def object_id(path: str) -> int:
     """
     plain = path.rstrip("/").removeprefix("/Workspace") or "/"
     return int.from_bytes(hashlib.sha256(plain.encode(errors="surrogatepass")).digest()[:6], "big")
+
+
+def find_by_id(call: ApiRequest, identifier: str) -> dict[str, Any] | None:
+    """Return the object with an id, None where none has it. Ids are hashes, so all names are compared."""
+    root = call.environment.settings().workspace
+    make_standard_folders(call)
+    for folder, folders, files in os.walk(root):
+        for name in (*folders, *files):
+            path = f"/{(Path(folder) / name).relative_to(root).as_posix()}"
+            stem = path.removesuffix(Path(name).suffix)  # the path of a notebook
+            if identifier in (str(object_id(path)), str(object_id(stem))):
+                with suppress(ApiError, FileNotFoundError):
+                    about = _about(*_found(ApiRequest(call.environment, query={"path": path})))
+                    if about["resource_id"] == identifier:
+                        return about
+    return None
 
 
 def _about(path: str, place: Path) -> dict[str, Any]:

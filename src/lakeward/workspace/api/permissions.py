@@ -5,10 +5,18 @@ Source: https://docs.databricks.com/api/workspace/permissions. A job and a pipel
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace as with_fields
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, groups_of, missing
+from lakeward.databricks_shims.local_workspace import (
+    ApiError,
+    Route,
+    exclusively,
+    groups_of,
+    missing,
+    workspace_handlers,
+)
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.identifiers import LOCAL_CLUSTER, WAREHOUSE_ID
 
@@ -62,6 +70,13 @@ _STORED = {
     "repos": "repo",
 }
 """Kinds of objects that the store keeps, with the kinds of their documents."""
+_OBJECT_TYPES = {
+    "directories": ("DIRECTORY", "REPO"),
+    "notebooks": ("NOTEBOOK",),
+    "files": ("FILE",),
+}
+_FIXED = {"warehouses": (WAREHOUSE_ID,), "authorization": ("tokens", "passwords")}
+"""Kinds of objects with the ids that always exist."""
 
 
 def read(call: ServerRequest) -> Any:
@@ -109,12 +124,15 @@ def is_admin(call: ServerRequest) -> bool:
 
 def may(call: ServerRequest, kind: str, key: str, level: str) -> bool:
     """Return whether the list of an object lets the user do this."""
-    if is_admin(call):
-        return True
+    return is_admin(call) or is_granted(call, kind, _acl(call, kind, key), level)
+
+
+def is_granted(call: ServerRequest, kind: str, entries: Iterable[dict[str, Any]], level: str) -> bool:
+    """Return whether a list gives the user this level, directly or by a group."""
     enough = {"IS_OWNER", *LEVELS[kind][LEVELS[kind].index(level) :]}
     return any(
         entry["permission_level"] in enough
-        for entry in _acl(call, kind, key)
+        for entry in entries
         if _principal(entry)[1] in (call.caller, *groups_of(call))
     )
 
@@ -137,12 +155,25 @@ def _named(call: ServerRequest) -> tuple[str, str]:
     kind, key, *_ = call.path_parameter.split("/")
     if kind not in LEVELS:
         raise ApiError(400, "INVALID_PARAMETER_VALUE", f"'{kind}' is not a supported object type.")
-    known = _STORED.get(kind)
-    if known and call.store.get(known, key.lower()) is None and key != LOCAL_CLUSTER:
-        raise missing(f"{known.capitalize().replace('_', ' ')} {key}")
-    if kind == "warehouses" and key != WAREHOUSE_ID:
-        raise missing(f"SQL warehouse {key}")
+    if not _exists(call, kind, key):
+        raise missing(f"{_noun(kind)} {key}")
     return kind, key
+
+
+def _exists(call: ServerRequest, kind: str, key: str) -> bool:
+    """Return whether there is such an object. Kinds without any here (experiments, queries …) have none."""
+    if kind in _STORED:
+        return key == LOCAL_CLUSTER or call.store.get(_STORED[kind], key.lower()) is not None
+    if kind in _OBJECT_TYPES:
+        found = workspace_handlers.find_by_id(call, key)
+        return found is not None and found["object_type"] in _OBJECT_TYPES[kind]
+    return key in _FIXED.get(kind, ())
+
+
+def _noun(kind: str) -> str:
+    if kind == "warehouses":
+        return "SQL warehouse"
+    return _STORED.get(kind, _WORDS.get(kind, kind.rstrip("s"))).capitalize().replace("_", " ")
 
 
 def _acl(call: ServerRequest, kind: str, key: str) -> list[dict[str, Any]]:
@@ -188,7 +219,16 @@ def _checked(kind: str, given: Any) -> list[dict[str, Any]]:
         if level not in LEVELS[kind]:
             message = f"{level} is not a permission level of {kind}: {', '.join(LEVELS[kind])}."
             raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
-    return list(entries)
+    return _strongest(kind, entries)
+
+
+def _strongest(kind: str, entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return one entry of each principal: the one with its strongest level, ownership before all others."""
+    order = [*(level for level in LEVELS[kind] if level != "IS_OWNER"), "IS_OWNER"]
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for entry in sorted(entries, key=lambda each: order.index(each["permission_level"])):
+        found[_principal(entry)] = entry
+    return [entry for entry in entries if found[_principal(entry)] is entry]
 
 
 def _kept(call: ServerRequest, kind: str, key: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
@@ -228,7 +268,17 @@ def _to_json(kind: str, key: str, entries: Iterable[dict[str, Any]]) -> dict[str
     }
 
 
+def _of_warehouse(handler: Callable[[ServerRequest], Any]) -> Callable[[ServerRequest], Any]:
+    """Return the handler for the path of SQL warehouses, which has two parts for the kind of object."""
+    return lambda call: handler(with_fields(call, path_parameter=f"warehouses/{call.path_parameter}"))
+
+
+_WAREHOUSE = "/api/2.0/permissions/sql/warehouses/{}"
 ROUTES = (
+    Route("GET", _WAREHOUSE, _of_warehouse(read)),
+    Route("PUT", _WAREHOUSE, _of_warehouse(replace)),
+    Route("PATCH", _WAREHOUSE, _of_warehouse(update)),
+    Route("GET", f"{_WAREHOUSE}/permissionLevels", _of_warehouse(levels)),
     Route("GET", "/api/2.0/permissions/{}/{}", read),
     Route("PUT", "/api/2.0/permissions/{}/{}", replace),
     Route("PATCH", "/api/2.0/permissions/{}/{}", update),

@@ -75,12 +75,20 @@ def trigger_run(call: ServerRequest, job: Document, cause: str) -> None:
 def submit(call: ServerRequest) -> Any:
     """Start a run of tasks that belong to no job."""
     request = _request(call, "jobs/runs/submit")
-    access_control_list(call, "jobs", request.get("access_control_list"))
+    acl = access_control_list(call, "jobs", request.get("access_control_list"))
     settings = settings_of({**request, "name": request.get("run_name") or "Untitled"})
     if not settings.get("tasks"):
         raise ApiError(400, "INVALID_PARAMETER_VALUE", "The run has no tasks.")
     token = request.get("idempotency_token")
-    return _started(call, settings, job_id=0, run_type="SUBMIT_RUN", trigger="ONE_TIME", token=token)
+    return _started(
+        call,
+        settings,
+        job_id=0,
+        run_type="SUBMIT_RUN",
+        trigger="ONE_TIME",
+        token=token,
+        access_control_list=acl,
+    )
 
 
 def repair(call: ServerRequest) -> Any:

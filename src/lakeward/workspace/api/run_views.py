@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError
-from lakeward.workspace.api.permissions import is_admin, may, require
+from lakeward.workspace.api.permissions import is_admin, is_granted, may, require
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs.run_log import read_log
 from lakeward.workspace.runs.run_state import history_of, is_active
@@ -37,7 +37,7 @@ def run_of(call: ServerRequest, run_id: str, level: str = "CAN_VIEW") -> Documen
         return run
     if _has_job(call, run):
         require(call, "jobs", str(run["job_id"]), level)
-    elif not _is_of(call, run):
+    elif not _may_without_job(call, run, level):
         raise ApiError(
             403, "PERMISSION_DENIED", f"{call.caller} does not have {level} permission on the run."
         )
@@ -67,12 +67,14 @@ def may_see(call: ServerRequest, run: Document, level: str = "CAN_VIEW") -> bool
         return True
     if _has_job(call, run):
         return may(call, "jobs", str(run["job_id"]), level)
-    return _is_of(call, run)
+    return _may_without_job(call, run, level)
 
 
-def _is_of(call: ServerRequest, run: Document) -> bool:
-    """Return whether the user may do everything with a run that has no job (any more)."""
-    return is_admin(call) or run["creator_user_name"] == call.caller
+def _may_without_job(call: ServerRequest, run: Document, level: str) -> bool:
+    """Return whether the user has a level on a run without a job: its creator has all, others by its list."""
+    if is_admin(call) or run["creator_user_name"] == call.caller:
+        return True
+    return is_granted(call, "jobs", run.get("access_control_list") or (), level)
 
 
 def _has_job(call: ServerRequest, run: Document) -> bool:
