@@ -120,3 +120,19 @@ def test_a_page_is_found_after_its_first_item_was_deleted(server: Server) -> Non
 def test_other_page_tokens_are_refused(server: Server, token: str) -> None:
     answer = server.answer("GET", "/api/2.2/jobs/list", params={"page_token": token})
     assert answer.status_code == 400
+
+
+def test_events_that_occur_meanwhile_shift_no_page(client: Any, server: Server) -> None:
+    cluster = client.clusters.create(spark_version="17.3.x-scala2.13", num_workers=1).cluster_id
+    for _ in range(4):
+        client.clusters.pin(cluster)
+    path, body = "/api/2.0/clusters/events", {"cluster_id": cluster, "page_size": 2}
+    wanted = server.post(path, {"cluster_id": cluster})["events"]
+    seen, token = [], None
+    while token != "":
+        page = server.post(path, {**body, **({"page_token": token} if token else {})})
+        seen += page["events"]
+        token = page.get("next_page_token", "")
+        client.clusters.unpin(cluster)
+    assert seen == wanted and len(seen) == 7
+    client.clusters.permanent_delete(cluster)

@@ -24,6 +24,7 @@ _TOKEN = re.compile(rf"([0-9]{{1,15}})(?:\.([0-9a-f]{{{_DIGITS}}}))?")
 # Fields that identify an item of a list, those that name another object as well last.
 _IDENTIFIERS = (
     *("run_id", "update_id", "job_id", "pipeline_id", "dashboard_id", "cluster_id", "full_name", "id"),
+    "query_id",
     *("name", "principal"),
 )
 
@@ -62,18 +63,31 @@ class ServerRequest(ApiRequest):
         return self.user or self.owner
 
 
+def _identifier(item: Any) -> object:
+    return next((item[name] for name in _IDENTIFIERS if name in item), "")
+
+
 def paginate(
-    call: ApiRequest, items: Sequence[Any], name: str, *, default: int = 20, most: int = 100
+    call: ApiRequest,
+    items: Sequence[Any],
+    name: str,
+    *,
+    default: int = 20,
+    most: int = 100,
+    identify: Callable[[Any], object] = _identifier,
 ) -> dict[str, Any]:
     """Return a page of `items` with the token of the next one.
 
     The request's `limit` or `max_results` is the size. A page token has the offset of the page and a digest
     of its first item, by which the page is found after items before it were removed or added: clients delete
-    what they list while they list it. Raises ApiError for an invalid one.
+    what they list while they list it. `identify` returns what distinguishes an item from all others. Raises
+    ApiError for an invalid token.
     """
-    return paginate_query(
-        call, lambda limit, begin: list(items[begin : begin + limit]), name, default=default, most=most
-    )
+
+    def query(limit: int, begin: int) -> list[Any]:
+        return list(items[begin : begin + limit])
+
+    return paginate_query(call, query, name, default=default, most=most, identify=identify)
 
 
 def paginate_query(
@@ -83,34 +97,38 @@ def paginate_query(
     *,
     default: int = 20,
     most: int = 100,
+    identify: Callable[[Any], object] = _identifier,
 ) -> dict[str, Any]:
     """Return the same as `paginate`, and read no more than the page: `query` takes a limit and an offset."""
     begin, first, size = _bounds(call, default, most)
-    begin = _offset_of(query, begin, first) if first else begin
+
+    def is_first(item: Any) -> bool:
+        return _digest(identify(item)) == first
+
+    begin = _offset_of(query, begin, is_first) if first else begin
     found = query(size + 1, begin)
     answer: dict[str, Any] = {name: found[:size]}
     if len(found) > size:
-        answer["next_page_token"] = f"{begin + size}.{_digest(found[size])}"
+        answer["next_page_token"] = f"{begin + size}.{_digest(identify(found[size]))}"
     if begin:
         answer["prev_page_token"] = str(max(0, begin - size))
     return answer
 
 
-def _offset_of(query: Callable[[int, int], list[Any]], expected: int, first: str) -> int:
-    """Return where the item with a digest is now, `expected` if it was removed."""
-    if [_digest(item) for item in query(1, expected)] == [first]:
+def _offset_of(query: Callable[[int, int], list[Any]], expected: int, is_first: Callable[[Any], bool]) -> int:
+    """Return where the first item of a page is now, `expected` if it was removed."""
+    if any(map(is_first, query(1, expected))):
         return expected
     begin = 0
     while found := query(_SCANNED, begin):
         for number, item in enumerate(found):
-            if _digest(item) == first:
+            if is_first(item):
                 return begin + number
         begin += _SCANNED
     return expected
 
 
-def _digest(item: Any) -> str:
-    identifier = next((item[name] for name in _IDENTIFIERS if name in item), "")
+def _digest(identifier: object) -> str:
     return hashlib.sha256(str(identifier).encode(errors="replace")).hexdigest()[:_DIGITS]
 
 

@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from dataclasses import replace as with_fields
 from datetime import datetime, timezone
 from typing import Any
+
+import orjson
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route
 from lakeward.workspace.api import cluster_kinds
@@ -59,6 +62,7 @@ FIELDS: Types = {
 """The settings of a cluster that a client may send."""
 
 _RUNNING, _TERMINATED = "RUNNING", "TERMINATED"
+_MOST_EVENTS = 500
 
 
 def create(call: ServerRequest) -> Any:
@@ -265,10 +269,15 @@ def events(call: ServerRequest) -> Any:
     ]
     total = len(found)
     if "page_size" in given or "page_token" in given:
-        answer = _token_page(call, found, "events", given, default=50, most=500)
+        call.number("page_size", 0, most=_MOST_EVENTS)
+        page: dict[str, str] = {
+            name: str(given[name]) for name in ("page_size", "page_token") if name in given
+        }
+        listing = with_fields(call, query=page)
+        answer = paginate(listing, found, "events", default=50, most=_MOST_EVENTS, identify=orjson.dumps)
         return {**answer, "total_count": total}
     begin, size = given.get("offset", 0), given.get("limit", 50)
-    if begin < 0 or not 0 <= size <= 500:
+    if begin < 0 or not 0 <= size <= _MOST_EVENTS:
         raise ApiError(400, "INVALID_PARAMETER_VALUE", "offset is not negative, and limit from 0 to 500.")
     size = size or 50
     answer = {"events": found[begin : begin + size], "total_count": total}
@@ -422,22 +431,6 @@ def _check_range(autoscale: Document) -> None:
     if low < 0 or (autoscale and low > high):
         message = "autoscale: min_workers is not negative, and at most max_workers."
         raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
-
-
-def _token_page(
-    call: ServerRequest, items: list[Document], name: str, given: Document, *, default: int, most: int
-) -> Document:
-    size = call.number("page_size", default, most=most) or default
-    token = given.get("page_token") or "0"
-    if not token.isdecimal() or len(token) > 15:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Invalid page_token: {token!r}.")
-    begin = int(token)
-    answer: Document = {name: items[begin : begin + size]}
-    if begin + size < len(items):
-        answer["next_page_token"] = str(begin + size)
-    if begin:
-        answer["prev_page_token"] = str(max(0, begin - size))
-    return answer
 
 
 def _end_contexts(call: ServerRequest, cluster_id: str) -> None:

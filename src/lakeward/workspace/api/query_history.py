@@ -9,7 +9,7 @@ from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route
 from lakeward.workspace.api.permissions import is_admin
-from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.context import ServerRequest, paginate, paginate_query
 from lakeward.workspace.state.store import Document
 
 _STATES = {"SUCCEEDED": "FINISHED", "CLOSED": "FINISHED", "PENDING": "QUEUED"}
@@ -19,25 +19,21 @@ _MAX_RESULTS = 1_000
 def list_queries(call: ServerRequest) -> Any:
     """List statements, newest first: all for administrators, otherwise the caller's."""
     parent = None if is_admin(call) else call.caller
-    size = min(call.number("max_results", 100), _MAX_RESULTS) or 100
-    token = call.query.get("page_token") or "0"
-    if not token.isdecimal() or len(token) > 15:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Invalid page_token: {token[:50]!r}.")
-    first = int(token)
+
+    def newest(limit: int = -1, offset: int = 0) -> list[Document]:
+        found = call.store.find("statement", parent=parent, newest_first=True, limit=limit, offset=offset)
+        return [_to_json(each) for each in found]
+
     if any(name.startswith("filter_by") for name in call.query):
-        found = _filtered(call, call.store.find("statement", parent=parent, newest_first=True))[first:]
+        answer = paginate(call, _filtered(call, newest()), "res", default=100, most=_MAX_RESULTS)
     else:
         # No more than the page: a workspace keeps the statements of a month.
-        page = call.store.find("statement", parent=parent, newest_first=True, limit=size + 1, offset=first)
-        found = [_to_json(each) for each in page]
-    answer: Document = {"res": found[:size], "has_next_page": len(found) > size}
-    if answer["has_next_page"]:
-        answer["next_page_token"] = str(first + size)
-    return answer
+        answer = paginate_query(call, newest, "res", default=100, most=_MAX_RESULTS)
+    answer.pop("prev_page_token", None)
+    return {**answer, "has_next_page": "next_page_token" in answer}
 
 
-def _filtered(call: ServerRequest, statements: list[Document]) -> list[Document]:
-    found = [_to_json(each) for each in statements]
+def _filtered(call: ServerRequest, found: list[Document]) -> list[Document]:
     begin = _number(call, "filter_by.query_start_time_range.start_time_ms")
     end = _number(call, "filter_by.query_start_time_range.end_time_ms")
     fields = {"statuses": "status", "warehouse_ids": "warehouse_id", "statement_ids": "query_id"}
