@@ -273,6 +273,20 @@ def test_a_table_gets_another_owner(server: Server, schema: Path) -> None:
     assert server.get(f"{UC}/tables/main.shop.sales")["owner"] == "bob"
 
 
+@pytest.mark.parametrize("name", ["renamed", "Renamed", "moved"])
+def test_grants_follow_the_name_of_a_volume(client: Any, schema: Path, name: str) -> None:
+    client.volumes.create("main", "shop", "moved", catalog.VolumeType.MANAGED)
+    change = catalog.PermissionsChange(principal="bob", add=[catalog.Privilege.READ_VOLUME])
+    client.grants.update("volume", "main.shop.moved", changes=[change])
+    client.volumes.update("main.shop.moved", new_name=name, comment="c")
+    [held] = client.grants.get("volume", f"main.shop.{name}").privilege_assignments
+    assert (held.principal, held.privileges) == ("bob", [catalog.Privilege.READ_VOLUME])
+    client.volumes.delete(f"main.shop.{name}")
+    client.volumes.create("main", "shop", "moved", catalog.VolumeType.MANAGED)
+    assert not client.grants.get("volume", "main.shop.moved").privilege_assignments
+    client.volumes.delete("main.shop.moved")
+
+
 @pytest.mark.parametrize(
     ("patterns", "names"),
     [

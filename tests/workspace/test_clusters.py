@@ -202,3 +202,23 @@ def test_clusters_are_sorted_by_name(client: Any) -> None:
         assert [name for name in found if name in names] == names
     for cluster_id in made:
         client.clusters.permanent_delete(cluster_id)
+
+
+def test_a_cluster_has_a_policy_that_exists(client: Any) -> None:
+    policy = client.cluster_policies.create(name="of clusters", definition="{}").policy_id
+    version = "17.3.x-scala2.13"
+    made = client.clusters.create(spark_version=version, num_workers=1, policy_id=policy).result()
+    assert made.policy_id == policy
+    changes = (
+        lambda: client.clusters.create(spark_version=version, num_workers=1, policy_id="none"),
+        lambda: client.clusters.edit(made.cluster_id, version, num_workers=1, policy_id="none"),
+        lambda: client.clusters.update(
+            made.cluster_id, "policy_id", cluster=compute.UpdateClusterResource(policy_id="none")
+        ),
+    )
+    for change in changes:
+        with pytest.raises(sdk.errors.InvalidParameterValue, match="Cluster policy none does not exist"):
+            change()
+    assert client.clusters.get(made.cluster_id).policy_id == policy
+    client.clusters.permanent_delete(made.cluster_id)
+    client.cluster_policies.delete(policy)

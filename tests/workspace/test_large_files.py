@@ -73,6 +73,16 @@ def test_other_steps_of_an_upload_in_parts_are_refused(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "status"), [("bytes=99999999999-", 416), ("bytes=5-1", 400), ("lines=1-2", 400), ("x", 400)]
+)
+def test_an_invalid_range_is_refused_as_json(files: Any, server: Server, value: str, status: int) -> None:
+    files.upload(f"{VOLUME}/ranges.bin", io.BytesIO(CONTENT))
+    answer = server.answer("GET", f"/api/2.0/fs/files{VOLUME}/ranges.bin", headers={"Range": value})
+    assert (answer.status_code, answer.json()["error_code"]) == (status, "INVALID_PARAMETER_VALUE")
+    assert answer.headers.get("Content-Range") == (f"bytes */{len(CONTENT)}" if status == 416 else None)
+
+
+@pytest.mark.parametrize(
     ("since", "status"),
     [
         ("Wed, 21 Oct 2015 07:28:00 GMT", 412),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import sqlite3
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -58,7 +59,7 @@ CASES: dict[str, tuple[str, bool, dict[str, Any], dict[str, Any]]] = {
     "external_location": (
         f"{UC}/external-locations",
         False,
-        {"name": "raw", "url": "s3://bucket/raw", "credential_name": "lake"},
+        {"name": "raw", "url": "s3://bucket/raw", "credential_name": "used"},
         {"comment": "other"},
     ),
     "connection": (
@@ -71,7 +72,7 @@ CASES: dict[str, tuple[str, bool, dict[str, Any], dict[str, Any]]] = {
 WRONG: dict[str, list[dict[str, Any]]] = {
     "cluster_policy": [{}, {"name": 1}, {"name": "x", "definition": "no"}, {"name": "x", "definition": "[]"}],
     "instance_pool": [{"instance_pool_name": "x"}, {"instance_pool_name": "x", "node_type_id": "/"}],
-    "git_credential": [{}, {"git_provider": ["gitHub"]}],
+    "git_credential": [{}, {"git_provider": ["gitHub"]}, {"git_provider": "cvs"}],
     "ip_access_list": [
         {"label": "x"},
         {"label": "x", "list_type": "NO"},
@@ -84,9 +85,19 @@ WRONG: dict[str, list[dict[str, Any]]] = {
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def credential(server: Server) -> Iterator[None]:
+    """The credential of external locations."""
+    path = f"{UC}/storage-credentials"
+    server.post(path, {"name": "used"})
+    yield
+    assert server.answer("DELETE", f"{path}/used").status_code == 200
+
+
 def records(server: Server, kind: RecordKind) -> list[Any]:
     path, verbs, _, _ = CASES[kind.kind]
-    return list(server.get(f"{path}/list" if verbs else path)[kind.items])
+    listed = server.get(f"{path}/list" if verbs else path)[kind.items]
+    return [each for each in listed if each.get("name") != "used"]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
@@ -186,6 +197,22 @@ def test_a_record_gets_another_name(server: Server, kind: RecordKind) -> None:
     assert taken.json()["error_code"] == "RESOURCE_ALREADY_EXISTS"
     for each in (old, name):
         assert server.answer("DELETE", f"{path}/{each}").status_code == 200
+
+
+def test_a_location_needs_its_credential(client: Any) -> None:
+    credentials, locations = client.storage_credentials, client.external_locations
+    with pytest.raises(sdk.errors.NotFound, match="Storage credential 'own' does not exist"):
+        locations.create("place", "s3://bucket/a", "own")
+    credentials.create("own")
+    locations.create("place", "s3://bucket/a", "Own")
+    with pytest.raises(sdk.errors.NotFound):
+        locations.update("place", credential_name="none")
+    with pytest.raises(sdk.errors.BadRequest, match="is used by the external location 'place'"):
+        credentials.delete("own")
+    credentials.update("own", new_name="renamed")
+    assert locations.get("place").credential_name == "renamed"
+    credentials.delete("renamed", force=True)
+    locations.delete("place")
 
 
 def test_a_model_gets_another_name(client: Any) -> None:

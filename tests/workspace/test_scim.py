@@ -44,6 +44,24 @@ def test_a_user_has_a_home_folder_and_groups(client: Any) -> None:
     client.groups.delete(group.id)
 
 
+def test_a_group_has_members_that_exist(client: Any) -> None:
+    group = client.groups.create(display_name="strict")
+    unknown = [iam.ComplexValue(value="999")]
+    changes = (
+        lambda: client.groups.create(display_name="other", members=unknown),
+        lambda: client.groups.update(group.id, display_name="strict", members=unknown),
+        lambda: client.groups.patch(
+            group.id, operations=[iam.Patch(op=iam.PatchOp.ADD, value={"members": [{"value": "999"}]})]
+        ),
+    )
+    for change in changes:
+        with pytest.raises(sdk.errors.NotFound, match="with id 999 not found"):
+            change()
+    assert [each.display_name for each in client.groups.list(filter='displayName eq "other"')] == []
+    assert not client.groups.get(group.id).members
+    client.groups.delete(group.id)
+
+
 def test_patches_change_lists_and_values(client: Any) -> None:
     first = client.service_principals.create(display_name="robot")
     second = client.service_principals.create(display_name="robot", application_id="robot-2")

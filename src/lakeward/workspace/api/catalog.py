@@ -24,6 +24,7 @@ from lakeward.workspace.api.securables import (
     checked_name,
     exists,
     forget,
+    move_grants,
     remove_catalog,
     remove_schema,
     require_catalog,
@@ -226,6 +227,14 @@ def delete_volume(call: ServerRequest) -> None:
     forget(call, "volume", call.path_parameter.strip("/").lower())
 
 
+def update_volume(call: ServerRequest) -> Any:
+    """Change a volume; its grants keep to it when it gets another name."""
+    before = call.path_parameter.strip("/").lower()
+    changed = volume_handlers.update(call)
+    move_grants(call, "volume", before, changed["full_name"].lower())
+    return changed
+
+
 def _catalog(call: ServerRequest, name: str) -> dict[str, Any]:
     return {**_about(call, name), "name": name, "full_name": name, "catalog_type": "MANAGED_CATALOG"}
 
@@ -310,6 +319,7 @@ ROUTES = (
     Route("GET", f"{_UC}/tables/{{}}", get_table),
     Route("PATCH", f"{_UC}/tables/{{}}", update_table),
     Route("DELETE", f"{_UC}/tables/{{}}", delete_table),
+    Route("PATCH", f"{_UC}/volumes/*", update_volume),
     Route("DELETE", f"{_UC}/volumes/*", delete_volume),
     Route("GET", f"{_UC}/table-summaries", list_table_summaries),
     Route("GET", f"{_UC}/tables/{{}}/exists", table_exists),

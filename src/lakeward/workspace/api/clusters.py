@@ -129,6 +129,7 @@ def update(call: ServerRequest) -> None:
         )
     _permitted(call, "CAN_MANAGE")
     settings = _checked(read_fields(given, FIELDS))
+    _require_policy(call, settings)
     chosen = FIELDS if "*" in names else names
 
     def change(body: Document) -> None:
@@ -404,7 +405,17 @@ def _cluster_id(call: ServerRequest) -> str:
 
 
 def _settings(call: ServerRequest) -> Document:
-    return _checked(read_fields(call.body, FIELDS, required=["spark_version"]))
+    settings = _checked(read_fields(call.body, FIELDS, required=["spark_version"]))
+    _require_policy(call, settings)
+    return settings
+
+
+def _require_policy(call: ServerRequest, settings: Document) -> None:
+    """Raise ApiError for a cluster policy that does not exist."""
+    policy_id = settings.get("policy_id")
+    if policy_id and call.store.get("cluster_policy", policy_id.lower()) is None:
+        message = f"Cluster policy {policy_id[:100]} does not exist."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
 
 
 def _checked(settings: Document) -> Document:

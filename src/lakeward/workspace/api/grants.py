@@ -11,7 +11,13 @@ from typing import Any
 from lakeward.databricks_shims.local_workspace import ApiError, Route, check_name, exclusively, missing
 from lakeward.workspace.api.catalog_tables import is_table
 from lakeward.workspace.api.request_types import parse_object
-from lakeward.workspace.api.securables import GRANTS, require_catalog, require_schema, warehouse_of
+from lakeward.workspace.api.securables import (
+    GRANTS,
+    has_volume,
+    require_catalog,
+    require_schema,
+    warehouse_of,
+)
 from lakeward.workspace.context import ServerRequest, paginate
 
 _SIZES = {"catalog": 1, "schema": 2, "table": 3, "volume": 3, "function": 3}
@@ -130,7 +136,7 @@ def _require(call: ServerRequest, kind: str, parts: list[str]) -> None:
     name = ".".join(parts)
     if kind == "table" and not is_table(warehouse_of(call).joinpath(*parts[:2]), parts[2]):
         raise missing(f"Table '{name}'", "TABLE_DOES_NOT_EXIST")
-    if kind == "volume" and not call.environment.settings().volumes.joinpath(*parts).is_dir():
+    if kind == "volume" and not has_volume(call, *parts):
         raise missing(f"Volume '{name}'", "VOLUME_DOES_NOT_EXIST")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route, check_name, missing
 from lakeward.workspace.api.fields import Types, read_fields
-from lakeward.workspace.api.securables import checked_name, forget, require_schema
+from lakeward.workspace.api.securables import checked_name, forget, move_grants, require_schema
 from lakeward.workspace.context import ServerRequest, paginate
 from lakeward.workspace.state.store import Document, now
 
@@ -135,6 +135,7 @@ def _rename(call: ServerRequest, kind: str, body: Document, name: str) -> Docume
     renamed = {**body, "name": name, "full_name": full_name}
     call.store.put(f"uc_{kind}", full_name, renamed)
     call.store.delete(f"uc_{kind}", old)
+    move_grants(call, kind, old, full_name)
     forget(call, kind, old)
     return renamed
 

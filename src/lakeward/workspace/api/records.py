@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import builtins
 import ipaddress
 import json
 import secrets
@@ -15,9 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, user_id
+from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, missing, user_id
 from lakeward.workspace.api.cluster_kinds import require_node_type
 from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.api.git_providers import require_provider
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, now
 
@@ -45,6 +47,8 @@ class RecordKind:
         times: Names of the fields for the times of creation and change.
         creator: Field for who created it.
         as_shown: Returns a stored record as responses have it.
+        refers_to: Fields with the name of another record, and the kind of that record.
+        used_by: Kinds of records that refer to one of this kind, and their field: the reverse of `refers_to`.
     """
 
     kind: str
@@ -61,6 +65,8 @@ class RecordKind:
     times: tuple[str, str] = ("created_at", "updated_at")
     creator: str = "created_by"
     as_shown: Callable[[Document], Document] = dict
+    refers_to: tuple[tuple[str, str], ...] = ()
+    used_by: tuple[tuple[str, str], ...] = ()
 
     def list(self, call: ServerRequest) -> Any:
         """List all records."""
@@ -96,9 +102,31 @@ class RecordKind:
         return self._change(call, self._read(call, ()), replace=False)
 
     def delete(self, call: ServerRequest) -> None:
-        """Remove a record."""
+        """Remove a record; one that another refers to only with `force`."""
         found = self._found(call)
+        users = [] if not self.used_by or call.flag("force") else self._users(call, found[self.key])
+        if users:
+            kind, _, user = users[0]
+            message = (
+                f"{self.noun} '{found[self.key]}' is used by the {kind.replace('_', ' ')} '{user['name']}'"
+            )
+            raise ApiError(400, "INVALID_STATE", f"{message}. Delete that first, or set force.")
         call.store.delete(self.kind, str(found[self.key]).lower())
+
+    def _users(self, call: ServerRequest, name: str) -> builtins.list[tuple[str, str, Document]]:
+        """Return the records that refer to one, each with its kind and the field with the name."""
+        return [
+            (kind, field, each)
+            for kind, field in self.used_by
+            for each in call.store.find(kind)
+            if str(each.get(field)).lower() == name.lower()
+        ]
+
+    def _require_referred(self, call: ServerRequest, body: Document) -> None:
+        for field, kind in self.refers_to:
+            if field in body and call.store.get(kind, body[field].lower()) is None:
+                what = f"{kind.replace('_', ' ').capitalize()} '{body[field]}'"
+                raise missing(what, f"{kind.upper()}_DOES_NOT_EXIST")
 
     def _rename(self, call: ServerRequest, name: str) -> None:
         """Give a record another name, which is its id."""
@@ -108,6 +136,8 @@ class RecordKind:
             self._refuse_duplicate(call, {self.unique: name})
         call.store.delete(self.kind, old)
         call.store.put(self.kind, name.lower(), {**found, self.key: name})
+        for kind, field, user in self._users(call, found[self.key]):
+            call.store.put(kind, user["name"].lower(), {**user, field: name})
 
     def _change(self, call: ServerRequest, body: Document, *, replace: bool, key: str = "") -> Any:
         found = self._found(call, key)
@@ -130,6 +160,7 @@ class RecordKind:
     def _read(self, call: ServerRequest, required: tuple[str, ...]) -> Document:
         body = read_fields(call.body, self.fields, required=required)
         self.check(body)
+        self._require_referred(call, body)
         return {name: value for name, value in body.items() if name not in self.hidden}
 
     def _found(self, call: ServerRequest, key: Any = "") -> Document:
@@ -178,6 +209,11 @@ def _check_policy(body: Document) -> None:
 def _check_pool(body: Document) -> None:
     if "node_type_id" in body:
         require_node_type(body["node_type_id"])
+
+
+def _check_provider(body: Document) -> None:
+    if "git_provider" in body:
+        require_provider(body["git_provider"])
 
 
 def _check_addresses(body: Document) -> None:
@@ -269,6 +305,7 @@ GIT_CREDENTIALS = RecordKind(
     {"git_provider": str, "git_username": str, "git_email": str, "personal_access_token": str, "name": str},
     ("git_provider",),
     hidden=("personal_access_token",),
+    check=_check_provider,
 )
 ADDRESSES = RecordKind(
     "ip_access_list",
@@ -308,6 +345,7 @@ STORAGE_CREDENTIALS = RecordKind(
     ("name",),
     unique="name",
     hidden=("skip_validation",),
+    used_by=(("external_location", "credential_name"),),
 )
 LOCATIONS = RecordKind(
     "external_location",
@@ -318,6 +356,7 @@ LOCATIONS = RecordKind(
     ("name", "url", "credential_name"),
     unique="name",
     hidden=("skip_validation",),
+    refers_to=(("credential_name", "storage_credential"),),
 )
 CONNECTIONS = RecordKind(
     "connection",

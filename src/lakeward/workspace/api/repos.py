@@ -23,20 +23,11 @@ from lakeward.databricks_shims.local_workspace import (
     workspace_handlers,
 )
 from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.api.git_providers import require_provider
 from lakeward.workspace.context import ServerRequest, paginate
 from lakeward.workspace.state.store import Document
 
 _ROOTS = ("Repos", "Users", "Shared")
-_PROVIDERS = (
-    "gitHub",
-    "gitHubEnterprise",
-    "bitbucketCloud",
-    "bitbucketServer",
-    "gitLab",
-    "gitLabEnterpriseEdition",
-    "azureDevOpsServices",
-    "awsCodeCommit",
-)
 
 
 def list_repos(call: ServerRequest) -> Any:
@@ -51,10 +42,7 @@ def create(call: ServerRequest) -> Any:
     """Create a git folder. Raises ApiError where its path exists or its parent does not."""
     types: Types = {"url": str, "provider": str, "path": str, "sparse_checkout": dict}
     given = read_fields(call.body, types, required=["url", "provider"])
-    provider = next((each for each in _PROVIDERS if each.lower() == given["provider"].lower()), None)
-    if provider is None:
-        message = f"{given['provider'][:50]!r} is not a provider: {', '.join(_PROVIDERS)}."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    provider = require_provider(given["provider"])
     if urlsplit(given["url"]).scheme not in ("http", "https"):
         raise ApiError(400, "INVALID_PARAMETER_VALUE", "url must be an HTTP or HTTPS address.")
     name = Path(urlsplit(given["url"]).path).name.removesuffix(".git")

@@ -87,6 +87,7 @@ class Directory:
     def insert(self, kind: ResourceType, body: Document) -> Document:
         """Keep a new resource. Raises ApiError where one of that name exists."""
         self._refuse_duplicate(kind, body)
+        self._require_members(body)
         key = str(self._store.number())
         groups = body.pop("groups", None) or []
         self._store.put(kind.kind, key, {**body, "id": key})
@@ -106,6 +107,7 @@ class Directory:
                 400, "INVALID_PARAMETER_VALUE", f"Group {before['displayName']} cannot be renamed."
             )
         self._refuse_duplicate(kind, body, but=key)
+        self._require_members(body)
         body.pop("groups", None)
         self._store.put(kind.kind, key, {**body, "id": key})
         return self.get(kind, key)
@@ -131,6 +133,13 @@ class Directory:
             is None
         ):
             raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"Group with id {group_id} not found.")
+
+    def _require_members(self, group: Document) -> None:
+        """Raise ApiError for a member that is no user, group or service principal."""
+        for member in map(_member_id, group.get("members") or ()):
+            if all(self._store.get(kind.kind, member) is None for kind in RESOURCE_TYPES):
+                message = f"User, group or service principal with id {member[:100]} not found."
+                raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", message)
 
     def _refuse_duplicate(self, kind: ResourceType, body: Document, *, but: str = "") -> None:
         name = _name(kind, body).lower()

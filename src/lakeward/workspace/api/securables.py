@@ -106,6 +106,14 @@ def forget(call: ServerRequest, kind: str, name: str) -> None:
     call.store.delete(SECURABLE, name)
 
 
+def move_grants(call: ServerRequest, kind: str, old: str, new: str) -> None:
+    """Give the grants of an object to its new name."""
+    held = call.store.get(GRANTS, f"/{kind}/{old}")
+    if held is not None and old != new:
+        call.store.put(GRANTS, f"/{kind}/{new}", held)
+        call.store.delete(GRANTS, f"/{kind}/{old}")
+
+
 def _contents(call: ServerRequest, catalog: str, schema: str) -> dict[str, list[str]]:
     """Return the names of the objects in a schema, by kind."""
     volumes = [
@@ -123,6 +131,13 @@ def _contents(call: ServerRequest, catalog: str, schema: str) -> dict[str, list[
         for kind, stored in _RECORDS.items()
     }
     return {"table": table_names(warehouse_of(call) / catalog / schema), "volume": volumes, **records}
+
+
+def has_volume(call: ServerRequest, catalog: str, schema: str, name: str) -> bool:
+    """Return whether a schema has a volume; its name may be written in any case of letters."""
+    return any(
+        each.is_dir() for folder in _volume_folders(call, catalog, schema) for each in _named(folder, name)
+    )
 
 
 def _volume_folders(call: ServerRequest, catalog: str, schema: str) -> list[Path]:

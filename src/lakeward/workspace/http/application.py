@@ -28,7 +28,7 @@ from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import request_response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, Route, handle_request, printable
 from lakeward.dbutils import Environment
@@ -301,10 +301,31 @@ class OpenedFileResponse(FileResponse):
         self._descriptor = descriptor
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refused: Message | None = None
+
+        async def send_accepted(message: Message) -> None:
+            nonlocal refused
+            if message["type"] == "http.response.start" and message["status"] >= 400:
+                refused = message
+            if refused is None:
+                await send(message)
+
         try:
-            await super().__call__(scope, receive, send)
+            await super().__call__(scope, receive, send_accepted)
         finally:
             os.close(self._descriptor)
+        if refused is not None:
+            await _invalid_range(refused)(scope, receive, send)
+
+
+def _invalid_range(refused: Message) -> Response:
+    """Return the response to an invalid Range header; Starlette's has no JSON, which clients expect."""
+    message = "The Range header is malformed, or begins behind the end of the file."
+    headers = {
+        name.decode(): value.decode() for name, value in refused["headers"] if name == b"content-range"
+    }
+    body = {"error_code": "INVALID_PARAMETER_VALUE", "message": message}
+    return JSONResponse(body, refused["status"], headers=headers)
 
 
 def file_response(file: Path, status: int, headers: Mapping[str, str]) -> Response:
