@@ -113,6 +113,22 @@ def test_an_administrator_manages_tokens_of_all(client: Any, server: Server) -> 
     assert listed.created_by_username == "robot"
     assert len(server.get(path)["token_infos"]) > 1
     assert server.answer("GET", path, token=made.token_value).status_code == 403
+    mask = {"update_mask": "comment"}
+    changed = server.answer("PATCH", f"{path}/{token_id}", {"token": {"comment": "d"}, **mask}).json()
+    assert changed == server.get(f"{path}/{token_id}")["token_info"] and changed["comment"] == "d"
     assert server.answer("DELETE", f"{path}/{token_id}").status_code == 200
     assert server.answer("GET", f"{path}/{token_id}").status_code == 404
     assert server.answer("GET", "/api/2.2/jobs/list", token=made.token_value).status_code == 403
+
+
+def test_a_user_changes_the_comment_of_a_token(client: Any, server: Server) -> None:
+    token_id = client.tokens.create(comment="old", lifetime_seconds=60).token_info.token_id
+    path, mask = f"/api/2.0/token/{token_id}", {"update_mask": "comment"}
+    body = {"token": {"comment": "new"}, **mask}
+    assert server.answer("PATCH", path, body).json() == {}
+    assert {each.token_id: each.comment for each in client.tokens.list()}[token_id] == "new"
+    assert server.answer("PATCH", path, {**body, "update_mask": "scopes"}).status_code == 501
+    for wrong in ({}, {"token": {}}, {**body, "update_mask": "expiry_time"}, {**body, "token": "new"}):
+        assert server.answer("PATCH", path, wrong).status_code == 400
+    robot = client.token_management.create_obo_token("robot", lifetime_seconds=60).token_value
+    assert server.answer("PATCH", path, body, token=robot).status_code == 404

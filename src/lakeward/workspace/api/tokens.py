@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route, groups_of, missing, user_id
+from lakeward.workspace.api.fields import read_fields
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.connection import WORKSPACE_ID
 from lakeward.workspace.state.store import Document
@@ -42,6 +43,13 @@ def delete(call: ServerRequest) -> None:
     call.context.tokens.revoke(token_id)
 
 
+def update(call: ServerRequest) -> None:
+    """Change the comment of one of the user's tokens."""
+    if call.path_parameter not in {info["token_id"] for info in call.context.tokens.of(call.caller)}:
+        raise missing(f"Token {call.path_parameter}", "NOT_FOUND")
+    _update(call, call.path_parameter)
+
+
 def list_of_workspace(call: ServerRequest) -> Any:
     """Return the tokens of all users, or of the one that the query names; only for administrators."""
     _require_admin(call)
@@ -65,6 +73,26 @@ def get_of_workspace(call: ServerRequest) -> Any:
 def delete_of_workspace(call: ServerRequest) -> None:
     """Revoke a token of any user; only for administrators."""
     call.context.tokens.revoke(_found(call)["token_id"])
+
+
+def update_of_workspace(call: ServerRequest) -> Any:
+    """Change the comment of a token of any user; only for administrators."""
+    return _managed(_update(call, _found(call)["token_id"]))
+
+
+def _update(call: ServerRequest, token_id: str) -> Document:
+    given = read_fields(call.body, {"token": dict, "update_mask": str}, required=["token", "update_mask"])
+    names = given["update_mask"].split(",")
+    if "scopes" in names:
+        raise ApiError(501, "NOT_IMPLEMENTED", "Tokens have no scopes here: each may do what its user may.")
+    if names not in (["comment"], ["*"]):
+        message = f"update_mask names fields of a token (comment), not {given['update_mask'][:100]!r}."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    comment = read_fields(given["token"], {"comment": str}).get("comment", "")
+    info = call.context.tokens.set_comment(token_id, comment)
+    if info is None:
+        raise missing(f"Token {token_id}", "NOT_FOUND")
+    return info
 
 
 def _found(call: ServerRequest) -> Document:
@@ -109,8 +137,10 @@ ROUTES = (
     Route("POST", "/api/2.0/token/create", create),
     Route("GET", "/api/2.0/token/list", list_all),
     Route("POST", "/api/2.0/token/delete", delete),
+    Route("PATCH", "/api/2.0/token/{}", update),
     Route("POST", "/api/2.0/token-management/on-behalf-of/tokens", create_on_behalf),
     Route("GET", "/api/2.0/token-management/tokens", list_of_workspace),
     Route("GET", "/api/2.0/token-management/tokens/{}", get_of_workspace),
+    Route("PATCH", "/api/2.0/token-management/tokens/{}", update_of_workspace),
     Route("DELETE", "/api/2.0/token-management/tokens/{}", delete_of_workspace),
 )

@@ -56,6 +56,12 @@ class Tokens:
         """Return the tokens of all users."""
         return self._store.find("token")
 
+    def set_comment(self, token_id: str, comment: str) -> Document | None:
+        """Change the comment of a token and return its record, None where there is none."""
+        info = self._store.change("token", token_id, lambda body: body.update(comment=comment))
+        self._forget()
+        return info
+
     def revoke(self, token_id: str) -> bool:
         """Forget a token; False where there was none."""
         done = self._store.delete("token", token_id)
