@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from lakeward.workspace.api.empty_lists import EMPTY_LISTS
-from lakeward.workspace.api.records import KINDS, RecordKind
+from lakeward.workspace.api.record_kind import RecordKind
+from lakeward.workspace.api.records import KINDS
 from tests.workspace.server import Server
 
 sdk = pytest.importorskip("databricks.sdk")

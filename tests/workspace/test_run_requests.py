@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lakeward.workspace.api.run_submission import _flags, _with_overrides
+from lakeward.workspace.api.run_parameters import pipeline_flags, with_overrides
 from tests.workspace.server import Server
 
 sdk = pytest.importorskip("databricks.sdk")
@@ -36,7 +36,7 @@ OVERRIDES: list[tuple[str, Any, dict[str, Any], dict[str, Any]]] = [
 def test_parameters_of_a_run_override_those_of_tasks(
     kind: str, given: Any, task: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    changed = _with_overrides({"tasks": [{"task_key": "a", **task}, {"task_key": "b"}]}, {kind: given})
+    changed = with_overrides({"tasks": [{"task_key": "a", **task}, {"task_key": "b"}]}, {kind: given})
     [name] = task
     assert changed["tasks"] == [{"task_key": "a", name: expected}, {"task_key": "b"}]
 
@@ -52,7 +52,7 @@ def test_parameters_of_a_run_override_those_of_tasks(
     ],
 )
 def test_parameters_of_pipelines_select_datasets(given: dict[str, Any], flags: dict[str, Any]) -> None:
-    assert _flags(given) == flags
+    assert pipeline_flags(given) == flags
 
 
 def test_a_repair_takes_other_parameters(client: Any, server: Server) -> None:

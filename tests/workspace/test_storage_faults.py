@@ -15,7 +15,7 @@ import pytest
 from lakeward.databricks_shims.local_workspace import ApiError
 from lakeward.dbutils import Environment
 from lakeward.session import Settings
-from lakeward.workspace.api import run_submission, runs
+from lakeward.workspace.api import run_start, run_submission, runs
 from lakeward.workspace.context import ServerContext, ServerRequest
 from lakeward.workspace.runs import run_state
 from lakeward.workspace.runs.run_process import Runner
@@ -138,7 +138,7 @@ def _raising(error: BaseException) -> Callable[..., Any]:
 
 # Each step of a run, from its order to its end: where it is, and the name that is replaced.
 STEPS = [
-    "lakeward.workspace.api.run_submission.build_job_run_spec",
+    "lakeward.workspace.api.run_start.build_job_run_spec",
     "lakeward.workspace.runs.run_state.begin",
     "lakeward.workspace.runs.run_state.finish",
     "lakeward.workspace.runs.run_state.task_changed",
@@ -202,7 +202,7 @@ def test_a_run_that_was_canceled_before_its_turn_never_starts(context: ServerCon
     runs.cancel(call)
     assert context.store.get("run", 7)["state"]["result_state"] == "CANCELED"
     assert context.store.find("run", active=True) == []
-    run_submission._launch(call, context.store.get("run", 7))
+    run_start.launch(call, context.store.get("run", 7))
     assert context.store.get("run", 7)["state"]["result_state"] == "CANCELED"
     assert context.runner._running == {}
 

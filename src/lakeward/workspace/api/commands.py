@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, Route
-from lakeward.workspace.api.clusters import require_running
+from lakeward.workspace.api.cluster_records import require_running
 from lakeward.workspace.command_contexts.contexts import MAX_CONTEXTS, Command, Context
 from lakeward.workspace.context import ServerRequest
 

@@ -1,0 +1,103 @@
+"""Clusters in the store: their records, states and events. One, `lakeward-local`, exists from the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.workspace.api.cluster_kinds import LOCAL_NODE, local_version
+from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.identifiers import LOCAL_CLUSTER
+from lakeward.workspace.state.store import Document, now
+
+RUNNING, TERMINATED = "RUNNING", "TERMINATED"
+
+
+def require_cluster(call: ServerRequest, cluster_id: str) -> Document:
+    """Return a cluster. Raises ApiError, with the platform's code, for an unknown id."""
+    require_local(call)
+    found = call.store.get("cluster", cluster_id)
+    if found is None:
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Cluster {cluster_id} does not exist")
+    return found
+
+
+def require_running(call: ServerRequest, cluster_id: str) -> Document:
+    """Return a running cluster. Raises ApiError for any other."""
+    cluster = require_cluster(call, cluster_id)
+    if cluster["state"] != RUNNING:
+        message = f"Cluster {cluster_id} is in unexpected state {cluster['state'].capitalize()}."
+        raise ApiError(400, "INVALID_STATE", message)
+    return cluster
+
+
+def require_local(call: ServerRequest) -> None:
+    """Create the record of the cluster that always exists."""
+    if call.store.get("cluster", LOCAL_CLUSTER) is not None:
+        return
+    settings = {
+        "cluster_name": "lakeward",
+        "spark_version": local_version(call),
+        "node_type_id": LOCAL_NODE,
+        "driver_node_type_id": LOCAL_NODE,
+        "num_workers": 0,
+        "autotermination_minutes": 0,
+        "data_security_mode": "SINGLE_USER",
+        "single_user_name": call.owner,
+        "is_single_node": True,
+    }
+    insert_cluster(call, LOCAL_CLUSTER, settings, "API", call.owner)
+
+
+def insert_cluster(
+    call: ServerRequest, cluster_id: str, settings: Document, source: str, creator: str
+) -> None:
+    """Keep a new cluster, which is running at once."""
+    made = now()
+    name = settings.get("cluster_name", "")
+    tags = {"Vendor": "Databricks", "Creator": creator, "ClusterName": name, "ClusterId": cluster_id}
+    body = {
+        **settings,
+        "cluster_id": cluster_id,
+        "creator_user_name": creator,
+        "cluster_source": source,
+        "state": RUNNING,
+        "state_message": "",
+        "start_time": made,
+        "last_restarted_time": made,
+        "last_state_loss_time": 0,
+        "spark_context_id": call.store.number(),
+        "driver": {"node_id": cluster_id, "private_ip": "127.0.0.1", "start_timestamp": made},
+        "executors": [],
+        "cluster_cores": 1.0,
+        "default_tags": tags,
+        "spec": settings,
+    }
+    body.setdefault("driver_node_type_id", body.get("node_type_id", LOCAL_NODE))
+    body.setdefault("node_type_id", LOCAL_NODE)
+    if "autoscale" not in body:
+        body.setdefault("num_workers", 0)
+    call.store.put("cluster", cluster_id, body)
+    note_event(call, cluster_id, "CREATING", {"user": creator})
+    note_event(call, cluster_id, "STARTING", {"user": creator})
+    note_event(call, cluster_id, "RUNNING", {"current_num_workers": 0, "target_num_workers": 0})
+
+
+def note_event(call: ServerRequest, cluster_id: str, kind: str, details: Document | None = None) -> None:
+    """Record an event of a cluster."""
+    event = {"cluster_id": cluster_id, "timestamp": now(), "type": kind, "details": details or {}}
+    call.store.put("cluster_event", call.store.number(), event, parent=cluster_id)
+
+
+def change_cluster(call: ServerRequest, cluster_id: str, change: Callable[[Document], Any]) -> None:
+    """Edit the record of a cluster."""
+    call.store.change("cluster", cluster_id, change)
+
+
+def requested_id(call: ServerRequest) -> str:
+    """Return the cluster that the request names. Raises ApiError where it names none."""
+    value = call.query.get("cluster_id") or call.body.get("cluster_id")
+    if not value or not isinstance(value, str):
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", "Missing required field: cluster_id")
+    return value

@@ -1,0 +1,107 @@
+"""Settings of clusters: the fields that clients send, their validation and their change."""
+
+from __future__ import annotations
+
+from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.workspace.api.cluster_kinds import require_node_type, require_version
+from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.api.job_validation import check_environments
+from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.state.store import Document
+
+FIELDS: Types = {
+    "cluster_name": str,
+    "spark_version": str,
+    "node_type_id": str,
+    "driver_node_type_id": str,
+    "num_workers": int,
+    "autoscale": dict,
+    "autotermination_minutes": int,
+    "spark_conf": dict,
+    "spark_env_vars": dict,
+    "custom_tags": dict,
+    "init_scripts": list,
+    "ssh_public_keys": list,
+    "cluster_log_conf": dict,
+    "data_security_mode": str,
+    "single_user_name": str,
+    "runtime_engine": str,
+    "policy_id": str,
+    "apply_policy_default_values": bool,
+    "instance_pool_id": str,
+    "driver_instance_pool_id": str,
+    "enable_elastic_disk": bool,
+    "enable_local_disk_encryption": bool,
+    "aws_attributes": dict,
+    "azure_attributes": dict,
+    "gcp_attributes": dict,
+    "docker_image": dict,
+    "workload_type": dict,
+    "kind": str,
+    "is_single_node": bool,
+    "use_ml_runtime": bool,
+}
+"""The settings of a cluster that a client may send."""
+
+
+def copy_field(source: Document, target: Document, path: str) -> None:
+    """Set a field of `target`, or one within it (`aws_attributes.availability`), as `source` has it."""
+    name, _, rest = path.partition(".")
+    if rest:
+        inner = dict(target.get(name) or {})
+        copy_field(source.get(name) or {}, inner, rest)
+        target[name] = inner
+    elif name in source:
+        target[name] = source[name]
+    else:
+        target.pop(name, None)
+
+
+def replace_size(body: Document, given: Document) -> None:
+    """Remove the fixed size or the range that another one replaces: a cluster has one of both."""
+    if "num_workers" in given:
+        body.pop("autoscale", None)
+    elif "autoscale" in given:
+        body.pop("num_workers", None)
+
+
+def read_settings(call: ServerRequest) -> Document:
+    """Return the settings of a request. Raises ApiError for those that the platform refuses."""
+    settings = check_settings(read_fields(call.body, FIELDS, required=["spark_version"]))
+    require_policy(call, settings)
+    return settings
+
+
+def require_policy(call: ServerRequest, settings: Document) -> None:
+    """Raise ApiError for a cluster policy that does not exist."""
+    policy_id = settings.get("policy_id")
+    if policy_id and call.store.get("cluster_policy", policy_id.lower()) is None:
+        message = f"Cluster policy {policy_id[:100]} does not exist."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+
+
+def check_settings(settings: Document) -> Document:
+    """Return settings of the right types. Raises ApiError for values that the platform refuses."""
+    if "spark_version" in settings:
+        require_version(settings["spark_version"])
+    for name in ("node_type_id", "driver_node_type_id"):
+        if name in settings:
+            require_node_type(settings[name])
+    if settings.get("num_workers", 0) < 0 or settings.get("autotermination_minutes", 0) < 0:
+        raise ApiError(
+            400, "INVALID_PARAMETER_VALUE", "num_workers and autotermination_minutes cannot be negative."
+        )
+    _check_range(settings.get("autoscale") or {})
+    for name in ("spark_conf", "spark_env_vars", "custom_tags"):
+        if not all(isinstance(value, str) for value in settings.get(name, {}).values()):
+            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"The values of {name} must be strings.")
+    check_environments([settings])
+    return settings
+
+
+def _check_range(autoscale: Document) -> None:
+    sizes = read_fields(autoscale, {"min_workers": int, "max_workers": int})
+    low, high = sizes.get("min_workers", 0), sizes.get("max_workers", 0)
+    if low < 0 or (autoscale and low > high):
+        message = "autoscale: min_workers is not negative, and at most max_workers."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
