@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lakeward.workspace.api.permissions import LEVELS
-from lakeward.workspace.identifiers import WAREHOUSE_ID
+from lakeward.workspace.identifiers import LOCAL_CLUSTER, WAREHOUSE_ID
 from tests.workspace.server import USER, Server
 
 sdk = pytest.importorskip("databricks.sdk")
@@ -19,8 +19,14 @@ PATH = "/api/2.0/permissions"
 LEVEL = iam.PermissionLevel
 
 
-@pytest.mark.parametrize("kind", LEVELS)
-@pytest.mark.parametrize("key", ["4711", "none"])
+UNKNOWN = [
+    (kind, key)
+    for kind in LEVELS
+    for key in ("4711", "none", *(() if kind == "clusters" else (LOCAL_CLUSTER,)))
+]
+
+
+@pytest.mark.parametrize(("kind", "key"), UNKNOWN)
 def test_an_unknown_object_has_no_list(server: Server, kind: str, key: str) -> None:
     entry = {"user_name": "bob", "permission_level": LEVELS[kind][0]}
     body = {"access_control_list": [entry]}

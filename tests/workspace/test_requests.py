@@ -35,7 +35,7 @@ def test_without_a_token_nothing_is_answered_but_who_this_is(server: Server) -> 
 @pytest.mark.parametrize(
     ("method", "path", "others"),
     [
-        ("POST", "/api/2.0/sql/warehouses", ", which has GET of this path"),
+        ("POST", "/api/2.0/sql/history/queries", ", which has GET of this path"),
         ("PATCH", "/api/2.0/lakeview/dashboards", ", which has GET, POST of this path"),
         ("GET", "/api/2.0/vector-search/indexes", ""),
     ],

@@ -49,7 +49,7 @@ LEVELS = {
 """Kinds of objects with their levels, the weakest first."""
 
 _OWNED = ("jobs", "pipelines")
-_CREATED = (*_OWNED, "clusters", "dashboards")
+_CREATED = (*_OWNED, "clusters", "dashboards", "warehouses")
 _PRINCIPALS = ("user_name", "group_name", "service_principal_name")
 _WORDS = {
     "jobs": "job",
@@ -68,6 +68,7 @@ _STORED = {
     "cluster-policies": "cluster_policy",
     "instance-pools": "instance_pool",
     "repos": "repo",
+    "warehouses": "warehouse",
 }
 """Kinds of objects that the store keeps, with the kinds of their documents."""
 _OBJECT_TYPES = {
@@ -75,7 +76,11 @@ _OBJECT_TYPES = {
     "notebooks": ("NOTEBOOK",),
     "files": ("FILE",),
 }
-_FIXED = {"warehouses": (WAREHOUSE_ID,), "authorization": ("tokens", "passwords")}
+_FIXED = {
+    "clusters": (LOCAL_CLUSTER,),
+    "warehouses": (WAREHOUSE_ID,),
+    "authorization": ("tokens", "passwords"),
+}
 """Kinds of objects with the ids that always exist."""
 
 
@@ -162,12 +167,14 @@ def _named(call: ServerRequest) -> tuple[str, str]:
 
 def _exists(call: ServerRequest, kind: str, key: str) -> bool:
     """Return whether there is such an object. Kinds without any here (experiments, queries …) have none."""
+    if key in _FIXED.get(kind, ()):
+        return True
     if kind in _STORED:
-        return key == LOCAL_CLUSTER or call.store.get(_STORED[kind], key.lower()) is not None
+        return call.store.get(_STORED[kind], key.lower()) is not None
     if kind in _OBJECT_TYPES:
         found = workspace_handlers.find_by_id(call, key)
         return found is not None and found["object_type"] in _OBJECT_TYPES[kind]
-    return key in _FIXED.get(kind, ())
+    return False
 
 
 def _noun(kind: str) -> str:

@@ -1,4 +1,4 @@
-"""SQL statement execution on the one local warehouse: the routes.
+"""SQL statement execution: the routes. The statements of all warehouses run in one process.
 
 Source: https://docs.databricks.com/api/workspace/statementexecution
 """
@@ -13,8 +13,8 @@ import orjson
 from anyio import to_thread
 
 from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, Route, missing
+from lakeward.workspace.api.warehouses import require_warehouse, wake_warehouse
 from lakeward.workspace.context import ServerRequest
-from lakeward.workspace.identifiers import WAREHOUSE_ID
 from lakeward.workspace.state.store import Document, now
 from lakeward.workspace.warehouse.engine import RESULT_SECONDS, Execution
 from lakeward.workspace.warehouse.result_links import RESULTS_PATH
@@ -36,34 +36,6 @@ _MEDIA_TYPES = {
 _WAIT_SECONDS = (5, 50)
 # How long the answer to an expired `wait_timeout` with CANCEL waits for the cancellation.
 _CANCEL_SECONDS = 5.0
-
-
-def list_warehouses(call: ServerRequest) -> Any:
-    """List the one warehouse."""
-    return {"warehouses": [_warehouse(call)]}
-
-
-def get_warehouse(call: ServerRequest) -> Any:
-    """Describe the local warehouse."""
-    _require_warehouse(call)
-    return _warehouse(call)
-
-
-def start_warehouse(call: ServerRequest) -> None:
-    """Start the process of the warehouse."""
-    _require_warehouse(call)
-    call.context.warehouse.start()
-
-
-def stop_warehouse(call: ServerRequest) -> None:
-    """End the process of the warehouse and its statements."""
-    _require_warehouse(call)
-    call.context.warehouse.stop()
-
-
-def _require_warehouse(call: ServerRequest) -> None:
-    if call.path_parameter != WAREHOUSE_ID:
-        raise missing(f"SQL warehouse {call.path_parameter}")
 
 
 async def execute(call: ServerRequest) -> Any:
@@ -118,6 +90,7 @@ class StatementRequest:
     order: Document
     wait: float
     cancel_on_timeout: bool
+    warehouse_id: str
 
     @classmethod
     def of(cls, call: ServerRequest) -> StatementRequest:
@@ -127,8 +100,7 @@ class StatementRequest:
         if len(statement.encode(errors="replace")) > STATEMENT_BYTES:
             raise _invalid(f"The statement has more than {STATEMENT_BYTES} bytes.")
         warehouse = _text(body, "warehouse_id", required=True)
-        if warehouse != WAREHOUSE_ID:
-            raise missing(f"SQL warehouse {warehouse}")
+        require_warehouse(call, warehouse)
         disposition = _choice(body, "disposition", _DISPOSITIONS)
         layout = _choice(body, "format", _FORMATS)
         if disposition == "INLINE" and layout != "JSON_ARRAY":
@@ -144,7 +116,8 @@ class StatementRequest:
             "format": layout,
         }
         on_timeout = _choice(body, "on_wait_timeout", ("CONTINUE", "CANCEL"))
-        return cls(order, _seconds(_text(body, "wait_timeout") or "10s"), on_timeout == "CANCEL")
+        wait = _seconds(_text(body, "wait_timeout") or "10s")
+        return cls(order, wait, on_timeout == "CANCEL", warehouse)
 
 
 def _submit(call: ServerRequest) -> tuple[StatementRequest, Execution]:
@@ -154,12 +127,13 @@ def _submit(call: ServerRequest) -> tuple[StatementRequest, Execution]:
         "statement_id": statement_id,
         "status": {"state": "PENDING"},
         "user": call.caller,
-        "warehouse_id": WAREHOUSE_ID,
+        "warehouse_id": request.warehouse_id,
         "query_text": request.order["statement"][:HISTORY_CHARACTERS],
         "disposition": request.order["disposition"],
         "query_start_time_ms": now(),
     }
     store.put("statement", statement_id, document, parent=call.caller, active=True)
+    wake_warehouse(call, request.warehouse_id)
 
     def started() -> None:
         store.change("statement", statement_id, _begin, retry=True)
@@ -238,21 +212,6 @@ def _result(call: ServerRequest, found: Document, index: int) -> Document:
         raise missing(f"The result of the statement {found['statement_id']}") from None
 
 
-def _warehouse(call: ServerRequest) -> Document:
-    running = call.context.warehouse.is_running
-    return {
-        "id": WAREHOUSE_ID,
-        "name": "local",
-        "state": "RUNNING" if running else "STOPPED",
-        "cluster_size": "2X-Small",
-        "warehouse_type": "PRO",
-        "enable_serverless_compute": False,
-        "num_clusters": int(running),
-        "creator_name": call.owner,
-        "jdbc_url": "",
-    }
-
-
 def _invalid(message: str) -> ApiError:
     return ApiError(400, "INVALID_PARAMETER_VALUE", message)
 
@@ -318,10 +277,6 @@ def _seconds(text: str) -> float:
 
 
 ROUTES = (
-    Route("GET", "/api/2.0/sql/warehouses", list_warehouses),
-    Route("GET", "/api/2.0/sql/warehouses/{}", get_warehouse),
-    Route("POST", "/api/2.0/sql/warehouses/{}/start", start_warehouse),
-    Route("POST", "/api/2.0/sql/warehouses/{}/stop", stop_warehouse),
     Route("POST", "/api/2.0/sql/statements", execute),
     Route("GET", "/api/2.0/sql/statements/{}", get),
     Route("GET", "/api/2.0/sql/statements/{}/result/chunks/{}", result_chunk),

@@ -77,7 +77,7 @@ def delete(call: ServerRequest) -> None:
 
 
 def _dashboard(call: ServerRequest) -> Document | None:
-    """Return the dashboard at the path of the request, None where there is none that the user may read."""
+    """Return the dashboard at the path of the request, None where the user may read none there."""
     path = plain_path(call.required("path"))
     return next((each for each in active_dashboards(call) if each["path"] == path), None)
 

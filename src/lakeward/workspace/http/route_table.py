@@ -26,6 +26,7 @@ from lakeward.workspace.api import (
     table_history,
     tokens,
     upload_aborts,
+    warehouses,
     workspace_info,
     workspace_objects,
 )
@@ -52,6 +53,7 @@ OWN: tuple[Route, ...] = (
     *catalog.ROUTES,
     *grants.ROUTES,
     *statements.ROUTES,
+    *warehouses.ROUTES,
     *clusters.ROUTES,
     *commands.ROUTES,
     *dashboards.ROUTES,

@@ -57,7 +57,7 @@ class Tokens:
         return self._store.find("token")
 
     def set_comment(self, token_id: str, comment: str) -> Document | None:
-        """Change the comment of a token and return its record, None where there is none."""
+        """Change the comment of a token and return its record, None for an unknown token."""
         info = self._store.change("token", token_id, lambda body: body.update(comment=comment))
         self._forget()
         return info

@@ -1,0 +1,217 @@
+"""SQL warehouses: records that all run statements in the one process of the local warehouse.
+
+The warehouse `local` always exists. Others are running as soon as they are created, and start again with
+their next statement; sizes and limits of clusters are kept and not applied.
+
+Source: https://docs.databricks.com/api/workspace/warehouses
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, missing
+from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.api.permissions import forget, require
+from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.identifiers import WAREHOUSE_ID
+from lakeward.workspace.state.store import Document
+
+_KIND, _ACL = "warehouse", "warehouses"
+_LOCAL_NAME = "local"
+_FIELDS: Types = {
+    "name": str,
+    "cluster_size": str,
+    "auto_stop_mins": int,
+    "min_num_clusters": int,
+    "max_num_clusters": int,
+    "enable_photon": bool,
+    "enable_serverless_compute": bool,
+    "warehouse_type": str,
+    "spot_instance_policy": str,
+    "instance_profile_arn": str,
+    "channel": dict,
+    "tags": dict,
+}
+_CHOICES = {
+    "cluster_size": (
+        *("2X-Small", "X-Small", "Small", "Medium", "Large", "X-Large", "2X-Large", "3X-Large", "4X-Large"),
+        "5X-Large",
+    ),
+    "warehouse_type": ("TYPE_UNSPECIFIED", "CLASSIC", "PRO", "REALTIME"),
+    "spot_instance_policy": ("POLICY_UNSPECIFIED", "COST_OPTIMIZED", "RELIABILITY_OPTIMIZED"),
+}
+_DEFAULTS = {
+    "auto_stop_mins": 120,
+    "min_num_clusters": 1,
+    "enable_photon": True,
+    "enable_serverless_compute": False,
+    "warehouse_type": "CLASSIC",
+}
+_LONGEST_NAME, _SHORTEST_STOP, _MOST_CLUSTERS, _MOST_MINIMUM = 99, 10, 40, 30
+
+
+def list_warehouses(call: ServerRequest) -> Any:
+    """List the local warehouse and those that were created."""
+    return {"warehouses": [_local(call), *map(_shown, call.store.find(_KIND))]}
+
+
+def get(call: ServerRequest) -> Any:
+    """Describe a warehouse."""
+    return _local(call) if call.path_parameter == WAREHOUSE_ID else _shown(_created(call))
+
+
+@exclusively
+def create(call: ServerRequest) -> Any:
+    """Create a warehouse; its process starts with the first statement."""
+    key = secrets.token_hex(8)
+    settings = _settings(call)
+    _refuse_duplicate(call, settings["name"])
+    body = {**settings, "id": key, "state": "RUNNING", "creator_user_name": call.caller}
+    call.store.put(_KIND, key, body)
+    return {"id": key}
+
+
+@exclusively
+def edit(call: ServerRequest) -> Any:
+    """Change the settings that the request names."""
+    kept = _changeable(call)
+    settings = _settings(call, {name: kept[name] for name in _FIELDS if name in kept})
+    if settings["name"] != kept["name"]:
+        _refuse_duplicate(call, settings["name"])
+    call.store.change(_KIND, kept["id"], lambda body: body.update(settings))
+    return {}
+
+
+@exclusively
+def delete(call: ServerRequest) -> None:
+    """Remove a warehouse and cancel its statements."""
+    key = _changeable(call)["id"]
+    _cancel_statements(call, key)
+    call.store.delete(_KIND, key)
+    forget(call, _ACL, key)
+
+
+def start(call: ServerRequest) -> None:
+    """Start a warehouse: the local one's process, or a record."""
+    if call.path_parameter == WAREHOUSE_ID:
+        call.context.warehouse.start()
+    else:
+        wake_warehouse(call, _created(call)["id"])
+
+
+def stop(call: ServerRequest) -> None:
+    """Stop a warehouse and its statements; with the local one, the process of all ends."""
+    if call.path_parameter == WAREHOUSE_ID:
+        call.context.warehouse.stop()
+        return
+    key = _created(call)["id"]
+    _cancel_statements(call, key)
+    call.store.change(_KIND, key, lambda body: body.update(state="STOPPED"))
+
+
+def require_warehouse(call: ServerRequest, key: str) -> None:
+    """Raise ApiError for a warehouse that does not exist."""
+    if key != WAREHOUSE_ID and call.store.get(_KIND, key) is None:
+        raise missing(f"SQL warehouse {key}")
+
+
+def wake_warehouse(call: ServerRequest, key: str) -> None:
+    """Mark a warehouse as running, which a statement starts if it was stopped."""
+    found = call.store.get(_KIND, key)
+    if found is not None and found["state"] != "RUNNING":
+        call.store.change(_KIND, key, lambda body: body.update(state="RUNNING"))
+
+
+def _created(call: ServerRequest) -> Document:
+    found = call.store.get(_KIND, call.path_parameter)
+    if found is None:
+        raise missing(f"SQL warehouse {call.path_parameter}")
+    return found
+
+
+def _changeable(call: ServerRequest) -> Document:
+    """Return the warehouse of the request. Raises ApiError for the local one, and without CAN_MANAGE."""
+    if call.path_parameter == WAREHOUSE_ID:
+        message = f"The SQL warehouse {WAREHOUSE_ID} is this machine: create another one."
+        raise ApiError(400, "INVALID_STATE", message)
+    found = _created(call)
+    require(call, _ACL, found["id"], "CAN_MANAGE")
+    return found
+
+
+def _cancel_statements(call: ServerRequest, key: str) -> None:
+    for statement in call.store.find("statement", active=True):
+        if statement.get("warehouse_id") == key:
+            call.context.warehouse.cancel(statement["statement_id"])
+
+
+def _settings(call: ServerRequest, kept: Document | None = None) -> Document:
+    """Return settings, those that the request omits as they were. Raises ApiError for invalid ones."""
+    given = {**(kept or {}), **read_fields(call.body, _FIELDS)}
+    read_fields(given, {}, required=("name", "cluster_size"))
+    settings: Document = {**_DEFAULTS, **given}
+    settings.setdefault("max_num_clusters", settings["min_num_clusters"])
+    if len(settings["name"]) > _LONGEST_NAME:
+        raise _invalid(f"name has at most {_LONGEST_NAME} characters.")
+    for name, choices in _CHOICES.items():
+        if settings.get(name, choices[0]) not in choices:
+            raise _invalid(f"{name} is one of {', '.join(choices)}, not {settings[name][:50]!r}.")
+    if settings["auto_stop_mins"] != 0 and settings["auto_stop_mins"] < _SHORTEST_STOP:
+        raise _invalid(f"auto_stop_mins is 0 or at least {_SHORTEST_STOP}.")
+    least, most = settings["min_num_clusters"], settings["max_num_clusters"]
+    if not 0 < least <= min(most, _MOST_MINIMUM) or most > _MOST_CLUSTERS:
+        raise _invalid(
+            f"min_num_clusters is between 1 and {_MOST_MINIMUM} and at most max_num_clusters, "
+            f"which is at most {_MOST_CLUSTERS}."
+        )
+    return settings
+
+
+def _refuse_duplicate(call: ServerRequest, name: str) -> None:
+    if name in (_LOCAL_NAME, *(each["name"] for each in call.store.find(_KIND))):
+        raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"SQL warehouse with name `{name}` already exists.")
+
+
+def _shown(body: Document) -> Document:
+    shown = {name: value for name, value in body.items() if name != "creator_user_name"}
+    return {
+        **shown,
+        "num_clusters": int(body["state"] == "RUNNING"),
+        "creator_name": body["creator_user_name"],
+        "jdbc_url": "",
+    }
+
+
+def _local(call: ServerRequest) -> Document:
+    running = call.context.warehouse.is_running
+    return {
+        "id": WAREHOUSE_ID,
+        "name": _LOCAL_NAME,
+        "state": "RUNNING" if running else "STOPPED",
+        "cluster_size": "2X-Small",
+        "warehouse_type": "PRO",
+        "enable_serverless_compute": False,
+        "num_clusters": int(running),
+        "creator_name": call.owner,
+        "jdbc_url": "",
+    }
+
+
+def _invalid(message: str) -> ApiError:
+    return ApiError(400, "INVALID_PARAMETER_VALUE", message)
+
+
+_PATH = "/api/2.0/sql/warehouses"
+_HANDLERS: tuple[tuple[str, str, Callable[[ServerRequest], Any]], ...] = (
+    ("GET", "", list_warehouses),
+    ("POST", "", create),
+    ("GET", "/{}", get),
+    ("DELETE", "/{}", delete),
+    ("POST", "/{}/edit", edit),
+    ("POST", "/{}/start", start),
+    ("POST", "/{}/stop", stop),
+)
+ROUTES = tuple(Route(method, f"{_PATH}{tail}", handler) for method, tail, handler in _HANDLERS)
