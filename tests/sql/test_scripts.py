@@ -114,7 +114,9 @@ FIRST, VARIABLE = next(iter(EFFECTS)), "a variable of the script"
 @pytest.mark.parametrize(
     ("statement", "name"),
     sampled(
-        product(EFFECTS, NAMES), *((each, VARIABLE) for each in EFFECTS), *((FIRST, each) for each in NAMES)
+        product(EFFECTS, NAMES),
+        *((each, VARIABLE) for each in [*EFFECTS][::2]),
+        *((FIRST, each) for each in NAMES),
     ),
 )
 def test_a_statement_has_its_effect(session: SparkSession, statement: str, name: str) -> None:
@@ -148,9 +150,7 @@ USING = {
 
 @pytest.mark.parametrize(
     ("statement", "using"),
-    sampled(
-        product(VALUES, USING), *((each, "a variable") for each in VALUES), *product([*VALUES][1:2], USING)
-    ),
+    sampled(product(VALUES, USING), *product([*VALUES][1:2], USING)),
 )
 def test_execute_immediate_fills_parameters(session: SparkSession, statement: str, using: str) -> None:
     marker, clause = USING[using]

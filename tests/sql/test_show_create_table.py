@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.lanes import sampled
+
 S = "main.shown"
 DEFAULTS = "TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')"
 MAPPED = "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
@@ -59,7 +61,7 @@ def described(spark: SparkSession, name: str) -> list[object]:
     return [detail.asDict(recursive=True), columns.collect(), keys.collect()]
 
 
-@pytest.mark.parametrize("definition", TABLES)
+@pytest.mark.parametrize("definition", sampled(TABLES, *[*TABLES][::4]))
 def test_the_statement_creates_an_equal_table(session: SparkSession, definition: str, tmp_path: Path) -> None:
     session.sql(f"CREATE TABLE {S}.t {definition.format(folder=tmp_path / 'first')}")
     statement, before = shown(session, f"{S}.t"), described(session, f"{S}.t")

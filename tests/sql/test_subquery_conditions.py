@@ -96,8 +96,8 @@ def rows(spark: SparkSession) -> list[tuple[object, ...]]:
     ("statement", "layout"),
     sampled(
         product(STATEMENTS, LAYOUTS),
-        *((each, "plain") for each in STATEMENTS[: len(CONDITIONS)]),
-        *((each, "deletion vectors") for each in STATEMENTS[-2 * len(ASSIGNMENTS) :]),
+        *((each, "plain") for each in STATEMENTS[: len(CONDITIONS) : 3]),
+        *((each, "deletion vectors") for each in STATEMENTS[-2 * len(ASSIGNMENTS) :: 3]),
         *((STATEMENTS[1], each) for each in LAYOUTS if each != "plain"),
     ),
 )
@@ -122,7 +122,7 @@ ENTRIES = {
 }
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("entry", sampled(ENTRIES, *[*ENTRIES][::3]))
 def test_entry_points(session: SparkSession, entry: str) -> None:
     create(session, "plain")
     session.sql(ENTRIES[entry].format(t=f"{S}.t"))

@@ -103,7 +103,7 @@ def _listed_columns(tokens: Sequence[Token]) -> Iterator[int]:
 
 
 def _is_in_name(tokens: Sequence[Token], at: int) -> bool:
-    """Return whether the word at `at` is a part of a name: beside a dot, or where a statement has one."""
+    """Return whether the word at `at` is a part of a name: next to a dot, or where a statement has one."""
     if any(token.text == "." for token in (*tokens[max(at - 1, 0) : at], *tokens[at + 1 : at + 2])):
         return True
     words = tuple(token.word for token in tokens[max(at - 2, 0) : at])
