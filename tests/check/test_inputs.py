@@ -20,6 +20,7 @@ from tests.check.conftest import Look
         ("import psycopg2", "psycopg2-binary"),
         ("from sklearn.linear_model import Ridge", "scikit-learn"),
         ("from azure.identity.aio import C", "azure-identity"),
+        ("from runtime.nutterfixture import NutterFixture", "nutter"),
         ("from azure.core.exceptions import ResourceNotFoundError", "azure-core"),
         ("from azure.storage.blob.aio import C", "azure-storage-blob"),
         ("from azure.storage import blob", "azure-storage-blob"),

@@ -93,6 +93,7 @@ _BELOW_NAMESPACES: Mapping[str, str | int] = {
     "opentelemetry.sdk": "opentelemetry-sdk",
     **dict.fromkeys(("opentelemetry.exporter", "opentelemetry.instrumentation"), 3),
     "ruamel": 2,
+    "runtime.nutterfixture": "nutter",
 }
 _NAMESPACES = frozenset(prefix for prefix in _BELOW_NAMESPACES if "." not in prefix)
 # They open files without Python's `open`.
