@@ -92,6 +92,8 @@ def spark(suite_settings: Settings) -> Iterator[SparkSession]:
         yield shared
         for view in _temporary_views(shared) - before:
             shared.catalog.dropTempView(view)
+        for key, value in lanes.session_conf().items():
+            shared.conf.set(key, value)
         # Each query is compared with everything that is cached.
         shared.catalog.clearCache()
 

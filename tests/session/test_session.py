@@ -39,10 +39,12 @@ def test_other_settings_give_another_lakehouse_in_the_same_jvm(
 
 
 def test_the_builder_gives_lakewards_session_with_the_users_settings(spark: SparkSession) -> None:
+    before = spark.conf.get("spark.sql.shuffle.partitions")
     built = SparkSession.builder.appName("mine").config("spark.sql.shuffle.partitions", "7").getOrCreate()
     assert built is spark
     assert built.conf.get("spark.sql.shuffle.partitions") == "7"
-    spark.conf.unset("spark.sql.shuffle.partitions")
+    # Unset, it would be Spark's 200 for all tests that follow.
+    spark.conf.set("spark.sql.shuffle.partitions", before)
 
 
 @pytest.mark.usefixtures("spark")
