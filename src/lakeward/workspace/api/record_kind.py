@@ -84,12 +84,13 @@ class RecordKind:
 
     def update(self, call: ServerRequest) -> Any:
         """Change some fields of a record."""
-        name = call.body.get("new_name")
-        if name is not None and self.key == self.unique and name != self._found(call)[self.key]:
-            self._rename(call, read_fields(call.body, {"new_name": str}, required=["new_name"])["new_name"])
-            body = {field: value for field, value in self._read(call, ()).items() if field != self.key}
-            return self._change(call, body, replace=False, key=name)
-        return self._change(call, self._read(call, ()), replace=False)
+        body = self._read(call, ())
+        if self.key != self.unique or call.body.get("new_name") is None:
+            return self._change(call, body, replace=False)
+        name = read_fields(call.body, {"new_name": str})["new_name"]
+        self._rename(call, self._found(call), name)
+        body.pop(self.key, None)
+        return self._change(call, body, replace=False, key=name)
 
     def delete(self, call: ServerRequest) -> None:
         """Remove a record; one that another refers to only with `force`."""
@@ -118,14 +119,15 @@ class RecordKind:
                 what = f"{kind.replace('_', ' ').capitalize()} '{body[field]}'"
                 raise missing(what, f"{kind.upper()}_DOES_NOT_EXIST")
 
-    def _rename(self, call: ServerRequest, name: str) -> None:
+    def _rename(self, call: ServerRequest, found: Document, name: str) -> None:
         """Give a record another name, which is its id."""
-        found = self._found(call)
         old = str(found[self.key]).lower()
         if name.lower() != old:
             self._refuse_duplicate(call, {self.unique: name})
-        call.store.delete(self.kind, old)
+        # In this order a crash leaves both records, and loses none.
         call.store.put(self.kind, name.lower(), {**found, self.key: name})
+        if name.lower() != old:
+            call.store.delete(self.kind, old)
         for kind, field, user in self._users(call, found[self.key]):
             call.store.put(kind, user["name"].lower(), {**user, field: name})
 
