@@ -19,6 +19,8 @@ STATEMENTS = (
     "DESCRIBE HISTORY {}",
     "desc detail {}",
     "RESTORE TABLE {} TO VERSION AS OF 0",
+    "RESTORE {} TO VERSION AS OF 0",
+    "ALTER TABLE {} CLUSTER BY NONE",
 )
 
 

@@ -54,8 +54,8 @@ _RESERVED = frozenset(
 )
 # What a name of one part follows.
 _BEFORE_NAMES = (
-    *(("OPTIMIZE",), ("VACUUM",), ("REORG", "TABLE"), ("ALTER", "TABLE")),
-    *((verb, noun) for verb in ("DESCRIBE", "DESC") for noun in ("HISTORY", "DETAIL")),
+    *_BEGINNINGS,
+    *((verb, "TABLE") for verb in ("REORG", "RESTORE", "ALTER")),
     *((verb, "COLUMN") for verb in ("ALTER", "CHANGE")),
 )
 
@@ -106,7 +106,7 @@ def _is_in_name(tokens: Sequence[Token], at: int) -> bool:
     """Return whether the word at `at` is a part of a name: next to a dot, or where a statement has one."""
     if any(token.text == "." for token in (*tokens[max(at - 1, 0) : at], *tokens[at + 1 : at + 2])):
         return True
-    words = tuple(token.word for token in tokens[max(at - 2, 0) : at])
+    words = tuple(token.word for token in tokens[max(at - 3, 0) : at])
     return any(words[-len(before) :] == before for before in _BEFORE_NAMES)
 
 
