@@ -23,6 +23,7 @@ CONNECTION = "connection.json"
 _MAX_PATH = 4096
 _MAX_NAME = 255
 _NOTES, _VOLUME_NOTE = ".objects", ".volume.about.json"
+_DESCRIPTION = ".volume.json"
 _VOLUME_PARTS = 3  # catalog, schema, volume
 
 
@@ -202,9 +203,14 @@ def volume_note(settings: Settings, parts: Sequence[str]) -> Path:
     return settings.warehouse / catalog / schema / _NOTES / f"{volume}{_VOLUME_NOTE}"
 
 
+def volume_description(volume: Path) -> Path:
+    """Return the file next to a volume that stores its metadata."""
+    return volume.with_name(f".{volume.name}{_DESCRIPTION}")
+
+
 def _is_volume_description(settings: Settings, entry: Path) -> bool:
     """Return whether a file next to a volume stores its metadata: it is no file of a volume."""
-    if not (entry.name.startswith(".") and entry.name.endswith(".volume.json")):
+    if not (entry.name.startswith(".") and entry.name.endswith(_DESCRIPTION)):
         return False
     parts = _parts_below_volumes(settings, entry)
     return parts is not None and len(parts) == _VOLUME_PARTS

@@ -12,7 +12,12 @@ from typing import Any
 from lakeward.atomic_files import atomic_write, read_regular
 from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, exclusively
-from lakeward.databricks_shims.local_workspace.contained_paths import check_name, is_name, volume_note
+from lakeward.databricks_shims.local_workspace.contained_paths import (
+    check_name,
+    is_name,
+    volume_description,
+    volume_note,
+)
 
 
 def list_volumes(call: ApiRequest) -> Any:
@@ -151,7 +156,7 @@ def _require_schema(call: ApiRequest, catalog: str, schema: str) -> None:
 
 def _description(call: ApiRequest, parts: list[str]) -> Path:
     """Return the hidden file next to a volume that stores its metadata."""
-    return _folder(call, parts).with_name(f".{parts[2]}.volume.json")
+    return volume_description(_folder(call, parts))
 
 
 def _describe(call: ApiRequest, parts: list[str], **facts: Any) -> None:

@@ -47,12 +47,10 @@ def require_local(call: ServerRequest) -> None:
         "single_user_name": call.owner,
         "is_single_node": True,
     }
-    insert_cluster(call, LOCAL_CLUSTER, settings, "API", call.owner)
+    insert_cluster(call, LOCAL_CLUSTER, settings, call.owner)
 
 
-def insert_cluster(
-    call: ServerRequest, cluster_id: str, settings: Document, source: str, creator: str
-) -> None:
+def insert_cluster(call: ServerRequest, cluster_id: str, settings: Document, creator: str) -> None:
     """Keep a new cluster, which is running at once."""
     made = now()
     name = settings.get("cluster_name", "")
@@ -61,7 +59,7 @@ def insert_cluster(
         **settings,
         "cluster_id": cluster_id,
         "creator_user_name": creator,
-        "cluster_source": source,
+        "cluster_source": "API",
         "state": RUNNING,
         "state_message": "",
         "start_time": made,

@@ -48,7 +48,7 @@ def create(call: ServerRequest) -> Any:
     stamp = datetime.now(timezone.utc).strftime("%m%d-%H%M%S")
     cluster_id = f"{stamp}-{secrets.token_hex(4)}"
     settings.setdefault("cluster_name", "")
-    insert_cluster(call, cluster_id, settings, "API", call.caller)
+    insert_cluster(call, cluster_id, settings, call.caller)
     return {"cluster_id": cluster_id}
 
 

@@ -60,7 +60,9 @@ def list_warehouses(call: ServerRequest) -> Any:
 
 def get(call: ServerRequest) -> Any:
     """Describe a warehouse."""
-    return _local(call) if call.path_parameter == WAREHOUSE_ID else _shown(_created(call))
+    return (
+        _local(call) if call.path_parameter == WAREHOUSE_ID else _shown(_created(call, call.path_parameter))
+    )
 
 
 @exclusively
@@ -99,7 +101,7 @@ def start(call: ServerRequest) -> None:
     if call.path_parameter == WAREHOUSE_ID:
         call.context.warehouse.start()
     else:
-        wake_warehouse(call, _created(call)["id"])
+        wake_warehouse(call, _created(call, call.path_parameter)["id"])
 
 
 def stop(call: ServerRequest) -> None:
@@ -107,15 +109,15 @@ def stop(call: ServerRequest) -> None:
     if call.path_parameter == WAREHOUSE_ID:
         call.context.warehouse.stop()
         return
-    key = _created(call)["id"]
+    key = _created(call, call.path_parameter)["id"]
     _cancel_statements(call, key)
     call.store.change(_KIND, key, lambda body: body.update(state="STOPPED"))
 
 
 def require_warehouse(call: ServerRequest, key: str) -> None:
     """Raise ApiError for a warehouse that does not exist."""
-    if key != WAREHOUSE_ID and call.store.get(_KIND, key) is None:
-        raise missing(f"SQL warehouse {key}")
+    if key != WAREHOUSE_ID:
+        _created(call, key)
 
 
 def wake_warehouse(call: ServerRequest, key: str) -> None:
@@ -125,10 +127,10 @@ def wake_warehouse(call: ServerRequest, key: str) -> None:
         call.store.change(_KIND, key, lambda body: body.update(state="RUNNING"))
 
 
-def _created(call: ServerRequest) -> Document:
-    found = call.store.get(_KIND, call.path_parameter)
+def _created(call: ServerRequest, key: str) -> Document:
+    found = call.store.get(_KIND, key)
     if found is None:
-        raise missing(f"SQL warehouse {call.path_parameter}")
+        raise missing(f"SQL warehouse {key}")
     return found
 
 
@@ -137,7 +139,7 @@ def _changeable(call: ServerRequest) -> Document:
     if call.path_parameter == WAREHOUSE_ID:
         message = f"The SQL warehouse {WAREHOUSE_ID} is this machine: create another one."
         raise ApiError(400, "INVALID_STATE", message)
-    found = _created(call)
+    found = _created(call, call.path_parameter)
     require(call, _ACL, found["id"], "CAN_MANAGE")
     return found
 
