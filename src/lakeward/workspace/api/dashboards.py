@@ -12,7 +12,6 @@ import json
 import posixpath
 import secrets
 import uuid
-from datetime import datetime, timezone
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import (
@@ -26,7 +25,7 @@ from lakeward.databricks_shims.local_workspace import (
 from lakeward.workspace.api.fields import Types, read_fields
 from lakeward.workspace.api.permissions import may, require
 from lakeward.workspace.context import ServerRequest, paginate
-from lakeward.workspace.state.store import Document
+from lakeward.workspace.state.store import Document, now, time_text
 
 PATH = "/api/2.0/lakeview/dashboards"
 _KIND, _ACL = "dashboard", "dashboards"
@@ -73,8 +72,8 @@ def create(call: ServerRequest) -> Any:
         "path": _path(folder, given["display_name"]),
         "lifecycle_state": "ACTIVE",
         "creator_user_name": call.caller,
-        "create_time": _now(),
-        "update_time": _now(),
+        "create_time": time_text(now()),
+        "update_time": time_text(now()),
         "etag": _etag(),
     }
     _refuse_duplicate(call, dashboard)
@@ -96,7 +95,7 @@ def update(call: ServerRequest) -> Any:
     if etag is not None and etag != dashboard["etag"]:
         message = f"The dashboard {dashboard['dashboard_id']} was changed since etag {etag[:50]!r}."
         raise ApiError(409, "RESOURCE_CONFLICT", message)
-    changed = {**dashboard, **given, "update_time": _now(), "etag": _etag()}
+    changed = {**dashboard, **given, "update_time": time_text(now()), "etag": _etag()}
     changed["path"] = _path(changed["parent_path"], changed["display_name"])
     _refuse_duplicate(call, changed)
     call.store.put(_KIND, dashboard["dashboard_id"], changed)
@@ -142,7 +141,7 @@ def publish(call: ServerRequest) -> Any:
     published = {
         "display_name": dashboard["display_name"],
         "embed_credentials": given.get("embed_credentials", False),
-        "revision_create_time": _now(),
+        "revision_create_time": time_text(now()),
     }
     warehouse = given.get("warehouse_id") or dashboard.get("warehouse_id")
     if warehouse:
@@ -238,10 +237,6 @@ def _path(folder: str, name: str) -> str:
 
 def _etag() -> str:
     return secrets.token_hex(8)
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 ROUTES = (

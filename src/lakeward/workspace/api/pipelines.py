@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Mapping
-from datetime import datetime, timezone
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import MAX_INTEGER, ApiError, Route, exclusively, missing
-from lakeward.workspace.api.catalog import is_like
 from lakeward.workspace.api.job_validation import check_environments
+from lakeward.workspace.api.name_patterns import is_like
 from lakeward.workspace.api.permissions import forget, may, require
 from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.context import ServerRequest, paginate, paginate_query
 from lakeward.workspace.runs.run_process import ProcessResult
 from lakeward.workspace.runs.run_spec import build_pipeline_update_spec
 from lakeward.workspace.runs.update_recorder import ENDED, UpdateRecorder, selected
-from lakeward.workspace.state.store import Document, now
+from lakeward.workspace.state.store import Document, now, time_text
 
 _FLAGS = (
     *("refresh_selection", "full_refresh_selection", "full_refresh", "validate_only"),
@@ -269,17 +268,11 @@ def _to_json(call: ServerRequest, pipeline: Document) -> Document:
             {
                 "update_id": each["update_id"],
                 "state": each["state"],
-                "creation_time": _timestamp(each["creation_time"]),
+                "creation_time": time_text(each["creation_time"]),
             }
             for each in updates
         ],
     }
-
-
-def _timestamp(milliseconds: int) -> str:
-    """Return a time as text, which it is here alone; updates themselves have milliseconds."""
-    moment = datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 ROUTES = (

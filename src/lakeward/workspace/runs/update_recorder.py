@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timezone
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError
-from lakeward.workspace.state.store import Document, Store, now
+from lakeward.workspace.state.store import Document, Store, now, time_text
 
 ENDED = ("COMPLETED", "FAILED", "CANCELED")
 """The final states of an update."""
@@ -221,7 +220,6 @@ def _event(
     dataset: str = "",
     error: str = "",
 ) -> Document:
-    moment = datetime.now(timezone.utc)
     origin = {
         "pipeline_id": pipeline["pipeline_id"],
         "pipeline_name": pipeline["spec"].get("name"),
@@ -232,7 +230,7 @@ def _event(
         origin.update(dataset_name=dataset, flow_name=dataset)
     event: Document = {
         "id": str(uuid.uuid4()),
-        "timestamp": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "timestamp": time_text(now()),
         "origin": origin,
         "message": message,
         "level": "ERROR" if error else "INFO",

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,16 @@ class _Row:
 def now() -> int:
     """Return the milliseconds since 1970, the unit of all times of the API."""
     return int(time.time() * 1000)
+
+
+def time_text(milliseconds: int) -> str:
+    """Return a time in ISO 8601 with milliseconds, for the fields of the API that have times as text.
+
+    >>> time_text(1_700_000_000_000)
+    '2023-11-14T22:13:20.000Z'
+    """
+    moment = datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Store:

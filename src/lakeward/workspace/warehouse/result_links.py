@@ -11,7 +11,8 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+
+from lakeward.workspace.state.store import time_text
 
 RESULTS_PATH = "/api/2.0/lakeward/results/"
 LINK_SECONDS = 15 * 60
@@ -28,10 +29,9 @@ class ResultLinks:
         """Return the fields `external_link` and `expiration` for a chunk, `STATEMENT_ID/INDEX`."""
         expires = int(self.clock()) + LINK_SECONDS
         query = f"expires={expires}&signature={self._signature(chunk, str(expires))}"
-        moment = datetime.fromtimestamp(expires, timezone.utc)
         return {
             "external_link": f"{host}{RESULTS_PATH}{chunk}?{query}",
-            "expiration": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "expiration": time_text(expires * 1000),
         }
 
     def is_valid(self, chunk: str, query: Mapping[str, str]) -> bool:
