@@ -60,7 +60,7 @@ test-fast: set-up-dev
 	@LAKEWARD_TEST_LANE=fast $(BIN)/python $(PYTEST) -m "not slow and not process and not spark"
 
 test: lint
-	@$(BIN)/python $(PYTEST)
+	@LAKEWARD_TEST_LANE=default $(BIN)/python $(PYTEST)
 
 test-all: lint
 	@LAKEWARD_TEST_LANE=all $(BIN)/python $(PYTEST) -m ""

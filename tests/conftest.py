@@ -39,6 +39,7 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Assign tests to lanes before `-m` selects among them."""
     lanes.mark_spark_tests(items)
+    lanes.thin_out(items)
     lanes.order_by_cost(items)
 
 

@@ -7,7 +7,8 @@
 | all | `make test-all` | everything, with the product's own Spark settings |
 
 A long proof is marked `slow`. Of a matrix whose cases differ little, the default lane runs those that
-`sampled` names.
+`sampled` names. Of every other matrix of tests with a JVM, it runs `CASES_KEPT` cases; pytest called without
+make, as for one file, runs all of them.
 
 A test is not in the fast lane when it uses the shared session (marked `spark` at collection), or starts a
 JVM or pytest of its own or builds an environment (marked `process` by its author). The fast lane puts a
@@ -47,6 +48,10 @@ QUICK_CONF = {
 }
 
 
+# Parameter sets of one test with a JVM that the default lane runs.
+CASES_KEPT = 3
+
+
 def session_conf() -> dict[str, str]:
     """Return the Spark settings that the lane adds to the shared session's."""
     return {} if os.environ.get(LANE) == "all" else dict(QUICK_CONF)
@@ -73,6 +78,27 @@ def mark_spark_tests(items: Iterable[pytest.Item]) -> None:
     for item in items:
         if not SESSION_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.spark)
+
+
+def thin_out(items: Iterable[pytest.Item]) -> None:
+    """Mark cases of tests with a JVM `slow`, so that `CASES_KEPT` cases of each test remain.
+
+    Only in the default lane. Which cases remain depends on their names alone: workers must agree, and cases
+    that are chosen by a digest differ in all parameters where the test is a product of several.
+    """
+    if os.environ.get(LANE) != "default":
+        return
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if _rank(item) < 2 and item.get_closest_marker("slow") is None:
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for each in cases.values():
+        for item in sorted(each, key=lambda case: _digest(case.nodeid))[CASES_KEPT:]:
+            item.add_marker(pytest.mark.slow)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def order_by_cost(items: list[pytest.Item]) -> None:
@@ -116,7 +142,7 @@ def _quick_home() -> Path | None:
         real = find_java().resolve().parent.parent
     except SetupError:
         return None
-    home = cache_dir() / "java" / f"of-the-suite-{hashlib.sha256(str(real).encode()).hexdigest()[:16]}"
+    home = cache_dir() / "java" / f"of-the-suite-{_digest(str(real))[:16]}"
     if not (real / "release").is_file() or (home / "bin" / "java").is_file():
         return home if (home / "bin" / "java").is_file() else None
     home.parent.mkdir(parents=True, exist_ok=True)

@@ -87,6 +87,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.rule("2.2", "4.1.1")
 def test_parquet_of_all_types_codecs_and_encodings_gives_the_same_rows(spark, landing, plans: Plans) -> None:
     table = parquet_table(1000)

@@ -27,6 +27,7 @@ def test_each_file_is_taken_once_and_a_further_run_writes_nothing(landing) -> No
     assert versions == 2
 
 
+@pytest.mark.slow
 @pytest.mark.rule("6.4.4")
 def test_the_result_does_not_depend_on_files_or_bytes_a_trigger(landing) -> None:
     for number in range(7):

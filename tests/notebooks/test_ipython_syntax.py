@@ -187,6 +187,7 @@ def test_a_syntax_error_has_the_line_of_its_file(text: str) -> None:
     assert (raised.value.filename, raised.value.lineno) == ("/n.py", 6 + text.count("\n"))
 
 
+@pytest.mark.slow
 def test_a_cell_of_five_megabytes_takes_linear_time() -> None:
     line = "x = ['a', \"b\", (1)]  # %sql\n"
     small, large = (line * count + "%time\n" for count in (20_000, 180_000))

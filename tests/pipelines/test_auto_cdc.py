@@ -268,6 +268,7 @@ def test_columns_that_are_not_tracked_are_overwritten_in_place(
     assert bench.rows() == fold_second(batches, [0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scd_type", sampled([1, 2], 2))
 def test_null_updates_that_are_ignored_keep_the_old_values(
     spark: SparkSession, lab: Lab, tmp_path: Path, scd_type: int
@@ -283,6 +284,7 @@ def test_null_updates_that_are_ignored_keep_the_old_values(
     assert bench.rows() == wanted
 
 
+@pytest.mark.slow
 def test_a_partial_update_finds_a_value_that_came_before_the_row_it_ends(
     spark: SparkSession, lab: Lab, tmp_path: Path
 ) -> None:
@@ -298,6 +300,7 @@ def test_a_partial_update_finds_a_value_that_came_before_the_row_it_ends(
     assert [row[2] for row in bench.rows()] == ["p", "p", "p"]
 
 
+@pytest.mark.slow
 def test_a_late_event_inside_a_run_splits_it(spark: SparkSession, lab: Lab, tmp_path: Path) -> None:
     # Values of a run are those of its last event, on both sides of the split.
     bench = Bench(
@@ -342,6 +345,7 @@ def test_ties_end_the_same_in_any_order_and_null_conditions_delete_nothing(
     assert [row[1] for row in found[0]] == ["stays", "tie"], "a delete wins over an upsert (rule e, assumed)"
 
 
+@pytest.mark.slow
 def test_a_tie_that_comes_later_joins_what_a_row_had_parted(
     spark: SparkSession, lab: Lab, tmp_path: Path
 ) -> None:
@@ -374,6 +378,7 @@ def test_a_batch_that_died_before_either_of_its_commits_ends_the_same(
     assert bench.rows() == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scd_type", sampled([1, 2], 2))
 def test_a_batch_reads_only_files_that_can_contain_its_keys(
     spark: SparkSession, lab: Lab, tmp_path: Path, scd_type: int
@@ -399,6 +404,7 @@ def test_a_batch_reads_only_files_that_can_contain_its_keys(
     assert bench.rows() == wanted
 
 
+@pytest.mark.slow
 def test_of_the_stored_events_only_those_since_the_batch_are_read(
     spark: SparkSession, lab: Lab, tmp_path: Path
 ) -> None:
@@ -415,6 +421,7 @@ def test_of_the_stored_events_only_those_since_the_batch_are_read(
     assert bench.rows() == spans
 
 
+@pytest.mark.slow
 def test_events_that_the_target_refuses_are_not_remembered(
     spark: SparkSession, lab: Lab, tmp_path: Path
 ) -> None:
@@ -428,6 +435,7 @@ def test_events_that_the_target_refuses_are_not_remembered(
     assert bench.rows() == [(0, "k", "p", 1, 1, 3), (0, "k", "r", 2, 3, None)]
 
 
+@pytest.mark.slow
 def test_rules_of_the_target_are_counted_on_the_feed_and_new_columns_arrive(lab: Lab) -> None:
     lab.seed("feed", values([*CANONICAL, (130, 1, None, "None", "Nowhere")]))
     lab.file("cdc.py", PIPELINE)

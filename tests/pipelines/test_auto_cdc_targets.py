@@ -48,6 +48,7 @@ def test_a_deleted_key_is_remembered_for_two_days(
         assert bench.rows() == [*rows, (0, "stays", "new", 1)]
 
 
+@pytest.mark.slow
 def test_a_merge_compacts_small_files_once_there_are_many(
     spark: SparkSession, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

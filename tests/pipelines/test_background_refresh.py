@@ -75,6 +75,7 @@ def test_views_are_refreshed_at_the_same_time(lab: Lab, source: str, tmp_path: P
     assert lab.rows("left") + lab.rows("right") == [("left",), ("right",)]
 
 
+@pytest.mark.slow
 def test_each_flow_has_a_pool_of_its_own(lab: Lab, source: str) -> None:
     """Spark shares its cores among pools: a small flow does not wait for all tasks of a large one."""
     assert lab.spark.conf.get("spark.scheduler.mode") == "FAIR"
@@ -102,6 +103,7 @@ def test_each_commit_has_the_metadata_of_its_own_view(lab: Lab, source: str) -> 
     assert {plan.chosen for plan in planned(lab, lab.done()).values()} <= {"NO_OP"}
 
 
+@pytest.mark.slow
 def test_settings_hold_for_the_flow_that_has_them(lab: Lab, source: str) -> None:
     declared = "\n".join(
         f"@dp.materialized_view(name='z{n}', spark_conf={{'spark.sql.session.timeZone': '{zone}'}})\n"

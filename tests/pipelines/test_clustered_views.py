@@ -94,6 +94,7 @@ def test_files_are_ranges_of_the_clustering_columns(lab: Lab, table: str, column
     assert lab.table("observed").count() == 2000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("full", [False, True])
 def test_rows_are_counted_once(lab: Lab, table: str, full: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """INV-11: Spark computes the rows twice to find the ranges; expectations count each row once.

@@ -84,6 +84,7 @@ class Events:
 KINDS = ("TIMESTAMP", "DATE", "TIMESTAMP_NTZ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "kind"),
     sampled(product(QUERIES, KINDS), ("KEPT", "TIMESTAMP")),
@@ -197,6 +198,7 @@ def test_partitions_of_dropped_days_are_replaced(lab: Lab, monkeypatch: pytest.M
     assert events.update("DELETE FROM {a} WHERE n > 950") == "PARTITION_OVERWRITE"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", sampled(RULES, "the key and a value"))
 def test_dropped_days_leave_the_view_equal_to_its_query(lab: Lab, rule: str) -> None:
     events = Events(lab, KEPT.replace("{kind}", "TIMESTAMP"), *RULES[rule])
@@ -222,6 +224,7 @@ def belongs_to_another_query(index: Path) -> None:
     index.write_text(json.dumps({"identity": "other", "days": {name: [] for name in stored["days"]}}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", sampled([damage, lose, belongs_to_another_query], damage))
 def test_an_index_that_cannot_be_used_is_computed_again(lab: Lab, change: Callable[[Path], None]) -> None:
     events = Events(lab, SUMMED.replace("{kind}", "TIMESTAMP"))

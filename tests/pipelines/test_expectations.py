@@ -179,6 +179,7 @@ def test_counts_of_views_are_exact_whatever_the_plan(lab: Lab, options: str) -> 
         assert (done.rows_written, done.dropped) == (small, len(rows) - small), shape
 
 
+@pytest.mark.slow
 def test_a_views_expectations_are_counted_for_each_consumer(lab: Lab) -> None:
     """Rows that a view drops are absent downstream."""
     lab.seed("raw", "SELECT id x FROM range(10)")

@@ -116,6 +116,7 @@ def test_a_file_is_rewritten_if_it_is_small_or_half_marked(lab: Lab, table: str)
     assert files.count() == 205
 
 
+@pytest.mark.slow
 def test_many_small_files_are_marked(lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Together they are as much work as a large one."""
     monkeypatch.setattr(file_replacement, "_BYTES_OF_ONE_TASK", 5000)

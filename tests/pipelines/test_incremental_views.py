@@ -196,6 +196,7 @@ def test_a_wider_type_matters_where_the_view_uses_the_column(
     assert_exact(lab)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("column", "technique", "issue"),
     [("unused", "GROUP_AGGREGATE", ""), ("v", "COMPLETE_RECOMPUTE", "DATA_SCHEMA_CHANGED")],
@@ -278,6 +279,7 @@ def test_the_size_of_a_version_without_a_checksum_is_that_of_its_files(lab: Lab,
     assert sizes == [sum(file.stat().st_size for file in files)] * 2
 
 
+@pytest.mark.slow
 def test_a_change_that_leaves_the_rows_as_they_are_is_seen_once(lab: Lab, table: str) -> None:
     declare(
         lab,
@@ -473,6 +475,7 @@ def test_a_column_that_someone_adds_to_a_view_is_gone_after_its_recomputation(la
     assert_exact(lab)
 
 
+@pytest.mark.slow
 def test_maintenance_of_a_view_keeps_what_it_has_seen(lab: Lab, table: str) -> None:
     declare(lab, QUERY)
     for group in (1, 2):
@@ -530,6 +533,7 @@ def test_the_change_data_feed_gives_changes_that_rows_cannot_be_compared_for(
         assert_exact(lab, query, name)
 
 
+@pytest.mark.slow
 def test_affected_partitions_of_a_view_are_replaced_where_that_reads_less(lab: Lab) -> None:
     query = "SELECT g, id, avg(v) AS m FROM {a} GROUP BY g, id"
     lab.seed("a", "SELECT id, id % 3 AS g, id * 2 AS v FROM range(5000)")
@@ -551,6 +555,7 @@ def test_affected_partitions_of_a_view_are_replaced_where_that_reads_less(lab: L
 TWO_GROUPS = ["INSERT INTO {a} VALUES (9, '', 5)", "UPDATE {a} SET v = 9 WHERE t IS NULL"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     sampled(TWO_GROUPS, TWO_GROUPS[1]),
@@ -720,6 +725,7 @@ def test_a_failure_to_apply_changes_falls_back_to_a_recomputation(
     assert_exact(lab)
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_changes_are_applied_does_not_recompute_the_view(
     lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

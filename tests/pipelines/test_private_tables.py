@@ -26,6 +26,7 @@ PRIVATE = """
 IN_SQL = "CREATE OR REFRESH PRIVATE STREAMING TABLE low AS SELECT * FROM STREAM(raw) WHERE id < 3"
 
 
+@pytest.mark.slow
 def test_only_its_pipeline_finds_a_private_table(lab: Lab) -> None:
     lab.seed("numbers", "SELECT id FROM range(7)")
     lab.file("a.py", PRIVATE)

@@ -47,6 +47,7 @@ def assert_equal_nets(plus: DataFrame, minus: DataFrame) -> list[DataFrame]:
     return kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("day", sampled(["DATE", "TIMESTAMP", "TIMESTAMP_NTZ"], "TIMESTAMP"))
 def test_equal_days_are_left_out(spark: SparkSession, day: str) -> None:
     for name, (before, after) in CHANGED.items():

@@ -125,6 +125,7 @@ def test_a_batch_that_died_before_either_of_its_commits_ends_the_same(
 _LATER = [{"sequence_by": "seq + 0"}, {"apply_as_truncates": "a = 'all'"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("later", sampled(_LATER, _LATER[0]), ids=str)
 def test_a_flow_that_no_longer_leaves_it_to_the_target_knows_what_is_there(
     spark: SparkSession, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, later: dict[str, Any]
@@ -139,6 +140,7 @@ def test_a_flow_that_no_longer_leaves_it_to_the_target_knows_what_is_there(
     assert without_sequence(bench.rows()) == fold_first([first, *rest])
 
 
+@pytest.mark.slow
 def test_updates_that_become_partial_keep_the_values_that_are_there(
     spark: SparkSession, lab: Lab, tmp_path: Path
 ) -> None:
@@ -177,6 +179,7 @@ def test_only_a_sequence_that_the_target_holds_as_it_came_is_left_to_it(
     )
 
 
+@pytest.mark.slow
 def test_two_flows_with_other_sequences_are_compared_by_the_auxiliary_table(
     spark: SparkSession, lab: Lab, tmp_path: Path
 ) -> None:

@@ -133,6 +133,7 @@ def replace(lab: Lab, rows: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("declared", sampled(["INT", "BIGINT"], "INT"))
 def test_int_versions_may_be_declared_as_int(lab: Lab, declared: str) -> None:
     lab.file("cdc.py", f"""

@@ -136,6 +136,7 @@ def test_a_failing_view_keeps_its_old_rows(lab: Lab) -> None:
     assert lab.rows("t") == [(0,), (1,), (2,)]
 
 
+@pytest.mark.slow
 def test_several_flows_append_to_one_table(lab: Lab) -> None:
     lab.seed("a", "SELECT 1 id")
     lab.seed("b", "SELECT 2 id, 'new' AS extra")
@@ -169,6 +170,7 @@ def test_a_once_flow_runs_once_until_a_full_refresh(lab: Lab) -> None:
     assert lab.rows("t") == [(1,), (10,), (11,), (12,)]
 
 
+@pytest.mark.slow
 def test_streaming_aggregation_without_watermark_is_replaced_as_a_whole(lab: Lab) -> None:
     lab.seed("raw", "SELECT id % 2 AS k FROM range(5)")
     lab.file("a.py", """

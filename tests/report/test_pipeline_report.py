@@ -235,6 +235,7 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(each, (*at, key))
 
 
+@pytest.mark.slow
 def test_no_value_of_an_event_prevents_the_report(tmp_path: Path) -> None:
     """Every value of every event, replaced by values of other types: the updates before are still shown."""
     Events("u0").define("c.s.a").refresh("c.s.a", 5).end().store(tmp_path)

@@ -115,6 +115,7 @@ def test_the_next_command_sees_nothing_of_the_one_before_and_the_same_as_without
     assert scene("quick") == {"jvm": after, "one": 1, "printed": []}
 
 
+@pytest.mark.slow
 def test_what_java_forgets_of_one_command_is_not_taken_from_the_next(
     scene: Callable[..., dict[str, Any]],
 ) -> None:
@@ -123,6 +124,7 @@ def test_what_java_forgets_of_one_command_is_not_taken_from_the_next(
     assert second["answer"] == 1
 
 
+@pytest.mark.slow
 def test_a_second_command_at_the_same_time_has_a_jvm_of_its_own(
     scene: Callable[..., dict[str, Any]], cache: Path, tmp_path: Path
 ) -> None:
@@ -145,6 +147,7 @@ def test_a_command_that_was_killed_leaves_a_jvm_as_good_as_new(
     assert scene("quick")["jvm"] == jvm
 
 
+@pytest.mark.slow
 def test_a_query_whose_command_was_killed_while_it_was_planned_begins_no_job(
     scene: Callable[..., dict[str, Any]], cache: Path, tmp_path: Path
 ) -> None:
@@ -205,6 +208,7 @@ def test_stop_says_what_it_stopped_and_nothing_is_left(
     assert lakeward("stop", cache=cache).stdout == "no project of this user has a JVM\n"
 
 
+@pytest.mark.slow
 def test_no_command_came_for_a_while(scene: Callable[..., dict[str, Any]], cache: Path) -> None:
     scene("quick", LAKEWARD_DAEMON_IDLE="0.1")
     (file,) = (cache / f"daemon-{os.getuid()}").glob("*.err")

@@ -145,6 +145,7 @@ def test_what_a_failed_set_up_left_is_made_again(project: Project, closed_addres
     assert (project.venv / "bin" / "pip").exists()
 
 
+@pytest.mark.slow
 def test_an_environment_of_the_user_is_kept(project: Project, closed_address: str) -> None:
     venv.create(project.venv, with_pip=True, symlinks=True)
     own = project.venv / "of the user"

@@ -44,6 +44,7 @@ VERSIONS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", sampled(VERSIONS, *VERSIONS[::4]))
 def test_the_version_is_merged(spark: SparkSession, at: str) -> None:
     version, time = version_of_insert(spark)

@@ -105,6 +105,7 @@ def test_a_streaming_table_reads_each_row_once(sql: Rows) -> None:
     assert sql("SELECT count(*), count(DISTINCT id) FROM s") == [(6, 6)]
 
 
+@pytest.mark.slow
 def test_a_dropped_table_leaves_no_progress_behind(sql: Rows) -> None:
     for _ in range(2):
         sql("CREATE STREAMING TABLE s AS SELECT id FROM STREAM t")

@@ -178,6 +178,7 @@ def test_fixture(schema):
 """
 
 
+@pytest.mark.slow
 def test_failures_for_want_of_a_catalog_name_the_option_that_creates_it(tmp_path: Path) -> None:
     printed = pytest_in(project(tmp_path, _CATALOGS), code=1)
     assert "7 failed, 1 error" in printed

@@ -123,6 +123,7 @@ def test_a_mount_of_the_project_itself_holds_with_and_without_a_session(
     assert "3 passed" in ran.stdout, ran.stdout + ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_warehouse_below_a_mount_is_in_the_mounted_folder(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.lakeward.mounts]\n"/mounted" = "data"\n')

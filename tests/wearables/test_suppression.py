@@ -285,6 +285,7 @@ def test_the_retention_begins_after_marked_rows_are_rewritten(spark: SparkSessio
     assert replaced <= rewritten
 
 
+@pytest.mark.slow
 def test_purge_removes_replaced_files_and_rows_behind_deletion_vectors_after_the_bundles_retention(
     spark: SparkSession,
 ) -> None:

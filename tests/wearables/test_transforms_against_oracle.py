@@ -33,6 +33,7 @@ def test_generated_deliveries_give_the_datasets_of_the_oracle(
     assert differences(expected, deliveries, spark, tmp_path) == {}
 
 
+@pytest.mark.slow
 def test_ten_times_as_many_faults_in_another_time_zone_give_the_datasets_of_the_oracle(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -293,6 +293,7 @@ targets: {dev: {}}
         assert ask("/api/2.0/lakeview/dashboards").get("dashboards", []) == []
 
 
+@pytest.mark.slow
 def test_a_dashboard_in_yaml_is_renamed_and_created_again_after_its_trash(tmp_path: Path) -> None:
     text = """\
 bundle: {name: story}

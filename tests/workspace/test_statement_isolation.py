@@ -61,6 +61,7 @@ def robot(server: Server) -> str:
     return str(server.post("/api/2.0/token-management/on-behalf-of/tokens", body)["token_value"])
 
 
+@pytest.mark.slow
 def test_a_slow_a_large_and_a_long_statement_do_not_block_each_other(server: Server) -> None:
     rows(server, "SELECT 1")
     slow = submit(server, ENDLESS)
