@@ -200,6 +200,30 @@ def test_a_record_gets_another_name(server: Server, kind: RecordKind) -> None:
         assert server.answer("DELETE", f"{path}/{each}").status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [
+        (kind, wrong)
+        for kind in KINDS
+        if kind.key == kind.unique
+        for wrong in ({"comment": 1}, {"new_name": 1}, {"new_name": "a/b"})
+    ],
+    ids=lambda value: getattr(value, "kind", None),
+)
+def test_a_rename_that_is_refused_changes_nothing(
+    server: Server, kind: RecordKind, wrong: dict[str, Any]
+) -> None:
+    path, _, body, _ = CASES[kind.kind]
+    made = server.post(path, body)
+    try:
+        answer = server.answer("PATCH", f"{path}/{body['name']}", {"new_name": "renamed", **wrong})
+        assert answer.status_code == 400, answer.text
+        assert server.get(f"{path}/{body['name']}") == made
+        assert server.answer("GET", f"{path}/renamed").status_code == 404
+    finally:
+        assert server.answer("DELETE", f"{path}/{body['name']}").status_code == 200
+
+
 def test_a_location_needs_its_credential(client: Any) -> None:
     credentials, locations = client.storage_credentials, client.external_locations
     with pytest.raises(sdk.errors.NotFound, match="Storage credential 'own' does not exist"):

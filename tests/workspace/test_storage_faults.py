@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from lakeward.databricks_shims.local_workspace import ApiError
 from lakeward.dbutils import Environment
 from lakeward.session import Settings
 from lakeward.workspace.api import run_start, run_submission, runs
+from lakeward.workspace.api.records import KINDS
 from lakeward.workspace.context import ServerContext, ServerRequest
 from lakeward.workspace.runs import run_state
 from lakeward.workspace.runs.run_process import Runner
@@ -134,6 +136,24 @@ def _raising(error: BaseException) -> Callable[..., Any]:
         raise error
 
     return fail
+
+
+def test_a_rename_that_ends_before_its_last_write_leaves_no_reference_without_its_record(
+    context: ServerContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = {kind.kind: kind for kind in KINDS}
+    credentials, locations = kinds["storage_credential"], kinds["external_location"]
+    credentials.create(_call(context, tmp_path, {"name": "old"}))
+    location = {"name": "place", "url": "s3://bucket/a", "credential_name": "old"}
+    locations.create(_call(context, tmp_path, location))
+    rename = replace(_call(context, tmp_path, {"new_name": "new"}), path_parameter="old")
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "delete", _raising(OSError(28, "No space left on device", "db")))
+        with pytest.raises(OSError, match="No space"):
+            credentials.update(rename)
+    names = {each["name"] for each in context.store.find("storage_credential")}
+    assert names == {"old", "new"}
+    assert [each["credential_name"] for each in context.store.find("external_location")] == ["new"]
 
 
 # Each step of a run, from its order to its end: where it is, and the name that is replaced.

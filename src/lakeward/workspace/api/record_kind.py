@@ -124,12 +124,12 @@ class RecordKind:
         old = str(found[self.key]).lower()
         if name.lower() != old:
             self._refuse_duplicate(call, {self.unique: name})
-        # In this order a crash leaves both records, and loses none.
+        # In this order a crash leaves both records, and each reference has its record.
         call.store.put(self.kind, name.lower(), {**found, self.key: name})
-        if name.lower() != old:
-            call.store.delete(self.kind, old)
         for kind, field, user in self._users(call, found[self.key]):
             call.store.put(kind, user["name"].lower(), {**user, field: name})
+        if name.lower() != old:
+            call.store.delete(self.kind, old)
 
     def _change(self, call: ServerRequest, body: Document, *, replace: bool, key: str = "") -> Any:
         found = self._found(call, key)
