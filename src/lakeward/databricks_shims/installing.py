@@ -14,7 +14,7 @@ from typing import Any
 from lakeward.databricks_shims import ipython
 from lakeward.databricks_shims.modules import ON_REQUEST, PACKAGES, SERVED
 from lakeward.databricks_shims.names import free_names
-from lakeward.patching import PatchSpec, insert_entry, remove_entry
+from lakeward.patching import PatchSpec, insert_entry, remove_entry, replacing_spec
 from lakeward.session import on_databricks
 
 _Fill = Callable[[ModuleType], None]
@@ -40,17 +40,12 @@ class _Finder(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         """Return our spec, or the real one with `after` applied by its loader; None for all other names."""
         if fullname in self._served:
-            spec = ModuleSpec(fullname, self, origin="lakeward", is_package=True)
-            # Submodules of the real module, such as its type stubs, can still be imported.
-            real = self._elsewhere(fullname, path, target)
-            spec.submodule_search_locations = list((real and real.submodule_search_locations) or [])
-            return spec
+            # A submodule of the real one, such as its type stubs, may be imported.
+            return replacing_spec(fullname, self, self._elsewhere(fullname, path, target))
         if fullname in self._when_absent or fullname in self._after:
             found = self._elsewhere(fullname, path, target)
             if fullname in self._when_absent and (found is None or _is_shadowing_folder(found)):
-                spec = ModuleSpec(fullname, self, origin="lakeward", is_package=True)
-                spec.submodule_search_locations = list((found and found.submodule_search_locations) or [])
-                return spec
+                return replacing_spec(fullname, self, found)
             if found is not None and fullname in self._after:
                 _follow(found, self._after[fullname])
             return found

@@ -22,6 +22,7 @@ from lakeward.patching.layers import (
     temporary,
     wrap,
 )
+from lakeward.patching.module_specs import is_replacing, replacing_spec
 from lakeward.patching.specs import PatchSpec, applied, install, uninstall
 
 __all__ = [
@@ -34,12 +35,14 @@ __all__ = [
     "insert_entry",
     "install",
     "installed",
+    "is_replacing",
     "list_patches",
     "original",
     "owner_name",
     "remove",
     "remove_all",
     "remove_entry",
+    "replacing_spec",
     "temporary",
     "uninstall",
     "wrap",

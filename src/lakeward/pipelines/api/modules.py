@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from lakeward import patching
-from lakeward.patching import PatchSpec, insert_entry, remove_entry
+from lakeward.patching import PatchSpec, insert_entry, is_replacing, remove_entry, replacing_spec
 from lakeward.pipelines.api import flows
 from lakeward.pipelines.api.parameters import FUNCTIONS
 from lakeward.pipelines.api.registry import DatasetDeclaration, GraphRegistry, PendingDataset
@@ -277,7 +277,6 @@ _API_PATCHES = tuple(
     PatchSpec("pyspark.pipelines", name, "pipelines", _REASON, _constant(value))
     for name, value in {**API, "__all__": sorted(API)}.items()
 )
-_ORIGIN = "lakeward"
 _DLT = PatchSpec("sys", "meta_path", "dlt", "pipeline files import dlt")
 PATCHES = (*_API_PATCHES, _DLT)
 
@@ -293,11 +292,7 @@ class _DltFinder(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         if fullname != "dlt":
             return None
-        spec = ModuleSpec("dlt", self, origin=_ORIGIN, is_package=True)
-        # Modules in a folder of that name can still be imported: `from dlt.helpers import …`.
-        other = PathFinder.find_spec("dlt")
-        spec.submodule_search_locations = list((other and other.submodule_search_locations) or [])
-        return spec
+        return replacing_spec("dlt", self, PathFinder.find_spec("dlt"))
 
     def exec_module(self, module: ModuleType) -> None:
         _fill_module(module)
@@ -329,8 +324,7 @@ def stop_serving_tests() -> None:
 
 def _is_ours(module: object) -> bool:
     """Return whether a finder of lakeward has found `module`; a mock of a test has no spec."""
-    spec = getattr(module, "__spec__", None)
-    return isinstance(spec, ModuleSpec) and spec.origin == _ORIGIN
+    return is_replacing(getattr(module, "__spec__", None))
 
 
 @contextmanager
