@@ -79,7 +79,11 @@ WRONG: dict[str, list[dict[str, Any]]] = {
         {"label": "x", "list_type": "NO"},
         {"label": "x", "list_type": "ALLOW", "ip_addresses": ["x"]},
     ],
-    "global_init_script": [{"name": "x"}, {"name": "x", "script": "%%"}],
+    "global_init_script": [
+        {"name": "x"},
+        {"name": "x", "script": "%%"},
+        {"name": "x", "script": "aGVs\nbG8="},
+    ],
     "storage_credential": [{}, {"name": "a/b"}],
     "external_location": [{"name": "x"}],
     "connection": [{"name": "x", "connection_type": "POSTGRESQL"}],

@@ -16,8 +16,9 @@ import pytest
 from lakeward.databricks_shims.local_workspace import ApiError
 from lakeward.dbutils import Environment
 from lakeward.session import Settings
-from lakeward.workspace.api import run_start, run_submission, runs
+from lakeward.workspace.api import models, run_start, run_submission, runs
 from lakeward.workspace.api.records import KINDS
+from lakeward.workspace.api.securables import GRANTS
 from lakeward.workspace.context import ServerContext, ServerRequest
 from lakeward.workspace.runs import run_state
 from lakeward.workspace.runs.run_process import Runner
@@ -154,6 +155,23 @@ def test_a_rename_that_ends_before_its_last_write_leaves_no_reference_without_it
     names = {each["name"] for each in context.store.find("storage_credential")}
     assert names == {"old", "new"}
     assert [each["credential_name"] for each in context.store.find("external_location")] == ["new"]
+
+
+def test_a_model_that_is_renamed_on_a_full_disk_keeps_its_grants(
+    context: ServerContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {"name": "old", "catalog_name": "main", "schema_name": "default"}
+    models.create_model(_call(context, tmp_path, names))
+    held = {"privilege_assignments": []}
+    context.store.put(GRANTS, "/model/main.default.old", held)
+    rename = replace(_call(context, tmp_path, {"new_name": "new"}), path_parameter="main.default.old")
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "delete", _raising(OSError(28, "No space left on device", "db")))
+        with pytest.raises(OSError, match="No space"):
+            models.update_model(rename)
+    found = {each["full_name"] for each in context.store.find("uc_model")}
+    assert found == {"main.default.old", "main.default.new"}
+    assert context.store.get(GRANTS, "/model/main.default.new") == held
 
 
 # Each step of a run, from its order to its end: where it is, and the name that is replaced.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 
-ORIGIN = "lakeward"
+_ORIGIN = "lakeward"
 
 
 def replacing_spec(name: str, loader: Loader, replaced: ModuleSpec | None) -> ModuleSpec:
@@ -13,11 +13,11 @@ def replacing_spec(name: str, loader: Loader, replaced: ModuleSpec | None) -> Mo
 
     Submodules of the module or folder `replaced` can still be imported.
     """
-    spec = ModuleSpec(name, loader, origin=ORIGIN, is_package=True)
+    spec = ModuleSpec(name, loader, origin=_ORIGIN, is_package=True)
     spec.submodule_search_locations = list((replaced and replaced.submodule_search_locations) or [])
     return spec
 
 
 def is_replacing(spec: object) -> bool:
     """Return whether `replacing_spec` made `spec`."""
-    return isinstance(spec, ModuleSpec) and spec.origin == ORIGIN
+    return isinstance(spec, ModuleSpec) and spec.origin == _ORIGIN

@@ -15,7 +15,6 @@ from lakeward.databricks_shims.local_workspace.api_request import (
     MAX_INTEGER,
     ApiRequest,
     ApiResponse,
-    decode_base64,
     exclusively,
     printable,
 )
@@ -53,7 +52,6 @@ __all__ = [
     "adapter",
     "check_inside",
     "check_name",
-    "decode_base64",
     "exclusively",
     "groups_of",
     "handle_request",

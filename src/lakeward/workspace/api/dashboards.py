@@ -64,6 +64,7 @@ def create(call: ServerRequest) -> Any:
     folder = given.pop("parent_path", None) or f"/Users/{call.caller}"
     _require_folder(call, folder)
     folder = plain_path(folder)
+    created = time_text(now())
     dashboard = {
         "dashboard_id": uuid.uuid4().hex,
         "serialized_dashboard": "{}",
@@ -72,8 +73,8 @@ def create(call: ServerRequest) -> Any:
         "path": _path(folder, given["display_name"]),
         "lifecycle_state": "ACTIVE",
         "creator_user_name": call.caller,
-        "create_time": time_text(now()),
-        "update_time": time_text(now()),
+        "create_time": created,
+        "update_time": created,
         "etag": _etag(),
     }
     _refuse_duplicate(call, dashboard)

@@ -134,8 +134,9 @@ def _rename(call: ServerRequest, kind: str, body: Document, name: str) -> Docume
         raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"{kind.capitalize()} '{full_name}' already exists.")
     renamed = {**body, "name": name, "full_name": full_name}
     call.store.put(f"uc_{kind}", full_name, renamed)
-    call.store.delete(f"uc_{kind}", old)
+    # The old record is deleted last: a crash before that leaves both.
     move_grants(call, kind, old, full_name)
+    call.store.delete(f"uc_{kind}", old)
     forget(call, kind, old)
     return renamed
 

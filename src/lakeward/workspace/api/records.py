@@ -6,10 +6,12 @@ store, so that a client finds what it wrote.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import ipaddress
 import json
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, decode_base64, exclusively, user_id
+from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, user_id
 from lakeward.workspace.api.cluster_kinds import require_node_type
 from lakeward.workspace.api.fields import Types
 from lakeward.workspace.api.git_providers import require_provider
@@ -63,7 +65,10 @@ def _address_list(record: Document) -> Document:
 
 
 def _check_script(body: Document) -> None:
-    decode_base64(body.get("script", ""), "script")
+    try:
+        base64.b64decode(body.get("script", ""), validate=True)
+    except (binascii.Error, ValueError):
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", "script is not base64.") from None
 
 
 _UC_COMMON: Types = {"name": str, "comment": str, "owner": str, "read_only": bool, "isolation_mode": str}
