@@ -20,6 +20,7 @@ from lakeward.cli.main import lakeward
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+ACTIONS = [ROOT / "action.yml", *sorted((ROOT / ".github" / "actions").glob("*/action.yml"))]
 TEMPLATES = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 PINNED = re.compile(r"^[\w.-]+/[\w./-]+@[0-9a-f]{40}$")
 
@@ -55,13 +56,14 @@ def parse(words: list[str]) -> None:
     command.make_parser(context).parse_args(list(words))
 
 
-@pytest.mark.parametrize("path", [*WORKFLOWS, ROOT / "action.yml"], ids=lambda path: path.name)
-def test_actions_are_pinned_to_a_commit(path: Path) -> None:
+@pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=lambda path: str(path.relative_to(ROOT)))
+def test_actions_are_pinned_to_a_commit_or_in_the_repository(path: Path) -> None:
     used = [step["uses"] for step in steps(path) if "uses" in step]
-    assert [each for each in used if not PINNED.match(each)] == []
+    here = [f"./{action.parent.relative_to(ROOT)}" for action in ACTIONS]
+    assert [each for each in used if not PINNED.match(each) and each not in here] == []
 
 
-@pytest.mark.parametrize("path", [*WORKFLOWS, ROOT / "action.yml"], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_script_contains_an_expression_that_others_write(path: Path) -> None:
     scripts = "\n".join(step.get("run", "") for step in steps(path))
     assert (
