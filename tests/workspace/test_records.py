@@ -205,6 +205,25 @@ def test_a_record_gets_another_name(server: Server, kind: RecordKind) -> None:
 
 
 @pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if kind.key == kind.unique], ids=lambda kind: kind.kind
+)
+def test_grants_follow_a_record_to_its_new_name_and_end_with_it(server: Server, kind: RecordKind) -> None:
+    path, _, body, _ = CASES[kind.kind]
+    grants = f"/api/2.1/unity-catalog/permissions/{kind.kind}"
+    server.post(path, body)
+    old, new = body["name"], f"{body['name']}_renamed"
+    given = {"changes": [{"principal": "analysts", "add": ["MANAGE"]}]}
+    held = server.answer("PATCH", f"{grants}/{old}", given).json()
+    server.answer("PATCH", f"{path}/{old}", {"new_name": new})
+    assert server.get(f"{grants}/{new}") == held
+    assert server.get(f"{grants}/{old}") == {"privilege_assignments": []}
+    server.answer("DELETE", f"{path}/{new}")
+    server.post(path, {**body, "name": new})
+    assert server.get(f"{grants}/{new}") == {"privilege_assignments": []}
+    assert server.answer("DELETE", f"{path}/{new}").status_code == 200
+
+
+@pytest.mark.parametrize(
     ("kind", "wrong"),
     [
         (kind, wrong)

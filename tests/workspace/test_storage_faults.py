@@ -157,6 +157,31 @@ def test_a_rename_that_ends_before_its_last_write_leaves_no_reference_without_it
     assert [each["credential_name"] for each in context.store.find("external_location")] == ["new"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("storage_credential", {}),
+        ("external_location", {"url": "s3://bucket/a", "credential_name": "used"}),
+        ("connection", {"connection_type": "MYSQL", "options": {"host": "h"}}),
+    ],
+)
+def test_a_record_that_is_renamed_on_a_full_disk_keeps_its_grants(
+    context: ServerContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, fields: dict[str, Any]
+) -> None:
+    kinds = {each.kind: each for each in KINDS}
+    kinds["storage_credential"].create(_call(context, tmp_path, {"name": "used"}))
+    kinds[kind].create(_call(context, tmp_path, {"name": "old", **fields}))
+    held = {"analysts": ["MANAGE"]}
+    context.store.put(GRANTS, f"/{kind}/old", held)
+    rename = replace(_call(context, tmp_path, {"new_name": "new"}), path_parameter="old")
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "delete", _raising(OSError(28, "No space left on device", "db")))
+        with pytest.raises(OSError, match="No space"):
+            kinds[kind].update(rename)
+    assert {each["name"] for each in context.store.find(kind)} >= {"old", "new"}
+    assert context.store.get(GRANTS, f"/{kind}/new") == held
+
+
 def test_a_model_that_is_renamed_on_a_full_disk_keeps_its_grants(
     context: ServerContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, missing
 from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.api.securables import delete_grants, move_grants
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, now
 
@@ -71,7 +72,7 @@ class RecordKind:
         body = self._read(call, self.required)
         if self.unique:
             self._refuse_duplicate(call, body)
-        key = str(body[self.key]) if self.key == self.unique else self._new_key(call)
+        key = str(body[self.key]) if self._is_securable else self._new_key(call)
         created, changed = self.times
         made = {**dict(self.defaults), **body, self.key: _number(self, key)}
         made.update({created: now(), changed: now(), self.creator: call.caller})
@@ -85,7 +86,7 @@ class RecordKind:
     def update(self, call: ServerRequest) -> Any:
         """Change some fields of a record."""
         body = self._read(call, ())
-        if self.key != self.unique or call.body.get("new_name") is None:
+        if not self._is_securable or call.body.get("new_name") is None:
             return self._change(call, body, replace=False)
         name = read_fields(call.body, {"new_name": str})["new_name"]
         self._rename(call, self._found(call), name)
@@ -102,7 +103,15 @@ class RecordKind:
                 f"{self.noun} '{found[self.key]}' is used by the {kind.replace('_', ' ')} '{user['name']}'"
             )
             raise ApiError(400, "INVALID_STATE", f"{message}. Delete that first, or set force.")
-        call.store.delete(self.kind, str(found[self.key]).lower())
+        name = str(found[self.key]).lower()
+        call.store.delete(self.kind, name)
+        if self._is_securable:
+            delete_grants(call, self.kind, name)
+
+    @property
+    def _is_securable(self) -> bool:
+        """Whether its records are objects of Unity Catalog, whose name is their id."""
+        return self.key == self.unique
 
     def _users(self, call: ServerRequest, name: str) -> builtins.list[tuple[str, str, Document]]:
         """Return the records that refer to one, each with its kind and the field with the name."""
@@ -128,6 +137,7 @@ class RecordKind:
         call.store.put(self.kind, name.lower(), {**found, self.key: name})
         for kind, field, user in self._users(call, found[self.key]):
             call.store.put(kind, user["name"].lower(), {**user, field: name})
+        move_grants(call, self.kind, old, name.lower())
         if name.lower() != old:
             call.store.delete(self.kind, old)
 
@@ -136,7 +146,7 @@ class RecordKind:
         key = str(found[self.key]).lower()
         if self.unique and body.get(self.unique, found.get(self.unique)) != found.get(self.unique):
             self._refuse_duplicate(call, body)
-            if self.key == self.unique:
+            if self._is_securable:
                 message = f"{self.noun} '{found[self.key]}' cannot be renamed here: create another one."
                 raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
 
@@ -166,7 +176,7 @@ class RecordKind:
 
     def _refuse_duplicate(self, call: ServerRequest, body: Document) -> None:
         name = str(body.get(self.unique, ""))
-        if any(char in name for char in "/\0") and self.key == self.unique:
+        if any(char in name for char in "/\0") and self._is_securable:
             raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{name!r} is not a valid name.")
         if any(str(each.get(self.unique, "")).lower() == name.lower() for each in call.store.find(self.kind)):
             raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"{self.noun} '{name}' already exists.")

@@ -102,8 +102,13 @@ def remove_catalog(call: ServerRequest, catalog: str, *, force: bool) -> None:
 
 def forget(call: ServerRequest, kind: str, name: str) -> None:
     """Delete grants and description of an object that was removed: a new one of its name has neither."""
-    call.store.delete(GRANTS, f"/{kind}/{name}")
+    delete_grants(call, kind, name)
     call.store.delete(SECURABLE, name)
+
+
+def delete_grants(call: ServerRequest, kind: str, name: str) -> None:
+    """Delete the grants of an object that was removed."""
+    call.store.delete(GRANTS, f"/{kind}/{name}")
 
 
 def move_grants(call: ServerRequest, kind: str, old: str, new: str) -> None:
