@@ -20,7 +20,10 @@ _AGENTS |= {"http": "python-requests", "spark": _AGENTS["sdk"]}
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running(tmp_path_factory.mktemp("workspace")) as served:
+    # In a folder of its own: tests look for changes around it.
+    root = tmp_path_factory.mktemp("workspace") / "project"
+    root.mkdir()
+    with running(root) as served:
         yield served
 
 
