@@ -18,6 +18,8 @@ from tests.workspace.server import Server
 sdk = pytest.importorskip("databricks.sdk")
 
 CLIENT = "http/records"
+# Their name is their id.
+SECURABLES = [kind for kind in KINDS if kind.key == kind.unique]
 UC = "/api/2.1/unity-catalog"
 # kind: (path, whether its routes are verbs, body of a new record, another body)
 CASES: dict[str, tuple[str, bool, dict[str, Any], dict[str, Any]]] = {
@@ -186,9 +188,7 @@ def test_the_sdk_reads_all_lists(client: Any) -> None:
     assert client.clusters and list(client.libraries.cluster_status("lakeward-local")) == []
 
 
-@pytest.mark.parametrize(
-    "kind", [kind for kind in KINDS if kind.key == kind.unique], ids=lambda kind: kind.kind
-)
+@pytest.mark.parametrize("kind", SECURABLES, ids=lambda kind: kind.kind)
 def test_a_record_gets_another_name(server: Server, kind: RecordKind) -> None:
     path, _, body, other = CASES[kind.kind]
     server.post(path, body)
@@ -204,9 +204,7 @@ def test_a_record_gets_another_name(server: Server, kind: RecordKind) -> None:
         assert server.answer("DELETE", f"{path}/{each}").status_code == 200
 
 
-@pytest.mark.parametrize(
-    "kind", [kind for kind in KINDS if kind.key == kind.unique], ids=lambda kind: kind.kind
-)
+@pytest.mark.parametrize("kind", SECURABLES, ids=lambda kind: kind.kind)
 def test_grants_follow_a_record_to_its_new_name_and_end_with_it(server: Server, kind: RecordKind) -> None:
     path, _, body, _ = CASES[kind.kind]
     grants = f"/api/2.1/unity-catalog/permissions/{kind.kind}"
@@ -214,12 +212,16 @@ def test_grants_follow_a_record_to_its_new_name_and_end_with_it(server: Server, 
     old, new = body["name"], f"{body['name']}_renamed"
     given = {"changes": [{"principal": "analysts", "add": ["MANAGE"]}]}
     held = server.answer("PATCH", f"{grants}/{old}", given).json()
-    server.answer("PATCH", f"{path}/{old}", {"new_name": new})
-    assert server.get(f"{grants}/{new}") == held
+    server.answer("PATCH", f"{path}/{old}", {"new_name": old.upper()})
+    assert server.get(f"{grants}/{old}") == held
+    server.answer("PATCH", f"{path}/{old}", {"new_name": new, "comment": "renamed"})
+    assert server.get(f"{grants}/{new}") == server.get(f"{grants}/{new.upper()}") == held
     assert server.get(f"{grants}/{old}") == {"privilege_assignments": []}
-    server.answer("DELETE", f"{path}/{new}")
-    server.post(path, {**body, "name": new})
-    assert server.get(f"{grants}/{new}") == {"privilege_assignments": []}
+    for spelling in (new.upper(), f"{new}?force=true"):
+        server.answer("DELETE", f"{path}/{spelling}")
+        server.post(path, {**body, "name": new})
+        assert server.get(f"{grants}/{new}") == {"privilege_assignments": []}
+        server.answer("PATCH", f"{grants}/{new}", given)
     assert server.answer("DELETE", f"{path}/{new}").status_code == 200
 
 
@@ -227,8 +229,7 @@ def test_grants_follow_a_record_to_its_new_name_and_end_with_it(server: Server, 
     ("kind", "wrong"),
     [
         (kind, wrong)
-        for kind in KINDS
-        if kind.key == kind.unique
+        for kind in SECURABLES
         for wrong in ({"comment": 1}, {"new_name": 1}, {"new_name": "a/b"})
     ],
     ids=lambda value: getattr(value, "kind", None),

@@ -17,6 +17,7 @@ from lakeward.databricks_shims.local_workspace import ApiError
 from lakeward.dbutils import Environment
 from lakeward.session import Settings
 from lakeward.workspace.api import models, run_start, run_submission, runs
+from lakeward.workspace.api.record_kind import RecordKind
 from lakeward.workspace.api.records import KINDS
 from lakeward.workspace.api.securables import GRANTS
 from lakeward.workspace.context import ServerContext, ServerRequest
@@ -139,61 +140,110 @@ def _raising(error: BaseException) -> Callable[..., Any]:
     return fail
 
 
-def test_a_rename_that_ends_before_its_last_write_leaves_no_reference_without_its_record(
+@pytest.fixture
+def fail_to_delete(
     context: ServerContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., None]:
+    """Return what sends a request about one object while the store fails after some deletions."""
+
+    def send(
+        handler: Callable[[ServerRequest], Any], name: str, body: Mapping[str, Any], *, deletions: int = 0
+    ) -> None:
+        delete, left = Store.delete, iter(range(deletions))
+
+        def fail(*given: Any) -> Any:
+            if next(left, None) is None:
+                raise OSError(28, "No space left on device", "db")
+            return delete(*given)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Store, "delete", fail)
+            with pytest.raises(OSError, match="No space"):
+                handler(replace(_call(context, tmp_path, body), path_parameter=name))
+
+    return send
+
+
+def test_a_rename_that_ends_before_its_last_write_leaves_no_reference_without_its_record(
+    context: ServerContext, tmp_path: Path, fail_to_delete: Callable[..., None]
 ) -> None:
     kinds = {kind.kind: kind for kind in KINDS}
     credentials, locations = kinds["storage_credential"], kinds["external_location"]
     credentials.create(_call(context, tmp_path, {"name": "old"}))
     location = {"name": "place", "url": "s3://bucket/a", "credential_name": "old"}
     locations.create(_call(context, tmp_path, location))
-    rename = replace(_call(context, tmp_path, {"new_name": "new"}), path_parameter="old")
-    with monkeypatch.context() as patched:
-        patched.setattr(Store, "delete", _raising(OSError(28, "No space left on device", "db")))
-        with pytest.raises(OSError, match="No space"):
-            credentials.update(rename)
+    fail_to_delete(credentials.update, "old", {"new_name": "new"})
     names = {each["name"] for each in context.store.find("storage_credential")}
     assert names == {"old", "new"}
     assert [each["credential_name"] for each in context.store.find("external_location")] == ["new"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "fields"),
-    [
-        ("storage_credential", {}),
-        ("external_location", {"url": "s3://bucket/a", "credential_name": "used"}),
-        ("connection", {"connection_type": "MYSQL", "options": {"host": "h"}}),
-    ],
-)
-def test_a_record_that_is_renamed_on_a_full_disk_keeps_its_grants(
-    context: ServerContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, fields: dict[str, Any]
-) -> None:
+RECORDS: list[tuple[str, dict[str, Any]]] = [
+    ("storage_credential", {}),
+    ("external_location", {"url": "s3://bucket/a", "credential_name": "used"}),
+    ("connection", {"connection_type": "MYSQL", "options": {"host": "h"}}),
+]
+
+
+@pytest.fixture
+def record(
+    context: ServerContext, tmp_path: Path, request: pytest.FixtureRequest
+) -> tuple[RecordKind, dict[str, list[str]]]:
+    """Return the kind of a record `old` that exists, and its grants."""
+    name, fields = request.param
     kinds = {each.kind: each for each in KINDS}
     kinds["storage_credential"].create(_call(context, tmp_path, {"name": "used"}))
-    kinds[kind].create(_call(context, tmp_path, {"name": "old", **fields}))
+    kinds[name].create(_call(context, tmp_path, {"name": "old", **fields}))
     held = {"analysts": ["MANAGE"]}
-    context.store.put(GRANTS, f"/{kind}/old", held)
-    rename = replace(_call(context, tmp_path, {"new_name": "new"}), path_parameter="old")
-    with monkeypatch.context() as patched:
-        patched.setattr(Store, "delete", _raising(OSError(28, "No space left on device", "db")))
-        with pytest.raises(OSError, match="No space"):
-            kinds[kind].update(rename)
-    assert {each["name"] for each in context.store.find(kind)} >= {"old", "new"}
-    assert context.store.get(GRANTS, f"/{kind}/new") == held
+    context.store.put(GRANTS, f"/{name}/old", held)
+    return kinds[name], held
+
+
+@pytest.mark.parametrize("record", RECORDS, indirect=True, ids=lambda value: value[0])
+def test_a_record_that_is_renamed_on_a_full_disk_keeps_its_grants(
+    context: ServerContext, record: tuple[RecordKind, Any], fail_to_delete: Callable[..., None]
+) -> None:
+    kind, held = record
+    fail_to_delete(kind.update, "old", {"new_name": "new"})
+    assert {each["name"] for each in context.store.find(kind.kind)} >= {"old", "new"}
+    assert context.store.get(GRANTS, f"/{kind.kind}/new") == held
+
+
+@pytest.mark.parametrize("record", RECORDS, indirect=True, ids=lambda value: value[0])
+@pytest.mark.parametrize("deletions", [0, 1])
+def test_a_record_whose_deletion_ends_early_is_deleted_again_with_its_grants(
+    context: ServerContext,
+    tmp_path: Path,
+    record: tuple[RecordKind, Any],
+    fail_to_delete: Callable[..., None],
+    deletions: int,
+) -> None:
+    kind, _ = record
+    fail_to_delete(kind.delete, "old", {}, deletions=deletions)
+    kind.delete(replace(_call(context, tmp_path, {}), path_parameter="old"))
+    assert context.store.get(GRANTS, f"/{kind.kind}/old") is None
+
+
+@pytest.mark.parametrize("deletions", [0, 1, 2])
+def test_a_model_whose_deletion_ends_early_is_deleted_again_with_its_grants(
+    context: ServerContext, tmp_path: Path, fail_to_delete: Callable[..., None], deletions: int
+) -> None:
+    names = {"name": "old", "catalog_name": "main", "schema_name": "default"}
+    models.create_model(_call(context, tmp_path, names))
+    context.store.put(GRANTS, "/model/main.default.old", {"analysts": ["EXECUTE"]})
+    fail_to_delete(models.delete_model, "main.default.old", {}, deletions=deletions)
+    models.delete_model(replace(_call(context, tmp_path, {}), path_parameter="main.default.old"))
+    assert context.store.get(GRANTS, "/model/main.default.old") is None
 
 
 def test_a_model_that_is_renamed_on_a_full_disk_keeps_its_grants(
-    context: ServerContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    context: ServerContext, tmp_path: Path, fail_to_delete: Callable[..., None]
 ) -> None:
     names = {"name": "old", "catalog_name": "main", "schema_name": "default"}
     models.create_model(_call(context, tmp_path, names))
     held = {"privilege_assignments": []}
     context.store.put(GRANTS, "/model/main.default.old", held)
-    rename = replace(_call(context, tmp_path, {"new_name": "new"}), path_parameter="main.default.old")
-    with monkeypatch.context() as patched:
-        patched.setattr(Store, "delete", _raising(OSError(28, "No space left on device", "db")))
-        with pytest.raises(OSError, match="No space"):
-            models.update_model(rename)
+    fail_to_delete(models.update_model, "main.default.old", {"new_name": "new"})
     found = {each["full_name"] for each in context.store.find("uc_model")}
     assert found == {"main.default.old", "main.default.new"}
     assert context.store.get(GRANTS, "/model/main.default.new") == held

@@ -91,8 +91,9 @@ def delete_function(call: ServerRequest) -> None:
 
 def _delete(call: ServerRequest, kind: str) -> None:
     full_name = _found(call, kind)["full_name"]
-    call.store.delete(f"uc_{kind}", full_name)
+    # As in RecordKind.delete, the record is deleted last.
     forget(call, kind, full_name)
+    call.store.delete(f"uc_{kind}", full_name)
 
 
 def _insert(call: ServerRequest, kind: str, body: Document) -> Document:

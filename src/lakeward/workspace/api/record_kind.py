@@ -104,9 +104,10 @@ class RecordKind:
             )
             raise ApiError(400, "INVALID_STATE", f"{message}. Delete that first, or set force.")
         name = str(found[self.key]).lower()
-        call.store.delete(self.kind, name)
+        # The record is deleted last: after a crash before that, the client deletes it again.
         if self._is_securable:
             delete_grants(call, self.kind, name)
+        call.store.delete(self.kind, name)
 
     @property
     def _is_securable(self) -> bool:
