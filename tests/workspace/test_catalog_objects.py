@@ -144,6 +144,10 @@ MISSING: list[tuple[str, str, Any, int]] = [
     ("PATCH", f"{UC}/permissions/volume/main.shop.none", {"changes": []}, 404),
     ("GET", f"{UC}/permissions/catalog/none", None, 404),
     ("GET", f"{UC}/permissions/no_kind/main", None, 400),
+    *[
+        ("GET", f"{UC}/permissions/{kind}/none", None, 404)
+        for kind in ("storage_credential", "credential", "external_location", "connection")
+    ],
     ("GET", f"{UC}/volumes?catalog_name=main&schema_name=none", None, 404),
     ("GET", f"{UC}/functions?catalog_name=main&schema_name=none", None, 404),
     ("GET", f"{UC}/table-summaries?catalog_name=none", None, 404),
@@ -252,6 +256,22 @@ def test_grants_on_a_volume_end_with_it(client: Any, server: Server, schema: Pat
     client.volumes.create("main", "shop", "granted", catalog.VolumeType.MANAGED)
     assert not client.grants.get("volume", "main.shop.granted").privilege_assignments
     client.volumes.delete("main.shop.granted")
+
+
+def test_a_storage_credential_has_the_grants_of_a_credential(client: Any) -> None:
+    """Both words mean one object: grants by either follow its name, and end with it."""
+    client.storage_credentials.create("granted")
+    grant(client, "credential", "granted", "bob", "MANAGE")
+    grant(client, "storage_credential", "granted", "eve", "MANAGE")
+    client.storage_credentials.update("granted", new_name="renamed")
+    for kind in ("credential", "storage_credential"):
+        for read in (client.grants.get, client.grants.get_effective):
+            held = read(kind, "renamed").privilege_assignments
+            assert [each.principal for each in held] == ["bob", "eve"]
+    client.storage_credentials.delete("renamed")
+    client.storage_credentials.create("renamed")
+    assert not client.grants.get("credential", "renamed").privilege_assignments
+    client.storage_credentials.delete("renamed")
 
 
 def test_the_metastore_is_found_by_its_id(client: Any, server: Server) -> None:

@@ -211,6 +211,23 @@ def test_a_record_that_is_renamed_on_a_full_disk_keeps_its_grants(
 
 @pytest.mark.parametrize("record", RECORDS, indirect=True, ids=lambda value: value[0])
 @pytest.mark.parametrize("deletions", [0, 1])
+def test_a_rename_that_ends_early_is_repeated(
+    context: ServerContext,
+    tmp_path: Path,
+    record: tuple[RecordKind, Any],
+    fail_to_delete: Callable[..., None],
+    deletions: int,
+) -> None:
+    kind, held = record
+    fail_to_delete(kind.update, "old", {"new_name": "new"}, deletions=deletions)
+    again = replace(_call(context, tmp_path, {"new_name": "new"}), path_parameter="old")
+    kind.update(again)
+    assert not {each["name"] for each in context.store.find(kind.kind)} & {"old"}
+    assert context.store.get(GRANTS, f"/{kind.kind}/new") == held
+
+
+@pytest.mark.parametrize("record", RECORDS, indirect=True, ids=lambda value: value[0])
+@pytest.mark.parametrize("deletions", [0, 1])
 def test_a_record_whose_deletion_ends_early_is_deleted_again_with_its_grants(
     context: ServerContext,
     tmp_path: Path,

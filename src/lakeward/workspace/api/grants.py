@@ -21,10 +21,13 @@ from lakeward.workspace.api.securables import (
 from lakeward.workspace.context import ServerRequest, paginate
 
 _SIZES = {"catalog": 1, "schema": 2, "table": 3, "volume": 3, "function": 3}
+_RECORDS = ("storage_credential", "external_location", "connection")
+_ALIASES = {"credential": "storage_credential"}
+"""Other words for a kind: credentials are for storage here, and none for services."""
 # Kinds that are not checked: nothing of them exists here, or no route finds it by this name.
 _OTHERS = (
-    *("connection", "credential", "external_location", "external_metadata", "metastore", "model"),
-    *("pipeline", "provider", "recipient", "share", "storage_credential", "clean_room", "staging_table"),
+    *("external_metadata", "metastore", "model", "pipeline", "provider", "recipient", "share"),
+    *("clean_room", "staging_table"),
 )
 # Privileges on a catalog or schema that mean the object itself, so objects below do not inherit them.
 _OWN = {"catalog": ("USE_CATALOG", "CREATE_SCHEMA"), "schema": ("USE_SCHEMA",)}
@@ -114,12 +117,17 @@ def _parents(kind: str, name: str) -> Iterator[tuple[str, str]]:
 
 def _securable(call: ServerRequest) -> tuple[str, str]:
     """Return kind and name of the object. Raises ApiError for an unknown kind and a missing object."""
-    kind, _, name = call.path_parameter.strip("/").lower().partition("/")
+    given, _, name = call.path_parameter.strip("/").lower().partition("/")
+    kind = _ALIASES.get(given, given)
     parts = name.split(".")
-    if kind in _OTHERS:
+    if kind in _RECORDS and call.store.get(kind, name) is None:
+        what = f"{kind.replace('_', ' ').capitalize()} '{name}'"
+        raise missing(what, f"{kind.upper()}_DOES_NOT_EXIST")
+    if kind in (*_RECORDS, *_OTHERS):
         return kind, name
     if kind not in _SIZES:
-        message = f"'{kind[:50]}' is not a kind of securable: {', '.join((*_SIZES, *_OTHERS))}."
+        kinds = ", ".join((*_SIZES, *_RECORDS, *_ALIASES, *_OTHERS))
+        message = f"'{kind[:50]}' is not a kind of securable: {kinds}."
         raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
     if len(parts) != _SIZES[kind]:
         raise ApiError(400, "INVALID_PARAMETER_VALUE", f"'{name}' is not the name of a {kind}.")

@@ -131,11 +131,12 @@ class RecordKind:
 
     def _rename(self, call: ServerRequest, found: Document, name: str) -> None:
         """Give a record another name, which is its id."""
-        old = str(found[self.key]).lower()
-        if name.lower() != old:
+        old, renamed = str(found[self.key]).lower(), {**found, self.key: name}
+        # A crash leaves both records: the client renames it again.
+        if name.lower() != old and call.store.get(self.kind, name.lower()) != renamed:
             self._refuse_duplicate(call, {self.unique: name})
-        # In this order a crash leaves both records, and each reference has its record.
-        call.store.put(self.kind, name.lower(), {**found, self.key: name})
+        # In this order each reference has its record.
+        call.store.put(self.kind, name.lower(), renamed)
         for kind, field, user in self._users(call, found[self.key]):
             call.store.put(kind, user["name"].lower(), {**user, field: name})
         move_grants(call, self.kind, old, name.lower())
