@@ -226,3 +226,59 @@ def test_the_largest_difference_can_be_sent_with_a_file(run: Run) -> None:
     assert descriptor.deserializeFromBase64(largest.serializeToBase64()).equals(largest)
     with pytest.raises(Py4JJavaError, match="UTFDataFormatException"):
         descriptor.inlineInLog(bytes(MAX_INLINE_BYTES + 1), 1).serializeToBase64()
+
+
+# Rows 3 and 53 are updated with the values that they have, 4 with another; the numbers are of rows written.
+GROUPED = {
+    "by_key": ("SELECT id % 50 AS k, sum(v) AS s, max(x) AS x FROM {a} GROUP BY ALL", 1),
+    "joined": ("SELECT a.id % 50 AS k, sum(v + w) AS s FROM {a} a JOIN {b} b ON a.g = b.g GROUP BY ALL", 1),
+    "left_joined": (
+        "SELECT a.id % 50 AS k, sum(w) AS s FROM {a} a LEFT JOIN {b} b ON a.v = b.w GROUP BY ALL",
+        1,
+    ),
+    "union": (
+        "SELECT id % 50 AS k, sum(v) FROM (SELECT id, v FROM {a} UNION ALL SELECT * FROM {b}) GROUP BY k",
+        1,
+    ),
+    "windows": (
+        "SELECT *, sum(v) OVER (PARTITION BY k) AS s FROM (SELECT id, v, id % 50 AS k FROM {a})",
+        4,
+    ),
+    "below": (
+        "SELECT s, count(*) AS n FROM (SELECT id % 50 AS k, sum(v) AS s FROM {a} GROUP BY ALL) GROUP BY s",
+        1,
+    ),
+    "nested": ("SELECT id % 50 AS k, max(array(v)) AS s FROM {a} GROUP BY ALL", 1),
+    "filtered": ("SELECT id % 50 AS k, count(*) AS n FROM {a} WHERE v % 2 = 1 GROUP BY ALL", 1),
+    "unused": ("SELECT id % 50 AS k, max(t) AS t FROM {a} GROUP BY ALL", 0),
+}
+
+
+@pytest.mark.slow
+def test_groups_with_marked_rows_are_compared_by_hashes(
+    module_lab: Callable[[], Lab], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of groups whose rows are the same, none is computed again; the changed rows are not compared."""
+    lab = module_lab()
+    lab.spark.sql(
+        f"CREATE TABLE {full_name(lab, 'a')} TBLPROPERTIES ('delta.enableDeletionVectors' = 'true') AS "
+        "SELECT id, id % 5 AS g, id * 2 AS v, id / 2D AS x, 't' AS t FROM range(0, 200, 1, 2)"
+    )
+    lab.seed("b", "SELECT id AS g, id * 8 AS w FROM range(5)")
+    views = {
+        name: text.format(a=full_name(lab, "a"), b=full_name(lab, "b")) for name, (text, _) in GROUPED.items()
+    }
+    lab.file("views.sql", sql_views(views, policy="INCREMENTAL"))
+    lab.done()
+    netted: list[Any] = []
+    monkeypatch.setattr(change_set.Source, "_net_changes", lambda *_: netted.append(1) or (None, None))
+    lab.spark.sql(
+        f"UPDATE {full_name(lab, 'a')} SET v = CASE id WHEN 4 THEN v + 1 ELSE v END WHERE id IN (3, 53, 4)"
+    )
+    update = lab.done()
+    assert not netted
+    for name in GROUPED:
+        stored, wanted = (map(repr, rows.collect()) for rows in (lab.table(name), lab.spark.sql(views[name])))
+        assert Counter(stored) == Counter(wanted), name
+    written = {each.name: each.rows_written for each in update.datasets}
+    assert written == {name: rows for name, (_, rows) in GROUPED.items()}

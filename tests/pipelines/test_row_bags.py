@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from lakeward.pipelines.incremental import change_set, row_bags
-from lakeward.pipelines.incremental.row_bags import net_rows, without_equal_days
+from lakeward.pipelines.incremental.row_bags import changed_groups, is_hashable, net_rows, without_equal_days
 from tests.lanes import sampled
 from tests.pipelines.conftest import Lab
 from tests.pipelines.incremental import planned, sql_views
@@ -82,6 +82,32 @@ def test_what_cannot_be_hashed_is_compared_as_a_whole(
     monkeypatch.setattr(row_bags, "MAX_DAYS", 1)
     plus, minus = rows(spark, "DATE", SAME), rows(spark, "DATE", OTHER_DAY.format(1, 2, "1.5D", "'x'"))
     assert without_equal_days(plus, minus) == (plus, minus)
+
+
+def test_changed_groups_are_those_of_the_different_rows(spark: SparkSession) -> None:
+    """By day, and by day and a number: the groups of rows that one side has more copies of."""
+    before, after = (
+        [OTHER_DAY.format(*each) for each in side] for side in zip(*CHANGED.values(), strict=True)
+    )
+    copies = "('2024-01-03', 1, 2, 1.5D, 'one', 9.99, X'00')"
+    none = "(NULL, NULL, 2, 1.5D, 'one', 9.99, X'00')"
+    for plus, minus in (
+        ((SAME, copies, copies, none), (SAME, copies)),
+        ((SAME, none), (none, SAME)),
+        *[((SAME, new), (SAME, old)) for old, new in zip(before, after, strict=True)],
+        (tuple(after), tuple(before)),
+    ):
+        sides = [rows(spark, "DATE", *each) for each in (plus, minus)]
+        for keys in (1, 2):
+            names = sides[0].columns[:keys]
+            assert bag(changed_groups(*sides, keys)) == bag(net_rows(*sides).select(*names).distinct())
+
+
+def test_nested_values_are_not_hashed(spark: SparkSession) -> None:
+    """A hash passes over NULL inside of them; a collation has equal texts with different hashes."""
+    assert is_hashable(rows(spark, "DATE", SAME))
+    for value in ("array(1)", "named_struct('x', 1)", "map(1, 2)", "'a' COLLATE UTF8_LCASE"):
+        assert not is_hashable(spark.sql(f"SELECT {value} AS c0"))
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakeward.pipelines.incremental import technique_choice
+from lakeward.pipelines.incremental import technique_choice, view_plan
 from lakeward.pipelines.incremental.change_set import ChangeSet
 from lakeward.pipelines.incremental.cost import add_start, estimate
 from lakeward.pipelines.incremental.eligibility import check_eligibility
@@ -143,7 +143,7 @@ def test_aggregates_of_new_rows_are_merged_into_groups_that_the_view_can_tell_ap
 def test_a_technique_that_took_longer_than_a_recomputation_is_not_chosen_again(
     seconds: float, policy: str, technique: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(technique_choice, "_rescanned_bytes", lambda *_: 0.0)
+    monkeypatch.setattr(view_plan, "delta_index", lambda _: "index")
     grouped = counted(node("LocalRelation", {1: "integer", 2: "integer"}), 1)
     grouped.functions = (AVERAGE,)
     plan, changes = ViewPlan(grouped, ""), [ChangeSet("CHANGED", None, bytes=10, total=100)]
@@ -161,6 +161,43 @@ def test_a_technique_that_took_longer_than_a_recomputation_is_not_chosen_again(
     assert chosen.chosen == technique
     reasons = ["INCREMENTAL_PLAN_REJECTED_BY_COST_MODEL"] if technique == "COMPLETE_RECOMPUTE" else []
     assert [issue.type for issue in chosen.issues] == reasons
+
+
+SMALL, LARGE = 1_000, technique_choice.SMALL_BYTES + 1
+
+
+@pytest.mark.parametrize(
+    ("called", "people", "changed", "policy", "technique"),
+    [
+        ("date", SMALL, "second", "auto", "COMPLETE_RECOMPUTE"),
+        ("date", SMALL, "second", "incremental", "ROW_BASED"),
+        # The row is the same as before.
+        ("date", SMALL, "first", "auto", "ROW_BASED"),
+        # Looking at the row first may save reading these.
+        ("date", LARGE, "second", "auto", "ROW_BASED"),
+        # Delta's statistics have the beginnings of texts: the source is read in any case.
+        ("string", SMALL, "second", "auto", "ROW_BASED"),
+    ],
+)
+def test_a_row_that_may_change_all_others_is_not_compared_for_small_inputs(
+    called: str, people: int, changed: str, policy: str, technique: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """People with the newest day of many events: the day is in Delta's log, and moves every day."""
+    monkeypatch.setattr(view_plan, "delta_index", lambda _: "index")
+    newest = node("Aggregate", {9: "date"}, node("LocalRelation", {8: "date"}))
+    newest.functions = (function("Max", called),)
+    joined = node("Join", {1: "integer", 9: "date"}, node("LocalRelation", {1: "integer"}), newest)
+    joined.join = "CROSS"
+    changes = [
+        ChangeSet("CHANGED" if changed == name else "NO_CHANGE", None, bytes=size // 100, total=size)
+        for name, size in (("first", people), ("second", 10_000_000))
+    ]
+    plan = ViewPlan(joined, "")
+    dataset: Any = SimpleNamespace(expectations=(), options=SimpleNamespace(refresh_policy=policy))
+    chosen = technique_choice.choose_technique(
+        plan, check_eligibility(plan), changes, SMALL, dataset, moves=False
+    )
+    assert chosen.chosen == technique
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,22 @@ def test_tables_are_found_by_names_of_one_to_three_parts(
             spark.sql(statement.format(prefix + word)).collect()
 
 
+@pytest.mark.parametrize("word", ["timestamp", "if", "add"])
+def test_constraints_and_clones_are_found(spark: SparkSession, tables: str, word: str) -> None:
+    for statement in (
+        "CREATE TABLE IF NOT EXISTS {} SHALLOW CLONE plain",
+        "CREATE OR REPLACE TABLE {} SHALLOW CLONE plain",
+        "ALTER TABLE {0} ADD CONSTRAINT {0} CHECK (timestamp IS NULL OR timestamp > 0)",
+        "CREATE OR REPLACE TABLE other SHALLOW CLONE {}",
+        "ALTER TABLE {0} DROP CONSTRAINT {0}",
+        "ALTER TABLE {0} DROP CONSTRAINT IF EXISTS {0}",
+    ):
+        spark.sql(statement.format(word))
+        if "ADD" in statement:
+            properties = spark.sql(f"SHOW TBLPROPERTIES {word}").collect()
+            assert f"delta.constraints.{word}" in [row["key"] for row in properties]
+
+
 def test_predicates_and_versions_keep_their_meaning(spark: SparkSession, tables: str) -> None:
     spark.sql("CREATE TABLE parts (timestamp INT, version INT) PARTITIONED BY (version)")
     spark.sql("INSERT INTO parts VALUES (1, 1), (2, 2)")

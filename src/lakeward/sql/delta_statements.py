@@ -57,14 +57,17 @@ _BEFORE_NAMES = (
     *_BEGINNINGS,
     *((verb, "TABLE") for verb in ("REORG", "RESTORE", "ALTER")),
     *((verb, "COLUMN") for verb in ("ALTER", "CHANGE")),
+    *((verb, "CONSTRAINT") for verb in ("ADD", "DROP")),
+    *((verb, "TABLE") for verb in ("CREATE", "REPLACE")),
+    *(("SHALLOW", "CLONE"), ("NOT", "EXISTS"), ("IF", "EXISTS")),
 )
 
 # Spark describes a column of a table HISTORY, Delta takes ZORDER BY for a part of the condition, and Spark's
-# own clustering is not that of Delta.
+# own clustering and constraints are not those of Delta.
 _OTHER_MEANING = (
     rf"(?:desc(?:ribe)?\s+(?:history|detail)\s+(?:[\w`]+\s*\.\s*)*(?:{'|'.join(sorted(_RESERVED)).lower()})\b"
     r"|optimize\b[\s\S]*\bwhere\b[\s\S]*\bzorder\b"
-    r"|alter\s+table\b[\s\S]*\bcluster\s+by\b)"
+    r"|alter\s+table\b[\s\S]*\b(?:cluster\s+by|(?:add|drop)\s+constraint)\b)"
 )
 
 
@@ -106,6 +109,9 @@ def _is_in_name(tokens: Sequence[Token], at: int) -> bool:
     """Return whether the word at `at` is a part of a name: next to a dot, or where a statement has one."""
     if any(token.text == "." for token in (*tokens[max(at - 1, 0) : at], *tokens[at + 1 : at + 2])):
         return True
+    following = [token.word for token in tokens[at + 1 : at + 3]]
+    if tokens[at].word == "IF" and (following == ["NOT", "EXISTS"] or following[:1] == ["EXISTS"]):
+        return False
     words = tuple(token.word for token in tokens[max(at - 3, 0) : at])
     return any(words[-len(before) :] == before for before in _BEFORE_NAMES)
 

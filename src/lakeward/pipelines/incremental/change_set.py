@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from lakeward.pipelines.incremental.issues import Issue
@@ -48,13 +48,16 @@ class ChangeSet:
 
     `old` reads the version that the view has seen, `new` the current one. `bytes` is the size of the files
     that have to be read for the changes, `total` the size of the table. `source` has the files of `new`.
-    `find_rows` returns the inserted and the deleted rows.
+    `find_rows` returns the inserted and the deleted rows. `find_gross_rows` does so before equal rows of
+    both cancel out; None where this is not faster. Those are the rows of a set that `is_gross`.
     """
 
     kind: ChangeKind
     new: Any
     old: Any = None
     find_rows: Callable[[], tuple[Any, Any]] = lambda: (None, None)
+    find_gross_rows: Callable[[], tuple[Any, Any]] | None = None
+    is_gross: bool = False
     bytes: int = 0
     total: int = 0
     issue: Issue | None = None
@@ -64,6 +67,13 @@ class ChangeSet:
     def rows(self) -> tuple[Any, Any]:
         """The inserted and the deleted rows; a view that is recomputed does not need them."""
         return self.find_rows()
+
+    @cached_property
+    def gross(self) -> ChangeSet:
+        """The same changes, with rows that are both inserted and deleted where that is faster."""
+        if self.find_gross_rows is None:
+            return self
+        return replace(self, find_rows=self.find_gross_rows, find_gross_rows=None, is_gross=True)
 
 
 @dataclass(frozen=True)
@@ -174,7 +184,12 @@ class Source:
                 if missing is None:
                     read = int(self._changes.bytes(appended))
                     return ChangeSet(
-                        "APPENDED", new, old, lambda: (self._rows(appended), None), read, self.size
+                        "APPENDED",
+                        new,
+                        old,
+                        lambda: (self._rows(appended), None),
+                        bytes=read,
+                        total=self.size,
                     )
         difference = self._difference(new, old, files)
         read = int(self._changes.bytes(files.feed()))
@@ -199,7 +214,7 @@ class Source:
         except (Py4JJavaError, PySparkException):
             # It was off in one of the versions.
             return None
-        return ChangeSet("CHANGED", new, old, lambda: (inserted, deleted), read, self.size)
+        return ChangeSet("CHANGED", new, old, lambda: (inserted, deleted), bytes=read, total=self.size)
 
     def _difference(self, new: Any, old: Any, files: Any) -> ChangeSet:
         """Return the rows that the removed and added files differ in."""
@@ -216,7 +231,20 @@ class Source:
         if not len(changed.inserted()) and not len(changed.deleted()):
             return ChangeSet("NO_CHANGE", new, old=new, total=self.size)
         read = int(changed.bytes())
-        return ChangeSet("CHANGED", new, old, lambda: self._net_changes(changed), read, self.size)
+        gross = None
+        if changed.isMarked() and len(changed.inserted()) and len(changed.deleted()):
+            gross = partial(self._gross_changes, changed)
+        return ChangeSet(
+            "CHANGED", new, old, lambda: self._net_changes(changed), gross, bytes=read, total=self.size
+        )
+
+    def _gross_changes(self, changed: Any) -> tuple[Any, Any]:
+        """Return the inserted and the deleted rows, also those that are in both."""
+        inserted, deleted = (
+            changed.rows(self.node.java, self.snapshot, files) if len(files) else None
+            for files in (changed.inserted(), changed.deleted())
+        )
+        return inserted, deleted
 
     def _net_changes(self, changed: Any) -> tuple[Any, Any]:
         """Return the inserted rows that are not among the deleted ones, and the reverse.
@@ -226,10 +254,7 @@ class Source:
         """
         from pyspark.sql import functions as F
 
-        inserted, deleted = (
-            changed.rows(self.node.java, self.snapshot, files) if len(files) else None
-            for files in (changed.inserted(), changed.deleted())
-        )
+        inserted, deleted = self._gross_changes(changed)
         if inserted is None or deleted is None:
             return inserted, deleted
         left, right = (frame_of(self.spark, plan) for plan in (inserted, deleted))

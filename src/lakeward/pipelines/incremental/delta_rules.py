@@ -25,7 +25,13 @@ from lakeward.pipelines.incremental.day_files import DayFiles
 from lakeward.pipelines.incremental.day_index import DayIndex
 from lakeward.pipelines.incremental.join_bounds import JoinBounds, bound_rows
 from lakeward.pipelines.incremental.reproducibility import least_row_columns
-from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, repeat_rows
+from lakeward.pipelines.incremental.row_bags import (
+    COUNT,
+    changed_groups,
+    is_hashable,
+    net_rows,
+    repeat_rows,
+)
 from lakeward.pipelines.incremental.row_groups import (
     KEYED,
     LEFT_JOINS,
@@ -36,7 +42,7 @@ from lakeward.pipelines.incremental.row_groups import (
 )
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
 from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges
-from lakeward.spark_internals import analyzed_plan, jvm_view
+from lakeward.spark_internals import analyzed_plan, jvm_view, scala_list
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -67,7 +73,7 @@ class DeltaRules:
         times: tuple[int, int],
         index: Callable[[list[Any]], DayIndex] | None = None,
     ) -> None:
-        self.spark, self._now, self._before = spark, *times
+        self.spark, self._times, self._now, self._before = spark, times, *times
         self._root = root
         self._plans, self._rewrites = jvm_view(spark).lakeward.ViewPlan, jvm_view(spark).lakeward.PlanRewrites
         sources = [leaf for leaf in root.leaves if leaf.is_delta]
@@ -119,7 +125,7 @@ class DeltaRules:
         while node.name in LINEAR and not node.is_temporal:
             node = node.children[0]
         change = self._changes.get(id(node))
-        return change is not None and change.kind == "CHANGED"
+        return change is not None and change.kind == "CHANGED" and not change.is_gross
 
     def _without_empty_sides(self, delta: Delta) -> Delta:
         from pyspark.sql import functions as F
@@ -154,15 +160,63 @@ class DeltaRules:
                 return self._single_row_delta(node)
             keys = _java_keys(node)
             affected = self._keys_with_changes(node, keys)
-            below = self.delta(node.children[0])
-            if affected is not None and below.minus is None and is_distinct(node):
-                return Delta(self._new_keys(node, keys, affected, below.plus))
+            if affected is not None and is_distinct(node) and not self.compares_hashes(node):
+                below = self.delta(node.children[0])
+                if below.minus is None:
+                    return Delta(self._new_keys(node, keys, affected, below.plus))
             return self._recomputed(node, affected, [(node.children[0], keys)])
         return self._join_delta(node)
 
     def affected_groups(self, groups: RowGroups) -> DataFrame | None:
         """Return the keys of the groups that have changed rows, each once; None without any."""
         return self._keys_with_changes(groups.base, self._keys_of(groups))
+
+    def compares_hashes(self, node: PlanNode) -> bool:
+        """Return whether the changed groups of an operator are found by hashes of their rows.
+
+        That is so if deletion vectors mark the deleted rows of the sources, and no operator below needs the
+        changed rows for another purpose.
+        """
+        below = node.children[0]
+        sources = [change for leaf in below.leaves if (change := self._changes.get(id(leaf))) is not None]
+        return any(change.find_gross_rows is not None for change in sources) and all(
+            self._passes_rows(node) for node in below.walk()
+        )
+
+    def _passes_rows(self, node: PlanNode) -> bool:
+        """Return whether the changed rows of an operator are those of its inputs, each used once."""
+        if node.name != "Join":
+            return not node.children or node.name == "Union" or (node.name in LINEAR and not node.is_temporal)
+        left, right = node.children
+        if self._bounds.is_large(left) and self._bounds.is_large(right):
+            return False
+        return (node.join in LEFT_JOINS and not self.is_changed(right)) or (
+            node.join in RIGHT_JOINS and not self.is_changed(left)
+        )
+
+    def _keys_by_hashes(self, node: PlanNode, keys: Any) -> DataFrame | None:
+        if not self.compares_hashes(node):
+            return None
+        below = node.children[0]
+        sources = [self._changes[id(leaf)].gross for leaf in self._root.leaves if leaf.is_delta]
+        changed = DeltaRules(self.spark, self._root, sources, self._times)._possible_delta(below)
+        if changed.plus is None or changed.minus is None:
+            return None
+        output = scala_list(below.java.output())
+        used = [
+            attribute
+            for attribute, column in zip(output, below.output, strict=True)
+            if column.id in below.required
+        ]
+        columns = self._plans.seq([*scala_list(keys), *used])
+        plus, minus = (
+            frame_of(self.spark, self._plans.columns(rows, columns)) for rows in (changed.plus, changed.minus)
+        )
+        count = keys.length()
+        if not is_hashable(plus.drop(*plus.columns[:count])):
+            return None
+        # As `_distinct_keys`.
+        return changed_groups(plus, minus, count).localCheckpoint(eager=False)
 
     def restricted(self, groups: RowGroups, keys: DataFrame, left_out: DataFrame | None = None) -> Any:
         """Return the current rows of these groups as the lowest operator of `groups` computes them.
@@ -190,6 +244,9 @@ class DeltaRules:
         return self._plans.seq([keys.apply(number) for number in groups.keys])
 
     def _keys_with_changes(self, node: PlanNode, keys: Any) -> DataFrame | None:
+        changed = self._keys_by_hashes(node, keys)
+        if changed is not None:
+            return changed
         return self._distinct_keys([(plan, keys) for plan in self._both(self.delta(node.children[0]))])
 
     def _single_row_delta(self, node: PlanNode) -> Delta:

@@ -54,7 +54,7 @@ class JoinBounds:
             rows: The plan of its other input.
         """
         left, right = join.children
-        if not self._is_large(right if changed is left else left):
+        if not self.is_large(right if changed is left else left):
             return rows
         keys, others = (self._plans.pairs(join.java, each) for each in (changed is left, changed is right))
         for node in self._origins(changed):
@@ -66,7 +66,8 @@ class JoinBounds:
                 break
         return rows
 
-    def _is_large(self, node: PlanNode) -> bool:
+    def is_large(self, node: PlanNode) -> bool:
+        """Return whether `matching` looks at the changed rows to read less of this input."""
         sources = (self._changes.get(id(leaf)) for leaf in node.leaves)
         return any(each is not None and each.total >= MIN_BYTES for each in sources)
 

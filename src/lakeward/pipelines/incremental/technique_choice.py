@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 _NEWEST_COMMITS, _PAST_COMMITS = 3, 20
 # Shorter differences are those of a busy machine.
 _MIN_SECONDS_SAVED = 20.0
+SMALL_BYTES = 32 << 20
+"""Inputs of this size are computed again where one row may change them all: it is not looked at first."""
+# Of these Delta's statistics have the least and the greatest value, not cut off.
+_EXACT_STATISTICS = ("byte", "short", "integer", "long", "float", "double", "date")
 
 
 def choose_technique(
@@ -45,6 +50,7 @@ def choose_technique(
         moves: Whether time changes rows.
         commits: Reads the commits of its table, newest first: a recomputation that was faster is preferred.
     """
+    changes = _without_statistics(view, changes)
     whole = Technique("COMPLETE_RECOMPUTE", True, estimate("COMPLETE_RECOMPUTE", changes, size))
     if not moves and all(change.kind == "NO_CHANGE" for change in changes):
         return RefreshPlan("NO_OP", [Technique("NO_OP", True, 0.0), whole])
@@ -78,15 +84,47 @@ def choose_technique(
 def _rescanned_bytes(view: ViewPlan, changes: list[ChangeSet]) -> float:
     """Return what has to be read again for aggregates without GROUP BY.
 
-    One that the view consists of costs more than a recomputation, which reads its input once.
+    One that the view consists of costs more than a recomputation, which reads its input once. Another one may
+    change all rows of the view, for which its other inputs are read now and before.
     """
     sizes = {id(leaf): change.total for leaf, change in zip(view.sources, changes, strict=True)}
-    uppermost = uppermost_keyed(view.root)
-    return sum(
-        (3.0 if node is uppermost else 2.0) * sum(sizes.get(id(leaf), 0) for leaf in node.leaves)
-        for node in view.root.walk()
-        if node.name == "Aggregate" and not node.keys
-    )
+    changed = {
+        id(leaf) for leaf, change in zip(view.sources, changes, strict=True) if change.kind != "NO_CHANGE"
+    }
+    uppermost, total = uppermost_keyed(view.root), sum(sizes.values())
+    rescanned = 0.0
+    for node in _single_rows(view):
+        leaves = {id(leaf) for leaf in node.leaves}
+        own = sum(sizes.get(leaf, 0) for leaf in leaves)
+        rescanned += (3.0 if node is uppermost else 2.0) * own
+        if node is not uppermost and leaves & changed and total - own <= SMALL_BYTES:
+            rescanned += 3.0 * (total - own)
+    return rescanned
+
+
+def _single_rows(view: ViewPlan) -> list[PlanNode]:
+    return [node for node in view.root.walk() if node.name == "Aggregate" and not node.keys]
+
+
+def _without_statistics(view: ViewPlan, changes: list[ChangeSet]) -> list[ChangeSet]:
+    """Leave out the bytes of sources whose least and greatest values alone are needed: the log has them."""
+    known = set()
+    for node in _single_rows(view):
+        simple = all(
+            each.class_name in ("Min", "Max")
+            and not each.filtered
+            and set(each.types) <= {*_EXACT_STATISTICS}
+            for each in node.functions
+        )
+        below = node.children[0]
+        while below.name == "Project":
+            below = below.children[0]
+        if simple and not below.children:
+            known.add(id(below))
+    return [
+        replace(change, bytes=0, total=0) if id(leaf) in known else change
+        for leaf, change in zip(view.sources, changes, strict=True)
+    ]
 
 
 def possible_techniques(

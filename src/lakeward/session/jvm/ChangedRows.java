@@ -34,6 +34,7 @@ public class ChangedRows {
     private final List deleted = new ArrayList();
     private final Map filters = new HashMap();
     private long bytes;
+    private boolean marked;
 
     /** Reads the deletion vectors of files that are in both lists of AddFile. */
     public ChangedRows(DeltaLog log, List added, List removed, long maxInlineBytes) {
@@ -48,6 +49,7 @@ public class ChangedRows {
             if (old == null) readWhole(inserted, file);
             else compare(file, old.deletionVector(), file.deletionVector());
         }
+        marked = before.isEmpty();
         Object[] others = before.values().toArray();
         for (int i = 0; i < others.length; i++) readWhole(deleted, (AddFile) others[i]);
     }
@@ -108,6 +110,11 @@ public class ChangedRows {
     /** The files with deleted rows, as `rows` reads them. */
     public List deleted() {
         return deleted;
+    }
+
+    /** Whether deletion vectors mark all deleted rows: no file was replaced, so few rows are in both lists. */
+    public boolean isMarked() {
+        return marked;
     }
 
     /** Bytes of the rows, those of marked rows by their share of the file. */

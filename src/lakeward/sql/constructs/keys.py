@@ -84,13 +84,16 @@ class DropConstraint(Command):
 
     table: list[str]
     constraint: str
-    text: str
+    if_exists: bool
 
     def run(self, spark: SparkSession) -> DataFrame | None:
         keys = stored_keys(spark, self.table)
         remaining = [key for key in keys if (key.name or "").lower() != self.constraint.lower()]
         if len(remaining) == len(keys):
-            return run_with_delta(spark, self.text)
+            # Quoted, since Delta does not take all words as names.
+            drop = "DROP CONSTRAINT IF EXISTS" if self.if_exists else "DROP CONSTRAINT"
+            name = quote_identifier(self.constraint)
+            return run_with_delta(spark, f"ALTER TABLE {quote_name(self.table)} {drop} {name}")
         store_keys(spark, self.table, remaining)
         return None
 
@@ -237,16 +240,15 @@ def _alter_key(cursor: TokenCursor) -> AddKey | DropKey:
 
 def _drop_constraint(cursor: TokenCursor) -> DropConstraint:
     """Parse DROP CONSTRAINT name, which is a key's or one of Delta's."""
-    begin = cursor.at
     cursor.need("ALTER", "TABLE")
     table = cursor.name(3)
     cursor.need("DROP", "CONSTRAINT")
-    cursor.words("IF", "EXISTS")
+    if_exists = cursor.words("IF", "EXISTS")
     name = cursor.part()
     cursor.words("RESTRICT")
     cursor.words("CASCADE")
     cursor.end()
-    return DropConstraint(table, name, cursor.text(begin))
+    return DropConstraint(table, name, if_exists)
 
 
 CONSTRUCTS = (
