@@ -43,6 +43,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new StreamOfPath());
         all.injectHintResolutionRule(new InputFileName());
         all.injectResolutionRule(new InputFileName.OfAutoLoader());
+        all.injectResolutionRule(new StreamingMetadata());
         all.injectResolutionRule(new ListedSnapshot.OfTables());
         all.injectResolutionRule(new VersionedNames());
         all.injectResolutionRule(new ViewTargets());

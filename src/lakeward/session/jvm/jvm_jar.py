@@ -80,6 +80,7 @@ SOURCES = (
     "ViewEvolution",
     "StreamOfPath",
     "StreamOfView",
+    "StreamingMetadata",
     "AutoLoaderScan",
     "AutoLoaderTable",
     "Extension",
