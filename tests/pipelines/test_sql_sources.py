@@ -285,3 +285,67 @@ def test_relative_imports_start_in_the_files_own_folder(lab: Lab) -> None:
     )
     lab.done()
     assert lab.rows("where_am_i") == [(str(lab.files / "sub"), 2)]
+
+
+@pytest.mark.parametrize("live", ["LIVE.", "live.", "LIVE.main."])
+def test_the_qualifier_live_is_ignored_before_a_schema_too(lab: Lab, live: str) -> None:
+    other = f"{lab.schema}_other"
+    lab.seed("orders", "SELECT id, id % 3 AS kind FROM range(6)")
+    lab.file(
+        "a.sql",
+        f"""
+        CREATE OR REFRESH STREAMING TABLE {other}.bronze AS SELECT * FROM STREAM(SRC.orders);
+        CREATE OR REFRESH MATERIALIZED VIEW {other}.gold
+        AS SELECT kind, count(*) AS n FROM {live}{other}.bronze WHERE id > 0 GROUP BY kind;
+        CREATE OR REFRESH STREAMING TABLE LIVE.{other}.folded;
+        APPLY CHANGES INTO LIVE.{other}.folded FROM STREAM(LIVE.{other}.bronze)
+        KEYS (kind) SEQUENCE BY id STORED AS SCD TYPE 1
+        """,
+    )
+    lab.file(
+        "b.py",
+        f"""
+        import dlt
+        @dlt.table(name="{other}.silver")
+        def silver():
+            return dlt.read_stream("{live}{other}.bronze")
+        @dlt.table(name="{other}.most")
+        def most():
+            gold = dlt.read("{live}{other}.gold").selectExpr("max(n) AS most")
+            return gold.crossJoin(spark.sql("SELECT count(*) AS all FROM {live}{other}.silver"))
+        dlt.create_streaming_table("{live}{other}.copied")
+        @dlt.append_flow(target="{live}{other}.copied")
+        def copy():
+            return spark.readStream.table("{live}{other}.bronze")
+        """,
+    )
+    lab.done()
+    rows = {name: lab.spark.table(f"main.{other}.{name}") for name in ("folded", "silver", "most", "copied")}
+    assert {tuple(row) for row in rows["folded"].collect()} == {(3, 0), (4, 1), (5, 2)}
+    assert [tuple(row) for row in rows["most"].collect()] == [(2, 6)]
+    assert rows["silver"].count() == rows["copied"].count() == 6
+
+
+def test_a_catalog_of_the_name_live_is_read_by_its_name(lab: Lab) -> None:
+    lab.spark.sql("CREATE CATALOG live")
+    try:
+        lab.spark.sql(f"CREATE SCHEMA live.{lab.schema}")
+        lab.spark.sql(f"CREATE TABLE live.{lab.schema}.t AS SELECT 'of the catalog' AS v")
+        lab.file(
+            "a.py",
+            f"""
+            import dlt
+            @dlt.table
+            def t():
+                return spark.sql("SELECT 'of the pipeline' AS v")
+            @dlt.table
+            def u():
+                rows = spark.read.table("live.{lab.schema}.t")
+                rows = rows.union(spark.sql("SELECT * FROM live.{lab.schema}.t"))
+                return rows.union(spark.sql("SELECT * FROM live.t"))
+            """,
+        )
+        lab.done()
+        assert sorted(lab.rows("u")) == [("of the catalog",), ("of the catalog",), ("of the pipeline",)]
+    finally:
+        lab.spark.sql("DROP CATALOG live CASCADE")

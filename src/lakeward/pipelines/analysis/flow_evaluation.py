@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import PipelineError
 from lakeward.patching import Order, PatchSpec, applied
 from lakeward.pipelines.graph.dataflow_graph import DataflowGraph
-from lakeward.pipelines.graph.elements import Dataset, DefaultSchema, Flow, split_name, without_live
+from lakeward.pipelines.graph.elements import (
+    Dataset,
+    DefaultSchema,
+    Flow,
+    has_live_catalog,
+    split_name,
+    without_live,
+)
 from lakeward.pipelines.graph.expectations import ObservedExpectations, apply_expectations
 from lakeward.pipelines.graph.query_plans import referenced_tables
 from lakeward.pipelines.graph.session_scope import (
@@ -374,6 +381,8 @@ _LIVE = re.compile(r"\blive\s*\.", re.IGNORECASE)
 def blank_live(text: str) -> str:
     """Blank out the legacy schema LIVE before names of datasets; other characters stay in place.
 
+    As in `without_live`, a longer name may begin with a catalog `live`.
+
     >>> blank_live("SELECT 'live.x' FROM LIVE.x, stream(live.y), a.live.z")
     "SELECT 'live.x' FROM      x, stream(     y), a.live.z"
     """
@@ -385,7 +394,7 @@ def blank_live(text: str) -> str:
         is_schema = token.word == "LIVE" and tokens[i + 1].text == "." and tokens[i + 2].is_name
         is_first = i == 0 or tokens[i - 1].text != "."
         is_last = i + 3 >= len(tokens) or tokens[i + 3].text != "."
-        if is_schema and is_first and is_last:
+        if is_schema and is_first and (is_last or not has_live_catalog()):
             begin, end = token.start, tokens[i + 1].end
             out = out[:begin] + " " * (end - begin) + out[end:]
     return out

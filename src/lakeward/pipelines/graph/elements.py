@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from lakeward.session import current_settings
+
 Key = tuple[str, ...]
 """Identity of a dataset: catalog, schema and name in lower case; one part for views and sinks."""
 
@@ -35,8 +37,24 @@ def split_name(name: str) -> tuple[str, ...]:
 
 
 def without_live(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Remove the legacy schema `LIVE`, which has no effect (SDP-4)."""
-    return names[1:] if len(names) == 2 and names[0].lower() == "live" else names
+    """Remove the legacy schema `LIVE`, which has no effect (SDP-4), before a name of one to three parts.
+
+    `live.schema.table` is a table of the catalog `live` where there is one.
+
+    >>> without_live(("LIVE", "t")), without_live(("live", "main", "s", "t"))
+    (('t',), ('main', 's', 't'))
+    """
+    if not 2 <= len(names) <= 4 or names[0].lower() != "live":
+        return names
+    return names if len(names) == 3 and has_live_catalog() else names[1:]
+
+
+def has_live_catalog() -> bool:
+    """Return whether the session has a catalog of the name `live`."""
+    settings = current_settings()
+    if settings is None:
+        return False
+    return settings.catalog.lower() == "live" or (settings.warehouse / "live").is_dir()
 
 
 @dataclass(frozen=True)
