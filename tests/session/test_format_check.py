@@ -1,6 +1,6 @@
 """Files of a Delta table are not read or written in another format: formats × spellings of the path.
 
-Source: DELTA_INVALID_FORMAT of https://docs.databricks.com/aws/en/error-messages/error-classes
+Source: DELTA_INVALID_FORMAT and DELTA_MISSING_TRANSACTION_LOG of https://docs.databricks.com/aws/en/error-messages/error-classes
 """
 
 from __future__ import annotations
@@ -93,3 +93,36 @@ def test_the_setting_of_delta_allows_it(spark: SparkSession, folder: Path) -> No
 def test_a_folder_without_a_table_is_read(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
     spark.range(3).write.parquet(str(tmp_path / "plain"))
     assert spark.read.parquet(str(tmp_path / "plain")).count() == 3
+
+
+@pytest.mark.parametrize("content", ["nothing", "csv", "parquet"])
+@pytest.mark.parametrize("reader", ["load", "option", "list", "SQL"])
+def test_a_folder_without_a_log_is_not_read_as_a_table(
+    spark: SparkSession, tmp_path: Path, content: str, reader: str
+) -> None:
+    path = tmp_path / "plain"
+    if content == "nothing":
+        path.mkdir()
+    else:
+        rows(spark).write.format(content).save(str(path))
+    for spelled in (str(path), f"file:{path}", f"{path}/"):
+        with pytest.raises(AnalysisException, match="no transaction log present") as raised:
+            READERS[reader](spark, "delta", spelled)
+        assert raised.value.getCondition() == "DELTA_MISSING_TRANSACTION_LOG"
+        assert raised.value.getSqlState() == "42K03"
+    rows(spark).write.format("delta").mode("append").save(str(path))
+    assert spark.read.format("delta").load(str(path)).count() == 1
+
+
+def test_an_absent_folder_and_a_part_of_a_table_are_none_without_a_log(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with pytest.raises(AnalysisException) as raised:
+        spark.read.format("delta").load(str(tmp_path / "absent"))
+    assert raised.value.getCondition() == "PATH_NOT_FOUND"
+    path = str(tmp_path / "parts")
+    spark.range(2).selectExpr("id", "id AS p").write.format("delta").partitionBy("p").save(path)
+    assert spark.read.format("delta").load(f"{path}/p=1").count() == 1
+    with pytest.raises(AnalysisException) as raised:
+        spark.readStream.format("delta").load(str(tmp_path))
+    assert raised.value.getCondition() != "DELTA_MISSING_TRANSACTION_LOG"

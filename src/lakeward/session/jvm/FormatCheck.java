@@ -21,12 +21,14 @@ import scala.runtime.BoxedUnit;
 
 /**
  * Files of a Delta table are not read and written in another format, as on Databricks: a reader would return rows
- * that were deleted, a writer would destroy the table. Applies to folders of this machine.
+ * that were deleted, a writer would destroy the table. Nor are other files read as a Delta table. Applies to folders of
+ * this machine.
  */
 public class FormatCheck extends SessionRule {
 
     private static final String SETTING = "spark.databricks.delta.formatCheck.enabled";
     private static final String LOG = "_delta_log";
+    private static final String GLOB = ".*[*?\\[{].*";
     private static final TreeNodeTag CHECKED = new TreeNodeTag("lakeward.format");
     private static final Set FORMATS = new HashSet(Arrays.asList(new Object[] {"parquet", "csv", "json", "orc", "avro", "text", "xml"}));
 
@@ -63,6 +65,8 @@ public class FormatCheck extends SessionRule {
             Set known = new HashSet();
             if (plan instanceof UnresolvedDataSource) {
                 UnresolvedDataSource source = (UnresolvedDataSource) plan;
+                // A stream of Delta may begin before the table.
+                if (source.isStreaming() && source.format().equalsIgnoreCase("delta")) return;
                 for (int i = 0; i < source.paths().length(); i++) {
                     FormatCheck.check(session, source.format(), (String) source.paths().apply(i), "read from", known);
                 }
@@ -72,12 +76,14 @@ public class FormatCheck extends SessionRule {
             }
             Seq name = ((UnresolvedRelation) plan).multipartIdentifier();
             if (name.length() != 2 || !((String) name.apply(1)).contains("/")) return;
+            if (plan.isStreaming() && "delta".equalsIgnoreCase((String) name.apply(0))) return;
             FormatCheck.check(session, (String) name.apply(0), (String) name.apply(1), "read from", known);
         }
     }
 
     private static void check(SparkSession session, String format, String path, String operation, Set known) {
         String lower = format.toLowerCase(Locale.ROOT);
+        if (lower.equals("delta")) checkLog(session, path);
         if (!FORMATS.contains(lower) || path.contains(LOG)) return;
         Path table = table(session, path, known);
         if (table == null) return;
@@ -87,14 +93,37 @@ public class FormatCheck extends SessionRule {
             + " to false to use its files all the same.");
     }
 
+    /** Files that are no Delta table are not read as one; Delta reports an absent table, as if there were no files. */
+    private static void checkLog(SparkSession session, String path) {
+        if (path.matches(GLOB) || !exists(session, path) || table(session, path, new HashSet()) != null) return;
+        throw PythonSqlBridge.error("DELTA_MISSING_TRANSACTION_LOG", "42K03", "Incompatible format detected. You are trying to read from `" + path
+            + "` using Delta, but there is no transaction log present. Check the upstream job to make sure that it is writing using"
+            + " format(\"delta\") and that you are trying to read from the table base path.");
+    }
+
+    private static boolean exists(SparkSession session, String path) {
+        try {
+            Path place = new Path(path);
+            return isLocal(place) && place.getFileSystem(session.sparkContext().hadoopConfiguration()).exists(place);
+        } catch (IOException e) {
+            return false; // the reader reports it
+        } catch (IllegalArgumentException e) {
+            return false;
+        }
+    }
+
+    private static boolean isLocal(Path place) {
+        String scheme = place.toUri().getScheme();
+        return scheme == null || scheme.equals("file") || scheme.equals("dbfs");
+    }
+
     /** The folder of the Delta table that a path is in; null if it is in none, as `known` folders, or not on this machine. */
     private static Path table(SparkSession session, String path, Set known) {
         try {
             String plain = path.replaceFirst("/[^/]*[*?\\[{].*", "");
             if (plain.isEmpty()) return null;
             Path place = new Path(plain);
-            String scheme = place.toUri().getScheme();
-            if (scheme != null && !scheme.equals("file") && !scheme.equals("dbfs")) return null;
+            if (!isLocal(place)) return null;
             FileSystem files = place.getFileSystem(session.sparkContext().hadoopConfiguration());
             for (Path each = place; each != null && known.add(each); each = each.getParent()) {
                 if (files.exists(new Path(each, LOG))) return each;
