@@ -175,3 +175,19 @@ def test_local_packages_of_pip_are_named_if_they_are_not_there(
     for each in found:
         assert "does not exist" in each.cure or "is not there" in each.cure
         assert each.place.file == "notes/load.py"
+
+
+@pytest.mark.parametrize("magic", ["%pip install numpy", "!ls", "%sql SELECT 1"])
+@pytest.mark.parametrize("before", ["", "import os\n", "try:\n    import numpy\nexcept ImportError:\n    "])
+def test_a_magic_in_a_file_that_is_no_notebook_is_named(tmp_path: Path, magic: str, before: str) -> None:
+    (tmp_path / "plain.py").write_text(f"{before}{magic}\n")
+    (tmp_path / "nb.py").write_text(f"# Databricks notebook source\n{before}{magic}\n")
+    ((place, reason),) = reasons(tmp_path).items()
+    assert place.startswith(f"plain.py:{before.count(chr(10)) + 1}:")
+    name, *_ = magic.split()
+    assert reason.startswith(f"{name} is a magic of notebooks") and "lakeward notebook" in reason
+
+
+def test_other_broken_python_has_the_reason_of_python(tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text("x = 5 %\n% 2\ny = (\n")
+    assert set(reasons(tmp_path).values()) == {"Python cannot read it: invalid syntax"}

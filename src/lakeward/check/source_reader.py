@@ -94,10 +94,27 @@ def _installed(file: SourceFile, scanner: Scanner) -> None:
 
 def _python(content: bytes, scanner: Scanner) -> None:
     notebook = _parsed_notebook(content, ".py")
-    if notebook is None:
-        scanner.scan(_parsed(content))
-    else:
+    if notebook is not None:
         _source_notebook(notebook, scanner)
+        return
+    try:
+        scanner.scan(_parsed(content))
+    except Unreadable as error:
+        raise _with_magic(error, content) from None
+
+
+def _with_magic(error: Unreadable, content: bytes) -> Unreadable:
+    """Return the error of a file that is no notebook, with what to do if a magic is in the line."""
+    lines = content.splitlines()
+    words = lines[error.line - 1].split() if 0 < error.line <= len(lines) else []
+    if not words or words[0][:1] not in (b"%", b"!"):
+        return error
+    magic = words[0].decode(errors="replace")
+    reason = (
+        f"{magic} is a magic of notebooks, and this file is none. Begin it with the line "
+        "`# Databricks notebook source`, or run it with `lakeward notebook`"
+    )
+    return Unreadable(reason, error.line, error.column)
 
 
 def _sql(content: bytes, scanner: Scanner) -> None:
