@@ -11,6 +11,7 @@ from tests.trees import write_files
 from lakeward import jobs
 from lakeward.bundle import Bundle, load
 from lakeward.jobs import TaskProgress
+from lakeward.jobs.pipelines import event_log_table
 from lakeward.pipelines import Progress
 from lakeward.session import Settings, session
 
@@ -112,3 +113,20 @@ def test_an_update_in_another_process_refuses_this_one(shop: tuple[Bundle, Setti
         update = jobs.run_pipeline(bundle, "shop", settings=settings)
     assert update.state == "FAILED"
     assert "is being updated" in str(update.error)
+
+
+@pytest.mark.parametrize(
+    ("event_log", "name"),
+    [
+        (None, None),
+        ({}, None),
+        ({"name": "log"}, "`log`"),
+        ({"name": "log", "schema": "s"}, "`own`.`s`.`log`"),
+        ({"name": "log", "catalog": "c"}, "`c`.`target`.`log`"),
+        ({"name": "my log", "schema": "s", "catalog": "c"}, "`c`.`s`.`my log`"),
+    ],
+)
+def test_the_table_of_the_event_log_is_named_by_the_pipeline(
+    event_log: dict[str, str] | None, name: str | None
+) -> None:
+    assert event_log_table({"catalog": "own", "target": "target", "event_log": event_log}) == name

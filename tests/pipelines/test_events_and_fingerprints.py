@@ -229,3 +229,31 @@ def commits_after(module_lab: Callable[[], Lab]) -> dict[str, int]:
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_view_is_written_again_after(commits_after: dict[str, int], change: str) -> None:
     assert commits_after[change] == (0 if "nothing" in change else 1)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_the_event_log_is_published_as_a_table(lab: Lab, depth: int) -> None:
+    name = ".".join(("main", lab.schema, "`The_Events`")[3 - depth :])
+    lab.storage = lab.folder / "a place" / "100% é"
+    lab.file("a.py", "import dlt\n@dlt.table\ndef t(): return spark.range(3)")
+    assert lab.done(event_log=name).error is None
+    table = f"main.{lab.schema}.the_events"
+    first = lab.spark.table(table)
+    assert sorted(row["id"] for row in first.collect()) == sorted(row["id"] for row in lab.log())
+    assert lab.done(event_log=name).error is None
+    updates = f"SELECT DISTINCT origin.update_id FROM {table} WHERE event_type = 'create_update'"
+    assert lab.spark.sql(updates).count() == 2
+
+
+def test_a_dry_run_publishes_no_event_log(lab: Lab) -> None:
+    lab.file("a.py", "import dlt\n@dlt.table\ndef t(): return spark.range(3)")
+    lab.run(event_log="events", dry_run=True)
+    assert "events" not in lab.tables()
+
+
+def test_an_event_log_replaces_no_other_table(lab: Lab) -> None:
+    lab.spark.sql(f"CREATE TABLE main.{lab.schema}.events AS SELECT 1 AS id")
+    lab.file("a.py", "import dlt\n@dlt.table\ndef t(): return spark.range(3)")
+    update = lab.run(event_log="events")
+    assert "EVENT_LOG_NOT_WRITTEN" in (update.error or "") and "is not the event log" in (update.error or "")
+    assert lab.rows("t") == [(0,), (1,), (2,)] and lab.rows("events") == [(1,)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from lakeward.bundle import Bundle
 from lakeward.jobs.packages import layer_of_pipeline, projects_of_pipeline
 from lakeward.jobs.pipeline_sources import sources
 from lakeward.jobs.run_loop import PipelineSelection
+from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:
     from lakeward.pipelines import Progress, Update
@@ -63,6 +64,7 @@ def run_pipeline(
             configuration={name: str(value) for name, value in (pipeline.get("configuration") or {}).items()},
             root=bundle.root / root if root else None,
             storage=settings.pipelines / key,
+            event_log=event_log_table(pipeline),
             refresh=selection.refresh,
             full_refresh=selection.full_refresh,
             full_refresh_all=selection.full_refresh_all,
@@ -73,6 +75,19 @@ def run_pipeline(
             on_event=on_event,
         )
         return run(files, options, settings=settings)
+
+
+def event_log_table(pipeline: Mapping[str, Any]) -> str | None:
+    """Return the name of the table as which a pipeline publishes its event log."""
+    table = pipeline.get("event_log") or {}
+    if not table.get("name"):
+        return None
+    # A schema without a catalog is one of the pipeline's catalog.
+    catalog = table.get("catalog") or (pipeline.get("catalog") if table.get("schema") else None)
+    schema = table.get("schema") or (
+        (pipeline.get("schema") or pipeline.get("target")) if table.get("catalog") else None
+    )
+    return quote_name([str(part) for part in (catalog, schema, table["name"]) if part])
 
 
 def declared_schemas(bundle: Bundle) -> tuple[tuple[str, str], ...]:

@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from lakeward.errors import PipelineError
+from lakeward.quoting import quote_string
 from lakeward.spark_internals import java_session, jvm_view, parse_schema, to_arrow
 
 if TYPE_CHECKING:
@@ -31,6 +33,21 @@ def append_events(spark: SparkSession, path: Path, events: list[dict[str, Any]])
     if not _commit_file(spark, file, events, schema):
         frame = spark.createDataFrame(events, schema, verifySchema=False).coalesce(1)
         frame.write.format("delta").mode("append").option("mergeSchema", "true").save(str(path))
+
+
+def publish_table(spark: SparkSession, name: str, path: Path) -> None:
+    """Create the table `name` over the log at `path`. Raises PipelineError if it is another table already."""
+    if not spark.catalog.tableExists(name):
+        spark.sql(f"CREATE TABLE {name} USING DELTA LOCATION {quote_string(f'file:{path.absolute()}')}")
+        return
+    detail = spark.sql(f"DESCRIBE DETAIL {name}").first()
+    place = str(detail["location"]) if detail is not None else ""
+    if Path(place.removeprefix("file:")).resolve() != path.resolve():
+        raise PipelineError(
+            "EVENT_LOG_TABLE_EXISTS",
+            f"{name} exists and is not the event log of this pipeline.",
+            next_step="Give `event_log` of the pipeline another name, or drop that table.",
+        )
 
 
 def _commit_file(spark: SparkSession, file: Path, events: list[dict[str, Any]], schema: StructType) -> bool:

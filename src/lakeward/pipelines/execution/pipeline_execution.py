@@ -23,6 +23,7 @@ from lakeward.pipelines.analysis.graph_resolution import (
 )
 from lakeward.pipelines.api.modules import serve_modules
 from lakeward.pipelines.events.event_log import EventFileWriter, EventLog, EventOrigin
+from lakeward.pipelines.events.event_table import publish_table
 from lakeward.pipelines.events.progress_reporter import ProgressReporter
 from lakeward.pipelines.execution.catalog_views import create_views
 from lakeward.pipelines.execution.flow_execution import ExecutionContext
@@ -40,7 +41,7 @@ from lakeward.pipelines.graph.dataflow_graph import (
     ResolvedDataset,
     ResolvedGraph,
 )
-from lakeward.pipelines.graph.elements import DefaultSchema, Key
+from lakeward.pipelines.graph.elements import DefaultSchema, Key, split_name
 from lakeward.pipelines.graph.error_location import error_message
 from lakeward.pipelines.graph.results import DatasetResult, Progress, Update, UpdateState, unreached_result
 from lakeward.pipelines.graph.session_scope import pipeline_conf, use_default_schema
@@ -56,6 +57,7 @@ from lakeward.pipelines.sources.collection import (
 from lakeward.pipelines.storage.checkpoints import Checkpoints, SchemaLocations
 from lakeward.pipelines.storage.delta_tables import listen_to_writes
 from lakeward.pipelines.writers.auto_cdc import as_analysis_flow
+from lakeward.quoting import quote_name
 from lakeward.session import allow_settings, dbfs_paths, is_disk_full, keep_interrupts, private_tables
 from lakeward.sql import NAME_FILE
 
@@ -337,6 +339,7 @@ class PipelineExecution:
         self.reporter.update_state(state, error=error)
         try:
             self.reporter.events.flush()
+            self._publish_events()
         except Exception as failure:  # noqa: BLE001  # whatever failed, the tables are complete
             reason = "no space is left on the disk." if is_disk_full(failure) else error_message(failure)
             text = f"[EVENT_LOG_NOT_WRITTEN] The event log of `{self.name}` could not be written: {reason}"
@@ -350,6 +353,14 @@ class PipelineExecution:
             Progress("", "", "COMPLETED" if state == "COMPLETED" else "FAILED", message=error or "")
         )
         return error
+
+    def _publish_events(self) -> None:
+        """Make the event log a table of the catalog (SDP-6.1): its files stay in the pipeline's folder."""
+        path = self.reporter.events.path
+        if self.options.event_log is None or path is None or not (path / "_delta_log").is_dir():
+            return
+        name = self.context.default_schema.qualify(split_name(self.options.event_log))
+        publish_table(self.spark, quote_name(name), path)
 
     def _event_log(self) -> EventLog:
         storage = None if self.options.dry_run else self.context.storage

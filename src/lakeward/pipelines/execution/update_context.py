@@ -43,6 +43,8 @@ class UpdateOptions:
         configuration: The pipeline's configuration: Spark settings and parameters.
         root: Folder that the sources import from; default: the folder that contains all sources.
         storage: Folder of checkpoints, event log and lock; default: `pipelines/<name>` of the lakehouse.
+        event_log: Name of the table as which the event log is published; its catalog and schema default to
+            those of the pipeline.
         refresh: Datasets to refresh; none means all.
         full_refresh: Datasets to truncate and reprocess.
         full_refresh_all: Truncate and reprocess all datasets.
@@ -60,6 +62,7 @@ class UpdateOptions:
     configuration: Mapping[str, str] = field(default_factory=dict)
     root: Path | None = None
     storage: Path | None = None
+    event_log: str | None = None
     refresh: Sequence[str] = ()
     full_refresh: Sequence[str] = ()
     full_refresh_all: bool = False
