@@ -150,8 +150,8 @@ full refresh. Such a function reads datasets of the pipeline as they are stored 
 ## Events
 
 `lakeward events KEY` shows the last update; `--follow` shows it while it runs, from any process and without
-starting Spark. In SQL: `event_log('<pipeline>')`, `event_log(TABLE(<table>))`, and the table that `event_log` of the
-pipeline's definition names (`name`, `schema`, `catalog`), from the end of the first update on. Functions with
+starting Spark. In SQL: `event_log('<pipeline>')`, `event_log(TABLE(<table>))`, and the table that `event_log`
+of the pipeline's definition names (`name`, `schema`, `catalog`), after the first update. Functions with
 `@dp.on_event_hook` are called with every event. A hook that fails more often in succession than
 `max_allowable_consecutive_failures` is disabled for the rest of the update.
 
