@@ -34,6 +34,7 @@ from lakeward.sql.constructs import (
     pipeline_statements,
     platform_clauses,
     policies,
+    procedures,
     python_functions,
     schemas,
     scripting,
@@ -53,6 +54,7 @@ from lakeward.sql.identifier_clause import (
     identifier_clauses,
     with_placeholders,
 )
+from lakeward.sql.procedures import has_calls
 from lakeward.sql.script import execute_immediate, is_script, script_trigger, statements
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, tokenize
 
@@ -65,6 +67,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *expressions.CONSTRUCTS,
     *transactions.CONSTRUCTS,
     *scripting.CONSTRUCTS,
+    *procedures.CONSTRUCTS,
     *tables.CONSTRUCTS,
     *not_null.CONSTRUCTS,
     *partitions.CONSTRUCTS,
@@ -134,6 +137,8 @@ def _analyze(
         if result is not None:
             return result, tuple(used)
         if is_script(tokens):
+            if has_calls(tokens):
+                return procedures.CallProcedures(text), (procedures.CALL,)
             parts += statements(tokens)
             replaced, used = _script_edits(parts[1:], text)
     edits = list(replaced)

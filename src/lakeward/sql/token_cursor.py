@@ -348,8 +348,13 @@ def groups(tokens: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
         if token.word == "END" and depth:
             depth -= following.word not in OTHER_BLOCKS
         elif token.word == "BEGIN":
-            depth += bool(depth) or before in ("", ":")
+            depth += bool(depth) or before in ("", ":") or (before == "AS" and _creates_procedure(statement))
         elif token.word == "CASE" and depth:
             depth += before != "END"
     if statement:
         yield statement[0], statement[-1]
+
+
+def _creates_procedure(statement: Sequence[Token]) -> bool:
+    words = [token.word for token in statement[:4]]
+    return words[:1] == ["CREATE"] and "PROCEDURE" in words

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _AREA = "Governance"
 _KINDS = (
     *("CATALOG", "SCHEMA", "DATABASE", "TABLE", "VIEW", "MATERIALIZED VIEW", "STREAMING TABLE"),
-    *("VOLUME", "FUNCTION"),
+    *("VOLUME", "FUNCTION", "PROCEDURE"),
 )
 _STORED_AS = {"DATABASE": "SCHEMA", "VIEW": "TABLE", "MATERIALIZED VIEW": "TABLE", "STREAMING TABLE": "TABLE"}
 _PARTS = {"CATALOG": 1, "SCHEMA": 2}
@@ -296,11 +296,9 @@ def _comment_on(cursor: TokenCursor) -> CommentOn:
 
 _NO_SUCH_OBJECTS = "a local lakehouse has no such objects."
 _NO_POLICY = "SET ROW FILTER and SET MASK of a table are enforced here."
-_NO_PROCEDURE = "run the statements as a script (BEGIN … END), or with EXECUTE IMMEDIATE."
 # What a statement begins with, and the reason.
 _UNSUPPORTED = {
     **dict.fromkeys(("CREATE POLICY", "CREATE OR REPLACE POLICY", "DROP POLICY"), _NO_POLICY),
-    **dict.fromkeys(("CREATE PROCEDURE", "CREATE OR REPLACE PROCEDURE", "DROP PROCEDURE"), _NO_PROCEDURE),
     "DENY": "Unity Catalog has GRANT and REVOKE alone.",
     "SYNC": "CREATE TABLE … DEEP CLONE copies a table into another catalog.",
     "REFRESH FOREIGN": _NO_SUCH_OBJECTS,

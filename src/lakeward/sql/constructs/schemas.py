@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
 from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Rows, supported
+from lakeward.sql.procedures import procedures_of
 from lakeward.sql.session_context import current_context, remove_folder, run_with_delta
 from lakeward.sql.token_cursor import Token, TokenCursor
 
@@ -32,12 +33,12 @@ class DropSchema(Command):
         if not context.schema_exists(catalog, schema):
             run_with_delta(spark, self.text)
             return
-        volumes = context.volumes(catalog, schema)
-        if volumes and not self.cascade:
+        contained = [*context.volumes(catalog, schema), *procedures_of(context, catalog, schema)]
+        if contained and not self.cascade:
             name = quote_name([catalog, schema])
             raise SqlError(
                 "SCHEMA_NOT_EMPTY",
-                f"Cannot drop the schema {name}: it has the volumes {', '.join(volumes)}.",
+                f"Cannot drop the schema {name}: it has {', '.join(contained)}.",
                 parameters={"schemaName": name},
                 next_step="Use DROP SCHEMA … CASCADE to drop it with all that is in it.",
             )

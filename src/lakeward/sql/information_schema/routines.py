@@ -1,4 +1,4 @@
-"""Functions in SQL and Python, from the definitions that Spark stores."""
+"""Functions in SQL and Python, from the definitions that Spark stores, and procedures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ROUTINE = ("routine_catalog", "routine_schema", "routine_name")
 
 
 def routines(view: CatalogView) -> Iterator[Row]:
-    """Yield one row per function."""
+    """Yield one row per function and procedure."""
     for name, description, is_sql in _descriptions(view):
         is_table = description.get("isTableFunc") == "true"
         returns = description.get("returnType", "")
@@ -46,6 +46,26 @@ def routines(view: CatalogView) -> Iterator[Row]:
             "last_altered": created,
             "last_altered_by": owner,
         }
+    for name, procedure in view.procedures():
+        yield {
+            **dict(zip(_SPECIFIC, name, strict=True)),
+            **dict(zip(_ROUTINE, name, strict=True)),
+            "routine_type": "PROCEDURE",
+            "routine_body": "SQL",
+            "routine_definition": procedure.body,
+            "parameter_style": "SQL",
+            "is_deterministic": "NO",
+            "sql_data_access": "MODIFIES SQL DATA",
+            "is_null_call": "YES",
+            "security_type": procedure.security,
+            "as_locator": "NO",
+            "routine_owner": procedure.owner,
+            "comment": procedure.comment,
+            "created": procedure.created,
+            "created_by": procedure.owner,
+            "last_altered": procedure.created,
+            "last_altered_by": procedure.owner,
+        }
 
 
 def parameters(view: CatalogView) -> Iterator[Row]:
@@ -62,6 +82,19 @@ def parameters(view: CatalogView) -> Iterator[Row]:
                 "parameter_name": field.name,
                 "parameter_default": field.metadata.get("default"),
                 "comment": field.metadata.get("comment"),
+            }
+    for name, procedure in view.procedures():
+        for number, each in enumerate(procedure.parameters, 1):
+            yield {
+                **dict(zip(_SPECIFIC, name, strict=True)),
+                **_type(each.type),
+                "ordinal_position": number,
+                "parameter_mode": each.mode,
+                "is_result": "NO",
+                "as_locator": "NO",
+                "parameter_name": each.name,
+                "parameter_default": each.default,
+                "comment": each.comment,
             }
 
 
