@@ -214,6 +214,12 @@ def test_procedures_are_described_listed_and_dropped(sql: Any) -> None:
     sql("DROP SCHEMA main.procedures_only")
 
 
+def test_procedures_are_created_in_scripts(sql: Any) -> None:
+    body = "BEGIN CASE x WHEN 1 THEN SELECT CASE WHEN true THEN 'one' END; END CASE; END"
+    sql(f"BEGIN IF true THEN CREATE PROCEDURE made(x INT) AS {body}; END IF; SELECT 2; END")
+    assert sql("CALL made(1)") == [("one",)]
+
+
 def test_a_body_is_one_statement_of_a_file() -> None:
     text = f"DECLARE x INT; {AREA}; CREATE VIEW v AS SELECT 1; {LOG};"
     assert split(text) == ["DECLARE x INT", AREA, "CREATE VIEW v AS SELECT 1", LOG]

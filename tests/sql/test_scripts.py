@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from lakeward.sql import CONSTRUCTS, Edits, apply_edits, rewrite
+from lakeward.sql.constructs.procedures import CallProcedures
 from lakeward.sql.script import statements
 from lakeward.sql.token_cursor import tokenize
 from tests.lanes import sampled
@@ -56,6 +57,10 @@ def test_a_statement_that_runs_here_is_executed_by_its_text(construct: Any) -> N
     example = construct.example
     alone = rewrite(example)
     script = rewrite(f"BEGIN IF true THEN {example}; END IF; END")
+    if example.startswith("CALL"):
+        # The body takes its place when the script runs.
+        assert isinstance(script, CallProcedures) and script.text.startswith("BEGIN IF true")
+        return
     assert isinstance(script, Edits)
     text = apply_edits(f"BEGIN IF true THEN {example}; END IF; END", script.edits)
     if isinstance(alone, Edits):

@@ -12,7 +12,7 @@ from lakeward.quoting import quote_string
 from lakeward.sql.construct import BEGINNING
 from lakeward.sql.identifier_clause import IdentifierClause
 from lakeward.sql.parameters import Marker, parameter_markers
-from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched
+from lakeward.sql.token_cursor import OTHER_BLOCKS, Token, TokenCursor, Unmatched
 
 _LOOPS = ("WHILE", "FOR")
 _CASES = ("IF", "ELSEIF", "WHEN")
@@ -22,9 +22,13 @@ _OPENINGS = ("ELSE", "LOOP", "REPEAT")
 
 def is_script(tokens: Sequence[Token]) -> bool:
     """Return whether the text is a compound statement, with a label or without."""
-    cursor = TokenCursor(tokens)
+    return begins_block(TokenCursor(tokens)) and "END" in (token.word for token in tokens)
+
+
+def begins_block(cursor: TokenCursor) -> bool:
+    """Read BEGIN with its label, if it has one; return whether it came next."""
     _skip_label(cursor)
-    return cursor.words("BEGIN") and "END" in (token.word for token in tokens)
+    return cursor.words("BEGIN")
 
 
 def script_trigger(words: Sequence[str]) -> str:
@@ -38,6 +42,7 @@ def statements(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
     while cursor.next is not None:
         begin = cursor.at
         if not _skip_head(cursor):
+            _skip_body(cursor)
             _skip_to(cursor, ";")
             if cursor.at > begin:
                 yield cursor.read(begin)
@@ -81,6 +86,23 @@ def _skip_to(cursor: TokenCursor, word: str) -> None:
             _skip_to(cursor, "END")
         if cursor.next is not None:
             cursor.skip()
+
+
+def _skip_body(cursor: TokenCursor) -> None:
+    """Read the beginning of CREATE PROCEDURE up to the END of its body."""
+    words = [token.word for token in cursor.ahead(4)]
+    if words[:1] != ["CREATE"] or "PROCEDURE" not in words:
+        return
+    _skip_to(cursor, "BEGIN")
+    depth, before = 0, ""
+    while cursor.next is not None and (depth or not before):
+        word, following = cursor.next.word, [token.word for token in cursor.ahead(2)][1:]
+        if word == "BEGIN" or (word == "CASE" and before != "END"):
+            depth += 1
+        elif word == "END" and not set(following) & {*OTHER_BLOCKS}:
+            depth -= 1
+        before = word
+        cursor.at += 1
 
 
 def _skip_declaration(cursor: TokenCursor) -> bool:

@@ -25,7 +25,7 @@ from lakeward.sql.procedures import (
     require_procedure,
     store_procedure,
 )
-from lakeward.sql.script import is_script
+from lakeward.sql.script import begins_block
 from lakeward.sql.session_context import current_context, matches_pattern
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -112,9 +112,9 @@ def _create_procedure(cursor: TokenCursor) -> RewriteResult:
         ):
             raise Unmatched
     begin = cursor.at
-    cursor.finish()
-    if not is_script(cursor.read(begin)):
+    if not begins_block(cursor):
         raise Unmatched
+    cursor.finish()
     procedure = Procedure(parameters, cursor.text(begin), comment, security)
     return CreateProcedure(name, procedure, or_replace, if_not_exists)
 
