@@ -27,6 +27,8 @@ ROOTED = (
     "s3a:",
 )
 """Other names are local paths, which code may open; links are followed by code, too."""
+LOCAL_FOR_PYTHON = ("/mnt", "/FileStore", "/databricks-datasets")
+"""Roots of DBFS that Python's functions take for folders of the machine."""
 
 
 def rooted(count: int, settings: Settings) -> list[str]:
@@ -110,7 +112,7 @@ def test_no_spelling_leads_pythons_files_out_of_the_roots(
         if (
             "connection.json" in path.lower()
             or not path.startswith("/")
-            or path.startswith(("/mnt", "/FileStore"))
+            or os.path.normpath(path).startswith(LOCAL_FOR_PYTHON)
         ):
             continue
         try:
