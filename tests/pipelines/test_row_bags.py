@@ -8,7 +8,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from lakeward.pipelines.incremental import change_set, row_bags
-from lakeward.pipelines.incremental.row_bags import changed_groups, is_hashable, net_rows, without_equal_days
+from lakeward.pipelines.incremental.group_hashes import changed_groups
+from lakeward.pipelines.incremental.row_bags import is_hashable, net_rows, without_equal_days
 from tests.lanes import sampled
 from tests.pipelines.conftest import Lab
 from tests.pipelines.incremental import planned, sql_views

@@ -23,15 +23,10 @@ from typing import TYPE_CHECKING, Any
 from lakeward.pipelines.incremental.change_set import ChangeSet
 from lakeward.pipelines.incremental.day_files import DayFiles
 from lakeward.pipelines.incremental.day_index import DayIndex
+from lakeward.pipelines.incremental.group_hashes import GroupHashes
 from lakeward.pipelines.incremental.join_bounds import JoinBounds, bound_rows
 from lakeward.pipelines.incremental.reproducibility import least_row_columns
-from lakeward.pipelines.incremental.row_bags import (
-    COUNT,
-    changed_groups,
-    is_hashable,
-    net_rows,
-    repeat_rows,
-)
+from lakeward.pipelines.incremental.row_bags import COUNT, net_rows, repeat_rows
 from lakeward.pipelines.incremental.row_groups import (
     KEYED,
     LEFT_JOINS,
@@ -42,7 +37,7 @@ from lakeward.pipelines.incremental.row_groups import (
 )
 from lakeward.pipelines.incremental.view_plan import PlanNode, frame_of
 from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges
-from lakeward.spark_internals import analyzed_plan, jvm_view, scala_list
+from lakeward.spark_internals import analyzed_plan, jvm_view
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -80,6 +75,9 @@ class DeltaRules:
         self._changes = {id(leaf): change for leaf, change in zip(sources, changes, strict=True)}
         self._bounds = JoinBounds(
             spark, self._changes, self.is_changed, lambda node: self._both(self._possible_delta(node))
+        )
+        self.group_hashes = GroupHashes(
+            spark, self._changes, self.is_changed, self._bounds.is_large, self._gross_rows
         )
         self._files = DayFiles(spark, index, self._changes, self.above) if index else None
         self._deltas: dict[int, Delta] = {}
@@ -160,7 +158,7 @@ class DeltaRules:
                 return self._single_row_delta(node)
             keys = _java_keys(node)
             affected = self._keys_with_changes(node, keys)
-            if affected is not None and is_distinct(node) and not self.compares_hashes(node):
+            if affected is not None and is_distinct(node) and not self.group_hashes.can_compare(node):
                 below = self.delta(node.children[0])
                 if below.minus is None:
                     return Delta(self._new_keys(node, keys, affected, below.plus))
@@ -171,52 +169,10 @@ class DeltaRules:
         """Return the keys of the groups that have changed rows, each once; None without any."""
         return self._keys_with_changes(groups.base, self._keys_of(groups))
 
-    def compares_hashes(self, node: PlanNode) -> bool:
-        """Return whether the changed groups of an operator are found by hashes of their rows.
-
-        That is so if deletion vectors mark the deleted rows of the sources, and no operator below needs the
-        changed rows for another purpose.
-        """
-        below = node.children[0]
-        sources = [change for leaf in below.leaves if (change := self._changes.get(id(leaf))) is not None]
-        return any(change.find_gross_rows is not None for change in sources) and all(
-            self._passes_rows(node) for node in below.walk()
-        )
-
-    def _passes_rows(self, node: PlanNode) -> bool:
-        """Return whether the changed rows of an operator are those of its inputs, each used once."""
-        if node.name != "Join":
-            return not node.children or node.name == "Union" or (node.name in LINEAR and not node.is_temporal)
-        left, right = node.children
-        if self._bounds.is_large(left) and self._bounds.is_large(right):
-            return False
-        return (node.join in LEFT_JOINS and not self.is_changed(right)) or (
-            node.join in RIGHT_JOINS and not self.is_changed(left)
-        )
-
-    def _keys_by_hashes(self, node: PlanNode, keys: Any) -> DataFrame | None:
-        if not self.compares_hashes(node):
-            return None
-        below = node.children[0]
+    def _gross_rows(self, node: PlanNode) -> list[Any]:
+        """Return the inserted and the deleted rows of an operator; equal ones may be in both."""
         sources = [self._changes[id(leaf)].gross for leaf in self._root.leaves if leaf.is_delta]
-        changed = DeltaRules(self.spark, self._root, sources, self._times)._possible_delta(below)
-        if changed.plus is None or changed.minus is None:
-            return None
-        output = scala_list(below.java.output())
-        used = [
-            attribute
-            for attribute, column in zip(output, below.output, strict=True)
-            if column.id in below.required
-        ]
-        columns = self._plans.seq([*scala_list(keys), *used])
-        plus, minus = (
-            frame_of(self.spark, self._plans.columns(rows, columns)) for rows in (changed.plus, changed.minus)
-        )
-        count = keys.length()
-        if not is_hashable(plus.drop(*plus.columns[:count])):
-            return None
-        # As `_distinct_keys`.
-        return changed_groups(plus, minus, count).localCheckpoint(eager=False)
+        return self._both(DeltaRules(self.spark, self._root, sources, self._times)._possible_delta(node))
 
     def restricted(self, groups: RowGroups, keys: DataFrame, left_out: DataFrame | None = None) -> Any:
         """Return the current rows of these groups as the lowest operator of `groups` computes them.
@@ -244,7 +200,7 @@ class DeltaRules:
         return self._plans.seq([keys.apply(number) for number in groups.keys])
 
     def _keys_with_changes(self, node: PlanNode, keys: Any) -> DataFrame | None:
-        changed = self._keys_by_hashes(node, keys)
+        changed = self.group_hashes.changed_keys(node, keys)
         if changed is not None:
             return changed
         return self._distinct_keys([(plan, keys) for plan in self._both(self.delta(node.children[0]))])

@@ -93,12 +93,12 @@ def _hashes_by_day(rows: DataFrame, day: str, sums: Sequence[str]) -> DataFrame:
     """Return for each day the number of its rows, and sums of the halves of two hashes of 64 bits."""
     from pyspark.sql import functions as F
 
-    halves = _hash_halves(identity_columns(rows))
+    halves = hash_halves(identity_columns(rows))
     totals = [F.sum(half).alias(name) for half, name in zip(halves, sums, strict=True)]
     return with_texts(rows).groupBy(F.expr(day).alias("day")).agg(F.count(F.lit(1)).alias(COUNT), *totals)
 
 
-def _hash_halves(names: Sequence[str]) -> list[Column]:
+def hash_halves(names: Sequence[str]) -> list[Column]:
     """Return the halves of two hashes of 64 bits: sums of them do not overflow."""
     from pyspark.sql import functions as F
 
@@ -116,30 +116,6 @@ def is_hashable(rows: DataFrame) -> bool:
     """Return whether equal hashes of rows mean equal rows, for the types of all columns."""
     kinds = [kind for name, kind in with_texts(rows).dtypes if name in identity_columns(rows)]
     return all(kind.startswith(_HASHED) and "collate" not in kind for kind in kinds)
-
-
-def changed_groups(plus: DataFrame, minus: DataFrame, keys: int) -> DataFrame:
-    """Return the keys of the groups of which the frames have different rows, each once.
-
-    The sums of hashes of a group's rows are compared, so the rows themselves are neither shuffled nor kept.
-
-    Args:
-        plus: The rows of one side.
-        minus: The rows of the other side, with the same columns.
-        keys: How many of the first columns are keys; `is_hashable` holds for the others.
-    """
-    from pyspark.sql import functions as F
-
-    names = plus.columns[:keys]
-    values = identity_columns(plus.drop(*names))
-    signed = (
-        with_texts(plus).withColumn(COUNT, F.lit(1)).unionAll(with_texts(minus).withColumn(COUNT, F.lit(-1)))
-    )
-    halves = [F.sum(half * F.col(COUNT)) for half in _hash_halves(values)]
-    sums = [f"lakeward_sum{number}" for number in range(1 + len(halves))]
-    totals = [total.alias(name) for total, name in zip([F.sum(COUNT), *halves], sums, strict=True)]
-    differ = " OR ".join(f"{name} <> 0" for name in sums)
-    return signed.groupBy(*names).agg(*totals).where(differ).select(*names)
 
 
 def repeat_rows(counted: DataFrame, names: Sequence[str]) -> DataFrame:

@@ -127,7 +127,7 @@ class ViewRefresh:
             keeps_rows = all(is_distinct(each) for each in groups.operators[1:])
             if dataset.expectations or not keeps_rows or not merges_added_rows(root, self.eligibility):
                 return
-            if rules.compares_hashes(groups.base):
+            if rules.group_hashes.can_compare(groups.base):
                 # Rows were removed: that none of them reaches the groups is not worth a look.
                 return
             better, changed = "GROUP_AGGREGATE", groups.top.children[0]
