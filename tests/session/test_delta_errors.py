@@ -128,9 +128,13 @@ def test_an_older_version_of_what_is_no_table_has_a_condition(
         spark.range(1).write.mode("append").parquet(str(path))
     with pytest.raises(AnalysisException) as failed:
         TRAVELS[reader](spark, str(path))
-    assert failed.value.getCondition() == "DELTA_TABLE_NOT_FOUND"
-    assert str(failed.value).startswith(f"[DELTA_TABLE_NOT_FOUND] Delta table `{path}")
-    assert "doesn't exist." in str(failed.value)
+    if place == "missing" or reader == "RESTORE":
+        assert failed.value.getCondition() == "DELTA_TABLE_NOT_FOUND"
+        assert str(failed.value).startswith(f"[DELTA_TABLE_NOT_FOUND] Delta table `{path}")
+        assert "doesn't exist." in str(failed.value)
+    else:
+        assert failed.value.getCondition() == "DELTA_MISSING_TRANSACTION_LOG"
+        assert f"read from `{path}` using Delta" in str(failed.value)
 
 
 @pytest.mark.parametrize("convert", [

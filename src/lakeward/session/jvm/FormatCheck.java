@@ -7,6 +7,7 @@ import java.util.Locale;
 import java.util.Set;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.analysis.RelationTimeTravel;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedDataSource;
@@ -29,6 +30,7 @@ public class FormatCheck extends SessionRule {
     private static final String SETTING = "spark.databricks.delta.formatCheck.enabled";
     private static final String LOG = "_delta_log";
     private static final String GLOB = ".*[*?\\[{].*";
+    private static final String VERSION = "@(v\\d+|\\d{17})$";
     private static final TreeNodeTag CHECKED = new TreeNodeTag("lakeward.format");
     private static final Set FORMATS = new HashSet(Arrays.asList(new Object[] {"parquet", "csv", "json", "orc", "avro", "text", "xml"}));
 
@@ -50,7 +52,8 @@ public class FormatCheck extends SessionRule {
             this.session = session;
         }
 
-        public Object apply(Object plan) {
+        public Object apply(Object node) {
+            Object plan = node instanceof RelationTimeTravel ? ((RelationTimeTravel) node).relation() : node;
             if (plan instanceof UnresolvedDataSource || plan instanceof UnresolvedRelation) {
                 LogicalPlan relation = (LogicalPlan) plan;
                 // Rules see a plan several times.
@@ -94,7 +97,8 @@ public class FormatCheck extends SessionRule {
     }
 
     /** Files that are no Delta table are not read as one; Delta reports an absent table, as if there were no files. */
-    private static void checkLog(SparkSession session, String path) {
+    private static void checkLog(SparkSession session, String given) {
+        String path = given.replaceFirst(VERSION, "");
         if (path.matches(GLOB) || !exists(session, path) || table(session, path, new HashSet()) != null) return;
         throw PythonSqlBridge.error("DELTA_MISSING_TRANSACTION_LOG", "42K03", "Incompatible format detected. You are trying to read from `" + path
             + "` using Delta, but there is no transaction log present. Check the upstream job to make sure that it is writing using"
