@@ -89,6 +89,29 @@ def test_data_frames_display_themselves(desk: Desk) -> None:
     assert page.count("<table>") == 2
 
 
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "display(stream.orderBy('id'))",
+        "stream.orderBy('id').display()",
+        "%sql\nSELECT * FROM numbers ORDER BY id",
+    ],
+)
+def test_a_displayed_stream_without_an_aggregation_has_the_error_of_append_mode(
+    desk: Desk, cell: str
+) -> None:
+    magic = "\n".join(f"# MAGIC {line}" for line in cell.splitlines()) if cell.startswith("%") else cell
+    source = (
+        "stream = spark.readStream.format('rate').load().withColumnRenamed('value', 'id')\n"
+        "stream.createOrReplaceTempView('numbers')\n\n# COMMAND ----------\n\n"
+    )
+    path = desk.file("sorted.py", "")
+    path.write_text(f"# Databricks notebook source\n{source}{magic}\n")
+    finished = desk.run(path)
+    assert finished.state == "FAILED"
+    assert "Sorting is not supported on streaming DataFrames" in str(finished.error)
+
+
 def test_another_notebook_gets_arguments_and_gives_its_exit_value(desk: Desk) -> None:
     desk.file(
         "child.sql",

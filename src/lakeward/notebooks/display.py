@@ -158,7 +158,13 @@ def _started(df: DataFrame, latest: _Latest, options: dict[str, Any], name: str)
 
     try:
         return start("append")
-    except (AnalysisException, StreamingQueryException):
+    except (AnalysisException, StreamingQueryException) as append_error:
         # An aggregation without a watermark is shown as a whole.
         latest.replaces = True
-        return start("complete")
+        try:
+            return start("complete")
+        except AnalysisException as complete_error:
+            # Complete mode needs an aggregation. A stream without one has the error of append mode.
+            if complete_error.getCondition() == "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION":
+                raise append_error from None
+            raise
