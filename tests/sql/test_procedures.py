@@ -142,6 +142,7 @@ def test_types_labels_and_names_qualified_by_the_procedure(sql: Any) -> None:
         ("DROP PROCEDURE nothing", "ROUTINE_NOT_FOUND"),
         ("DESCRIBE PROCEDURE nothing", "ROUTINE_NOT_FOUND"),
         ("BEGIN CALL nothing(); END", "ROUTINE_NOT_FOUND"),
+        ("GRANT EXECUTE ON PROCEDURE nothing TO users", "ROUTINE_NOT_FOUND"),
         ("CALL area()", "REQUIRED_PARAMETER_NOT_FOUND"),
         ("CALL area(1, 2, 3, 4, 5)", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
         ("CALL area(1, z => 3)", "UNRECOGNIZED_PARAMETER_NAME"),
@@ -201,6 +202,12 @@ def test_procedures_are_described_listed_and_dropped(sql: Any) -> None:
     sql("GRANT EXECUTE ON PROCEDURE area TO users")
     assert sql("SHOW GRANTS ON PROCEDURE area")[0][:2] == ("users", "EXECUTE")
     sql("CREATE PROCEDURE dropped() AS BEGIN SELECT 1; END")
+    sql("GRANT EXECUTE ON PROCEDURE dropped TO users")
+    sql("CREATE OR REPLACE PROCEDURE dropped() AS BEGIN SELECT 2; END")
+    assert sql("SHOW GRANTS ON PROCEDURE dropped") and sql("CALL dropped()") == [(2,)]
+    sql("DROP PROCEDURE dropped")
+    sql("CREATE PROCEDURE dropped() AS BEGIN SELECT 1; END")
+    assert sql("SHOW GRANTS ON PROCEDURE dropped") == []
     sql("DROP PROCEDURE dropped")
     sql("DROP PROCEDURE IF EXISTS dropped")
     assert sql("SHOW PROCEDURES LIKE 'dropped'") == []

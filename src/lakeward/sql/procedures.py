@@ -17,7 +17,7 @@ from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name, quote_string
 from lakeward.sql.construct import Edit, apply_edits
 from lakeward.sql.script import is_script, statements
-from lakeward.sql.session_context import SessionContext, read_metadata, write_metadata
+from lakeward.sql.session_context import SessionContext, read_metadata
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, tokenize
 
 KIND = "PROCEDURE"
@@ -61,7 +61,7 @@ class Procedure:
 def find_procedure(context: SessionContext, name: FullName) -> Procedure | None:
     """Return the procedure of this full name, None if it does not exist."""
     stored = context.metadata(KIND, name)
-    if not stored:
+    if "body" not in stored:
         return None
     parameters = [Parameter(**each) for each in stored.pop("parameters")]
     known = {key: value for key, value in stored.items() if key in Procedure.__dataclass_fields__}
@@ -69,8 +69,8 @@ def find_procedure(context: SessionContext, name: FullName) -> Procedure | None:
 
 
 def store_procedure(context: SessionContext, name: FullName, procedure: Procedure) -> None:
-    """Store a procedure; one of this name is replaced."""
-    write_metadata(context.metadata_file(KIND, name), asdict(procedure))
+    """Store a procedure; one of this name is replaced, and keeps its grants."""
+    context.update_metadata(KIND, name, **asdict(procedure))
 
 
 def procedures_of(context: SessionContext, catalog: str, schema: str) -> Iterator[str]:

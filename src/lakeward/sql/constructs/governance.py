@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.quoting import quote_name
 from lakeward.sql.construct import BEGINNING, Command, Construct, Refusal, RewriteResult, Rows, unsupported
+from lakeward.sql.procedures import require_procedure
 from lakeward.sql.session_context import SessionContext, current_context
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -39,6 +40,8 @@ class Securable:
             context.require_catalog(full[0])
         elif self.kind == "TABLE":
             spark.table(quote_name(self.name))
+        elif self.kind == "PROCEDURE":
+            require_procedure(context, full)
         else:
             context.require_schema(*full[:2])
         return context, full
