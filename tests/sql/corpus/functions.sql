@@ -70,6 +70,38 @@ DROP FUNCTION IF EXISTS upto
 --> ok
 DESCRIBE FUNCTION upper
 --> ok
+-- Functions of a catalog that does not exist
+SELECT no_catalog.s.f(1)
+--! UNRESOLVED_ROUTINE
+SELECT n FROM t WHERE no_catalog.s.f(n) > 0
+--! UNRESOLVED_ROUTINE
+INSERT INTO t SELECT no_catalog.s.f(n) FROM t
+--! UNRESOLVED_ROUTINE
+SELECT one.two.three.f(1)
+--! UNRESOLVED_ROUTINE
+SELECT * FROM no_catalog.s.f(1)
+--! UNRESOLVABLE_TABLE_VALUED_FUNCTION
+CREATE TEMPORARY VIEW of_no_catalog AS SELECT * FROM no_catalog.s.f(1) AS x JOIN t
+--! UNRESOLVABLE_TABLE_VALUED_FUNCTION
+SELECT * FROM one.two.three.f(1)
+--! UNRESOLVABLE_TABLE_VALUED_FUNCTION
+DESCRIBE FUNCTION no_catalog.s.f
+--! UNRESOLVED_ROUTINE
+CREATE FUNCTION no_catalog.s.f(x INT) RETURNS INT RETURN x
+--! NO_SUCH_CATALOG_EXCEPTION
+DROP FUNCTION no_catalog.s.f
+--! NO_SUCH_CATALOG_EXCEPTION
+DROP FUNCTION IF EXISTS no_catalog.s.f
+--> ok
+-- Functions of Spark by their full name
+SELECT system.builtin.upper('a') AS a, builtin.upper('b') AS b
+--> ["A", "B"]
+SELECT id FROM system.builtin.range(2)
+--> [0], [1]
+SELECT id FROM builtin.range(1)
+--> [0]
+SELECT * FROM builtin.no_function(1)
+--! UNRESOLVABLE_TABLE_VALUED_FUNCTION
 -- Who asks
 SELECT current_user() = session_user() AS same, current_user() IS NOT NULL AS known
 --> [true, true]

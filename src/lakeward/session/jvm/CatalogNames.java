@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.CreateFunction;
 import org.apache.spark.sql.catalyst.plans.logical.CreateUserDefinedFunction;
 import org.apache.spark.sql.catalyst.plans.logical.CreateView;
+import org.apache.spark.sql.catalyst.plans.logical.DropFunction;
 import org.apache.spark.sql.catalyst.plans.logical.DropNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.V2CreateTablePlan;
@@ -42,14 +43,15 @@ public class CatalogNames extends SessionRule {
             parts = ((UnresolvedNamespace) child).multipartIdentifier();
             if (statement instanceof ShowNamespacesCommand) others = 0;
             if (statement instanceof DropNamespace && ((DropNamespace) statement).ifExists()) return null;
-        } else if (child instanceof UnresolvedIdentifier && creates(statement)) {
+        } else if (child instanceof UnresolvedIdentifier && needsCatalog(statement)) {
             parts = ((UnresolvedIdentifier) child).nameParts();
             others = 2;
         }
         return parts != null && parts.length() == others + 1 ? (String) parts.apply(0) : null;
     }
 
-    private static boolean creates(LogicalPlan statement) {
+    private static boolean needsCatalog(LogicalPlan statement) {
+        if (statement instanceof DropFunction) return !((DropFunction) statement).ifExists();
         return statement instanceof V2CreateTablePlan || statement instanceof CreateView || isFunction(statement);
     }
 

@@ -321,6 +321,8 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     // ---- functions
 
     public org.apache.spark.sql.connector.catalog.functions.UnboundFunction loadFunction(Identifier i) throws org.apache.spark.sql.catalyst.analysis.NoSuchFunctionException {
+        // Spark also resolves `missing_catalog.schema.function` here, as a name of two schemas.
+        if (i.namespace().length != 1) throw new org.apache.spark.sql.catalyst.analysis.NoSuchFunctionException(i);
         return super.loadFunction(in(i));
     }
 
@@ -332,7 +334,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     }
 
     public boolean functionExists(Identifier i) {
-        return super.functionExists(in(i));
+        return i.namespace().length == 1 && super.functionExists(in(i));
     }
 
     // ---- views

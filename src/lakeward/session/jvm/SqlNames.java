@@ -31,18 +31,20 @@ public class SqlNames extends SessionRule {
     TreeNode rewritten(LogicalPlan plan, SparkSession session) {
         if (plan instanceof CreateUserDefinedFunction || plan instanceof CreateFunction || plan instanceof DropFunction
             || plan instanceof DescribeFunction || plan instanceof RefreshFunction) {
-            return plan.transformDown(new Named(session, plan instanceof DescribeFunction, false));
+            return plan.transformDown(new Named(session, plan instanceof DescribeFunction, false, plan instanceof DropFunction && ((DropFunction) plan).ifExists()));
         }
         boolean calls = plan.containsPattern(TreePattern.UNRESOLVED_TABLE_VALUED_FUNCTION());
-        return calls ? plan.transformDown(new Named(session, true, true)) : plan;
+        return calls ? plan.transformDown(new Named(session, true, true, false)) : plan;
     }
 
     public static class Named extends AbstractPartialFunction {
         private final SparkSession session;
         private final boolean mustExist;
         private final boolean isRelation;
+        private final boolean mayBeMissing;
 
-        Named(SparkSession session, boolean mustExist, boolean isRelation) {
+        Named(SparkSession session, boolean mustExist, boolean isRelation, boolean mayBeMissing) {
+            this.mayBeMissing = mayBeMissing;
             this.session = session;
             this.mustExist = mustExist;
             this.isRelation = isRelation;
@@ -85,29 +87,54 @@ public class SqlNames extends SessionRule {
         }
 
         private boolean isKnown(UnresolvedTableValuedFunction f) {
-            return f.name().length() == 1 && session.sessionState().catalog().lookupBuiltinOrTempTableFunction((String) f.name().apply(0)).isDefined();
+            return f.name().length() == 1 && isBuiltin((String) f.name().apply(0));
+        }
+
+        private boolean isBuiltin(String function) {
+            return session.sessionState().catalog().lookupBuiltinOrTempTableFunction(function).isDefined();
         }
 
         /** The name in the session catalog; null when it is Spark's to resolve. */
         private Seq kept(Seq name) {
             CatalogManager manager = session.sessionState().catalogManager();
             int parts = name.length();
-            if (parts > 3) return null;
+            // Catalogs of other products may have schemas in schemas.
+            boolean isOurs = manager.currentCatalog() instanceof Catalog;
+            if (parts > 3) {
+                if (isRelation && isOurs) throw unresolvable(name);
+                return null;
+            }
             String catalog = parts == 3 ? (String) name.apply(0) : manager.currentCatalog().name();
             String[] current = manager.currentNamespace();
             if (parts == 1 && current.length != 1) return null;
             String schema = parts == 1 ? current[0] : (String) name.apply(parts - 2);
-            if (!manager.isCatalogRegistered(catalog) || !(manager.catalog(catalog) instanceof Catalog)) return null;
+            boolean registered = manager.isCatalogRegistered(catalog);
+            // Spark would look for the schema `catalog.schema` in the current catalog.
+            if (isRelation && isOurs && parts == 3 && !registered) throw unresolvable(name);
+            if (!registered && isOurs && parts == 3 && mayBeMissing) return stored(manager, catalog, schema, (String) name.apply(2));
+            if (!registered || !(manager.catalog(catalog) instanceof Catalog)) return null;
             String function = (String) name.apply(parts - 1);
             if (mustExist && !((Catalog) manager.catalog(catalog)).functionExists(Identifier.of(new String[] {schema}, function))) {
-                if (isRelation) throw unresolvable(name);
+                if (isRelation && !(isSystem(name) && isBuiltin(function))) throw unresolvable(name);
                 return null;
             }
+            return stored(manager, manager.catalog(catalog).name(), schema, function);
+        }
+
+        private static Seq stored(CatalogManager manager, String catalog, String schema, String function) {
             List out = new ArrayList();
             out.add(SparkCatalog.nameOfOwn(manager));
-            out.add(IdentifierCodec.database(manager.catalog(catalog).name(), schema));
+            out.add(IdentifierCodec.database(catalog, schema));
             out.add(function);
             return PythonUtils.toSeq(out);
+        }
+
+        /** `builtin.range`, `system.session.f`: Spark's own schemas of functions. */
+        private static boolean isSystem(Seq name) {
+            int parts = name.length();
+            if (parts == 3 && !((String) name.apply(0)).equalsIgnoreCase("system")) return false;
+            String schema = parts < 2 ? "" : (String) name.apply(parts - 2);
+            return schema.equalsIgnoreCase("builtin") || schema.equalsIgnoreCase("session");
         }
     }
 }
