@@ -14,6 +14,12 @@ from lakeward.sql import register_function
 from lakeward.sql.platform_functions import ADDED, MISSING
 
 
+def test_the_current_metastore_is_that_of_the_local_workspace(spark: SparkSession) -> None:
+    from lakeward.workspace.api.workspace_info import METASTORE_ID
+
+    assert spark.sql("SELECT current_metastore()").first() == (f"local:local:{METASTORE_ID}",)
+
+
 def test_the_list_agrees_with_the_session(spark: SparkSession) -> None:
     there = {row[0].rpartition(".")[2] for row in spark.sql("SHOW ALL FUNCTIONS").collect()}
     assert set(ADDED) <= there

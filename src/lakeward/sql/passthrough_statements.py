@@ -66,7 +66,6 @@ PASSTHROUGH_STATEMENTS: tuple[PassthroughStatement, ...] = (
     _supported("cloud_files()", "SELECT * FROM cloud_files('/x', 'json')", "cloud_files("),
     _function("read_kafka", _NOT_YET, "SELECT * FROM read_kafka(subscribe => 'x')"),
     _function("vector_search", example="SELECT * FROM vector_search(query => 'x')"),
-    _function("current_metastore", example="SELECT current_metastore()"),
     *(
         _function(name)
         for name in (

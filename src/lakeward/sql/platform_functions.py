@@ -10,6 +10,7 @@ from dataclasses import dataclass
 # Name -> the function of Spark's that it is an alias of; empty if lakeward implements it.
 ADDED = {
     "charindex": "locate",
+    "current_metastore": "",
     "current_version": "",
     "getdate": "now",
     "iff": "if",
@@ -97,6 +98,6 @@ MISSING = (
     ),
     Missing(
         "describe an account, which a local lakehouse does not have",
-        ("current_metastore", "current_recipient", "list_secrets"),
+        ("current_recipient", "list_secrets"),
     ),
 )

@@ -70,6 +70,11 @@ DROP FUNCTION IF EXISTS upto
 --> ok
 DESCRIBE FUNCTION upper
 --> ok
+-- The metastore
+SELECT current_metastore() AS m, element_at(split(CURRENT_METASTORE(), ':'), 1) AS cloud
+--> ["local:local:00000000-0000-0000-0000-000000000001", "local"]
+SELECT current_metastore(1)
+--! WRONG_NUM_ARGS.WITHOUT_SUGGESTION
 -- Functions of a catalog that does not exist
 SELECT no_catalog.s.f(1)
 --! UNRESOLVED_ROUTINE

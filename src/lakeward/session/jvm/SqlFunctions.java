@@ -45,6 +45,7 @@ public class SqlFunctions {
     private static final String[] RELATIONS = new String[] {"read_files", "cloud_files", "cloud_files_state", "event_log"};
     private static final String[] MEMBERS = new String[] {"is_member", "is_account_group_member"};
     private static final String VERSION = "current_version";
+    private static final String METASTORE = "current_metastore";
     private static final String[] SECRETS = new String[] {"secret", "try_secret"};
 
     /** Aliases of Spark's functions. */
@@ -55,6 +56,7 @@ public class SqlFunctions {
         for (int i = 0; i < MEMBERS.length; i++) all.injectFunction(described(MEMBERS[i], new Member()));
         for (int i = 0; i < SECRETS.length; i++) all.injectFunction(described(SECRETS[i], new Value(SECRETS[i])));
         all.injectFunction(described(VERSION, new Version()));
+        all.injectFunction(described(METASTORE, new Value(METASTORE)));
         all.injectFunction(described(PYTHON, new PythonCall()));
         all.injectTableFunction(described(COPIED, new Relation("copied")));
         all.injectTableFunction(described(HISTORY, new Relation("history")));
@@ -71,6 +73,7 @@ public class SqlFunctions {
         out.addAll(Arrays.asList((Object[]) MEMBERS));
         out.addAll(Arrays.asList((Object[]) SECRETS));
         out.add(VERSION);
+        out.add(METASTORE);
         out.addAll(Arrays.asList((Object[]) RELATIONS));
         return out;
     }

@@ -23,6 +23,8 @@ GROUPS_VARIABLE = "LAKEWARD_GROUPS"
 _RUNTIME_CONF = "spark.databricks.clusterUsageTags.sparkVersion"
 # Every user who can run a query on the platform is in these.
 _DEFAULT_GROUPS = ("users", "account users")
+# As `global_metastore_id` of the local workspace.
+GLOBAL_METASTORE_ID = "local:local:00000000-0000-0000-0000-000000000001"
 
 
 def _groups(spark: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> Rows:
@@ -41,23 +43,32 @@ def _current_version(spark: SparkSession, *, positional: list[Any], named: dict[
     """
     from lakeward.session import DEFAULT_PROFILE
 
-    if positional or named:
-        count = len(positional) + len(named)
+    _refuse_arguments("current_version", len(positional) + len(named))
+    runtime = spark.conf.get(_RUNTIME_CONF, None)
+    release = runtime.split(".x-")[0] if runtime else f"{DEFAULT_PROFILE}.x-photon-scala2.13"
+    values = {"dbr_version": release, "dbsql_version": None, "u_build_hash": "", "r_build_hash": ""}
+    return Rows("name STRING, value STRING", list(values.items()))
+
+
+def _current_metastore(_: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> Rows:
+    """Return the id that the local workspace gives its metastore: cloud, region and a UUID."""
+    _refuse_arguments("current_metastore", len(positional) + len(named))
+    return Rows("value STRING", [[GLOBAL_METASTORE_ID]])
+
+
+def _refuse_arguments(name: str, count: int) -> None:
+    if count:
         raise SqlError(
             "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
-            f"The `current_version` requires 0 parameters but the actual number is {count}.",
+            f"The `{name}` requires 0 parameters but the actual number is {count}.",
             sql_state="42605",
             parameters={
-                "functionName": "`current_version`",
+                "functionName": f"`{name}`",
                 "expectedNum": "0",
                 "actualNum": str(count),
                 "docroot": "https://spark.apache.org/docs/latest",
             },
         )
-    runtime = spark.conf.get(_RUNTIME_CONF, None)
-    release = runtime.split(".x-")[0] if runtime else f"{DEFAULT_PROFILE}.x-photon-scala2.13"
-    values = {"dbr_version": release, "dbsql_version": None, "u_build_hash": "", "r_build_hash": ""}
-    return Rows("name STRING, value STRING", list(values.items()))
 
 
 @dataclass(frozen=True)
@@ -83,6 +94,7 @@ def _describe_function(cursor: TokenCursor) -> DescribeFunction:
 
 register_function("groups", _groups)
 register_function("current_version", _current_version)
+register_function("current_metastore", _current_metastore)
 
 
 CONSTRUCTS = (
@@ -100,6 +112,13 @@ CONSTRUCTS = (
         verdict="emulated",
         example="SELECT current_version().dbr_version",
         note="`dbr_version` is the runtime; `dbsql_version` is NULL, and the hashes are empty",
+    ),
+    Construct(
+        name="current_metastore",
+        area=_AREA,
+        verdict="emulated",
+        example="SELECT current_metastore()",
+        note="the id that the local workspace gives its metastore, always the same",
     ),
     Construct(
         name="secret, try_secret",
