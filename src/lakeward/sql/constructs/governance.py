@@ -299,9 +299,11 @@ def _comment_on(cursor: TokenCursor) -> CommentOn:
 
 _NO_SUCH_OBJECTS = "a local lakehouse has no such objects."
 _NO_POLICY = "SET ROW FILTER and SET MASK of a table are enforced here."
+_NO_GROUPS = "the user's groups come from `spark.lakeward.groups` or LAKEWARD_GROUPS."
 # What a statement begins with, and the reason.
 _UNSUPPORTED = {
     **dict.fromkeys(("CREATE POLICY", "CREATE OR REPLACE POLICY", "DROP POLICY"), _NO_POLICY),
+    **dict.fromkeys(("CREATE GROUP", "ALTER GROUP", "DROP GROUP"), _NO_GROUPS),
     "DENY": "Unity Catalog has GRANT and REVOKE alone.",
     "SYNC": "CREATE TABLE … DEEP CLONE copies a table into another catalog.",
     "REFRESH FOREIGN": _NO_SUCH_OBJECTS,
@@ -326,6 +328,11 @@ _VERBS = ("CREATE", "ALTER", "DROP", "DESCRIBE", "DESC", "COMMENT ON")
 
 def _refuse_foreign_object(cursor: TokenCursor) -> Refusal:
     verb = next((verb for verb in _VERBS if cursor.words(*verb.split())), None)
+    if verb == "CREATE" and cursor.words("CATALOG"):
+        cursor.words("IF", "NOT", "EXISTS")
+        cursor.part()
+        cursor.need("USING", "SHARE")
+        return _not_here("CREATE CATALOG … USING SHARE")
     kind = next((kind for kind in _FOREIGN_KINDS if cursor.words(*kind.split())), None)
     if verb is None or kind is None or cursor.next is None:
         raise Unmatched
