@@ -10,7 +10,7 @@ from lakeward.autoloader.options.option_table import PREFIX, find_option
 from lakeward.autoloader.rescued_files import read_rescued_files
 from lakeward.errors import CloudFilesError, SqlError
 from lakeward.spark_internals import java_frame
-from lakeward.sql import register_function
+from lakeward.sql import register_function, wrong_argument_count
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -89,7 +89,7 @@ def cloud_files(spark: SparkSession, positional: list[Any], named: Mapping[str, 
         or named
         or (len(positional) == 3 and not options and positional[2] != {})
     ):
-        raise _wrong_argument_count("cloud_files", "2, 3", len(positional) + len(named))
+        raise wrong_argument_count("`cloud_files`", "2, 3", len(positional) + len(named))
     path, name = (_constant("cloud_files", "argument", value) for value in positional[:2])
     options = {key: str(value) for key, value in options.items()}
     schema = _pop_schema(options)
@@ -101,7 +101,7 @@ def read_state(spark: SparkSession, positional: list[Any], named: Mapping[str, A
     from lakeward.autoloader.streams.checkpoint_state import cloud_files_state
 
     if len(positional) != 1 or named:
-        raise _wrong_argument_count("cloud_files_state", "1", len(positional) + len(named))
+        raise wrong_argument_count("`cloud_files_state`", "1", len(positional) + len(named))
     checkpoint = positional[0]
     if isinstance(checkpoint, dict) and "table" in checkpoint:
         raise CloudFilesError(
@@ -128,21 +128,12 @@ def _arguments(function: str, positional: list[Any], named: Mapping[str, Any]) -
     arguments = {key: _constant(function, key, value) for key, value in named.items()}
     path = _constant(function, "path", positional[0]) if positional else arguments.pop("path", None)
     if path is None or len(positional) > 1:
-        raise _wrong_argument_count(function, "1", len(positional))
+        raise wrong_argument_count(f"`{function}`", "1", len(positional))
     options = {PREFIX + "inferColumnTypes": "true", PREFIX + "useStrictGlobber": "true"}
     for key, value in arguments.items():
         row = find_option(PREFIX + key)
         options[key if row is None else row.key] = value
     return path, options
-
-
-def _wrong_argument_count(function: str, expected: str, actual: int) -> SqlError:
-    parameters = {"functionName": f"`{function}`", "expectedNum": expected, "actualNum": str(actual)}
-    return SqlError(
-        "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
-        f"{function} takes {expected} positional arguments, not {actual}.",
-        parameters={**parameters, "docroot": "https://spark.apache.org/docs/latest"},
-    )
 
 
 def _constant(function: str, key: str, value: Any) -> str:

@@ -21,6 +21,7 @@ from lakeward.sql.construct import (
     apply_edits,
     register_function,
     register_handler,
+    wrong_argument_count,
 )
 from lakeward.sql.constructs.clone import CopyLoadHistory
 from lakeward.sql.constructs.copy_into import CopyInto
@@ -99,6 +100,7 @@ __all__ = [
     "tokenize",
     "type_text",
     "unquoted",
+    "wrong_argument_count",
 ]
 
 

@@ -220,5 +220,20 @@ def run_command(spark: SparkSession, name: str, arguments: Mapping[str, Any]) ->
     return msgspec.convert(dict(arguments), Command._types[name]).run(spark)
 
 
+def wrong_argument_count(routine: str, expected: int | str, actual: int) -> SqlError:
+    """Return the error of a call with too many or too few arguments; `routine` is a quoted name."""
+    return SqlError(
+        "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
+        f"The {routine} requires {expected} parameters but the actual number is {actual}.",
+        sql_state="42605",
+        parameters={
+            "functionName": routine,
+            "expectedNum": str(expected),
+            "actualNum": str(actual),
+            "docroot": "https://spark.apache.org/docs/latest",
+        },
+    )
+
+
 def _no_handler(name: str) -> SqlError:
     return SqlError("UNSUPPORTED_SQL", f"{name} is not available in this session.", sql_state="0A000")

@@ -15,9 +15,9 @@ from typing import Literal
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name, quote_string
-from lakeward.sql.construct import Edit, apply_edits
+from lakeward.sql.construct import Edit, apply_edits, wrong_argument_count
 from lakeward.sql.script import is_script, statements
-from lakeward.sql.session_context import SessionContext, read_metadata
+from lakeward.sql.session_context import SessionContext
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, tokenize
 
 KIND = "PROCEDURE"
@@ -73,12 +73,14 @@ def store_procedure(context: SessionContext, name: FullName, procedure: Procedur
     context.update_metadata(KIND, name, **asdict(procedure))
 
 
-def procedures_of(context: SessionContext, catalog: str, schema: str) -> Iterator[str]:
-    """Yield the names of the procedures of a schema, sorted."""
+def procedures_of(context: SessionContext, catalog: str, schema: str) -> Iterator[tuple[FullName, Procedure]]:
+    """Yield full name and definition of the procedures of a schema, sorted."""
     folder = context.metadata_file(KIND, (catalog, schema, "x")).parent
     for path in sorted(folder.glob(f"[!.]*{_FILE}")):
-        if read_metadata(path).get("body"):
-            yield path.name.removesuffix(_FILE)
+        name = (catalog, schema, path.name.removesuffix(_FILE))
+        found = find_procedure(context, name)
+        if found is not None:
+            yield name, found
 
 
 def require_procedure(context: SessionContext, name: Sequence[str]) -> tuple[FullName, Procedure]:
@@ -171,17 +173,7 @@ def _assign(procedure: Procedure, arguments: Sequence[Argument], routine: str) -
     """Return the argument of each parameter, None for its default."""
     parameters = procedure.parameters
     if len(arguments) > len(parameters):
-        raise SqlError(
-            "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
-            f"The {routine} requires {len(parameters)} parameters but the actual number is {len(arguments)}.",
-            sql_state="42605",
-            parameters={
-                "functionName": routine,
-                "expectedNum": str(len(parameters)),
-                "actualNum": str(len(arguments)),
-                "docroot": "https://spark.apache.org/docs/latest",
-            },
-        )
+        raise wrong_argument_count(routine, len(parameters), len(arguments))
     positions = {each.name.lower(): position for position, each in enumerate(parameters)}
     found: dict[int, str | None] = {}
     last_name = ""

@@ -12,7 +12,7 @@ from lakeward.quoting import quote_string
 from lakeward.sql.construct import BEGINNING
 from lakeward.sql.identifier_clause import IdentifierClause
 from lakeward.sql.parameters import Marker, parameter_markers
-from lakeward.sql.token_cursor import OTHER_BLOCKS, Token, TokenCursor, Unmatched
+from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, creates_procedure, nesting
 
 _LOOPS = ("WHILE", "FOR")
 _CASES = ("IF", "ELSEIF", "WHEN")
@@ -90,17 +90,13 @@ def _skip_to(cursor: TokenCursor, word: str) -> None:
 
 def _skip_body(cursor: TokenCursor) -> None:
     """Read the beginning of CREATE PROCEDURE up to the END of its body."""
-    words = [token.word for token in cursor.ahead(4)]
-    if words[:1] != ["CREATE"] or "PROCEDURE" not in words:
+    if not creates_procedure(cursor.ahead(4)):
         return
     _skip_to(cursor, "BEGIN")
     depth, before = 0, ""
     while cursor.next is not None and (depth or not before):
-        word, following = cursor.next.word, [token.word for token in cursor.ahead(2)][1:]
-        if word == "BEGIN" or (word == "CASE" and before != "END"):
-            depth += 1
-        elif word == "END" and not set(following) & {*OTHER_BLOCKS}:
-            depth -= 1
+        word, following = cursor.next.word, "".join(token.word for token in cursor.ahead(2)[1:])
+        depth += nesting(word, before, following)
         before = word
         cursor.at += 1
 

@@ -81,6 +81,12 @@ class SessionContext:
                 parameters={"schemaName": f"`{catalog}`.`{schema}`"},
             )
 
+    def listed_schema(self, name: Sequence[str] | None) -> tuple[str, str]:
+        """Return catalog and schema of a SHOW statement, by default the current ones; SqlError if missing."""
+        catalog, schema = self.qualify(name, 2) if name else (self.catalog, self.schema)
+        self.require_schema(catalog, schema)
+        return catalog, schema
+
     def metadata_file(self, kind: str, name: Sequence[str]) -> Path:
         """Return the file with an object's metadata beyond its own definition."""
         folder, own = self.settings.warehouse.joinpath(*name), ""

@@ -345,16 +345,21 @@ def groups(tokens: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
             statement = []
             continue
         statement.append(token)
-        if token.word == "END" and depth:
-            depth -= following.word not in OTHER_BLOCKS
-        elif token.word == "BEGIN":
-            depth += bool(depth) or before in ("", ":") or (before == "AS" and _creates_procedure(statement))
-        elif token.word == "CASE" and depth:
-            depth += before != "END"
+        is_body = before in ("", ":") or (before == "AS" and creates_procedure(statement))
+        if depth or (token.word == "BEGIN" and is_body):
+            depth += nesting(token.word, before, following.word)
     if statement:
         yield statement[0], statement[-1]
 
 
-def _creates_procedure(statement: Sequence[Token]) -> bool:
+def nesting(word: str, before: str, following: str) -> int:
+    """Return how many blocks and CASE a word of a script opens, or closes (-1), by the words next to it."""
+    if word == "END":
+        return -(following not in OTHER_BLOCKS)
+    return int(word == "BEGIN" or (word == "CASE" and before != "END"))
+
+
+def creates_procedure(statement: Sequence[Token]) -> bool:
+    """Return whether a statement begins with CREATE [OR REPLACE] PROCEDURE."""
     words = [token.word for token in statement[:4]]
     return words[:1] == ["CREATE"] and "PROCEDURE" in words

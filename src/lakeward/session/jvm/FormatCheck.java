@@ -99,7 +99,7 @@ public class FormatCheck extends SessionRule {
     /** Files that are no Delta table are not read as one; Delta reports an absent table, as if there were no files. */
     private static void checkLog(SparkSession session, String given) {
         String path = given.replaceFirst(VERSION, "");
-        if (path.matches(GLOB) || !exists(session, path) || table(session, path, new HashSet()) != null) return;
+        if (path.matches(GLOB) || table(session, path, new HashSet()) != null || !exists(session, path)) return;
         throw PythonSqlBridge.error("DELTA_MISSING_TRANSACTION_LOG", "42K03", "Incompatible format detected. You are trying to read from `" + path
             + "` using Delta, but there is no transaction log present. Check the upstream job to make sure that it is writing using"
             + " format(\"delta\") and that you are trying to read from the table base path.");

@@ -7,9 +7,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lakeward.errors import SqlError
 from lakeward.session import users_schema
-from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, register_function, supported
+from lakeward.sql.construct import (
+    BEGINNING,
+    Command,
+    Construct,
+    Rows,
+    register_function,
+    supported,
+    wrong_argument_count,
+)
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import TokenCursor
 
@@ -58,17 +65,7 @@ def _current_metastore(_: SparkSession, *, positional: list[Any], named: dict[st
 
 def _refuse_arguments(name: str, count: int) -> None:
     if count:
-        raise SqlError(
-            "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
-            f"The `{name}` requires 0 parameters but the actual number is {count}.",
-            sql_state="42605",
-            parameters={
-                "functionName": f"`{name}`",
-                "expectedNum": "0",
-                "actualNum": str(count),
-                "docroot": "https://spark.apache.org/docs/latest",
-            },
-        )
+        raise wrong_argument_count(f"`{name}`", 0, count)
 
 
 @dataclass(frozen=True)

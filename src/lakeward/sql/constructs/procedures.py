@@ -249,13 +249,11 @@ class ShowProcedures(Command):
 
     def run(self, spark: SparkSession) -> DataFrame:
         context = current_context(spark)
-        catalog, schema = (
-            context.qualify(self.schema, 2) if self.schema else (context.catalog, context.schema)
-        )
-        context.require_schema(catalog, schema)
-        names = [each for each in procedures_of(context, catalog, schema) if matches_pattern(self.like, each)]
+        catalog, schema = context.listed_schema(self.schema)
+        names = [name[-1] for name, _ in procedures_of(context, catalog, schema)]
         columns = "catalog STRING, namespace ARRAY<STRING>, schema STRING, procedure_name STRING"
-        return spark.createDataFrame([(catalog, [schema], schema, name) for name in names], columns)
+        rows = [(catalog, [schema], schema, name) for name in names if matches_pattern(self.like, name)]
+        return spark.createDataFrame(rows, columns)
 
 
 def _show_procedures(cursor: TokenCursor) -> ShowProcedures:

@@ -33,7 +33,8 @@ class DropSchema(Command):
         if not context.schema_exists(catalog, schema):
             run_with_delta(spark, self.text)
             return
-        contained = [*context.volumes(catalog, schema), *procedures_of(context, catalog, schema)]
+        procedures = [name[-1] for name, _ in procedures_of(context, catalog, schema)]
+        contained = [*context.volumes(catalog, schema), *procedures]
         if contained and not self.cascade:
             name = quote_name([catalog, schema])
             raise SqlError(

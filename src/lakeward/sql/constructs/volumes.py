@@ -202,10 +202,7 @@ class ShowVolumes(Command):
 
     def run(self, spark: SparkSession) -> Rows:
         context = current_context(spark)
-        catalog, schema = (
-            context.qualify(self.schema, 2) if self.schema else (context.catalog, context.schema)
-        )
-        context.require_schema(catalog, schema)
+        catalog, schema = context.listed_schema(self.schema)
         names = context.volumes(catalog, schema)
         rows = [[schema, name] for name in names if matches_pattern(self.like, name)]
         return Rows("database STRING, volume_name STRING", rows)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.session import is_private_table
 from lakeward.spark_internals import catalog_manager, java_array, jvm_view
-from lakeward.sql.procedures import Procedure, find_procedure, procedures_of
+from lakeward.sql.procedures import Procedure, procedures_of
 from lakeward.sql.session_context import SessionContext, current_context, read_metadata
 
 if TYPE_CHECKING:
@@ -94,11 +94,7 @@ class CatalogView:
     def procedures(self) -> Iterator[tuple[Name, Procedure]]:
         """Yield all stored procedures."""
         for _, schema in self.schemas():
-            for name in procedures_of(self._context, self.catalog, schema):
-                full = (self.catalog, schema, name)
-                found = find_procedure(self._context, full)
-                if found is not None:
-                    yield full, found
+            yield from procedures_of(self._context, self.catalog, schema)
 
     def _plugin(self) -> Any:
         return catalog_manager(self.spark).catalog(self.catalog)

@@ -15,6 +15,7 @@ from lakeward.workspace.api.securables import (
     GRANTS,
     has_volume,
     require_catalog,
+    require_record,
     require_schema,
     warehouse_of,
 )
@@ -120,9 +121,8 @@ def _securable(call: ServerRequest) -> tuple[str, str]:
     given, _, name = call.path_parameter.strip("/").lower().partition("/")
     kind = _ALIASES.get(given, given)
     parts = name.split(".")
-    if kind in _RECORDS and call.store.get(kind, name) is None:
-        what = f"{kind.replace('_', ' ').capitalize()} '{name}'"
-        raise missing(what, f"{kind.upper()}_DOES_NOT_EXIST")
+    if kind in _RECORDS:
+        require_record(call, kind, name)
     if kind in (*_RECORDS, *_OTHERS):
         return kind, name
     if kind not in _SIZES:

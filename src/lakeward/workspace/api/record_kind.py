@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, missing
+from lakeward.databricks_shims.local_workspace import ApiError
 from lakeward.workspace.api.fields import Types, read_fields
-from lakeward.workspace.api.securables import delete_grants, move_grants
+from lakeward.workspace.api.securables import delete_grants, move_grants, require_record
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, now
 
@@ -125,9 +125,8 @@ class RecordKind:
 
     def _require_referred(self, call: ServerRequest, body: Document) -> None:
         for field, kind in self.refers_to:
-            if field in body and call.store.get(kind, body[field].lower()) is None:
-                what = f"{kind.replace('_', ' ').capitalize()} '{body[field]}'"
-                raise missing(what, f"{kind.upper()}_DOES_NOT_EXIST")
+            if field in body:
+                require_record(call, kind, body[field])
 
     def _rename(self, call: ServerRequest, found: Document, name: str) -> None:
         """Give a record another name, which is its id."""

@@ -67,6 +67,13 @@ def require_schema(call: ServerRequest, catalog: str, schema: str) -> None:
         raise missing(f"Schema '{catalog}.{schema}'", "SCHEMA_DOES_NOT_EXIST")
 
 
+def require_record(call: ServerRequest, kind: str, name: str) -> None:
+    """Raise ApiError for a credential, location or connection that does not exist."""
+    if call.store.get(kind, name.lower()) is None:
+        what = f"{kind.replace('_', ' ').capitalize()} '{name}'"
+        raise missing(what, f"{kind.upper()}_DOES_NOT_EXIST")
+
+
 def remove_schema(call: ServerRequest, catalog: str, schema: str, *, force: bool) -> None:
     """Remove a schema with its content. Raises ApiError for one with content unless `force`."""
     contents = _contents(call, catalog, schema)
