@@ -12,11 +12,12 @@ import binascii
 import hashlib
 import hmac
 import re
+from functools import lru_cache
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-__all__ = ["KEY", "SLOTS", "identifiers", "marked", "moment", "token", "tokens_of", "unsuppressed"]
+__all__ = ["KEY", "SLOTS", "identifiers", "marked", "moment", "token", "unsuppressed"]
 
 KEY = "suppression"
 """Name of the secret with which tokens are computed. It is never rotated: the plain ids are gone."""
@@ -28,6 +29,8 @@ _KINDS = {"user_id": "user", "device_id": "device", "mac": "mac", "mac_address":
 # Quotes are escaped where a broken line is a string in the JSON of its row.
 _FIELD = re.compile(r'"(user_id|device_id|mac|mac_address)\\*"\s*:\s*(?:\\*")?([0-9A-Za-z:-]+)')
 _TEXT = re.compile(r'"(key|value)\\*"\s*:\s*\\*"([^"]*)')
+# Devices send many records: their keys are decoded once.
+_KEYS = 100_000
 _NO_BASE64 = re.compile("[^0-9A-Za-z+/]")
 # Milliseconds of the gateway, seconds of the file feeds.
 _TIMES = (
@@ -43,14 +46,25 @@ def identifiers(text: str) -> list[str]:
     Keys and payloads are read in plain text and in base64, also if they are cut off. The key of a record is
     looked up as a user and as a device, whatever its topic: faulty records have either below any topic.
     """
-    found = {f"{_KINDS[name]}:{value.lower()}" for name, value in _FIELD.findall(text)}
+    found = _named(text)
     for name, content in _TEXT.findall(text):
-        for plain in (content, _decoded(content)):
-            if name == "key" and plain.isdecimal():
-                found |= {f"user:{plain}", f"device:{plain}"}
-            else:
-                found |= {f"{_KINDS[field]}:{value.lower()}" for field, value in _FIELD.findall(plain)}
-    return sorted(each for each in found if not each.endswith(":null"))
+        # Content without quotes names nothing by a field before it is decoded.
+        found |= _of_key(content) if name == "key" else _named(_decoded(content))
+    return sorted(found)
+
+
+@lru_cache(_KEYS)
+def _of_key(content: str) -> frozenset[str]:
+    decoded = _decoded(content)
+    numbers = [plain for plain in (content, decoded) if plain.isdecimal()]
+    return frozenset(f"{kind}:{number}" for number in numbers for kind in ("user", "device")) | _named(
+        decoded
+    )
+
+
+def _named(text: str) -> set[str]:
+    fields = ((_KINDS[name], value.lower()) for name, value in _FIELD.findall(text))
+    return {f"{kind}:{value}" for kind, value in fields if value != "null"}
 
 
 def _decoded(content: str) -> str:
@@ -84,25 +98,29 @@ def token(identifier: str, key: str) -> str:
     return hmac.new(key.encode(), identifier.encode(), hashlib.sha256).hexdigest()[:32]
 
 
-def tokens_of(text: str, key: str) -> list[str]:
-    """Return the tokens of all identifiers in a line or a row as JSON."""
-    return [token(each, key) for each in identifiers(text)]
-
-
-def marked(records: DataFrame, text: Column, key: str) -> DataFrame:
+def marked(records: DataFrame, text: Column, key: str, listed: DataFrame | None = None) -> DataFrame:
     """Add the columns `_tokens` (array of strings) and `_moment` (timestamp) by the text of each record.
 
-    The key is in a function and not in an expression, so that no plan shows it.
+    Args:
+        records: The records.
+        text: The text of a record: a line, or a row as JSON.
+        key: The secret; it is in a function and not in an expression, so that no plan shows it.
+        listed: A table with a column `token`. A record with none of its tokens has NULL in both columns:
+            most records have none, and values of two columns are slower to return than to compute.
     """
+    wanted = None if listed is None else {row["token"] for row in listed.select("token").collect()}
     # Of one task: a device sends many records.
     known: dict[str, str] = {}
 
-    def recognise(line: str | None) -> tuple[list[str], float | None]:
+    def recognise(line: str | None) -> tuple[list[str], float | None] | None:
         names = identifiers(line) if line else []
         for name in names:
             if name not in known:
                 known[name] = token(name, key)
-        return [known[name] for name in names], moment(line) if line else None
+        tokens = [known[name] for name in names]
+        if wanted is not None and wanted.isdisjoint(tokens):
+            return None
+        return tokens, moment(line) if line else None
 
     # Spark would take the type hints of the function for those of a pandas function.
     recognised = F.udf(lambda line: recognise(line), "tokens ARRAY<STRING>, moment DOUBLE")  # noqa: PLW0108

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime, timezone
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,10 +21,9 @@ from tests.wearables.test_rules import bronze
 from wearables import transforms
 from wearables.erasure import clean_landing
 from wearables.jobs.keys import KeyLostError, provide_key
-from wearables.suppression import KEY, identifiers, token
+from wearables.suppression import KEY, identifiers
 
 _MEGABYTES = 10
-_ERASED = datetime(2030, 1, 1, tzinfo=timezone.utc)
 
 
 def test_a_payload_of_ten_megabytes_is_a_record_like_any_other(spark: SparkSession) -> None:
@@ -105,12 +104,14 @@ def test_a_full_disk_during_erasure_leaves_the_file_whole_and_the_next_attempt_c
     with filler.open("wb", buffering=0) as rest, suppress(OSError):
         while rest.write(b"x" * 1024):
             pass
-    erased = {token("user:10001", "k"): _ERASED}
+    erased = {
+        file.name: {hashlib.sha256(each).hexdigest() for each in content.split(b"\n") if b"MTAwMDE=" in each}
+    }
     with pytest.raises(OSError, match="No space left"):
-        clean_landing(landing, {file.name}, erased, "k")
+        clean_landing(landing, erased)
     assert file.read_bytes() == before
     assert [path.name for path in file.parent.iterdir()] == [file.name], "nothing unfinished takes space"
     filler.unlink()
-    assert clean_landing(landing, {file.name}, erased, "k") == content.count(b"MTAwMDE=")
+    assert clean_landing(landing, erased) == content.count(b"MTAwMDE=")
     left = gzip.decompress(file.read_bytes()) if suffix else file.read_bytes()
     assert b"MTAwMDE=" not in left and left.count(b"MTAwMDI=") == content.count(b"MTAwMDI=")

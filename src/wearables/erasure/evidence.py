@@ -87,7 +87,9 @@ def _named(rows: DataFrame, suppressed: DataFrame, key: str) -> DataFrame:
     """Return `subject` and number of `rows` of people on the list, whatever the time of a row."""
     texts = rows.groupBy(F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns))).alias("text"))
     counted = texts.agg(F.count("*").alias("rows"))
-    named = marked(counted, F.col("text"), key).select("text", "rows", F.explode("_tokens").alias("token"))
+    named = marked(counted, F.col("text"), key, suppressed).select(
+        "text", "rows", F.explode("_tokens").alias("token")
+    )
     found = named.join(F.broadcast(suppressed.select("token", "subject")), "token")
     return (
         found.select("text", "rows", "subject").distinct().groupBy("subject").agg(F.sum("rows").alias("rows"))

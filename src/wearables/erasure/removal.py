@@ -42,33 +42,43 @@ def named(spark: SparkSession, schema: str, table: str, key: str) -> DataFrame:
     """Return each `subject` that rows of `table` name, and how many `rows` belong to erased people."""
     rows = spark.table(f"{schema}.{table}")
     text = rows.select(_as_text(rows).alias("text"))
-    found = _listed(marked(text, F.col("text"), key), spark.table(f"{schema}.suppressed"))
+    suppressed = spark.table(f"{schema}.suppressed")
+    found = _listed(marked(text, F.col("text"), key, suppressed), suppressed)
     erased = F.countDistinct(F.when(F.expr(_ERASED), F.col("record")))
     return found.groupBy("subject").agg(erased.alias("rows"))
 
 
 def matches(spark: SparkSession, schema: str, table: str, key: str) -> DataFrame:
-    """Return `digest`, `subject` and number of `rows` of the rows in `table` that belong to erased people."""
+    """Return the rows in `table` that belong to erased people: `hash`, `digest`, `subject`, number of `rows`.
+
+    `digest` is the SHA-256 of a row as JSON; `hash`, of its columns, is faster to compute.
+    """
     rows = spark.table(f"{schema}.{table}")
-    text = rows.select(_as_text(rows).alias("text"))
-    found = erased_by(marked(text, F.col("text"), key), spark.table(f"{schema}.suppressed"))
+    text = rows.select(_as_text(rows).alias("text"), F.expr(_hash(rows)).alias("hash"))
+    suppressed = spark.table(f"{schema}.suppressed")
+    found = erased_by(marked(text, F.col("text"), key, suppressed), suppressed)
     digest = F.sha2("text", 256).alias("digest")
     # A record may have several tokens of one person.
-    return found.groupBy(digest, "subject").agg(F.countDistinct("record").alias("rows"))
+    return found.groupBy("hash", digest, "subject").agg(F.countDistinct("record").alias("rows"))
 
 
-def remove(spark: SparkSession, schema: str, table: str, digests: DataFrame) -> int:
-    """Delete the rows with these `digests` from `table` in one commit, and return how many.
+def _hash(rows: DataFrame, prefix: str = "") -> str:
+    return f"xxhash64({', '.join(f'{prefix}`{name}`' for name in rows.columns)})"
 
-    Streams that read the table skip such a commit (`skipChangeCommits`). The condition has no value of a row:
-    Delta's log keeps its text.
+
+def remove(spark: SparkSession, schema: str, table: str, found: DataFrame) -> int:
+    """Delete the rows that `matches` has found from `table` in one commit, and return how many.
+
+    Only rows with one of the hashes are written as JSON. Streams that read the table skip such a commit
+    (`skipChangeCommits`). The condition has no value of a row: Delta's log keeps its text.
     """
     rows = spark.table(f"{schema}.{table}")
     names = ", ".join(f"'{name}', t.`{name}`" for name in rows.columns)
-    digests.select("digest").distinct().createOrReplaceTempView("erased_rows")
+    digests = found.groupBy("hash").agg(F.collect_set("digest").alias("digests"))
+    digests.createOrReplaceTempView("erased_rows")
     done = spark.sql(
-        f"MERGE INTO {schema}.{table} t USING erased_rows e "
-        f"ON sha2(to_json(named_struct({names})), 256) = e.digest WHEN MATCHED THEN DELETE"
+        f"MERGE INTO {schema}.{table} t USING erased_rows e ON {_hash(rows, 't.')} = e.hash "
+        f"AND array_contains(e.digests, sha2(to_json(named_struct({names})), 256)) WHEN MATCHED THEN DELETE"
     ).collect()
     spark.catalog.dropTempView("erased_rows")
     return int(done[0]["num_deleted_rows"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 from wearables.erasure.tables import DEADLINE
@@ -42,28 +42,26 @@ def collect(spark: SparkSession, schema: str, key: str) -> list[Row]:
     return spark.table(table).filter("status = 'requested'").collect()
 
 
-def suppress(spark: SparkSession, schema: str, requests: Sequence[Row], key: str) -> dict[str, datetime]:
-    """Put the identifiers of the requests' people on the suppression list; returns the list.
+def suppress(spark: SparkSession, schema: str, requests: Sequence[Row], key: str) -> None:
+    """Put the identifiers of the requests' people on the suppression list.
 
     A person's devices and addresses are those that no other person has registered: what one device measured
     for two people is not erased for one of them.
     """
     table = f"{schema}.suppressed"
     people = _limits(spark, schema, requests)
-    if people:
-        named = [(user, f"user:{user}") for user in people] + _belongings(spark, schema, people)
-        rows = [
-            (token(name, key), token(f"user:{user}", key), people[user], KEY) for user, name in set(named)
-        ]
-        fields = "token STRING, subject STRING, until TIMESTAMP, key_name STRING"
-        spark.createDataFrame(rows, fields).createOrReplaceTempView("newly_suppressed")
-        spark.sql(
-            f"MERGE INTO {table} s USING newly_suppressed n ON s.token = n.token AND s.subject = n.subject "
-            "WHEN MATCHED AND s.until < n.until THEN UPDATE SET until = n.until "
-            "WHEN NOT MATCHED THEN INSERT *"
-        )
-        spark.catalog.dropTempView("newly_suppressed")
-    return {row["token"]: row["until"] for row in _longest(spark.table(table)).collect()}
+    if not people:
+        return
+    named = [(user, f"user:{user}") for user in people] + _belongings(spark, schema, people)
+    rows = [(token(name, key), token(f"user:{user}", key), people[user], KEY) for user, name in set(named)]
+    fields = "token STRING, subject STRING, until TIMESTAMP, key_name STRING"
+    spark.createDataFrame(rows, fields).createOrReplaceTempView("newly_suppressed")
+    spark.sql(
+        f"MERGE INTO {table} s USING newly_suppressed n ON s.token = n.token AND s.subject = n.subject "
+        "WHEN MATCHED AND s.until < n.until THEN UPDATE SET until = n.until "
+        "WHEN NOT MATCHED THEN INSERT *"
+    )
+    spark.catalog.dropTempView("newly_suppressed")
 
 
 def _limits(spark: SparkSession, schema: str, requests: Sequence[Row]) -> dict[int, datetime]:
@@ -101,10 +99,6 @@ def _belongings(spark: SparkSession, schema: str, people: Mapping[int, datetime]
     return found
 
 
-def _longest(suppressed: DataFrame) -> DataFrame:
-    return suppressed.groupBy("token").agg(F.max("until").alias("until"))
-
-
 def note_found(
     spark: SparkSession,
     schema: str,
@@ -118,14 +112,16 @@ def note_found(
     own with the source `again`, so that it has a deadline and evidence, too. A run after a crash finds less:
     what was recorded first stays.
     """
-    named = [(row["request_id"], token(f"user:{row['user_id']}", key)) for row in requests]
-    again = sorted(found.keys() - {subject for _, subject in named})
-    rows = [(name, subject, dict(found.get(subject, {}))) for name, subject in named]
-    rows += [(None, subject, dict(found[subject])) for subject in again]
-    fields = "request_id STRING, subject STRING, found MAP<STRING, BIGINT>"
+    # A request that was added twice is one.
+    named = {(row["request_id"], row["user_id"]): token(f"user:{row['user_id']}", key) for row in requests}
+    again = sorted(found.keys() - set(named.values()))
+    rows = [(*name, subject, dict(found.get(subject, {}))) for name, subject in named.items()]
+    rows += [(None, None, subject, dict(found[subject])) for subject in again]
+    fields = "request_id STRING, user_id BIGINT, subject STRING, found MAP<STRING, BIGINT>"
     spark.createDataFrame(rows, fields).createOrReplaceTempView("found")
     spark.sql(
-        f"MERGE INTO {schema}.erasure_requests r USING found f ON r.request_id = f.request_id OR "  # noqa: S608
+        f"MERGE INTO {schema}.erasure_requests r USING found f ON "  # noqa: S608
+        "r.request_id = f.request_id AND r.user_id <=> f.user_id OR "
         "f.request_id IS NULL AND r.subject = f.subject AND r.source = 'again' AND r.rewritten IS NULL "
         "WHEN MATCHED AND r.found IS NULL THEN UPDATE SET subject = f.subject, found = f.found "
         "WHEN NOT MATCHED AND f.request_id IS NULL THEN INSERT "

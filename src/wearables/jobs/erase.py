@@ -68,10 +68,10 @@ def erase(
     the requests are marked, so that a run after a crash calls it again.
     """
     requests = erasure.collect(spark, schema, key)
-    suppressed = erasure.suppress(spark, schema, requests, key)
-    if not (suppressed or requests):
-        return Erased(0, 0, 0)
+    erasure.suppress(spark, schema, requests, key)
     listed = spark.table(f"{schema}.suppressed")
+    if not requests and listed.isEmpty():
+        return Erased(0, 0, 0)
     tables = {
         name: _computed(erasure.matches(spark, schema, name, key))
         for name in erasure.raw_tables(spark, schema)
@@ -81,8 +81,10 @@ def erase(
     if requests or found:
         erasure.note_found(spark, schema, requests, found, key)
     # Files first: a row that is still in a table names nothing that the files do not have.
-    names = {row["file"] for row in files.select("file").distinct().collect()}
-    lines = erasure.clean_landing(landing, names, suppressed, key)
+    lines_of: dict[str, set[str]] = defaultdict(set)
+    for row in files.select("file", "digest").collect():
+        lines_of[row["file"]].add(row["digest"])
+    lines = erasure.clean_landing(landing, lines_of)
     rows = sum(
         erasure.remove(spark, schema, name, each) for name, each in tables.items() if _any(name, found)
     )

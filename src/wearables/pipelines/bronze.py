@@ -3,7 +3,7 @@
 from pyspark import pipelines as dp
 from pyspark.sql import DataFrame, SparkSession
 
-from wearables import privacy
+from wearables import layout, privacy
 from wearables.landing import landed, without_erased
 from wearables.transforms import RECORD_SCHEMA, kafka_records
 
@@ -14,7 +14,11 @@ spark = SparkSession.active()
     comment="Kafka records of all topics, repeats included, with day of sending and source file",
     partition_cols=["topic", "week_part"],
     # The files may be gone one day: this is the only history.
-    table_properties={"pipelines.reset.allowed": "false", **privacy.properties(spark, "bronze")},
+    table_properties={
+        "pipelines.reset.allowed": "false",
+        **privacy.properties(spark, "bronze"),
+        **layout.MARKED,
+    },
 )
 def bronze() -> DataFrame:
     """Append what has landed since the last update."""

@@ -3,7 +3,7 @@
 from pyspark import pipelines as dp
 from pyspark.sql import DataFrame, SparkSession
 
-from wearables import privacy
+from wearables import layout, privacy
 from wearables.feeds import FEEDS, Feed
 from wearables.landing import landed, without_erased
 from wearables.transforms import delivered_lines, lines_once
@@ -17,7 +17,11 @@ def declare(feed: Feed) -> None:
     @dp.table(
         name=feed.name,
         comment=f"Lines of the files in {feed.name}, repeats included",
-        table_properties={"pipelines.reset.allowed": "false", **privacy.properties(spark, feed.name)},
+        table_properties={
+            "pipelines.reset.allowed": "false",
+            **privacy.properties(spark, feed.name),
+            **layout.MARKED,
+        },
     )
     def delivered() -> DataFrame:
         """Append what has landed since the last update."""
