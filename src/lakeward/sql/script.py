@@ -90,9 +90,13 @@ def _skip_to(cursor: TokenCursor, word: str) -> None:
 
 def _skip_body(cursor: TokenCursor) -> None:
     """Read the beginning of CREATE PROCEDURE up to the END of its body."""
-    if not creates_procedure(cursor.ahead(4)):
-        return
-    _skip_to(cursor, "BEGIN")
+    if creates_procedure(cursor.ahead(4)):
+        _skip_to(cursor, "BEGIN")
+        _skip_block(cursor)
+
+
+def _skip_block(cursor: TokenCursor) -> None:
+    """Read from BEGIN up to its END."""
     depth, before = 0, ""
     while cursor.next is not None and (depth or not before):
         word, following = cursor.next.word, "".join(token.word for token in cursor.ahead(2)[1:])
@@ -112,6 +116,26 @@ def _skip_declaration(cursor: TokenCursor) -> bool:
     while cursor.words(","):
         _skip_condition(cursor)
     return True
+
+
+def handlers(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Yield where the statements of the handlers of a script begin and end, outer ones before inner ones.
+
+    A statement that is a block begins at its BEGIN, and ends after its END.
+    """
+    cursor = TokenCursor(tokens)
+    for at, token in enumerate(tokens):
+        if token.word != "HANDLER" or at < 2 or tokens[at - 2].word != "DECLARE":
+            continue
+        cursor.at = at - 1
+        _skip_declaration(cursor)
+        _skip_label(cursor)
+        begin = cursor.at
+        if cursor.next is not None and cursor.next.word == "BEGIN":
+            _skip_block(cursor)
+        else:
+            _skip_to(cursor, ";")
+        yield begin, cursor.at
 
 
 def _skip_condition(cursor: TokenCursor) -> None:

@@ -32,6 +32,9 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new FunctionBodies());
         all.injectFunction(SqlFunctions.described(FunctionBodies.CALL, new FunctionBodies.Builder()));
         all.injectFunction(SqlFunctions.described(Signal.CALL, new Signal.Builder()));
+        all.injectFunction(SqlFunctions.described(ScriptErrors.HANDLED, ScriptErrors.handledBuilder()));
+        all.injectFunction(SqlFunctions.described(ScriptErrors.DIAGNOSTIC, ScriptErrors.diagnosticBuilder()));
+        all.injectFunction(SqlFunctions.described(ScriptErrors.RESIGNAL, ScriptErrors.resignalBuilder()));
         all.injectHintResolutionRule(new SqlNames());
         all.injectHintResolutionRule(new PolicyRules());
         all.injectHintResolutionRule(new ChangeFeeds());
@@ -61,6 +64,7 @@ public class Extension extends AbstractFunction1 {
     public static class Parser extends AbstractFunction2 {
         public Object apply(Object session, Object parser) {
             useWarehouse(((SparkSession) session).sharedState());
+            ScriptErrors.listen(((SparkSession) session).sparkContext());
             return new SqlParser((SparkSession) session, (ParserInterface) parser);
         }
     }

@@ -2,6 +2,8 @@ package lakeward;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.Map;
 import org.apache.spark.QueryContext;
 import org.apache.spark.SparkRuntimeException;
 import org.apache.spark.api.python.PythonUtils;
@@ -46,6 +48,11 @@ public class Signal extends SparkRuntimeException {
 
     public String getMessage() {
         return "[" + condition + "] " + text + " SQLSTATE: " + state;
+    }
+
+    /** GET DIAGNOSTICS gives these: of a condition that a script declares, the text alone. */
+    public Map getMessageParameters() {
+        return Collections.singletonMap(condition.equals("USER_RAISED_EXCEPTION") ? "errorMessage" : "MESSAGE_TEXT", text);
     }
 
     /** Called for the SELECT that SIGNAL becomes. */

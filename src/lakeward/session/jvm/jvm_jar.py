@@ -75,6 +75,7 @@ SOURCES = (
     "FunctionBodies",
     "FunctionColumns",
     "Signal",
+    "ScriptErrors",
     "GlobalTemporary",
     "TargetFileSize",
     "ViewEvolution",

@@ -1,6 +1,8 @@
 """Statements of SQL scripts that Spark lacks.
 
-Source: https://docs.databricks.com/aws/en/sql/language-manual/control-flow/signal-stmt
+Sources: https://docs.databricks.com/aws/en/sql/language-manual/control-flow/signal-stmt,
+https://docs.databricks.com/aws/en/sql/language-manual/control-flow/resignal-stmt and
+https://docs.databricks.com/aws/en/sql/language-manual/control-flow/get-diagnostics-stmt
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from itertools import pairwise
 
 from lakeward.quoting import quote_string
 from lakeward.sql.construct import Construct, Edit, Refusal
+from lakeward.sql.script import handlers
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, unquoted
 
 _AREA = "Queries and scripts"
@@ -72,28 +75,115 @@ def _declared_state(tokens: Sequence[Token], condition: str) -> str | None:
     return None
 
 
+def _diagnostics(tokens: Sequence[Token]) -> list[Edit]:
+    """Rewrite RESIGNAL and GET DIAGNOSTICS CONDITION in handlers.
+
+    Each handler of such a script declares a variable with the number of the error before its own
+    declarations, also one that does not use it, so that no other handler takes the error for its own. Lines
+    stay as they are, since GET DIAGNOSTICS gives the line of an error.
+    """
+    bodies = list(handlers(tokens))
+    edits: list[Edit] = []
+    for body in bodies:
+        inner = [each for each in bodies if body[0] < each[0] and each[1] <= body[1]]
+        own = [at for at in range(*body) if not any(begin <= at < end for begin, end in inner)]
+        edits += [edit for at in own for edit in _about_error(tokens, at)]
+    return edits and edits + [edit for body in bodies for edit in _declare_error(tokens, *body)]
+
+
+def _about_error(tokens: Sequence[Token], at: int) -> list[Edit]:
+    """Return the edits of a statement about the error that begins at a token; none for other tokens."""
+    cursor = TokenCursor(tokens)
+    cursor.at = at
+    if cursor.words("RESIGNAL"):
+        is_statement = cursor.next is None or cursor.next.text == ";"
+        call = f"SELECT {_RESIGNAL}({_ERROR})"
+        return [Edit(tokens[at].start, tokens[at].end, call)] if is_statement else []
+    if not cursor.words("GET", "DIAGNOSTICS", "CONDITION", "1"):
+        return []
+    edits = [Edit(token.start, token.end, "") for token in tokens[at + 1 : cursor.at]]
+    edits.append(Edit(tokens[at].start, tokens[at].end, "SET"))
+    try:
+        while True:
+            cursor.name(3)
+            cursor.need("=")
+            item = cursor.one_of(*_ITEMS)
+            if not item:
+                return []
+            token = tokens[cursor.at - 1]
+            edits.append(Edit(token.start, token.end, _ITEMS[item]))
+            if not cursor.words(","):
+                return edits
+    except Unmatched:
+        return []
+
+
+def _declare_error(tokens: Sequence[Token], begin: int, end: int) -> list[Edit]:
+    declare = f"DECLARE {_ERROR} BIGINT DEFAULT {_HANDLED}();"
+    cursor = TokenCursor(tokens)
+    cursor.at = begin
+    if not cursor.words("BEGIN"):
+        first, last = tokens[begin].start, tokens[end - 1].end
+        return [Edit(first, first, f"BEGIN {declare} "), Edit(last, last, "; END")]
+    cursor.words("NOT")
+    cursor.words("ATOMIC")
+    after = tokens[cursor.at - 1].end
+    return [Edit(after, after, f" {declare}")]
+
+
+# The variable with the number of the error, and the functions of the JVM that know the error.
+_ERROR = "lakeward_error"
+_HANDLED = "lakeward_handled"
+_RESIGNAL = "lakeward_resignal"
+_TEXTS = {
+    item: f"lakeward_diagnostic({_ERROR}, '{item}')"
+    for item in (
+        "MESSAGE_TEXT",
+        "RETURNED_SQLSTATE",
+        "MESSAGE_ARGUMENTS",
+        "CONDITION_IDENTIFIER",
+        "LINE_NUMBER",
+    )
+}
+_ITEMS = {
+    **_TEXTS,
+    "MESSAGE_ARGUMENTS": f"from_json({_TEXTS['MESSAGE_ARGUMENTS']}, 'MAP<STRING, STRING>')",
+    "LINE_NUMBER": f"CAST({_TEXTS['LINE_NUMBER']} AS BIGINT)",
+}
+
+
 def _refuse(cursor: TokenCursor) -> Refusal:
-    """Refuse scripts with statements about the error that a handler handles."""
-    cursor.finish()
-    words = [token.word for token in cursor.read(0)]
-    name = "RESIGNAL" if "RESIGNAL" in words else "GET DIAGNOSTICS"
-    if name not in words and ("GET", "DIAGNOSTICS") not in pairwise(words):
+    """Refuse GET DIAGNOSTICS of other things than a condition."""
+    cursor.need("GET", "DIAGNOSTICS")
+    cursor.name(3)
+    cursor.need("=")
+    item = cursor.one_of("ROW_COUNT", "TRANSACTION_ACTIVE")
+    if not item:
         raise Unmatched
-    return Refusal("UNSUPPORTED_SQL", f"{name} is not supported here: {_NO_ERROR}", "0A000")
+    message = f"GET DIAGNOSTICS … = {item} is not supported here: {_NO_COUNT}"
+    return Refusal("UNSUPPORTED_SQL", message, "0A000")
 
 
-_NO_ERROR = (
-    "Spark does not give the error to its handlers. Handle the conditions by name, and SIGNAL another one."
-)
+_NO_COUNT = "use the result of the statement, such as num_affected_rows."
 
 CONSTRUCTS = (
     Construct(
-        name="RESIGNAL, GET DIAGNOSTICS",
+        name="RESIGNAL, GET DIAGNOSTICS CONDITION",
+        area=_AREA,
+        verdict="rewritten",
+        example="BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN RESIGNAL; END; SELECT 1; END",
+        note="functions that know how the last statement of the session ended; with several threads in one "
+        "session it may be that of another thread",
+        edits=_diagnostics,
+        test="tests/sql/test_diagnostics.py",
+    ),
+    Construct(
+        name="GET DIAGNOSTICS ROW_COUNT, TRANSACTION_ACTIVE",
         area=_AREA,
         verdict="unsupported",
-        example="BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN RESIGNAL; END; SELECT 1; END",
-        note=_NO_ERROR,
-        starts=("BEGIN", "RESIGNAL", "GET"),
+        example="GET DIAGNOSTICS n = ROW_COUNT",
+        note=_NO_COUNT,
+        starts=("GET",),
         statement=_refuse,
     ),
     Construct(

@@ -1,0 +1,195 @@
+package lakeward;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.WeakHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.spark.QueryContext;
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkThrowable;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
+import org.apache.spark.sql.catalyst.trees.SQLQueryContext;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+
+/**
+ * The errors that handlers of scripts handle, for GET DIAGNOSTICS and RESIGNAL (sql/constructs/scripting.py).
+ *
+ * Spark passes an error to no handler. This listener keeps how the last statement of each session ended; a
+ * handler asks for it first of all. It has a queue of its own, so that no listener of the user delays it.
+ */
+public class ScriptErrors extends SparkListener {
+
+    /** The number of the error that the handler handles. */
+    public static final String HANDLED = "lakeward_handled";
+    /** A part of the error with this number. */
+    public static final String DIAGNOSTIC = "lakeward_diagnostic";
+    /** Raises the error with this number again. */
+    public static final String RESIGNAL = "lakeward_resignal";
+
+    private static final int KEPT = 1000;
+    private static final long PATIENCE_SECONDS = 60;
+    /** Condition, text and SQLSTATE; lines about the place in the statement follow. */
+    private static final Pattern MESSAGE = Pattern.compile("^\\s*(?:\\[\\S+\\] )?(.*?)(?: SQLSTATE: \\w{5}.*)?$", Pattern.DOTALL);
+
+    private static final Map LISTENERS = new WeakHashMap();
+    private static final Map ERRORS = new LinkedHashMap();
+    private static long last = 0;
+
+    private final Map ends = new WeakHashMap();
+
+    /** Listens to the statements of a context from now on. */
+    static void listen(SparkContext context) {
+        synchronized (LISTENERS) {
+            if (LISTENERS.containsKey(context)) return;
+            ScriptErrors listener = new ScriptErrors();
+            LISTENERS.put(context, listener);
+            context.listenerBus().addToQueue(listener, "lakeward");
+        }
+    }
+
+    /** Marks a place in the queue of events. */
+    public static class Marker implements SparkListenerEvent {
+        final CountDownLatch reached = new CountDownLatch(1);
+
+        public boolean logEvent() {
+            return false;
+        }
+    }
+
+    public void onOtherEvent(SparkListenerEvent event) {
+        if (event instanceof Marker) {
+            ((Marker) event).reached.countDown();
+        } else if (event instanceof SparkListenerSQLExecutionEnd) {
+            SparkListenerSQLExecutionEnd end = (SparkListenerSQLExecutionEnd) event;
+            if (end.qe() == null) return;
+            Object failure = end.executionFailure() == null || end.executionFailure().isEmpty() ? null : end.executionFailure().get();
+            synchronized (ends) {
+                ends.put(end.qe().sparkSession(), failure);
+            }
+        }
+    }
+
+    /** Called at the beginning of a handler. */
+    public static long handled() throws InterruptedException {
+        SparkSession session = (SparkSession) org.apache.spark.sql.SparkSession.active();
+        ScriptErrors listener;
+        synchronized (LISTENERS) {
+            listener = (ScriptErrors) LISTENERS.get(session.sparkContext());
+        }
+        Marker marker = new Marker();
+        session.sparkContext().listenerBus().post(marker);
+        boolean reached = marker.reached.await(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        Object failure;
+        synchronized (listener.ends) {
+            Object ended = listener.ends.remove(session);
+            failure = reached ? ended : null;
+        }
+        synchronized (ERRORS) {
+            last++;
+            ERRORS.put(Long.valueOf(last), failure);
+            Iterator oldest = ERRORS.keySet().iterator();
+            while (ERRORS.size() > KEPT) {
+                oldest.next();
+                oldest.remove();
+            }
+            return last;
+        }
+    }
+
+    private static Throwable error(long number) {
+        Object found;
+        synchronized (ERRORS) {
+            found = ERRORS.get(Long.valueOf(number));
+        }
+        // Of several causes the first one with a condition is what handlers are chosen by.
+        for (Throwable each = (Throwable) found; each != null; each = each.getCause()) {
+            if (each instanceof SparkThrowable && ((SparkThrowable) each).getCondition() != null) return each;
+        }
+        throw new Signal("UNSUPPORTED_SQL", "0A000", "The condition that this handler handles is not known here: the script itself raised it, "
+            + "and none of its statements. Handle the condition by its name, without GET DIAGNOSTICS and RESIGNAL.");
+    }
+
+    /** Called for a part that GET DIAGNOSTICS asks for; arguments are a JSON object. */
+    public static UTF8String diagnostic(long number, UTF8String item) {
+        Throwable error = error(number);
+        return UTF8String.fromString(part(error, (SparkThrowable) error, item.toString()));
+    }
+
+    private static String part(Throwable error, SparkThrowable condition, String item) {
+        if (item.equals("CONDITION_IDENTIFIER")) return condition.getCondition();
+        if (item.equals("RETURNED_SQLSTATE")) return condition.getSqlState();
+        if (item.equals("LINE_NUMBER")) return line(condition);
+        if (item.equals("MESSAGE_ARGUMENTS")) return arguments(condition);
+        Matcher message = MESSAGE.matcher(String.valueOf(error.getMessage()));
+        return message.matches() ? message.group(1) : error.getMessage();
+    }
+
+    private static String arguments(SparkThrowable condition) {
+        ObjectNode values = WarehouseLayout.JSON.createObjectNode();
+        Iterator entries = condition.getMessageParameters().entrySet().iterator();
+        while (entries.hasNext()) {
+            Map.Entry entry = (Map.Entry) entries.next();
+            values.put((String) entry.getKey(), (String) entry.getValue());
+        }
+        return values.toString();
+    }
+
+    /** The line in the script; null for errors of a statement that is executed by a text of its own. */
+    private static String line(SparkThrowable condition) {
+        QueryContext[] contexts = condition.getQueryContext();
+        if (contexts.length == 0 || !(contexts[0] instanceof SQLQueryContext)) return null;
+        SQLQueryContext context = (SQLQueryContext) contexts[0];
+        boolean isScript = context.sqlText().isDefined() && ((String) context.sqlText().get()).contains(HANDLED);
+        return isScript && context.line().isDefined() ? String.valueOf(context.line().get()) : null;
+    }
+
+    /** Called for the SELECT that RESIGNAL becomes. */
+    public static UTF8String resignal(long number) throws Throwable {
+        throw error(number);
+    }
+
+    /** The builder of a function that is a static method of this class. */
+    public static class Builder extends AbstractFunction1 {
+        private final String method;
+        private final DataType result;
+        private final DataType[] types;
+
+        Builder(String method, DataType result, DataType[] types) {
+            this.method = method;
+            this.result = result;
+            this.types = types;
+        }
+
+        public Object apply(Object arguments) {
+            return new StaticInvoke(ScriptErrors.class, result, method, (Seq) arguments,
+                PythonUtils.toSeq(Arrays.asList((Object[]) types)), false, true, true, ObjectDefinitions.none());
+        }
+    }
+
+    static Builder handledBuilder() {
+        return new Builder("handled", DataTypes.LongType, new DataType[0]);
+    }
+
+    static Builder diagnosticBuilder() {
+        return new Builder("diagnostic", DataTypes.StringType, new DataType[] {DataTypes.LongType, DataTypes.StringType});
+    }
+
+    static Builder resignalBuilder() {
+        return new Builder("resignal", DataTypes.StringType, new DataType[] {DataTypes.LongType});
+    }
+}
