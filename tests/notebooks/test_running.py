@@ -395,3 +395,26 @@ def test_a_cell_whose_output_is_captured_prints_nothing(desk: Desk) -> None:
     assert text_of(finished, 1) == ""
     assert "kept" not in text_of(finished, 2)
     assert text_of(finished, 3) == "1 'kept\\n' ''\nkept\nkept\n"
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_the_names_of_streams_are_given_to_who_waits_for_them(
+    desk: Desk, spark: SparkSession, named: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lakeward.notebooks.runner._SILENT_SECONDS", 1)
+    name = ".queryName('endless')" if named else ""
+    file = desk.file(
+        "n.py",
+        "# Databricks notebook source\n"
+        "query = spark.readStream.format('rate').load()"
+        f".writeStream.format('noop'){name}.start()\nprint(query.id)",
+    )
+    given: list[list[str]] = []
+
+    def stop(names: list[str]) -> None:
+        given.append(names)
+        for query in spark.streams.active:
+            query.stop()
+
+    finished = desk.done(file, on_wait=stop)
+    assert given == [["endless" if named else text_of(finished, 1).strip()]]

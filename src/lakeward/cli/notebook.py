@@ -22,6 +22,8 @@ from lakeward.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lakeward.cli.output_streams import Streams
     from lakeward.notebooks import CellRecord, NotebookRun
 
@@ -73,6 +75,10 @@ def notebook(
             streams.settle()
             streams.to_stderr(f"cell {cell.number}/{count} · {cell.language}\n")
 
+        def announce_wait(queries: Sequence[str]) -> None:
+            streams.settle()
+            streams.to_stderr(f"waiting for streaming queries: {', '.join(queries)} (Ctrl-C ends them)\n")
+
         notebooks.load_notebook(path)
         environment = Environment(settings=lambda: settings, context=Context.of(settings))
         run = notebooks.run(
@@ -83,6 +89,7 @@ def notebook(
             root=root,
             allow_shell=allow_sh,
             on_cell=announce,
+            on_wait=announce_wait,
         )
         run = notebooks.write(run, output or settings.state / "notebooks")
         streams.settle()

@@ -31,6 +31,9 @@ from lakeward.streaming import current
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# A stream that takes what there is ends sooner.
+_SILENT_SECONDS = 5
+
 
 def run(
     path: Path,
@@ -42,6 +45,7 @@ def run(
     further: Sequence[Path] = (),
     allow_shell: bool = False,
     on_cell: Callable[[CellRecord, int], None] | None = None,
+    on_wait: Callable[[Sequence[str]], None] | None = None,
 ) -> NotebookRun:
     """Run the notebook at `path` with `parameters` as its widgets' values.
 
@@ -56,13 +60,15 @@ def run(
         further: Further importable folders.
         allow_shell: Run `%sh` and `!`.
         on_cell: Receives each cell before it runs, with the number of cells.
+        on_wait: Receives the names of streaming queries that the run has waited for after its last cell for
+            some seconds; again if they change.
 
     Raises:
         ConfigurationError: `path` is not a notebook.
     """
     file, notebook = load_notebook(path)
     one = _Run(file, notebook, spark, environment, dict(parameters or {}))
-    one.root, one.allow_shell, one.on_cell = root, allow_shell, on_cell
+    one.root, one.allow_shell, one.on_cell, one.on_wait = root, allow_shell, on_cell, on_wait
     one.imports = [file.parent, *([root] if root else []), *further]
     return one.run()
 
@@ -71,6 +77,7 @@ class _Run:
     root: Path | None
     allow_shell: bool
     on_cell: Callable[[CellRecord, int], None] | None
+    on_wait: Callable[[Sequence[str]], None] | None
     imports: list[Path]
 
     def __init__(
@@ -241,13 +248,18 @@ class _Run:
 
     def _wait(self, before: set[Any]) -> None:
         """Wait for streams that the run has started."""
+        announced: list[str] = []
         while True:
             # A query that was restarted meanwhile is another one.
             shown = {current(query).id for query in self.display.queries}
             active = [each for each in self.spark.streams.active if each.id not in before | shown]
             if not active:
                 return
-            active[0].awaitTermination()
+            names = sorted(each.name or str(each.id) for each in active)
+            if not active[0].awaitTermination(_SILENT_SECONDS) and self.on_wait is not None:
+                if names != announced:
+                    self.on_wait(names)
+                announced = names
 
 
 def _own_text(cell: Cell) -> str:
