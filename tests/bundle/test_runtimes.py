@@ -33,7 +33,7 @@ resources:
 """
 
 
-def test_each_says_its_own_and_the_bundle_what_its_first_pipeline_says(tmp_path: Path) -> None:
+def test_each_says_its_own_and_the_bundle_what_its_first_cluster_says(tmp_path: Path) -> None:
     (tmp_path / "databricks.yml").write_text(BUNDLE)
     bundle = load(tmp_path, None, {})
     assert {key: runtime_of(bundle, key) for key in (*bundle.jobs, *bundle.pipelines)} == {
@@ -44,12 +44,30 @@ def test_each_says_its_own_and_the_bundle_what_its_first_pipeline_says(tmp_path:
         "plain": None,
         "modern": "serverless",
     }
-    assert runtime_of(bundle) == "serverless"
+    assert runtime_of(bundle) == "15.4.x-scala2.12"
 
 
-def test_without_pipelines_the_first_job_decides(tmp_path: Path) -> None:
-    (tmp_path / "databricks.yml").write_text(BUNDLE.partition("  pipelines:")[0])
-    assert runtime_of(load(tmp_path, None, {})) == "15.4.x-scala2.12"
+SERVERLESS_JOB = "    a: {tasks: [{task_key: a, environment_key: e, spark_python_task: {python_file: /a}}]}\n"
+CLASSIC_JOB = (
+    "    {key}: {{tasks: [{{task_key: a, notebook_task: {{notebook_path: /a}}, "
+    "new_cluster: {{spark_version: {version}.x-scala2.12}}}}]}}\n"
+)
+
+
+@pytest.mark.parametrize("has_pipeline", [True, False])
+@pytest.mark.parametrize("has_serverless_job", [True, False])
+@pytest.mark.parametrize("clusters", [(), ("15.4",), ("16.4", "15.4")])
+def test_a_bundle_is_serverless_only_where_no_job_names_a_cluster(
+    tmp_path: Path, has_pipeline: bool, has_serverless_job: bool, clusters: tuple[str, ...]
+) -> None:
+    jobs = SERVERLESS_JOB * has_serverless_job
+    jobs += "".join(CLASSIC_JOB.format(key=f"j{at}", version=each) for at, each in enumerate(clusters))
+    text = "bundle: {name: b}\nresources:\n" + ("  jobs:\n" + jobs if jobs else "")
+    text += "  pipelines: {p: {name: p, serverless: true}}\n" * has_pipeline
+    (tmp_path / "databricks.yml").write_text(text)
+    serverless = "serverless" if has_pipeline or has_serverless_job else None
+    expected = f"{clusters[0]}.x-scala2.12" if clusters else serverless
+    assert runtime_of(load(tmp_path, None, {})) == expected
 
 
 def test_a_bundle_may_say_nothing(tmp_path: Path) -> None:

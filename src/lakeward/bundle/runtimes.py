@@ -43,16 +43,17 @@ def runtime_here(folder: Path) -> str | None:
 def runtime_of(bundle: Bundle, key: str | None = None) -> str | None:
     """Return the runtime (`serverless`, `17.3.x-scala2.13`) of the job or pipeline `key`, else of the bundle.
 
-    For the bundle it is the runtime of the first pipeline that sets one, else of the first job. None if no
-    runtime is set.
+    For the bundle it is the runtime of the first job that names a cluster, also if other jobs and pipelines
+    are serverless: code of that job may use what serverless compute refuses. None if no runtime is set.
     """
     if key is not None and key in bundle.pipelines:
         return _of_pipeline(bundle.pipelines[key])
     if key is not None and key in bundle.jobs:
         return next(_of_job(bundle.jobs[key]), None)
-    of_pipelines = (_of_pipeline(pipeline) for pipeline in bundle.pipelines.values())
-    of_jobs = (next(_of_job(job), None) for job in bundle.jobs.values())
-    return next((found for each in (of_pipelines, of_jobs) for found in each if found), None)
+    of_jobs = [runtime for job in bundle.jobs.values() for runtime in _of_job(job)]
+    of_pipelines = [_of_pipeline(pipeline) for pipeline in bundle.pipelines.values()]
+    named = [runtime for runtime in (*of_jobs, *of_pipelines) if runtime]
+    return next((runtime for runtime in named if runtime != SERVERLESS), SERVERLESS if named else None)
 
 
 def _of_pipeline(pipeline: Mapping[str, Any]) -> str | None:
