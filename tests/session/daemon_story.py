@@ -13,6 +13,11 @@ from typing import Any
 
 from lakeward.session import ensure_catalog, session, use_daemon
 
+HANDLED = (
+    "BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN DECLARE c STRING; "
+    "GET DIAGNOSTICS CONDITION 1 c = CONDITION_IDENTIFIER; SELECT c; END; SELECT 1 / 0; END"
+)
+
 
 def process_of(spark: Any) -> int:
     return spark._jvm.java.lang.ProcessHandle.current().pid()
@@ -66,6 +71,7 @@ def left_over(spark: Any) -> dict[str, Any]:
         "current": [spark.catalog.currentCatalog(), spark.catalog.currentDatabase()],
         "name": spark.sparkContext.appName,
         "ansi": spark.conf.get("spark.sql.ansi.enabled"),
+        "handled": spark.sql(HANDLED).first()[0],
     }
 
 

@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from lakeward.session import Settings, session
+from lakeward.spark_internals import scala_context
 from lakeward.sql import Edits, apply_edits, rewrite
 from lakeward.sql.script import handlers
 from lakeward.sql.token_cursor import tokenize
@@ -202,6 +203,21 @@ def test_the_statement_of_a_handler_is_found(kind: str, trigger: str, body: str)
     assert tokens is not None
     ((begin, end),) = handlers(tokens)
     assert script[tokens[begin].start : tokens[end - 1].end] == body.removeprefix("l: ")
+
+
+@uses_objects
+def test_sessions_of_a_later_client_know_their_errors_too(spark: SparkSession) -> None:
+    """After a client the daemon removes all listeners that the context did not begin with."""
+    bus = scala_context(spark.sparkContext).listenerBus()
+    ours = [each for each in bus.listeners() if each.getClass().getName() == "lakeward.ScriptErrors"]
+    assert len(ours) == 1
+    bus.removeListener(ours[0])
+    script = f"BEGIN {HANDLERS['exit'].format(GET)} SELECT 1 / 0; END"
+    assert error_of(spark, script).getCondition() == "UNSUPPORTED_SQL"
+    later = spark.newSession()
+    later.sql("SELECT 1").collect()
+    spark.sql(script).collect()
+    assert spark.sql("SELECT d_condition").collect()[0][0] == "DIVIDE_BY_ZERO"
 
 
 def test_scripts_without_the_statements_stay_as_they_are() -> None:

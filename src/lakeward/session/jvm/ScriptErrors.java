@@ -46,20 +46,22 @@ public class ScriptErrors extends SparkListener {
     /** Condition, text and SQLSTATE; lines about the place in the statement follow. */
     private static final Pattern MESSAGE = Pattern.compile("^\\s*(?:\\[\\S+\\] )?(.*?)(?: SQLSTATE: \\w{5}.*)?$", Pattern.DOTALL);
 
-    private static final Map LISTENERS = new WeakHashMap();
     private static final Map ERRORS = new LinkedHashMap();
     private static long last = 0;
 
     private final Map ends = new WeakHashMap();
 
-    /** Listens to the statements of a context from now on. */
-    static void listen(SparkContext context) {
-        synchronized (LISTENERS) {
-            if (LISTENERS.containsKey(context)) return;
-            ScriptErrors listener = new ScriptErrors();
-            LISTENERS.put(context, listener);
-            context.listenerBus().addToQueue(listener, "lakeward");
+    /** Listens to the statements of a context. Called for each session: a daemon removes listeners after a client. */
+    static synchronized void listen(SparkContext context) {
+        if (of(context) == null) context.listenerBus().addToQueue(new ScriptErrors(), "lakeward");
+    }
+
+    private static ScriptErrors of(SparkContext context) {
+        Object[] listeners = context.listenerBus().listeners().toArray();
+        for (int i = 0; i < listeners.length; i++) {
+            if (listeners[i] instanceof ScriptErrors) return (ScriptErrors) listeners[i];
         }
+        return null;
     }
 
     /** Marks a place in the queue of events. */
@@ -87,18 +89,8 @@ public class ScriptErrors extends SparkListener {
     /** Called at the beginning of a handler. */
     public static long handled() throws InterruptedException {
         SparkSession session = (SparkSession) org.apache.spark.sql.SparkSession.active();
-        ScriptErrors listener;
-        synchronized (LISTENERS) {
-            listener = (ScriptErrors) LISTENERS.get(session.sparkContext());
-        }
-        Marker marker = new Marker();
-        session.sparkContext().listenerBus().post(marker);
-        boolean reached = marker.reached.await(PATIENCE_SECONDS, TimeUnit.SECONDS);
-        Object failure;
-        synchronized (listener.ends) {
-            Object ended = listener.ends.remove(session);
-            failure = reached ? ended : null;
-        }
+        ScriptErrors listener = of(session.sparkContext());
+        Object failure = listener == null ? null : listener.take(session);
         synchronized (ERRORS) {
             last++;
             ERRORS.put(Long.valueOf(last), failure);
@@ -108,6 +100,17 @@ public class ScriptErrors extends SparkListener {
                 oldest.remove();
             }
             return last;
+        }
+    }
+
+    /** How the last statement of the session ended; null if it succeeded, or if that is not known in time. */
+    private Object take(SparkSession session) throws InterruptedException {
+        Marker marker = new Marker();
+        session.sparkContext().listenerBus().post(marker);
+        boolean reached = marker.reached.await(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        synchronized (ends) {
+            Object ended = ends.remove(session);
+            return reached ? ended : null;
         }
     }
 
