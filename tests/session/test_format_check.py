@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
+from lakeward.dbutils import DBUtils
 from tests.lanes import sampled
 
 T = "main.default.format_check"
@@ -110,8 +112,70 @@ def test_a_folder_without_a_log_is_not_read_as_a_table(
             READERS[reader](spark, "delta", spelled)
         assert raised.value.getCondition() == "DELTA_MISSING_TRANSACTION_LOG"
         assert raised.value.getSqlState() == "42K03"
-    rows(spark).write.format("delta").mode("append").save(str(path))
+
+
+# Folders in the spellings of Spark; the first one creates them.
+FOLDERS = {
+    "local": ("{tmp}/w", "file:{tmp}/w", "{tmp}/w/"),
+    "DBFS": ("dbfs:/format_check/w", "/dbfs/format_check/w"),
+    "mount point": ("/mnt/format_check/w", "dbfs:/mnt/format_check/w", "/dbfs/mnt/format_check/w"),
+    "volume": ("/Volumes/main/default/format_check/w", "dbfs:/Volumes/main/default/format_check/w"),
+}
+WRITERS: dict[str, Callable[[DataFrame, str], None]] = {
+    "append": lambda df, path: df.write.format("delta").mode("append").save(path),
+    "overwrite": lambda df, path: df.write.format("delta").mode("overwrite").option("path", path).save(),
+    "error": lambda df, path: df.write.format("delta").save(path),
+    "partitions": lambda df, path: df.write.format("delta").partitionBy("p").mode("append").save(path),
+}
+
+
+@pytest.mark.parametrize("place", FOLDERS)
+@pytest.mark.parametrize("content", ["csv", "parquet", "partitions"])
+def test_a_table_is_not_written_next_to_other_files(
+    spark: SparkSession, tmp_path: Path, place: str, content: str
+) -> None:
+    spark.sql("CREATE VOLUME IF NOT EXISTS main.default.format_check")
+    first, *others = (each.format(tmp=tmp_path) for each in FOLDERS[place])
+    data = rows(spark).withColumn("p", F.lit(1))
+    before = data.write.mode("overwrite").format("parquet" if content == "partitions" else content)
+    (before.partitionBy("p") if content == "partitions" else before).save(first)
+    for path, writer in product((first, *others), WRITERS):
+        with pytest.raises(
+            AnalysisException, match=r"trying to write to .* no transaction log present"
+        ) as raised:
+            WRITERS[writer](data, path)
+        assert raised.value.getCondition() == "DELTA_MISSING_TRANSACTION_LOG"
+    assert "_delta_log" not in str(DBUtils(spark).fs.ls(first))
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("content", ["nothing", "empty folder", "hidden", "checkpoint", "table"])
+def test_a_table_is_written_where_no_other_files_are(
+    spark: SparkSession, tmp_path: Path, content: str, writer: str
+) -> None:
+    path, data = tmp_path / "t", rows(spark).withColumn("p", F.lit(1))
+    if content != "nothing":
+        path.mkdir()
+    if content == "hidden":
+        (path / "_SUCCESS").touch()
+    if content == "checkpoint":
+        (path / "checkpoint").mkdir()
+        (path / "checkpoint" / "metadata").write_text("{}")
+    if content == "table":
+        data.limit(0).write.format("delta").partitionBy("p").mode("append").save(str(path))
+        writer = "append" if writer == "error" else writer
+    WRITERS[writer](data, str(path))
     assert spark.read.format("delta").load(str(path)).count() == 1
+
+
+def test_the_setting_allows_to_write_next_to_other_files(spark: SparkSession, tmp_path: Path) -> None:
+    rows(spark).write.csv(str(tmp_path / "w"))
+    spark.conf.set("spark.databricks.delta.formatCheck.enabled", "false")
+    try:
+        WRITERS["append"](rows(spark), str(tmp_path / "w"))
+    finally:
+        spark.conf.unset("spark.databricks.delta.formatCheck.enabled")
+    assert spark.read.format("delta").load(str(tmp_path / "w")).count() == 1
 
 
 def test_an_absent_folder_and_a_part_of_a_table_are_none_without_a_log(

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Locale;
 import java.util.Set;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.analysis.RelationTimeTravel;
@@ -14,7 +15,9 @@ import org.apache.spark.sql.catalyst.plans.logical.UnresolvedDataSource;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.sources.DeltaDataSource;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
@@ -40,6 +43,11 @@ public class FormatCheck extends SessionRule {
             InsertIntoHadoopFsRelationCommand write = (InsertIntoHadoopFsRelationCommand) plan;
             check(session, write.fileFormat().toString(), write.outputPath().toString(), "write to", new HashSet());
             return plan;
+        }
+        if (plan instanceof SaveIntoDataSourceCommand) {
+            SaveIntoDataSourceCommand write = (SaveIntoDataSourceCommand) plan;
+            Option path = write.options().get("path");
+            if (write.dataSource() instanceof DeltaDataSource && path.isDefined()) checkTarget(session, (String) path.get());
         }
         plan.foreach(new Reads(session));
         return plan;
@@ -100,9 +108,34 @@ public class FormatCheck extends SessionRule {
     private static void checkLog(SparkSession session, String given) {
         String path = given.replaceFirst(VERSION, "");
         if (path.matches(GLOB) || table(session, path, new HashSet()) != null || !exists(session, path)) return;
-        throw PythonSqlBridge.error("DELTA_MISSING_TRANSACTION_LOG", "42K03", "Incompatible format detected. You are trying to read from `" + path
+        throw missingLog("read from", path);
+    }
+
+    /** Delta writes no table next to files of another format. A stream may have its checkpoint in the folder. */
+    private static void checkTarget(SparkSession session, String path) {
+        if (hasFiles(session, path) && table(session, path, new HashSet()) == null) throw missingLog("write to", path);
+    }
+
+    private static RuntimeException missingLog(String operation, String path) {
+        return PythonSqlBridge.error("DELTA_MISSING_TRANSACTION_LOG", "42K03", "Incompatible format detected. You are trying to " + operation + " `" + path
             + "` using Delta, but there is no transaction log present. Check the upstream job to make sure that it is writing using"
-            + " format(\"delta\") and that you are trying to read from the table base path.");
+            + " format(\"delta\") and that you are trying to " + operation + " the table base path.");
+    }
+
+    /** True for a folder with files or partitions that are no hidden ones. */
+    private static boolean hasFiles(SparkSession session, String path) {
+        try {
+            Path place = new Path(path);
+            if (!exists(session, path)) return false;
+            FileStatus[] found = place.getFileSystem(session.sparkContext().hadoopConfiguration()).listStatus(place);
+            for (int i = 0; i < found.length; i++) {
+                String name = found[i].getPath().getName();
+                if ((found[i].isFile() || name.contains("=")) && !name.startsWith("_") && !name.startsWith(".")) return true;
+            }
+            return false;
+        } catch (IOException e) {
+            return false; // the writer reports it
+        }
     }
 
     private static boolean exists(SparkSession session, String path) {
