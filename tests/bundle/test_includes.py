@@ -39,6 +39,21 @@ def test_broken_yaml_in_an_included_file_names_that_file(refusal_of: Callable[..
     assert error.exit_code == 2
 
 
+def test_keys_that_included_files_repeat_are_warnings_with_their_places(
+    bundle_of: Callable[..., Bundle],
+) -> None:
+    more = "resources:\n  jobs:\n    a: {name: one}\n    a: {name: two}\n"
+    text = "bundle: {name: b, name: c}\ninclude: [more.yml]\n"
+    bundle = bundle_of(text, files={"more.yml": more})
+    assert (bundle.name, bundle.jobs["a"]["name"]) == ("c", "two")
+    found = [notice for notice in bundle.notices if notice.rule == "repeated-key"]
+    assert [(str(each.position), each.severity) for each in found] == [
+        ("databricks.yml:1:19", "warning"),
+        ("more.yml:4:5", "warning"),
+    ]
+    assert "first at more.yml:3:5" in found[1].message
+
+
 @pytest.mark.parametrize("kind", ["jobs", "pipelines"])
 def test_one_key_names_one_resource_whatever_its_kind(
     refusal_of: Callable[..., BundleError], kind: str

@@ -143,6 +143,7 @@ OUTSIDE_JOBS = [
         "scope-shared",
         {"rest": "targets: {dev: {mode: development, resources: {secret_scopes: {s: {name: shared}}}}}\n"},
     ),
+    ("repeated-key", {"rest": "targets: {dev: {mode: production, mode: development}}\n"}),
     ("unknown-field", {"rest": "resorces: {jobs: {}}\n"}),
     ("field-type", {"pipeline": PIPELINE.replace("serverless: true", "serverless: true, clusters: no")}),
     ("not-deployed", {"rest": "targets: {dev: {resources: {alerts: {a: {display_name: a}}}}}\n"}),

@@ -41,13 +41,30 @@ def test_anchors_and_merge_keys_work_and_own_keys_win() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "value", "places"),
+    [
+        ("a: 1\nb: 0\na: 2\n", {"a": 2, "b": 0}, ["f.yml:1:1 f.yml:3:1"]),
+        ("a: {x: 1}\na: {y: 2}\n", {"a": {"y": 2}}, ["f.yml:1:1 f.yml:2:1"]),
+        ("a: 1\na: 2\na: 3\n", {"a": 3}, ["f.yml:1:1 f.yml:2:1", "f.yml:2:1 f.yml:3:1"]),
+        ("l: [{k: 1, k: 2}]\n", {"l": [{"k": 2}]}, ["f.yml:1:6 f.yml:1:12"]),
+        ('{"a": 1, "a": 2}', {"a": 2}, ["f.yml:1:2 f.yml:1:10"]),
+        ("b: &b {x: 1}\na: {<<: *b, x: 2}\n", {"b": {"x": 1}, "a": {"x": 2}}, []),
+        ("b: &b {x: 1, x: 2}\nc: *b\n", {"b": {"x": 2}, "c": {"x": 2}}, ["f.yml:1:8 f.yml:1:14"]),
+    ],
+)
+def test_of_a_repeated_key_the_last_value_counts(text: str, value: object, places: list[str]) -> None:
+    tree = parse(text, "f.yml")
+    assert plain(tree) == value
+    assert [f"{key.first} {key.last}" for key in tree.repeated] == places
+
+
+@pytest.mark.parametrize(
     ("text", "place"),
     [
         ("a: [1, 2\nb: 3\n", "f.yml:2:2"),
         ("a: 1\n\tb: 2\n", "f.yml:2:1"),
         ("a: 'open\n", "f.yml:2:1"),
         ("a: *nowhere\n", "f.yml:1:4"),
-        ("a: 1\na: 2\n", "f.yml:2:1"),
         ("a: &x\n  b: *x\n", "f.yml:1:4"),
         ("? [1, 2]\n: 3\n", "f.yml:1:3"),
     ],

@@ -66,7 +66,7 @@ def load_jobs(file: Path, *, user: str) -> Bundle:
     content = read_file(root / file.name, root)
     place = content.position
     name = lift({"name": _key_of(file)}, place)
-    tree = Node({"bundle": name, "resources": _resources(content, file)}, place)
+    tree = Node({"bundle": name, "resources": _resources(content, file)}, place, repeated=content.repeated)
     require_unique(tree)
     bundle = resolved(
         tree, root=root, target=None, given={}, user=user, environ={}, confined=False, called="local"

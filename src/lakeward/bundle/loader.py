@@ -10,7 +10,7 @@ from pathlib import Path
 from lakeward.bundle.configuration.computed_values import complete_workspace, git_details, resource_ids
 from lakeward.bundle.configuration.field_types import without_mistyped
 from lakeward.bundle.configuration.includes import read_configuration, require_unique
-from lakeward.bundle.configuration.known_fields import SECTIONS, unknown_fields, unset_fields
+from lakeward.bundle.configuration.known_fields import SECTIONS, repeated_keys, unknown_fields, unset_fields
 from lakeward.bundle.configuration.merge import merge_elements
 from lakeward.bundle.configuration.node import Node, failure, plain
 from lakeward.bundle.configuration.permissions import inherit_permissions, inherit_run_as
@@ -105,7 +105,7 @@ def resolved(
     Not `confined`, paths may lead out of `root`. A tree without targets has one that is `called` so.
     """
     _require_sections(tree)
-    notices = tuple(unknown_fields(tree))
+    notices = (*repeated_keys(tree), *unknown_fields(tree))
     tree, mistyped = without_mistyped(tree)
     notices += mistyped
     tree = _with_targets(tree)

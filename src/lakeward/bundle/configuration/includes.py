@@ -5,6 +5,7 @@ Source for the unique keys: https://github.com/databricks/cli/issues/1923 (`run 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
@@ -65,7 +66,8 @@ def read_configuration(root: Path) -> Node:
             message = "only the root file may include others."
             raise failure("INCLUDE_INVALID", addition.children["include"].position, message)
     require_unique(tree, *additions)
-    return reduce(merge, additions, tree)
+    repeated = [key for each in (tree, *additions) for key in each.repeated]
+    return replace(reduce(merge, additions, tree), repeated=tuple(repeated))
 
 
 def _matches(pattern: Node, root: Path) -> list[Path]:

@@ -14,7 +14,9 @@ from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS
 from lakeward.suggestions import unknown_name_hint
 
 UNKNOWN_FIELD = "unknown-field"
-"""The rule that findings of this module name."""
+"""The rule of keys that are no setting."""
+REPEATED_KEY = "repeated-key"
+"""The rule of keys that one mapping has more than once."""
 
 SECTIONS = frozenset(
     (
@@ -63,6 +65,15 @@ def unknown_fields(tree: Node) -> Iterator[Finding]:
         for target in targets.children.values() if targets is not None else ():
             yield from _unknown(target, _TARGET, "settings")
             yield from _parts(target)
+
+
+def repeated_keys(tree: Node) -> Iterator[Finding]:
+    """Yield a warning for each key that a mapping of the files of `tree` has more than once."""
+    for key in tree.repeated:
+        message = (
+            f"The key {key.name} occurs twice in one mapping, first at {key.first}. The last value counts."
+        )
+        yield Finding(REPEATED_KEY, "warning", key.last, message, "Remove one of them.")
 
 
 def unset_fields(tree: Node) -> dict[Path, Any]:

@@ -30,15 +30,26 @@ class Position:
 
 
 @dataclass(frozen=True)
+class RepeatedKey:
+    """A key that is written more than once in one mapping: the last value counts."""
+
+    name: str
+    first: Position
+    last: Position
+
+
+@dataclass(frozen=True)
 class Node:
     """A value (scalar, `dict[str, Node]` or `list[Node]`) and its position.
 
-    `anchored`: a YAML anchor is defined on it.
+    `anchored`: a YAML anchor is defined on it. `repeated`: the repeated keys of the files that this tree is
+    read from; nodes below it have none.
     """
 
     value: Any
     position: Position
     anchored: bool = field(default=False, compare=False, repr=False)
+    repeated: tuple[RepeatedKey, ...] = field(default=(), compare=False, repr=False)
 
     def get(self, key: str) -> Node | None:
         """Return the child `key` of a mapping; None for any other node, a missing key or an empty value."""

@@ -1,11 +1,14 @@
 """YAML text to a tree of nodes with positions.
 
 Scalars are read by the rules of YAML 1.2 (`yes` and `on` are strings), dates stay as they are written,
-anchors and merge keys (`<<`) work, a key that is used twice is an error.
+anchors and merge keys (`<<`) work. Of a key that is used twice the last value counts, as in the CLI.
+
+Source for repeated keys: https://github.com/databricks/cli/blob/main/libs/dyn/mapping.go (`Set`)
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -20,7 +23,7 @@ from lakeward.bundle.configuration.limits import (
     too_deep,
     too_large,
 )
-from lakeward.bundle.configuration.node import Node, Position, failure
+from lakeward.bundle.configuration.node import Node, Position, RepeatedKey, failure
 
 _MERGE = "tag:yaml.org,2002:merge"
 _TYPED = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float")}
@@ -29,8 +32,8 @@ _TYPED = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float
 def parse(text: str, file: str) -> Node:
     """Return the document in `text` as a tree; an empty document is an empty mapping.
 
-    Raises BundleError(YAML_INVALID) at the place where the text stops being YAML, repeats a key, or unfolds
-    to more than the limits allow.
+    Raises BundleError(YAML_INVALID) at the place where the text stops being YAML, or unfolds to more than the
+    limits allow.
     """
     if len(text) > MAX_FILE:
         message = f"this file has {len(text)} characters; at most {MAX_FILE} are read."
@@ -52,9 +55,10 @@ def parse(text: str, file: str) -> Node:
         ) from None
     if root is None:
         return Node({}, Position(file, 1, 1))
-    tree = _Builder(yaml, file).build(root)
+    builder = _Builder(yaml, file)
+    tree = builder.build(root)
     require_bounded(tree, "YAML_INVALID")
-    return tree
+    return replace(tree, repeated=tuple(builder.repeated))
 
 
 class _Builder:
@@ -66,6 +70,7 @@ class _Builder:
         self._open: list[Any] = []
         self._built: dict[int, Node] = {}
         self._merged = 0
+        self.repeated: list[RepeatedKey] = []
 
     def build(self, node: Any) -> Node:
         position = self._position(node)
@@ -104,6 +109,7 @@ class _Builder:
     def _mapping(self, node: MappingNode) -> dict[str, Node]:
         merged: dict[str, Node] = {}
         own: dict[str, Node] = {}
+        written: dict[str, Position] = {}
         for key_node, value_node in node.value:
             if str(key_node.tag) == _MERGE:
                 for inherited in self._inherited(value_node):
@@ -113,13 +119,14 @@ class _Builder:
             if not isinstance(key_node, ScalarNode):
                 raise failure("YAML_INVALID", self._position(key_node), "a key must be a plain word.")
             key = str(key_node.value)
-            if key in own:
-                message = f"the key `{key}` occurs twice in one mapping (first at {own[key].position})."
-                raise failure("YAML_INVALID", self._position(key_node), message)
+            place = self._position(key_node)
+            if key in written:
+                self.repeated.append(RepeatedKey(key, written[key], place))
+            written[key] = place
             value = self.build(value_node)
             # A mapping's own position is its key's: that is what a reader looks for.
             if isinstance(value.value, dict):
-                value = Node(value.value, self._position(key_node), value.anchored)
+                value = Node(value.value, place, value.anchored)
             own[key] = value
         return {**merged, **own}
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from lakeward.bundle.configuration.field_types import FIELD_TYPE
 from lakeward.bundle.configuration.findings import Finding
-from lakeward.bundle.configuration.known_fields import UNKNOWN_FIELD
+from lakeward.bundle.configuration.known_fields import REPEATED_KEY, UNKNOWN_FIELD
 from lakeward.bundle.configuration.permissions import LEVELS
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.bundle.rules import access, compute, files, local, tasks, timing
@@ -253,6 +253,13 @@ RULES: Sequence[Rule] = (
         holds="A job has one of schedule, trigger and continuous.",
         fix="Keep one of them.",
         check=timing.several_timers,
+    ),
+    Rule(
+        name=REPEATED_KEY,
+        severity="warning",
+        holds="A mapping has each key once.",
+        fix="Remove one of them.",
+        check=_reported_while_loading,
     ),
     Rule(
         name=UNKNOWN_FIELD,
