@@ -122,6 +122,8 @@ def test_a_hole_matches_what_it_represents_and_no_more(look: Look) -> None:
         "select extract(year from day) as y, trim(both ' ' from s), a is distinct from b",
         "select * from (select 1) x join lateral (select 2) y",
         "select * from explode(array(1)), range(3)",
+        "show tables from a; show columns in t from a",
+        "revoke select on table t from `analysts`; revoke execute on function f from users",
         "select 'from nowhere.t' -- from nowhere.t",
         "show tables in main.nowhere",
         "select * from identifier(:name)",

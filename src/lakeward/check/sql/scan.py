@@ -31,6 +31,8 @@ _FILE_FORMATS = frozenset(("CSV", "JSON", "PARQUET", "ORC", "AVRO", "TEXT", "XML
 _NO_TABLE = frozenset(
     ("DIRECTORY", "LOCAL", "LATERAL", "VALUES", "UNNEST", "SELECT", "SET", "ONLY", "IDENTIFIER")
 )
+# Their FROM is followed by a schema or a principal.
+_WITHOUT_TABLES = ("SHOW", "REVOKE")
 _NOT_AN_ALIAS = frozenset(
     (
         *(
@@ -104,7 +106,7 @@ def scan_sql(text: Text, sink: Sink) -> None:
         for at, name in constructs_in(each, names):
             use("sql", name, at)
         _view(each, text, sink)
-        if names[0] == "SHOW":
+        if names[0] in _WITHOUT_TABLES:
             continue
         for kind, at, parts in _schemas(statement, names):
             use(kind, ".".join(parts), at)
