@@ -50,6 +50,41 @@ def t(): pass
     ]  # fmt: skip
 
 
+ONE_RULE = ["'a', 'x > 0'", "'a', constraint='x > 0'", "'a', inv='x > 0'"] + [
+    f"{name}='a', {constraint}='x > 0'"
+    for name in ("description", "name")
+    for constraint in ("constraint", "inv")
+]
+
+
+@pytest.mark.parametrize("given", ONE_RULE)
+@pytest.mark.parametrize("decorator", ["expect", "expect_or_drop", "expect_or_fail"])
+def test_an_expectation_has_either_spelling_of_its_parameters(
+    declare: Declare, decorator: str, given: str
+) -> None:
+    (rule,) = (
+        graph(declare(f"import dlt\n@dlt.{decorator}({given})\n@dlt.table\ndef t(): pass\n"))
+        .datasets[0]
+        .expectations
+    )
+    assert (rule.name, rule.constraint) == ("a", "x > 0")
+
+
+WRONG_RULES = {
+    "'a'": "missing a required argument: 'constraint'",
+    "inv='x > 0'": "missing a required argument: 'description'",
+    "'a', 'x > 0', name='b'": "'description' and 'name' are spellings of one argument",
+    "'a', 'x > 0', inv='x > 1'": "'constraint' and 'inv' are spellings of one argument",
+    "'a', 1": "the constraint of 'a' is SQL text or a Column, not 1",
+}
+
+
+@pytest.mark.parametrize("given", WRONG_RULES)
+def test_a_wrong_expectation_is_an_error_of_its_call(declare: Declare, given: str) -> None:
+    (error,) = declare(f"import dlt\n@dlt.expect({given})\n@dlt.table\ndef t(): pass\n").errors
+    assert "TypeError" in str(error) and WRONG_RULES[given] in str(error)
+
+
 def test_decorators_applied_by_hand_keep_each_tables_own_rules(declare: Declare) -> None:
     text = """
 import dlt

@@ -132,6 +132,60 @@ def test_rules_see_rows_of_the_query_alone(lab: Lab) -> None:
     ]
 
 
+COLUMN_RULES = """
+import dlt
+from pyspark.sql import functions as F
+@dlt.table
+@dlt.expect("kept", F.col("x") > 1)
+@dlt.expect_or_drop("dropped", F.col("x").isNotNull())
+@dlt.expect_or_fail("possible", inv=F.expr("coalesce(x, 0) < 9"))
+def one(): return spark.table("SRC.raw")
+@dlt.table
+@dlt.expect_all({"kept": F.col("x") > 1, "text": "x > 1"})
+@dlt.expect_all_or_drop({"dropped": F.col("x").isNotNull()})
+@dlt.expect_all_or_fail({"possible": F.coalesce("x", F.lit(0)) < 9})
+def several(): return spark.table("SRC.raw")
+dlt.create_streaming_table(
+    "target",
+    expect_all={"kept": F.col("x") > 1},
+    expect_all_or_drop={"dropped": F.col("x").isNotNull()},
+    expect_all_or_fail={"possible": F.coalesce("x", F.lit(0)) < 9},
+)
+@dlt.append_flow(target="target")
+def flow(): return spark.readStream.table("SRC.raw")
+"""
+
+
+def test_a_constraint_is_sql_text_or_a_column(lab: Lab) -> None:
+    lab.seed("raw", "SELECT * FROM VALUES (0), (1), (2), (CAST(NULL AS INT)) AS v(x)")
+    lab.file("a.py", COLUMN_RULES)
+    update = lab.done()
+    for table in ("one", "several", "target"):
+        done = result(update, table)
+        counts = {rule.name: (rule.passed, rule.failed) for rule in done.expectations}
+        assert counts == {"kept": (1, 3), "dropped": (3, 1), "possible": (4, 0)} | (
+            {"text": (1, 3)} if table == "several" else {}
+        )
+        assert (done.rows_written, done.dropped) == (3, 1)
+
+
+def test_a_changed_column_is_a_changed_rule_and_a_wrong_one_an_error_of_its_name(lab: Lab) -> None:
+    text = """
+        import dlt
+        from pyspark.sql import functions as F
+        @dlt.table
+        @dlt.expect_or_drop("rule", F.col("{}") > {})
+        def t(): return spark.table("SRC.raw")
+    """
+    lab.seed("raw", "SELECT id x FROM range(4)")
+    for bound in (0, 2):
+        lab.file("a.py", text.format("x", bound))
+        assert result(lab.done(), "t").rows_written == 3 - bound
+    lab.file("a.py", text.format("y", 0))
+    error = str(result(lab.run(), "t").error)
+    assert error.startswith("[UNRESOLVED_COLUMN.WITH_SUGGESTION] The expectation 'rule' on `")
+
+
 SHAPES = {
     "sorted": "spark.table('SRC.raw').orderBy('x')",
     "ranged": "spark.table('SRC.raw').repartitionByRange(4, 'x')",

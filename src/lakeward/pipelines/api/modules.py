@@ -23,6 +23,7 @@ from lakeward.pipelines.api.signatures import (
     add_expectations,
     api_function,
     calling_location,
+    declared_expectation,
     decorate_function,
     definition_location,
     disable_unit_tests,
@@ -39,7 +40,6 @@ from lakeward.pipelines.graph.elements import (
     FOREACH_BATCH_FORMAT,
     DatasetType,
     EventHook,
-    Expectation,
     Flow,
     Sink,
     SourceCodeLocation,
@@ -158,50 +158,68 @@ def _dataset_decorator(registry: GraphRegistry, decorator: str, kind: DatasetTyp
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def expect(description: str, constraint: str) -> Decorator:
-    """Keep and count records that do not satisfy `constraint`."""
-    return _one("expect", description, constraint, "warn")
+@api_function
+def expect(_registry: GraphRegistry, values: Arguments) -> Decorator:
+    """Keep and count records that do not satisfy the constraint."""
+    return _one("expect", values, "warn")
 
 
-def expect_or_drop(description: str, constraint: str) -> Decorator:
-    """Drop and count records that do not satisfy `constraint`."""
-    return _one("expect_or_drop", description, constraint, "drop")
+@api_function
+def expect_or_drop(_registry: GraphRegistry, values: Arguments) -> Decorator:
+    """Drop and count records that do not satisfy the constraint."""
+    return _one("expect_or_drop", values, "drop")
 
 
-def expect_or_fail(description: str, constraint: str) -> Decorator:
-    """Fail the flow without writing at the first record that does not satisfy `constraint`."""
-    return _one("expect_or_fail", description, constraint, "fail")
+@api_function
+def expect_or_fail(_registry: GraphRegistry, values: Arguments) -> Decorator:
+    """Fail the flow without writing at the first record that does not satisfy the constraint."""
+    return _one("expect_or_fail", values, "fail")
 
 
-def expect_all(expectations: Mapping[str, str]) -> Decorator:
+@api_function
+def expect_all(_registry: GraphRegistry, values: Arguments) -> Decorator:
     """Apply `expect` for each name and constraint."""
-    return _all("expect_all", expectations, "warn")
+    return _all("expect_all", values, "warn")
 
 
-def expect_all_or_drop(expectations: Mapping[str, str]) -> Decorator:
+@api_function
+def expect_all_or_drop(_registry: GraphRegistry, values: Arguments) -> Decorator:
     """Apply `expect_or_drop` for each name and constraint."""
-    return _all("expect_all_or_drop", expectations, "drop")
+    return _all("expect_all_or_drop", values, "drop")
 
 
-def expect_all_or_fail(expectations: Mapping[str, str]) -> Decorator:
+@api_function
+def expect_all_or_fail(_registry: GraphRegistry, values: Arguments) -> Decorator:
     """Apply `expect_or_fail` for each name and constraint."""
-    return _all("expect_all_or_fail", expectations, "fail")
+    return _all("expect_all_or_fail", values, "fail")
 
 
-def _one(decorator: str, description: str, constraint: str, action: ViolationAction) -> Decorator:
-    if not isinstance(constraint, str):
-        raise TypeError(
-            f"{decorator}('{description}', …) takes its constraint as SQL text, not {constraint!r}"
-        )
-    return lambda function: add_expectations(
-        function, [Expectation(str(description), constraint, action)], decorator
+def _one(decorator: str, values: Arguments, action: ViolationAction) -> Decorator:
+    name, constraint = (
+        _either_spelling(decorator, values, names)
+        for names in (("description", "name"), ("constraint", "inv"))
     )
+    declared = [declared_expectation(f"{decorator}()", name, constraint, action)]
+    return lambda function: add_expectations(function, declared, decorator)
 
 
-def _all(decorator: str, expectations: Mapping[str, str], action: ViolationAction) -> Decorator:
+def _either_spelling(decorator: str, values: Arguments, names: tuple[str, str]) -> Any:
+    given = [values[name] for name in names if values[name] is not None]
+    if not given:
+        raise TypeError(f"{decorator}(): missing a required argument: '{names[0]}'")
+    if len(given) > 1:
+        raise TypeError(f"{decorator}(): '{names[0]}' and '{names[1]}' are spellings of one argument")
+    return given[0]
+
+
+def _all(decorator: str, values: Arguments, action: ViolationAction) -> Decorator:
+    expectations = values["expectations"]
     if not isinstance(expectations, Mapping):
         raise TypeError(f"{decorator}() takes a dict of names and constraints, not {expectations!r}")
-    declared = [Expectation(str(name), str(constraint), action) for name, constraint in expectations.items()]
+    declared = [
+        declared_expectation(f"{decorator}()", name, constraint, action)
+        for name, constraint in expectations.items()
+    ]
     return lambda function: add_expectations(function, declared, decorator)
 
 

@@ -110,7 +110,12 @@ _STREAMING_TABLE = (
     *(parameter for parameter in _STORAGE if parameter.name in ("cluster_by", "row_filter")),
     *(parameter for parameter in _STORAGE if parameter.name in ("cluster_by_auto", "private", "format")),
 )
-_RULE = (Parameter("description", required=True), Parameter("constraint", required=True))
+_RULE = (
+    Parameter("description"),
+    Parameter("constraint"),
+    Parameter("name", note="description, as the package databricks-dlt has it"),
+    Parameter("inv", note="constraint, as the package databricks-dlt has it"),
+)
 _RULES = (Parameter("expectations", required=True),)
 _DATASET = (Parameter("name", required=True),)
 _AUTO_CDC = (

@@ -265,10 +265,22 @@ def inline_expectations(values: Mapping[str, Any]) -> list[Expectation]:
         "expect_all_or_fail": "fail",
     }
     return [
-        Expectation(str(name), str(constraint), action)
+        declared_expectation(f"create_streaming_table({parameter}=…)", name, constraint, action)
         for parameter, action in actions.items()
         for name, constraint in (values[parameter] or {}).items()
     ]
+
+
+def declared_expectation(what: str, name: Any, constraint: Any, action: ViolationAction) -> Expectation:
+    """Return the expectation of a constraint, which is SQL text or a Column. Raises TypeError."""
+    from pyspark.sql import Column
+
+    if isinstance(constraint, Column):
+        shown = str(constraint).removeprefix("Column<'").removesuffix("'>")
+        return Expectation(str(name), shown, action, constraint)
+    if not isinstance(constraint, str):
+        raise TypeError(f"{what}: the constraint of '{name}' is SQL text or a Column, not {constraint!r}")
+    return Expectation(str(name), constraint, action)
 
 
 def replace_spec(what: str, values: Mapping[str, Any]) -> ReplaceSpec | None:

@@ -96,11 +96,15 @@ class SourceCodeLocation:
 
 @dataclass(frozen=True)
 class Expectation:
-    """One expectation: a record satisfies it if `constraint` is true, not false or NULL."""
+    """One expectation: a record satisfies it if `constraint` is true, not false or NULL.
+
+    `constraint` is SQL text; of one that is declared as a Column (`column`), what PySpark shows of it.
+    """
 
     name: str
     constraint: str
     action: ViolationAction
+    column: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -68,11 +68,17 @@ class ObservedExpectations:
     before: DataFrame
 
 
+def _condition(expectation: Expectation) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.expr(expectation.constraint) if expectation.column is None else expectation.column
+
+
 def _is_satisfied(expectation: Expectation) -> Column:
     from pyspark.sql import functions as F
 
     # NULL does not satisfy an expectation (SDP-2.1.5).
-    return F.coalesce(F.expr(expectation.constraint), F.lit(False))
+    return F.coalesce(_condition(expectation), F.lit(False))
 
 
 def _metric_columns(expectations: Sequence[Expectation]) -> list[Column]:
@@ -192,12 +198,11 @@ def invalid_expectations(
 ) -> list[PipelineError]:
     """Return an error with Spark's condition for each expectation that Spark cannot evaluate on `df`."""
     from pyspark.errors import PySparkException
-    from pyspark.sql import functions as F
 
     errors = []
     for expectation in expectations:
         try:
-            df.where(F.expr(expectation.constraint))
+            df.where(_condition(expectation))
         except PySparkException as error:
             errors.append(
                 PipelineError(
