@@ -23,6 +23,10 @@ order, in one namespace, on the target's lakehouse. A `notebook_task` of a job d
 - **Widgets** get their values from `--param`, from a task's `base_parameters`, from `%run … $a="…"` and from
   `dbutils.notebook.run`. SQL reads them as `${w}`, `$w`, `:w` and `getArgument('w')`, and declares them with
   `CREATE WIDGET`.
+- **The environment** that a notebook declares for serverless compute is installed before the first cell, as
+  `%pip` does: `dependencies` in the `# /// script` comment of a source file, in an `%environment` cell or in
+  the metadata of an `.ipynb`. A project that the notebook is part of (`--editable ..`) is imported from its
+  sources. Classic compute on Databricks has no environment of notebooks.
 - **`dbutils.notebook.run`** runs a notebook in its own session of the same Spark context, so global temporary
   views are shared. After `timeout_seconds` the notebook is ended, with its Spark jobs and streams, and the
   call fails with NOTEBOOK_TIMED_OUT (`WorkflowException: TIMEDOUT`). Code that waits outside of Python in a

@@ -143,6 +143,14 @@ def test_the_summary_counts_files_inputs_and_limits(look: Look) -> None:
     )
 
 
+def test_the_environment_of_a_notebook_declares_packages(look: Look) -> None:
+    script = '# /// script\n# [tool.databricks.environment]\n# dependencies = ["faker"]\n# ///\n'
+    cell = '\n# COMMAND ----------\n# MAGIC %environment\n# MAGIC "dependencies": ["-r ./absent.txt"]\n'
+    found = look({"nb.py": f"# Databricks notebook source\n{script}import faker\n{cell}"})
+    (finding,) = found.report.findings
+    assert finding.construct == "%pip" and "absent.txt" in finding.cure
+
+
 @pytest.mark.parametrize(
     ("magic", "there"),
     [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from lakeward.errors import NotebookError
 from tests.environments.index import use_folder_index
 from tests.notebooks.conftest import Desk
 
@@ -76,3 +78,51 @@ def test_a_package_that_no_index_has_is_named_with_the_cell(desk: Desk) -> None:
     assert error is not None
     assert (error.condition, error.cell) == ("DEPENDENCY_NOT_FOUND", 2)
     assert "%pip install requests absent==9" in error.message
+
+
+def environment(form: str, *dependencies: str) -> str:
+    """A notebook of one cell that declares `dependencies`, as exports of different age and form do."""
+    listed = json.dumps(dependencies)
+    code = "import tiny\ndbutils.notebook.exit(tiny.__version__)"
+    if form == "ipynb":
+        about = {"environmentMetadata": {"base_environment": "", "dependencies": list(dependencies)}}
+        cells = [{"cell_type": "code", "source": code, "metadata": {}}]
+        return json.dumps({"cells": cells, "metadata": {"application/vnd.databricks.v1+notebook": about}})
+    if form == "script":
+        table = f'# [tool.databricks.environment]\n# environment_version = "5"\n# dependencies = {listed}'
+        return f"{HEAD}# /// script\n{table}\n# ///\n{code}\n"
+    cell = '# MAGIC %environment\n# MAGIC "client": "1"\n# MAGIC "base_environment": ""'
+    if form == "flow cell":
+        return f'{HEAD}{code}{CELL}{cell}\n# MAGIC "dependencies": {listed}\n'
+    lines = "".join(f"\n# MAGIC - {json.dumps(each)}" for each in dependencies)
+    return f'{HEAD}{code}{CELL}{cell}\n# MAGIC "dependencies":{lines}\n'
+
+
+FORMS = {"ipynb": ".ipynb", "script": ".py", "flow cell": ".py", "block cell": ".py"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_packages_of_the_notebooks_environment_are_installed_before_its_first_cell(
+    desk: Desk, form: str
+) -> None:
+    desk.file("needs.txt", "other\n")
+    text = environment(form, "tiny==1.0; python_version > '3'", "-r ./needs.txt")
+    desk.file(f"n{FORMS[form]}", text)
+    assert desk.done(desk.folder / f"n{FORMS[form]}").exit_value == "1.0"
+    assert find_spec("tiny") is None
+
+
+@pytest.mark.parametrize("line", ["--editable ..", "-e ..", "..", "-e=../../NAME"])
+@pytest.mark.parametrize("layout", ["src", "."])
+def test_the_project_of_the_notebook_is_imported_from_its_sources(desk: Desk, line: str, layout: str) -> None:
+    desk.file("pyproject.toml", "[project]\nname = 'tiny'\nversion = '2.0'\n")
+    desk.file(f"{layout}/tiny/__init__.py", "__version__ = '2.0'\n")
+    desk.file("notes/n.py", environment("script", line.replace("NAME", desk.folder.name)))
+    assert desk.done(desk.folder / "notes/n.py").exit_value == "2.0"
+
+
+def test_an_environment_that_cannot_be_installed_fails_the_notebook(desk: Desk) -> None:
+    desk.file("n.py", environment("script", "absent==9"))
+    with pytest.raises(NotebookError, match="absent==9") as caught:
+        desk.run(desk.folder / "n.py")
+    assert caught.value.condition == "DEPENDENCY_NOT_FOUND"

@@ -164,3 +164,39 @@ def test_notebooks_in_other_languages_are_refused_by_name(
     with pytest.raises(ConfigurationError, match=f"a notebook in {language}") as refused:
         load_notebook(tmp_path / (f"n{suffix}" if named else "n"))
     assert refused.value.condition == "NOTEBOOK_INVALID"
+
+
+ABOUT = (
+    '{"cells": [], "metadata": {"application/vnd.databricks.v1+notebook": {"environmentMetadata": VALUE}}}'
+)
+WITHOUT_ENVIRONMENT = [
+    (".py", "# /// script\n# [tool.databricks.environment\n# ///\n"),
+    (".py", "# /// script\n# dependencies = ['x']\n# ///\n"),
+    (".py", "# /// script\n# [tool.databricks.environment]\n# dependencies = ['x']\nx = 1\n"),
+    (".py", "# MAGIC %environment\n# MAGIC : [\n"),
+    (".py", '# MAGIC %environment\n# MAGIC "dependencies": null\n'),
+    (".ipynb", ABOUT.replace("VALUE", "null")),
+    (".ipynb", ABOUT.replace("VALUE", '{"dependencies": "x"}')),
+]
+
+
+@pytest.mark.parametrize(("suffix", "text"), WITHOUT_ENVIRONMENT)
+def test_a_notebook_without_a_readable_environment_has_no_dependencies(suffix: str, text: str) -> None:
+    head = "# Databricks notebook source\n" if suffix == ".py" else ""
+    notebook = parse(f"{head}{text}".encode(), suffix)
+    assert notebook is not None and notebook.dependencies == ()
+
+
+def test_a_sql_notebook_has_an_environment() -> None:
+    text = """\
+        -- Databricks notebook source
+        -- /// script
+        -- [tool.databricks.environment]
+        -- dependencies = [
+        --   "tiny",
+        -- ]
+        -- ///
+        SELECT 1
+        """
+    notebook = parse(textwrap.dedent(text).encode(), ".sql")
+    assert notebook is not None and notebook.dependencies == ("tiny",)

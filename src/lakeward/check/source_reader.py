@@ -13,7 +13,7 @@ from lakeward.check.model import Place, Unread, Use
 from lakeward.check.python_versions import python_needed
 from lakeward.check.sql.scan import scan_sql
 from lakeward.check.values import Text
-from lakeward.notebooks import Notebook, parse
+from lakeward.notebooks import Notebook, install_commands, parse
 
 
 class Unreadable(Exception):
@@ -141,6 +141,7 @@ def _parsed_notebook(content: bytes, suffix: str) -> Notebook | None:
 def _source_notebook(notebook: Notebook, scanner: Scanner) -> None:
     """Read all cells; raise for the first that cannot be read, by its number."""
     broken: Unreadable | None = None
+    _environment(notebook, scanner)
     for cell in notebooks.cells_of(notebook):
         try:
             _cell(cell, scanner)
@@ -155,6 +156,8 @@ def _source_notebook(notebook: Notebook, scanner: Scanner) -> None:
 def _notebook(content: bytes, scanner: Scanner) -> None:
     notebook = _parsed_notebook(content, ".ipynb")
     broken: tuple[int, Unreadable] | None = None
+    if notebook is not None:
+        _environment(notebook, scanner)
     for cell in notebooks.cells_of(notebook) if notebook is not None else ():
         scanner.cell = cell.number
         try:
@@ -164,6 +167,12 @@ def _notebook(content: bytes, scanner: Scanner) -> None:
     if broken is not None:
         scanner.cell = broken[0]
         raise broken[1]
+
+
+def _environment(notebook: Notebook, scanner: Scanner) -> None:
+    """Emit the packages that the notebook's environment declares."""
+    if notebook.dependencies:
+        scanner.emit("install", install_commands(notebook.dependencies), 1, 1)
 
 
 def _cell(cell: notebooks.Cell, scanner: Scanner) -> None:

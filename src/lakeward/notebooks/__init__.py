@@ -9,6 +9,7 @@ from lakeward.notebooks.ipython_syntax import LineMagic, line_magics, python_tex
 from lakeward.notebooks.loader import SUFFIXES, load_notebook, parse
 from lakeward.notebooks.magics import MAGICS, WITHOUT_EFFECT
 from lakeward.notebooks.model import Cell, Notebook, NotebookRun
+from lakeward.notebooks.notebook_environment import install_commands
 from lakeward.notebooks.packages import (
     install_packages,
     missing_package_files,
@@ -40,6 +41,7 @@ __all__ = [
     "has_separators",
     "included",
     "inclusion",
+    "install_commands",
     "install_packages",
     "line_magics",
     "load_notebook",

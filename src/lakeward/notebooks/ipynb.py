@@ -7,6 +7,7 @@ from typing import Any
 
 from lakeward.notebooks.ipython_syntax import read_cell
 from lakeward.notebooks.model import Cell, Notebook
+from lakeward.notebooks.notebook_environment import dependencies_of_metadata
 
 
 def parse_ipynb(content: bytes) -> Notebook:
@@ -23,6 +24,7 @@ def parse_ipynb(content: bytes) -> Notebook:
             (number, str(cell.get("cell_type")), "".join(cell.get("source") or ()), _title(cell))
             for number, cell in enumerate(notebook["cells"], start=1)
         ]
+        dependencies = dependencies_of_metadata(about)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"this is not a notebook: {error!r}") from None
     cells = [
@@ -30,7 +32,7 @@ def parse_ipynb(content: bytes) -> Notebook:
         for number, kind, source, title in raw
         if kind in ("code", "markdown")
     ]
-    return Notebook(language, "ipynb", tuple(cells))
+    return Notebook(language, "ipynb", tuple(cells), dependencies)
 
 
 def _title(cell: dict[str, Any]) -> str:

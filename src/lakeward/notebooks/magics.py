@@ -16,9 +16,13 @@ from typing import Any, Protocol
 
 from lakeward.dbutils import Environment
 from lakeward.errors import NotebookError
+from lakeward.notebooks.notebook_environment import CELL as ENVIRONMENT_CELL
 from lakeward.notebooks.packages import install_packages
 
-WITHOUT_EFFECT = ("md", "md-sandbox", "matplotlib", "load_ext", "reload_ext", "autoreload", "config", "skip")
+WITHOUT_EFFECT = (
+    *("md", "md-sandbox", "matplotlib", "load_ext", "reload_ext", "autoreload", "config", "skip"),
+    ENVIRONMENT_CELL,
+)
 """Magics that change nothing in what a run gives."""
 
 _APPEND = ("-a", "--append")
@@ -236,6 +240,10 @@ def _nothing(_here: Here, _text: str, _: int) -> None:
     """Do nothing: the magic has no local effect."""
 
 
+def _environment(_here: Here, _text: str, _: int) -> None:
+    """Hold the notebook's environment, whose packages were installed before the first cell."""
+
+
 MAGICS: dict[str, Magic] = {
     "run": _run,
     "sql": _sql,
@@ -256,4 +264,5 @@ MAGICS: dict[str, Magic] = {
     "whos": _who,
     "writefile": _writefile,
     **dict.fromkeys(WITHOUT_EFFECT, _nothing),
+    ENVIRONMENT_CELL: _environment,
 }

@@ -31,11 +31,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Notebook:
-    """The cells in their order. `language` is that of cells without a magic."""
+    """The cells in their order. `language` is that of cells without a magic.
+
+    `dependencies` are the packages of the notebook's environment, as lines of a requirements file.
+    """
 
     language: str
     form: Literal["source", "ipynb"]
     cells: tuple[Cell, ...]
+    dependencies: tuple[str, ...] = ()
 
     def file_of(self, cell: Cell, file: str) -> str:
         """Return the cell's file name in tracebacks: its file, in an `.ipynb` with its number."""

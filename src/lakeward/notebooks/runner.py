@@ -17,6 +17,7 @@ from lakeward.notebooks.display import Display, plain
 from lakeward.notebooks.loader import find_notebook, load_notebook
 from lakeward.notebooks.magics import MAGICS
 from lakeward.notebooks.model import Cell, Notebook, NotebookRun
+from lakeward.notebooks.notebook_environment import install_commands, own_projects
 from lakeward.notebooks.notebook_imports import notebook_imports
 from lakeward.notebooks.packages import notebook_packages, restart
 from lakeward.notebooks.python_code import MAGIC, Compiler
@@ -123,7 +124,13 @@ class _Run:
             stack.enter_context(notebook_packages())
             stack.enter_context(running(self.environment))
             stack.enter_context(shown_by(self.display))
+            dependencies, projects = own_projects(
+                self.notebook.dependencies, self.file, self.environment.paths.local
+            )
+            self.imports += [folder for folder in projects if folder not in self.imports]
             stack.enter_context(notebook_imports(self.folder, self.imports))
+            if dependencies:
+                self._magic("pip", install_commands(dependencies), 1)
             stack.enter_context(self.recorder.listening())
             self.recorder.cells += [
                 CellRecord(cell.number, cell.language, _own_text(cell), cell.title)

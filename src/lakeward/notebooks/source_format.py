@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import chain, groupby
 
 from lakeward.notebooks.ipython_syntax import MARK, read_cell
 from lakeward.notebooks.model import Cell, Notebook
+from lakeward.notebooks.notebook_environment import CELL, dependencies_of_cell, dependencies_of_script
 
 PYTHON_MARK = b"# Databricks notebook source"
 
@@ -42,7 +43,9 @@ def parse_export(text: str, language: str) -> Notebook:
         cells += found
         number += bool(found)
         block = []
-    return Notebook(language, "source", tuple(cells))
+    declared = [dependencies_of_cell(cell.source) for cell in cells if cell.language == CELL]
+    dependencies = (*dependencies_of_script(text), *chain.from_iterable(declared))
+    return Notebook(language, "source", tuple(cells), dependencies)
 
 
 def _cells(block: list[Line], language: str, number: int) -> Iterator[Cell]:
