@@ -36,6 +36,7 @@ from lakeward.sql.constructs import (
     policies,
     procedures,
     python_functions,
+    query_tags,
     schemas,
     scripting,
     show_create_table,
@@ -93,6 +94,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *python_functions.CONSTRUCTS,
     *governance.CONSTRUCTS,
     *platform_clauses.CONSTRUCTS,
+    *query_tags.CONSTRUCTS,
     *policies.CONSTRUCTS,
 )
 

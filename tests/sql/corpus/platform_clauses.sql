@@ -99,3 +99,24 @@ SYNC SCHEMA main.s FROM hive_metastore.s
 --! UNSUPPORTED_SQL
 SHOW GRANTS ON STORAGE CREDENTIAL c
 --! UNSUPPORTED_SQL
+SET QUERY_TAGS
+--= key, value
+--> 
+SET QUERY_TAGS['team'] = ' marketing ', QUERY_TAGS[' cost_center '] = '701'
+--> ok
+set query_tags
+--> ["team", "marketing"], ["cost_center", "701"]
+SET QUERY_TAGS['team'] = 'engineering', QUERY_TAGS["env"] = NULL, QUERY_TAGS['cost_center'] = UNSET, QUERY_TAGS['blank'] = ' '
+--> ok
+SET QUERY_TAGS;
+--> ["team", "engineering"], ["env", null], ["blank", null]
+BEGIN SET QUERY_TAGS['env'] = UNSET; SET QUERY_TAGS['blank'] = UNSET; END
+--> ok
+SET QUERY_TAGS
+--> ["team", "engineering"]
+SET QUERY_TAGS['team']
+--! INVALID_SET_SYNTAX
+SET QUERY_TAGS['team'] = 1
+--! INVALID_SET_SYNTAX
+SET QUERY_TAGS['team'] = UNSET
+--> ok
