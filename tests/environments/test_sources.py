@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from lakeward.environments.model import Found, Role
 from lakeward.environments.sources import read_all
@@ -227,6 +229,26 @@ def test_where_each_stands_and_what_it_is_for_is_known(repository: Repository) -
 )
 def test_an_index_of_their_own_is_queried_too(repository: Repository, name: str, text: str) -> None:
     assert read_all(repository({name: text})).index_options == ("--extra-index-url https://inner/simple",)
+
+
+@pytest.mark.parametrize(
+    ("bound", "meant"),
+    [
+        ("", ""),
+        ("=1.26", "==1.26.*"),
+        ("=1.26.*", "==1.26.*"),
+        ("=1.26.4=py311_0", "==1.26.4.*"),
+        ("==1.26.4", "==1.26.4"),
+        ("==1.26.*", "==1.26.*"),
+        ("==1.26.4=py311_0", "==1.26.4"),
+        (" >=1.20,<2", ">=1.20,<2"),
+    ],
+)
+def test_versions_are_read_as_conda_writes_them(repository: Repository, bound: str, meant: str) -> None:
+    text = f"dependencies:\n  - numpy{bound}\n  - python{bound}\n"
+    found = read_all(repository({"environment.yml": text}))
+    assert [each.requirement for each in found.wanted] == [Requirement(f"numpy{meant}")]
+    assert [each.specifier for each in found.python] == ([SpecifierSet(meant)] if meant else [])
 
 
 def test_what_is_no_requirement_is_left_out_with_its_place(repository: Repository) -> None:

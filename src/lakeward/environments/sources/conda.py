@@ -56,7 +56,7 @@ def _package(text: str, origin: str, root: Path) -> Found:
         return Found()
     name, bound = parts["name"].lower(), parts["bound"].strip()
     # A single `=` is a prefix of the version; a second one begins the build.
-    single = re.fullmatch(r"=(?P<version>[\w.]+)(?:=.*)?", bound)
+    single = re.fullmatch(r"=(?P<version>[\w.]+\*?)(?:=.*)?", bound)
     exact = re.fullmatch(r"==(?P<version>[\w.]+)(?:=.*)?", bound)
     if single:
         bound = f"=={single['version'].rstrip('.*')}.*"
