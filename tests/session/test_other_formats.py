@@ -69,6 +69,27 @@ def _values(frame: DataFrame) -> list[str]:
     return sorted(row.value for row in frame.collect())
 
 
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_table_like_another_has_its_format_and_options(
+    spark: SparkSession, schema: str, tmp_path: Path, kind: str
+) -> None:
+    source, path = f"{schema}.source", tmp_path / "files"
+    options = {"csv": "OPTIONS (header 'true', quote '|') ", "json": "OPTIONS (primitivesAsString 'true') "}
+    spark.sql(f"CREATE TABLE {source} (value STRING) USING {kind} {options.get(kind, '')}LOCATION '{path}'")
+    spark.sql(f"INSERT INTO {source} VALUES ('a')")
+    spark.sql(f"CREATE TABLE {schema}.made LIKE {source} LOCATION '{path}'")
+    assert _values(spark.table(f"{schema}.made")) == ["a"]
+    assert _about(spark, f"{schema}.made") == _about(spark, source)
+    spark.sql(f"CREATE TABLE {schema}.other LIKE {source} USING delta LOCATION '{tmp_path}/delta'")
+    assert _about(spark, f"{schema}.other")["Provider"] == "delta"
+
+
+def _about(spark: SparkSession, table: str) -> dict[str, str]:
+    rows = spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
+    known = ("Provider", "Location", "Type", "Storage Properties", "Table Properties")
+    return {row.col_name: row.data_type for row in rows if row.col_name in known}
+
+
 @pytest.mark.parametrize(
     ("maker", "kind"), sampled(product(MAKERS, FORMATS), *zip(MAKERS, FORMATS, strict=True))
 )

@@ -188,7 +188,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     public Table createTableLike(Identifier i, TableInfo info, Table source) {
         requireName(i);
         requireSchema(i);
-        return super.createTableLike(in(i), info, source);
+        return super.createTableLike(in(i), NonDeltaTable.like(info, source), source);
     }
 
     public StagedTable stageCreate(Identifier i, StructType s, Transform[] t, Map m) {

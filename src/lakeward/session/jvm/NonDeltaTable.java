@@ -17,7 +17,9 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
+import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.catalog.TableInfo;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.SupportsTruncate;
@@ -59,6 +61,27 @@ abstract class NonDeltaTable implements StagedTable, SupportsWrite {
     static boolean is(Map properties) {
         String format = (String) properties.get("provider");
         return format != null && !format.equalsIgnoreCase("delta");
+    }
+
+    /** A table without a format of its own that is made like one of another format has the format and the options of that one. */
+    static TableInfo like(TableInfo info, Table source) {
+        if (info.properties().containsKey("provider") || !is(source.properties())) return info;
+        Map properties = new HashMap(info.properties());
+        properties.put("provider", source.properties().get("provider"));
+        for (Object each : source.properties().entrySet()) {
+            Map.Entry option = (Map.Entry) each;
+            String key = (String) option.getKey();
+            if (!key.startsWith(OPTION) || key.equals(OPTION + "path")) continue;
+            // As Spark writes the options of CREATE TABLE.
+            properties.put(key, option.getValue());
+            properties.put(key.substring(OPTION.length()), option.getValue());
+        }
+        TableInfo.Builder like = new TableInfo.Builder();
+        like.withColumns(info.columns());
+        like.withPartitions(info.partitions());
+        like.withProperties(properties);
+        like.withConstraints(info.constraints());
+        return like.build();
     }
 
     public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
