@@ -18,6 +18,7 @@ from lakeward.sql.constructs import (
     clone,
     convert,
     copy_into,
+    copy_location,
     create_table,
     event_log,  # noqa: F401  # registers a function
     expressions,
@@ -90,6 +91,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     *inserts.CONSTRUCTS,
     *merge.CONSTRUCTS,
     *copy_into.CONSTRUCTS,
+    *copy_location.CONSTRUCTS,
     *functions.CONSTRUCTS,
     *python_functions.CONSTRUCTS,
     *governance.CONSTRUCTS,
