@@ -216,3 +216,17 @@ def test_every_command_has_help(command: str, tmp_path: Path) -> None:
     ran = lakeward(command, "--help", cwd=tmp_path)
     assert ran.returncode == 0
     assert f"lakeward {command}" in ran.stdout
+
+
+def test_the_oldest_click_that_the_project_allows_loads_every_command(tmp_path: Path) -> None:
+    """`click.ParamType` is generic since version 8.4; repositories may pin an older one."""
+    code = (
+        "import click\nclick.ParamType.__class_getitem__ = None\n"
+        "from lakeward.cli.main import lakeward\n"
+        "print(*(name for name in lakeward.commands if lakeward.commands[name]))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert {"notebook", "pipeline", "sql", "run", "test"} <= set(ran.stdout.split())

@@ -13,7 +13,7 @@ import click
 Decorator = Callable[[Any], Any]
 
 
-class KeyValue(click.ParamType[tuple[str, str]]):
+class KeyValue(click.ParamType):  # type: ignore[type-arg]  # no generic class before click 8.4
     """`key=value`, as a pair; the value may hold further `=`."""
 
     name = "key=value"
@@ -44,7 +44,7 @@ class GivenPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-class Names(click.ParamType[tuple[str, ...]]):
+class Names(click.ParamType):  # type: ignore[type-arg]
     """`a,b`, as a tuple of names."""
 
     name = "names"
