@@ -25,8 +25,9 @@ becomes a session on first use. An installed module takes precedence, except for
 that the file imports do not have them. The file's folder is the working directory and first on `sys.path`,
 and `DATABRICKS_RUNTIME_VERSION` is set.
 
-- **`WorkspaceClient()`** without a host and credentials: secrets, files, DBFS, volumes, workspace files and
-the current user are served from the state folder. Every other request fails and names the local workspace.
+- **`WorkspaceClient()`** without a host and credentials: secrets, files, DBFS, volumes, workspace files,
+the current user and the list of runtimes are served here. Every other request fails and names the local
+workspace.
 
 - **Secrets** are read from `LAKEWARD_SECRET_<SCOPE>_<KEY>`, then from the file
 `secrets/<scope>/<key>` of the target's state folder, which only its owner may read (mode

@@ -26,6 +26,14 @@ def test_the_current_user_is_the_lakehouses(client: Any) -> None:
     assert client.dbutils is dbutils()
 
 
+def test_runtimes_are_those_that_lakeward_knows(client: Any) -> None:
+    assert client.clusters.select_spark_version().endswith("-scala2.12")
+    assert client.clusters.select_spark_version(latest=True, scala="2.13").endswith("-scala2.13")
+    assert client.clusters.select_spark_version(spark_version="3.5.2") == "16.4.x-scala2.12"
+    older = client.api_client.do("GET", "/api/2.0/clusters/spark-versions")
+    assert older == client.clusters.spark_versions().as_dict()
+
+
 def test_secrets_are_those_that_dbutils_reads(client: Any) -> None:
     client.secrets.create_scope("warehouse")
     client.secrets.put_secret("warehouse", "token", string_value="s3cret")

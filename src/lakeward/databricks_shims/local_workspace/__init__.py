@@ -1,8 +1,8 @@
 """The part of the workspace's REST API that needs only the state folder.
 
-Secrets, files, DBFS, volumes, workspace files and the current user. Clients without credentials are served in
-this process (`respond`, `adapter`); other paths fail with an error that names `lakeward workspace`. That
-server uses the same functions for these routes.
+Secrets, files, DBFS, volumes, workspace files, the current user and runtimes. Clients without credentials are
+served in this process (`respond`, `adapter`); other paths fail with an error that names `lakeward workspace`.
+That server uses the same functions for these routes.
 """
 
 from __future__ import annotations

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import dbfs, files, secrets, users, volumes, workspace_files
+from lakeward.databricks_shims.local_workspace import (
+    dbfs,
+    files,
+    runtimes,
+    secrets,
+    users,
+    volumes,
+    workspace_files,
+)
 from lakeward.databricks_shims.local_workspace.api_error import ApiError
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
 from lakeward.dbutils import Environment
@@ -35,6 +43,8 @@ class Route:
 
 ROUTES: tuple[Route, ...] = (
     Route("GET", "/api/2.0/preview/scim/v2/Me", users.me),
+    Route("GET", "/api/2.0/clusters/spark-versions", runtimes.spark_versions),
+    Route("GET", "/api/2.1/clusters/spark-versions", runtimes.spark_versions),
     Route("GET", "/api/2.0/secrets/scopes/list", secrets.list_scopes),
     Route("POST", "/api/2.0/secrets/scopes/create", secrets.create_scope),
     Route("POST", "/api/2.0/secrets/scopes/delete", secrets.delete_scope),

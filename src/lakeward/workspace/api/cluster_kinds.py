@@ -35,18 +35,6 @@ _NODES: dict[str, tuple[int, int, int, int, str]] = {
 }
 
 
-def spark_versions(_: ServerRequest) -> Any:
-    """List the runtimes that lakeward has a profile for."""
-    versions = []
-    for profile in PROFILES.values():
-        if not profile.spark:
-            continue
-        scala = profile.spark_version.rpartition("scala")[2]
-        name = f"{profile.name} LTS (includes Apache Spark {profile.spark}, Scala {scala})"
-        versions.append({"key": profile.spark_version, "name": name})
-    return {"versions": versions}
-
-
 def list_node_types(_: ServerRequest) -> Any:
     """List this machine and common cloud node types."""
     cores = os.cpu_count() or 1
@@ -116,7 +104,6 @@ ROUTES = tuple(
     Route("GET", f"/api/{version}/clusters/{name}", handler)
     for version in ("2.0", "2.1")
     for name, handler in (
-        ("spark-versions", spark_versions),
         ("list-node-types", list_node_types),
         ("list-zones", list_zones),
     )
