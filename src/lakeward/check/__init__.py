@@ -5,6 +5,7 @@
 Importing this package does not import pyspark.
 """
 
+from lakeward.check.imports import package_cure
 from lakeward.check.model import VERDICTS, Finding, Place, Report, Unread, Verdict
 from lakeward.check.repository_check import check
 from lakeward.check.summary import as_object, constructs, what_will_run
@@ -19,5 +20,6 @@ __all__ = [
     "as_object",
     "check",
     "constructs",
+    "package_cure",
     "what_will_run",
 ]

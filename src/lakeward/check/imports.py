@@ -166,6 +166,21 @@ def missing_packages(
         yield Finding("needs_seed", f"package {package}", use.place, cure)
 
 
+def package_cure(module: str, runtime: str | None) -> str:
+    """Return how a module that is not there is installed; only packages of runtimes are named.
+
+    >>> package_cure("yaml", "16.4")
+    'Runtime 16.4 brings pyyaml 6.0.1, and lakeward does not: declare it, or use `--with pyyaml`.'
+    >>> package_cure("shop.load", "16.4")
+    'If a package has the module `shop`: declare it, or use `--with PACKAGE`.'
+    """
+    name, package = module.partition(".")[0], _package_of(module)
+    brought = _brought_by_runtime(name, package, runtime)
+    if brought:
+        return f"{brought}, and lakeward does not: declare it, or use `--with {package}`."
+    return f"If a package has the module `{name}`: declare it, or use `--with PACKAGE`."
+
+
 def _package_of(module: str) -> str:
     """Return the distribution that brings `module`.
 
@@ -274,9 +289,9 @@ def _brought_by_runtime(module: str, package: str, runtime: str | None) -> str |
 
     A runtime without a list is taken for the nearest one that has one.
 
-    >>> brought_by_runtime("psycopg2", "psycopg2-binary", "16.4")
+    >>> _brought_by_runtime("psycopg2", "psycopg2-binary", "16.4")
     'Runtime 16.4 brings psycopg2 2.9.3'
-    >>> brought_by_runtime("tweepy", "tweepy", "16.4")
+    >>> _brought_by_runtime("tweepy", "tweepy", "16.4")
     """
     listed = _nearest(runtime)
     name = str(canonicalize_name(_IN_RUNTIMES.get(module, package)))

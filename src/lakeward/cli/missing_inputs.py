@@ -1,0 +1,55 @@
+"""How code gets the packages and the files that an error does not find."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+_MODULE = re.compile(r"No module named '(?P<name>[\w.]+)'")
+# They are of the platform, of Spark or of lakeward: no package brings them.
+_WITHOUT_PACKAGE = frozenset(("dbruntime", "dlt", "lakeward", "pyspark"))
+_NO_FILE = re.compile(
+    r"\b(PATH_NOT_FOUND|CF_PATH_DOES_NOT_EXIST\w*|DELTA_PATH_DOES_NOT_EXIST|DELTA_TABLE_NOT_FOUND"
+    # What Delta says of a stream that reads a folder without a table.
+    r"|DELTA_SCHEMA_NOT_SET|FileNotFoundException|FileNotFoundError|No such file or directory)\b"
+)
+_CLOUD_FOLDER = re.compile(
+    r"(?<![\w.:/-])(?:dbfs:|file:|/dbfs)?(?P<prefix>(?P<root>/(?:databricks-datasets|mnt|FileStore))/[\w-]+(?:\.[\w-]+)*)"
+)
+
+
+def package_hint(text: str, runtime: str | None) -> str | None:
+    """Return how the module that the error `text` does not find is installed; None for other errors.
+
+    >>> package_hint("No module named 'shop.load'", "16.4")
+    'If a package has the module `shop`: declare it, or use `--with PACKAGE`.'
+    >>> package_hint("No module named 'dlt'", "16.4")
+    """
+    from lakeward.check import package_cure
+
+    found = _MODULE.search(text)
+    if found is None or found["name"].partition(".")[0] in _WITHOUT_PACKAGE or "--with" in text:
+        return None
+    return package_cure(found["name"], runtime)
+
+
+def folder_hint(text: str, mounts: Collection[str] = ()) -> str | None:
+    """Return how the folder of the cloud that the error `text` does not find is mapped; None for others.
+
+    `mounts` are the prefixes that the project maps: files that are missing there are the user's.
+
+    >>> folder_hint("[PATH_NOT_FOUND] Path does not exist: dbfs:/mnt/raw/in.csv.").split(" reads")[0]
+    'The cloud has no files here: `--mount /mnt/raw=FOLDER`'
+    >>> folder_hint("[PATH_NOT_FOUND] Path does not exist: dbfs:/mnt/raw/in.csv.", ["/mnt"])
+    >>> folder_hint("[PATH_NOT_FOUND] Path does not exist: /home/ada/in.csv.")
+    """
+    found = _CLOUD_FOLDER.search(text) if _NO_FILE.search(text) else None
+    if found is None or "--mount" in text:
+        return None
+    mounted = {mount.removeprefix("dbfs:").rstrip("/") for mount in mounts}
+    if any(each in (found["root"], found["prefix"]) for each in mounted):
+        return None
+    return (
+        f"The cloud has no files here: `--mount {found['prefix']}=FOLDER` reads those of a local folder, "
+        "[tool.lakeward.mounts] in pyproject.toml in every call of the project."
+    )

@@ -1,0 +1,101 @@
+"""Errors about packages and files of the cloud that are not here name the option that brings them."""
+
+from __future__ import annotations
+
+import pytest
+
+from lakeward.cli.missing_inputs import folder_hint, package_hint
+from tests.cli.inside import Inside
+
+PLACES = ("/databricks-datasets/retail-org", "/mnt/raw", "/FileStore/tables")
+SPELLINGS = ("{}", "dbfs:{}", "file:{}", "/dbfs{}", "{}/", "{}/in/part 1.csv", "dbfs:{}/a.csv")
+ERRORS = (
+    "[PATH_NOT_FOUND] Path does not exist: {}. SQLSTATE: 42K03",
+    "[CF_PATH_DOES_NOT_EXIST_FOR_READ_FILES] The path {} of read_files does not exist.",
+    "[DELTA_PATH_DOES_NOT_EXIST] {} doesn't exist, or is not a Delta table.",
+    "[DELTA_TABLE_NOT_FOUND] Delta table `{}` doesn't exist.",
+    '[DELTA_SCHEMA_NOT_SET] a.py:3: Table schema is not set.\n    .load("{}")',
+    "java.io.FileNotFoundException: No such file or directory {}",
+    "FileNotFoundError: [Errno 2] No such file or directory: '{}'",
+)
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_missing_folder_of_the_cloud_names_its_mount(error: str, spelling: str, place: str) -> None:
+    hint = folder_hint(error.format(spelling.format(place)))
+    assert hint is not None and f"`--mount {place}=FOLDER`" in hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            error.format(path)
+            for error in ERRORS
+            for path in ("/home/ada/a.csv", "data/mnt/raw", "s3://b/mnt/a")
+        ),
+        "[DIVIDE_BY_ZERO] /mnt/raw/a.py:3: Division by zero.",
+        "[PATH_NOT_FOUND] Path does not exist: /mnt/raw. Map it with --mount.",
+    ],
+)
+def test_other_errors_name_no_mount(text: str) -> None:
+    assert folder_hint(text) is None
+
+
+@pytest.mark.parametrize("mount", ["/mnt", "/mnt/raw", "dbfs:/mnt", "dbfs:/mnt/raw/"])
+def test_a_folder_that_is_mapped_is_not_mapped_again(mount: str) -> None:
+    text = "[PATH_NOT_FOUND] Path does not exist: dbfs:/mnt/raw/in.csv."
+    assert folder_hint(text, [mount]) is None
+    assert folder_hint(text, ["/mnt/other"]) is not None
+
+
+@pytest.mark.parametrize(
+    ("module", "package"),
+    [
+        ("yaml", "pyyaml"),
+        ("pyparsing", "pyparsing"),
+        ("psycopg2.extras", "psycopg2-binary"),
+        ("azure.storage.blob", "azure-storage-blob"),
+    ],
+)
+def test_a_missing_package_of_the_runtime_is_named(module: str, package: str) -> None:
+    hint = package_hint(f"[ModuleNotFoundError] cell 2, a.py:1: No module named '{module}'", "17.3")
+    assert hint is not None and hint.startswith("Runtime 17.3 brings ")
+    assert hint.endswith(f"`--with {package}`.")
+
+
+@pytest.mark.parametrize("module", ["helpers", "shop.orders", "dbldatagen", "google.nowhere"])
+def test_no_other_name_is_made_up(module: str) -> None:
+    hint = package_hint(f"ModuleNotFoundError: No module named '{module}'", None)
+    assert hint is not None and hint.endswith("`--with PACKAGE`.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(f"No module named '{each}'" for each in ("dlt", "pyspark.none", "dbruntime.display", "lakeward.x")),
+        "ImportError: cannot import name 'a' from 'yaml'",
+        "No module named 'yaml'. Call lakeward with `--with pyyaml`.",
+    ],
+)
+def test_other_errors_name_no_package(text: str) -> None:
+    assert package_hint(text, None) is None
+
+
+def test_commands_print_both(inside: Inside) -> None:
+    notebook = inside.folder / "a.py"
+    notebook.write_text("# Databricks notebook source\nimport no_such_module\n")
+    ran = inside("notebook", "a.py")
+    assert (ran.returncode, ran.stderr.count("`--with PACKAGE`")) == (1, 1), ran.stderr
+    ran = inside("sql", "-e", "SELECT * FROM csv.`/mnt/raw/a.csv`")
+    assert (ran.returncode, ran.stderr.count("`--mount /mnt/raw=FOLDER`")) == (1, 1), ran.stderr
+    (inside.folder / "p.py").write_text(
+        "from pyspark import pipelines as dp\n\n@dp.table\ndef rows():\n"
+        '    return spark.readStream.format("delta").load("/databricks-datasets/nyc/t")\n'
+    )
+    ran = inside("pipeline", "p.py")
+    assert (ran.returncode, ran.stderr.count("`--mount /databricks-datasets/nyc=FOLDER`")) == (1, 1), (
+        ran.stderr
+    )
