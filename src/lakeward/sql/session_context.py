@@ -88,11 +88,11 @@ class SessionContext:
         return catalog, schema
 
     def metadata_file(self, kind: str, name: Sequence[str]) -> Path:
-        """Return the file with an object's metadata beyond its own definition."""
+        """Return the file with an object's metadata beyond its own definition; the metastore has no name."""
         folder, own = self.settings.warehouse.joinpath(*name), ""
-        if kind not in ("CATALOG", "SCHEMA"):
+        if name and kind not in ("CATALOG", "SCHEMA"):
             folder, own = folder.parent, name[-1]
-        return folder / ".objects" / f"{own}.{kind.lower()}.about.json"
+        return folder / ".objects" / f"{own}.{kind.lower().replace(' ', '_')}.about.json"
 
     def metadata(self, kind: str, name: Sequence[str]) -> dict[str, Any]:
         """Return an object's metadata beyond its own definition; empty if it has none."""

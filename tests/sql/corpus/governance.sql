@@ -255,3 +255,47 @@ GRANT SELECT ON connection TO u
 --> ok
 DROP TABLE connection
 --> ok
+--- Grants on objects without a name
+GRANT CREATE CATALOG, CREATE EXTERNAL LOCATION ON METASTORE TO `grants team`
+--> ok
+SHOW GRANTS ON METASTORE
+--= Principal, ActionType, ObjectType, ObjectKey
+--> ["grants team", "CREATE CATALOG", "METASTORE", ""], ["grants team", "CREATE EXTERNAL LOCATION", "METASTORE", ""]
+REVOKE CREATE CATALOG ON METASTORE FROM `grants team`
+--> ok
+SHOW GRANT `grants team` ON METASTORE
+--> ["grants team", "CREATE EXTERNAL LOCATION", "METASTORE", ""]
+REVOKE ALL PRIVILEGES ON METASTORE FROM `grants team`
+--> ok
+SHOW GRANTS ON METASTORE
+--> 
+grant select, modify on any file to `grants team`
+--> ok
+SHOW GRANTS `grants team` ON ANY FILE
+--> ["grants team", "MODIFY", "ANY FILE", ""], ["grants team", "SELECT", "ANY FILE", ""]
+REVOKE ALL PRIVILEGES ON ANY FILE FROM `grants team`
+--> ok
+GRANT USE CATALOG ON CATALOG TO `grants team`
+--> ok
+SHOW GRANTS `grants team` ON CATALOG
+--> ["grants team", "USE CATALOG", "CATALOG", "main"]
+SHOW GRANTS `grants team` ON CATALOG main
+--> ["grants team", "USE CATALOG", "CATALOG", "main"]
+REVOKE USE CATALOG ON CATALOG FROM `grants team`
+--> ok
+SHOW GRANTS `grants team` ON CATALOG main
+--> 
+CREATE TABLE metastore (id INT)
+--> ok
+GRANT SELECT ON TABLE metastore TO `grants team`
+--> ok
+SHOW GRANTS `grants team` ON TABLE metastore
+--> ["grants team", "SELECT", "TABLE", "main.corpus_governance.metastore"]
+GRANT SELECT ON corpus_governance.metastore TO `grants team`
+--> ok
+DROP TABLE metastore
+--> ok
+GRANT SELECT ON ANY TO `grants team`
+--! TABLE_OR_VIEW_NOT_FOUND
+GRANT SELECT ON CATALOG nope TO `grants team`
+--! NO_SUCH_CATALOG_EXCEPTION

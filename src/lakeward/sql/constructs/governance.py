@@ -21,7 +21,9 @@ _KINDS = (
     *("VOLUME", "FUNCTION", "PROCEDURE"),
 )
 _STORED_AS = {"DATABASE": "SCHEMA", "VIEW": "TABLE", "MATERIALIZED VIEW": "TABLE", "STREAMING TABLE": "TABLE"}
-_PARTS = {"CATALOG": 1, "SCHEMA": 2}
+_PARTS = {"METASTORE": 0, "ANY FILE": 0, "CATALOG": 1, "SCHEMA": 2}
+# Objects that a grant names by their kind; the catalog is the current one then.
+_WITHOUT_NAME = ("METASTORE", "ANY FILE", "CATALOG")
 _ALL = "ALL PRIVILEGES"
 
 
@@ -35,7 +37,11 @@ class Securable:
     def require(self, spark: SparkSession) -> tuple[SessionContext, tuple[str, ...]]:
         """Return context and full name; raises SqlError or Spark's error if the object is missing."""
         context = current_context(spark)
+        if self.kind == "CATALOG" and not self.name:
+            return context, (context.catalog,)
         full = context.qualify(self.name, _PARTS.get(self.kind, 3))
+        if not full:
+            return context, full
         if self.kind == "CATALOG":
             context.require_catalog(full[0])
         elif self.kind == "TABLE":
@@ -176,7 +182,7 @@ class ShowGrants(Command):
 
     def run(self, spark: SparkSession) -> Rows:
         context, full = self.securable.require(spark)
-        parents = [("CATALOG", full[:1]), ("SCHEMA", full[:2])][: len(full) - 1]
+        parents = [("CATALOG", full[:1]), ("SCHEMA", full[:2])][: max(len(full) - 1, 0)]
         rows = []
         for kind, name in (*parents, (self.securable.kind, full)):
             for principal, privileges in sorted(context.metadata(kind, name).get("grants", {}).items()):
@@ -266,11 +272,21 @@ def _privileges(cursor: TokenCursor) -> list[str]:
             return privileges
 
 
+def _object_of_grant(cursor: TokenCursor) -> Securable:
+    """Read the object of a grant: one with a name, or the metastore, any file, the current catalog."""
+    for kind in _WITHOUT_NAME:
+        start = cursor.at
+        if cursor.words(*kind.split()) and (cursor.next is None or cursor.next.word in ("TO", "FROM")):
+            return Securable(kind, [])
+        cursor.at = start
+    return read_securable(cursor, needs_kind=False)
+
+
 def _grant(cursor: TokenCursor) -> Grant | Revoke:
     verb = cursor.one_of("GRANT", "REVOKE")
     privileges = _privileges(cursor)
     cursor.need("ON")
-    securable = read_securable(cursor, needs_kind=False)
+    securable = _object_of_grant(cursor)
     cursor.need("TO" if verb == "GRANT" else "FROM")
     principal = cursor.part_or_string()
     cursor.end()
@@ -283,7 +299,7 @@ def _show_grants(cursor: TokenCursor) -> ShowGrants:
     is_named = cursor.next is None or cursor.next.word != "ON"
     principal = cursor.part_or_string() if is_named else None
     cursor.need("ON")
-    securable = read_securable(cursor, needs_kind=False)
+    securable = _object_of_grant(cursor)
     cursor.end()
     return ShowGrants(securable, principal)
 
@@ -381,7 +397,8 @@ CONSTRUCTS = (
         area=_AREA,
         verdict="emulated",
         example="GRANT SELECT ON TABLE t TO `data team`",
-        note="stored and shown, never enforced: anyone who can read the folder can read the tables",
+        note="stored and shown, never enforced: anyone who can read the folder can read the tables; also on "
+        "METASTORE, ANY FILE and the current CATALOG",
         starts=("GRANT",),
         statement=_grant,
     ),
