@@ -185,6 +185,19 @@ def test_local_packages_of_pip_are_named_if_they_are_not_there(
         assert each.place.file == "notes/load.py"
 
 
+@pytest.mark.parametrize(
+    "line", ["%sh pip install -r {}", "!pip3 install -r {}", "%sh\n# MAGIC python -m pip install -r {}"]
+)
+def test_a_shell_that_only_installs_packages_is_pip(look: Look, line: str) -> None:
+    prefix = "" if line.startswith("!") else "# MAGIC "
+    text = f"# Databricks notebook source\n{prefix}{line}\n"
+    found = look({"a.py": text.format("./there.txt"), "there.txt": "", "b.py": text.format("./absent.txt")})
+    assert [place.partition(":")[0] for place in found.places("magic %pip")] == ["a.py", "b.py"]
+    assert not found.places("magic %sh")
+    assert [each.place.file for each in found.report.findings if each.construct == "%pip"] == ["b.py"]
+    assert look({"a.py": f"{text.format('./there.txt')}!ls\n"}).places("magic %sh")
+
+
 @pytest.mark.parametrize("magic", ["%pip install numpy", "!ls", "%sql SELECT 1"])
 @pytest.mark.parametrize("before", ["", "import os\n", "try:\n    import numpy\nexcept ImportError:\n    "])
 def test_a_magic_in_a_file_that_is_no_notebook_is_named(tmp_path: Path, magic: str, before: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,46 @@ def test_a_package_that_no_index_has_is_named_with_the_cell(desk: Desk) -> None:
     assert error is not None
     assert (error.condition, error.cell) == ("DEPENDENCY_NOT_FOUND", 2)
     assert "%pip install requests absent==9" in error.message
+
+
+PIPS = (
+    "pip",
+    "pip3",
+    "python -m pip",
+    "python3 -m pip",
+    "/databricks/python/bin/pip",
+    "{{sys.executable}} -m pip",
+)
+SHELLS = {
+    "!": "!{pip} install -q tiny==1.0",
+    "! ": "! {pip} install 'tiny>=1.0,<1.1' --quiet  # with its version",
+    "%sh line": "# MAGIC %sh {pip} install tiny==1.0",
+    "%sh cell": "# MAGIC %sh -e\n# MAGIC # packages\n# MAGIC {pip} install other\n"
+    '# MAGIC {pip} install "tiny==1.0"',
+}
+
+
+@pytest.mark.parametrize(("shell", "pip"), list(product(SHELLS, PIPS)))
+def test_a_shell_that_only_installs_packages_needs_no_permission(desk: Desk, shell: str, pip: str) -> None:
+    cell = SHELLS[shell].format(pip=pip.format())
+    desk.done(notebook(desk, "import sys", cell, "import tiny\nassert tiny.__version__ == '1.0'"))
+    assert find_spec("tiny") is None
+
+
+OTHERS = (
+    *("pip install tiny; ls", "pip install tiny && ls", "pip install $(ls)", "pip install tiny > x"),
+    *("pip install tiny | tee x", "pip list", "ls", "echo 'pip install tiny"),
+)
+
+
+@pytest.mark.parametrize("line", OTHERS)
+@pytest.mark.parametrize(
+    "shell", ["!{}", "# MAGIC %sh {}", "# MAGIC %sh\n# MAGIC pip install tiny\n# MAGIC {}"]
+)
+def test_other_commands_of_the_shell_need_it(desk: Desk, shell: str, line: str) -> None:
+    error = desk.run(notebook(desk, shell.format(line))).error
+    assert error is not None
+    assert error.condition == "SHELL_NOT_ALLOWED"
 
 
 def environment(form: str, *dependencies: str) -> str:

@@ -13,7 +13,7 @@ from lakeward.check.model import Place, Unread, Use
 from lakeward.check.python_versions import python_needed
 from lakeward.check.sql.scan import scan_sql
 from lakeward.check.values import Text
-from lakeward.notebooks import Notebook, install_commands, parse
+from lakeward.notebooks import Notebook, install_commands, parse, pip_commands
 
 
 class Unreadable(Exception):
@@ -184,11 +184,15 @@ def _cell(cell: notebooks.Cell, scanner: Scanner) -> None:
     elif cell.language == "python":
         scanner.scan(_parsed(cell.text.value, cell.text.line))
     else:
-        if cell.language == "run":
-            scanner.inclusions.append((cell.text.value, cell.text.line, cell.text.column, scanner.cell))
-        elif cell.language == "pip":
-            scanner.emit("install", cell.text.value, cell.text.line, cell.text.column)
-        scanner.emit("magic", cell.language, cell.text.line, cell.text.column)
+        language, text = cell.language, cell.text.value
+        packages = pip_commands(text) if language == "sh" else None
+        if packages is not None:
+            language, text = "pip", packages
+        if language == "run":
+            scanner.inclusions.append((text, cell.text.line, cell.text.column, scanner.cell))
+        elif language == "pip":
+            scanner.emit("install", text, cell.text.line, cell.text.column)
+        scanner.emit("magic", language, cell.text.line, cell.text.column)
 
 
 def _parsed(source: str | bytes, line: int = 1) -> ast.Module:

@@ -7,7 +7,7 @@ from lakeward.notebooks.export import write
 from lakeward.notebooks.ipynb import parse_ipynb
 from lakeward.notebooks.ipython_syntax import LineMagic, line_magics, python_text, without_indent
 from lakeward.notebooks.loader import SUFFIXES, load_notebook, parse
-from lakeward.notebooks.magics import MAGICS, WITHOUT_EFFECT
+from lakeward.notebooks.magics import MAGICS, WITHOUT_EFFECT, pip_commands
 from lakeward.notebooks.model import Cell, Notebook, NotebookRun
 from lakeward.notebooks.notebook_environment import install_commands
 from lakeward.notebooks.packages import (
@@ -50,6 +50,7 @@ __all__ = [
     "parse",
     "parse_export",
     "parse_ipynb",
+    "pip_commands",
     "python_text",
     "restart",
     "run",

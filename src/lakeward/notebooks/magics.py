@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -115,8 +116,45 @@ def _value(word: Any, default: Any) -> Any:
     return int(word) if isinstance(default, int) else word
 
 
-def _sh(here: Here, text: str, _: int) -> None:
-    """Run shell commands in the notebook's folder, if `--allow-sh` is set."""
+def pip_commands(text: str) -> str | None:
+    """Return the lines of `%pip` that a shell script consists of; None for a script with other commands.
+
+    >>> pip_commands("{sys.executable} -m pip install -q 'tiny>=1'")
+    "install -q 'tiny>=1'"
+    >>> pip_commands("pip install tiny; ls")
+    """
+    lines = [line for line in text.splitlines() if line.strip() not in ("", "-e")]
+    commands = [_pip_command(line) for line in lines if not line.lstrip().startswith("#")]
+    found = [each for each in commands if each is not None]
+    return "\n".join(found) if found and len(found) == len(commands) else None
+
+
+def _pip_command(line: str) -> str | None:
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        words = list(takewhile(lambda word: not word.startswith("#"), lexer))
+    except ValueError:
+        return None
+    if "$" in line or "`" in line or any(set(word) <= set(lexer.punctuation_chars) for word in words):
+        return None
+    if words[1:3] == ["-m", "pip"] and words[0].rpartition("/")[2] in (
+        "python",
+        "python3",
+        "{sys.executable}",
+    ):
+        words = words[2:]
+    if words[1:2] != ["install"] or words[0].rpartition("/")[2] not in ("pip", "pip3"):
+        return None
+    return shlex.join(words[1:])
+
+
+def _sh(here: Here, text: str, line: int) -> None:
+    """Run shell commands in the notebook's folder, if `--allow-sh` is set; `pip install` alone is `%pip`."""
+    packages = pip_commands(text)
+    if packages is not None:
+        _pip(here, packages, line)
+        return
     done = _shell(here, text)
     print(done.stdout, end="")
     if done.returncode and "-e" in text.split()[:1]:
