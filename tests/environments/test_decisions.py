@@ -18,7 +18,7 @@ from lakeward.environments.build_plan import plan
 from lakeward.environments.indexes import for_uv, index_is_refused
 from lakeward.environments.install_errors import install_error, is_about_versions
 from lakeward.environments.installation import own
-from lakeward.environments.interpreters import Interpreter, choose
+from lakeward.environments.interpreters import Interpreter, choose, relax_bounds
 from lakeward.environments.model import Found, LeftOut, Lock, PythonWanted, Role, Wanted
 from lakeward.environments.pin_overrides import compatible, reconcile, unlocked
 from lakeward.environments.preparation import missing_plugins
@@ -159,9 +159,21 @@ def test_without_a_python_that_will_do_the_cure_is_named(tmp_path: Path) -> None
         choose(python(">=3.13"), BOUND, uv=None, environ={"PATH": str(tmp_path)}, here=HERE)
 
 
-def test_a_python_too_old_for_lakeward_names_both_sides() -> None:
-    with pytest.raises(ConfigurationError, match=r"PYTHON_CONFLICT.*<3\.10,>=3\.8 \(pyproj.*needs >=3\.10"):
-        choose(python(">=3.8,<3.10"), BOUND, uv=None, environ={"PATH": ""}, here=HERE)
+@pytest.mark.parametrize("bound", [">=3.8,<3.10", "==3.9.*", "==3.8.10", "<3.10", "~=3.8.0"])
+def test_a_bound_below_lakewards_is_relaxed_and_others_stay(bound: str) -> None:
+    requested = (*python(bound), *python(">=3.8"), *python("<3.13"))
+    kept, relaxed = relax_bounds(requested, BOUND)
+    assert kept == requested[1:]
+    (sentence,) = relaxed
+    assert sentence.endswith(f"became {BOUND}: lakeward needs that")
+    assert choose(kept, BOUND, uv=None, environ={"PATH": ""}, here=HERE) == HERE
+
+
+def test_bounds_of_a_repository_that_exclude_each_other_are_named() -> None:
+    requested = (*python(">=3.12"), *python("<3.11"))
+    assert relax_bounds(requested, BOUND) == (requested, ())
+    with pytest.raises(ConfigurationError, match=r"PYTHON_CONFLICT.*>=3\.12 .* and <3\.11 .*needs >=3\.10"):
+        choose(requested, BOUND, uv=None, environ={"PATH": ""}, here=HERE)
 
 
 def test_everything_is_tried_first_then_without_the_lock_then_without_other_extras(tmp_path: Path) -> None:

@@ -183,12 +183,24 @@ def test_what_a_package_of_a_package_asks_of_spark_is_passed_over(machine: Machi
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def test_a_repository_for_an_older_python_names_both_sides(machine: Machine, tmp_path: Path) -> None:
-    project = "[project]\nname = 'a'\nrequires-python = '>=3.8,<3.10'\n"
-    write_files(tmp_path, {"pyproject.toml": project, "test_a.py": ""})
-    refused(
-        machine, tmp_path, "PYTHON_CONFLICT", "<3.10,>=3.8 (pyproject.toml requires-python)", "needs >=3.10"
-    )
+@pytest.mark.parametrize(
+    ("file", "text", "bound"),
+    [
+        (
+            "pyproject.toml",
+            "[project]\nname = 'a'\nrequires-python = '>=3.8,<3.10'\ndependencies = ['tiny']\n",
+            "Python <3.10,>=3.8 (pyproject.toml requires-python) became >=3.10",
+        ),
+        ("environment.yml", "dependencies: [python=3.9.*, tiny]\n", "Python ==3.9.* ("),
+    ],
+)
+def test_the_bound_of_a_repository_for_an_older_python_is_relaxed(
+    machine: Machine, tmp_path: Path, file: str, text: str, bound: str
+) -> None:
+    write_files(tmp_path, {file: text, "test_a.py": "import tiny\ndef test_a(): pass"})
+    ran = machine.lakeward(tmp_path, "-q")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert f"relaxed {bound}" in ran.stderr
 
 
 def test_a_package_that_no_index_has_is_named(machine: Machine, tmp_path: Path) -> None:

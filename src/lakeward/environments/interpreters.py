@@ -30,6 +30,20 @@ class Interpreter:
     running: bool = False
 
 
+def relax_bounds(
+    requested: Iterable[PythonWanted], own: SpecifierSet
+) -> tuple[tuple[PythonWanted, ...], tuple[str, ...]]:
+    """Return the bounds that a Python of `own` can satisfy, and a sentence for each of the others."""
+    kept: list[PythonWanted] = []
+    relaxed: list[str] = []
+    for each in requested:
+        if compatible(_by_minor(each.specifier), own):
+            kept.append(each)
+        else:
+            relaxed.append(f"Python {each.specifier} ({each.origin}) became {own}: lakeward needs that")
+    return tuple(kept), tuple(relaxed)
+
+
 def choose(
     requested: Iterable[PythonWanted],
     own: SpecifierSet,

@@ -19,7 +19,7 @@ from lakeward.environments.build_plan import Plan, plan
 from lakeward.environments.building import build
 from lakeward.environments.environment_cache import EnvironmentCache
 from lakeward.environments.installation import own
-from lakeward.environments.interpreters import choose
+from lakeward.environments.interpreters import choose, relax_bounds
 from lakeward.environments.model import Found, LeftOut, Role, Wanted
 from lakeward.environments.repository import has_tests, pytest_settings, python_release, root_of
 from lakeward.environments.runtime import Pinned, pinned_runtime
@@ -116,10 +116,10 @@ def prepare(
     found = _without(found + wanted(added, "--with", Role.RUN, root), excluded)
     installation = own()
     uv = uv_program(environ)
-    interpreter = choose(
-        found.python, installation.python, uv=uv, preferred=python_release(root), environ=environ
-    )
+    bounds, relaxed = relax_bounds(found.python, installation.python)
+    interpreter = choose(bounds, installation.python, uv=uv, preferred=python_release(root), environ=environ)
     planned = plan(found, root, installation, interpreter)
+    planned = replace(planned, relaxed=(*relaxed, *planned.relaxed))
     shelf = EnvironmentCache(cache_dir(environ) / "environments")
     named = environ.get("LAKEWARD_PROFILE") or runtime_here(root) or project_table(root).get("runtime")
     pinned = None if named else pinned_runtime(planned.left_out, found.lock)
