@@ -26,8 +26,8 @@ that the file imports do not have them. The file's folder is the working directo
 and `DATABRICKS_RUNTIME_VERSION` is set.
 
 - **`WorkspaceClient()`** without a host and credentials: secrets, files, DBFS, volumes, workspace files,
-the current user and the list of runtimes are served here. Every other request fails and names the local
-workspace.
+the current user, the list of runtimes, and the catalogs, schemas and tables that exist are served here.
+Every other request fails and names the local workspace.
 
 - **Secrets** are read from `LAKEWARD_SECRET_<SCOPE>_<KEY>`, then from the file
 `secrets/<scope>/<key>` of the target's state folder, which only its owner may read (mode

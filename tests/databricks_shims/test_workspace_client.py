@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,43 @@ def test_runtimes_are_those_that_lakeward_knows(client: Any) -> None:
     assert client.clusters.select_spark_version(spark_version="3.5.2") == "16.4.x-scala2.12"
     older = client.api_client.do("GET", "/api/2.0/clusters/spark-versions")
     assert older == client.clusters.spark_versions().as_dict()
+
+
+FIELDS = [
+    {"name": "id", "type": "long", "nullable": False, "metadata": {}},
+    {"name": "price", "type": "decimal(10,2)", "nullable": True, "metadata": {"comment": "in euro"}},
+]
+
+
+def test_catalogs_schemas_and_tables_are_those_of_the_warehouse(client: Any, settings: Settings) -> None:
+    for folder in ("main/sales/orders/_delta_log", "main/sales/.objects", "dev/default"):
+        (settings.warehouse / folder).mkdir(parents=True)
+    schema = json.dumps({"type": "struct", "fields": FIELDS})
+    about = {"id": "1", "format": {"provider": "parquet"}, "schemaString": schema, "partitionColumns": []}
+    commit = {"metaData": {**about, "configuration": {}, "createdTime": 7}}
+    log = settings.warehouse / "main/sales/orders/_delta_log"
+    (log / f"{0:020}.json").write_text(json.dumps(commit))
+    assert [each.name for each in client.catalogs.list()] == ["dev", "main"]
+    assert client.catalogs.get("dev").full_name == "dev"
+    assert [each.full_name for each in client.schemas.list("main")] == ["main.default", "main.sales"]
+    assert client.schemas.get("main.Sales").name == "sales"
+    assert client.tables.exists("main.sales.orders").table_exists
+    assert not client.tables.exists("main.sales.absent").table_exists
+    table = client.tables.get("main.sales.orders")
+    found = [(each.name, each.type_text, each.comment, each.nullable) for each in table.columns]
+    assert found == [("id", "bigint", None, False), ("price", "decimal(10,2)", "in euro", True)]
+    assert [each.full_name for each in client.tables.list("main", "sales")] == ["main.sales.orders"]
+    assert [each.full_name for each in client.tables.list_summaries("main")] == ["main.sales.orders"]
+    for request in (
+        lambda: client.catalogs.get("absent"),
+        lambda: client.schemas.get("main.absent"),
+        lambda: client.tables.get("main.sales.absent"),
+        lambda: list(client.tables.list("main", "absent")),
+    ):
+        with pytest.raises(sdk.errors.NotFound, match="absent"):
+            request()
+    with pytest.raises(sdk.errors.NotImplemented, match="lakeward workspace"):
+        client.schemas.create("more", "main")
 
 
 def test_secrets_are_those_that_dbutils_reads(client: Any) -> None:

@@ -1,12 +1,13 @@
 """The part of the workspace's REST API that needs only the state folder.
 
-Secrets, files, DBFS, volumes, workspace files, the current user and runtimes. Clients without credentials are
-served in this process (`respond`, `adapter`); other paths fail with an error that names `lakeward workspace`.
-That server uses the same functions for these routes.
+Secrets, files, DBFS, volumes, workspace files, the current user, runtimes, and the catalogs, schemas and
+tables that exist. Clients without credentials are served in this process (`respond`, `adapter`); other paths
+fail with an error that names `lakeward workspace`. That server uses the same functions for these routes.
 """
 
 from __future__ import annotations
 
+from lakeward.databricks_shims.local_workspace import catalogs as catalog_handlers
 from lakeward.databricks_shims.local_workspace import volumes as volume_handlers
 from lakeward.databricks_shims.local_workspace import workspace_files as workspace_handlers
 from lakeward.databricks_shims.local_workspace.adapter import HOST, adapter
@@ -18,6 +19,7 @@ from lakeward.databricks_shims.local_workspace.api_request import (
     exclusively,
     printable,
 )
+from lakeward.databricks_shims.local_workspace.column_types import type_name
 from lakeward.databricks_shims.local_workspace.contained_paths import (
     CONNECTION,
     check_inside,
@@ -26,6 +28,8 @@ from lakeward.databricks_shims.local_workspace.contained_paths import (
 )
 from lakeward.databricks_shims.local_workspace.dbfs import remove_idle_uploads
 from lakeward.databricks_shims.local_workspace.field_types import request_types
+from lakeward.databricks_shims.local_workspace.name_patterns import is_like
+from lakeward.databricks_shims.local_workspace.pages import paginate, paginate_query
 from lakeward.databricks_shims.local_workspace.routes import (
     ROUTES,
     Handler,
@@ -35,6 +39,7 @@ from lakeward.databricks_shims.local_workspace.routes import (
     respond,
 )
 from lakeward.databricks_shims.local_workspace.standard_folders import make_home
+from lakeward.databricks_shims.local_workspace.table_files import is_table, remove_table, table_names
 from lakeward.databricks_shims.local_workspace.users import groups_of, user_id
 from lakeward.databricks_shims.local_workspace.workspace_files import object_id
 
@@ -50,19 +55,27 @@ __all__ = [
     "Route",
     "Table",
     "adapter",
+    "catalog_handlers",
     "check_inside",
     "check_name",
     "exclusively",
     "groups_of",
     "handle_request",
+    "is_like",
     "is_name",
+    "is_table",
     "make_home",
     "missing",
     "object_id",
+    "paginate",
+    "paginate_query",
     "printable",
     "remove_idle_uploads",
+    "remove_table",
     "request_types",
     "respond",
+    "table_names",
+    "type_name",
     "user_id",
     "volume_handlers",
     "workspace_handlers",

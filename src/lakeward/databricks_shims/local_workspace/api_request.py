@@ -66,6 +66,10 @@ class ApiRequest:
         """Return the owner of the lakehouse."""
         return self.environment.settings().user
 
+    def description(self, full_name: str) -> Mapping[str, Any]:  # noqa: ARG002  # of a server
+        """Return what a server keeps of an object of Unity Catalog; without one, nothing."""
+        return {}
+
     @cached_property
     def body(self) -> dict[str, Any]:
         """Return the JSON body. Raises ApiError for invalid JSON and for fields of the wrong type."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import (
+    catalogs,
     dbfs,
     files,
     runtimes,
@@ -75,6 +76,14 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/api/2.0/dbfs/mkdirs", dbfs.mkdirs),
     Route("POST", "/api/2.0/dbfs/move", dbfs.move),
     Route("POST", "/api/2.0/dbfs/delete", dbfs.delete),
+    Route("GET", "/api/2.1/unity-catalog/catalogs", catalogs.list_catalogs),
+    Route("GET", "/api/2.1/unity-catalog/catalogs/{}", catalogs.get_catalog),
+    Route("GET", "/api/2.1/unity-catalog/schemas", catalogs.list_schemas),
+    Route("GET", "/api/2.1/unity-catalog/schemas/{}", catalogs.get_schema),
+    Route("GET", "/api/2.1/unity-catalog/tables", catalogs.list_tables),
+    Route("GET", "/api/2.1/unity-catalog/tables/{}", catalogs.get_table),
+    Route("GET", "/api/2.1/unity-catalog/tables/{}/exists", catalogs.table_exists),
+    Route("GET", "/api/2.1/unity-catalog/table-summaries", catalogs.list_table_summaries),
     Route("GET", "/api/2.1/unity-catalog/volumes", volumes.list_volumes),
     Route("POST", "/api/2.1/unity-catalog/volumes", volumes.create),
     Route("GET", "/api/2.1/unity-catalog/volumes/*", volumes.read),

@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import ApiError, paginate
 from lakeward.workspace.api.cluster_records import requested_id, require_cluster
 from lakeward.workspace.api.fields import read_fields
-from lakeward.workspace.context import ServerRequest, paginate
+from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import now
 
 _MOST_EVENTS = 500

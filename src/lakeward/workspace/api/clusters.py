@@ -13,7 +13,7 @@ import secrets
 from datetime import datetime, timezone
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route
+from lakeward.databricks_shims.local_workspace import ApiError, Route, paginate
 from lakeward.workspace.api import cluster_kinds
 from lakeward.workspace.api.cluster_events import events
 from lakeward.workspace.api.cluster_records import (
@@ -37,7 +37,7 @@ from lakeward.workspace.api.cluster_settings import (
 )
 from lakeward.workspace.api.fields import read_fields
 from lakeward.workspace.api.permissions import forget, is_admin, require
-from lakeward.workspace.context import ServerRequest, paginate
+from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.identifiers import LOCAL_CLUSTER
 from lakeward.workspace.state.store import Document, now
 

@@ -20,11 +20,12 @@ from lakeward.databricks_shims.local_workspace import (
     Route,
     exclusively,
     missing,
+    paginate,
     workspace_handlers,
 )
 from lakeward.workspace.api.fields import Types, read_fields
 from lakeward.workspace.api.permissions import may, require
-from lakeward.workspace.context import ServerRequest, paginate
+from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, now, time_text
 
 PATH = "/api/2.0/lakeview/dashboards"

@@ -8,18 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, check_name, exclusively, missing
-from lakeward.workspace.api.catalog_tables import is_table
+from lakeward.databricks_shims.local_workspace import (
+    ApiError,
+    Route,
+    catalog_handlers,
+    check_name,
+    exclusively,
+    is_table,
+    missing,
+    paginate,
+)
 from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.api.securables import (
     GRANTS,
     has_volume,
-    require_catalog,
     require_record,
-    require_schema,
-    warehouse_of,
 )
-from lakeward.workspace.context import ServerRequest, paginate
+from lakeward.workspace.context import ServerRequest
 
 _SIZES = {"catalog": 1, "schema": 2, "table": 3, "volume": 3, "function": 3}
 _RECORDS = ("storage_credential", "external_location", "connection")
@@ -138,11 +143,11 @@ def _securable(call: ServerRequest) -> tuple[str, str]:
 
 
 def _require(call: ServerRequest, kind: str, parts: list[str]) -> None:
-    require_catalog(call, parts[0])
+    catalog_handlers.require_catalog(call, parts[0])
     if kind != "catalog":
-        require_schema(call, *parts[:2])
+        catalog_handlers.require_schema(call, *parts[:2])
     name = ".".join(parts)
-    if kind == "table" and not is_table(warehouse_of(call).joinpath(*parts[:2]), parts[2]):
+    if kind == "table" and not is_table(catalog_handlers.warehouse_of(call).joinpath(*parts[:2]), parts[2]):
         raise missing(f"Table '{name}'", "TABLE_DOES_NOT_EXIST")
     if kind == "volume" and not has_volume(call, *parts):
         raise missing(f"Volume '{name}'", "VOLUME_DOES_NOT_EXIST")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Handler, Route
+from lakeward.databricks_shims.local_workspace import ApiError, Handler, Route, paginate
 from lakeward.workspace.api.job_validation import check_settings
 from lakeward.workspace.api.permissions import access_control_list, forget, is_admin, may, require
 from lakeward.workspace.api.request_types import parse_object
-from lakeward.workspace.context import ServerRequest, paginate
+from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, now
 
 # Fields of a job of version 2.0, which has one task.

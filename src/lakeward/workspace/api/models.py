@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, check_name, missing
+from lakeward.databricks_shims.local_workspace import (
+    ApiError,
+    Route,
+    catalog_handlers,
+    check_name,
+    missing,
+    paginate,
+)
 from lakeward.workspace.api.fields import Types, read_fields
-from lakeward.workspace.api.securables import checked_name, forget, move_grants, require_schema
-from lakeward.workspace.context import ServerRequest, paginate
+from lakeward.workspace.api.securables import forget, move_grants
+from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, now
 
 _PARTS = ("catalog_name", "schema_name", "name")
@@ -38,7 +45,9 @@ def list_models(call: ServerRequest) -> Any:
 
 def list_functions(call: ServerRequest) -> Any:
     """List the functions of a schema that were created through this API."""
-    require_schema(call, *(checked_name(call.required(name)) for name in _PARTS[:2]))
+    catalog_handlers.require_schema(
+        call, *(catalog_handlers.checked_name(call.required(name)) for name in _PARTS[:2])
+    )
     return paginate(call, _of_schema(call, "function"), "functions", default=100)
 
 
@@ -100,7 +109,7 @@ def _insert(call: ServerRequest, kind: str, body: Document) -> Document:
     names = [str(body[name]).lower() for name in _PARTS]
     for name in names:
         check_name(name)
-    require_schema(call, *names[:2])
+    catalog_handlers.require_schema(call, *names[:2])
     full_name = ".".join(names)
     if call.store.get(f"uc_{kind}", full_name) is not None:
         raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"{kind.capitalize()} '{full_name}' already exists.")

@@ -7,12 +7,20 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import MAX_INTEGER, ApiError, Route, exclusively, missing
+from lakeward.databricks_shims.local_workspace import (
+    MAX_INTEGER,
+    ApiError,
+    Route,
+    exclusively,
+    is_like,
+    missing,
+    paginate,
+    paginate_query,
+)
 from lakeward.workspace.api.job_validation import check_environments
-from lakeward.workspace.api.name_patterns import is_like
 from lakeward.workspace.api.permissions import forget, may, require
 from lakeward.workspace.api.request_types import parse_object
-from lakeward.workspace.context import ServerRequest, paginate, paginate_query
+from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs.run_process import ProcessResult
 from lakeward.workspace.runs.run_spec import build_pipeline_update_spec
 from lakeward.workspace.runs.update_recorder import ENDED, UpdateRecorder, selected

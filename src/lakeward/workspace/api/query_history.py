@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route
+from lakeward.databricks_shims.local_workspace import ApiError, Route, paginate, paginate_query
 from lakeward.workspace.api.permissions import is_admin
-from lakeward.workspace.context import ServerRequest, paginate, paginate_query
+from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document
 
 _STATES = {"SUCCEEDED": "FINISHED", "CLOSED": "FINISHED", "PENDING": "QUEUED"}

@@ -20,11 +20,12 @@ from lakeward.databricks_shims.local_workspace import (
     exclusively,
     missing,
     object_id,
+    paginate,
     workspace_handlers,
 )
 from lakeward.workspace.api.fields import Types, read_fields
 from lakeward.workspace.api.git_providers import require_provider
-from lakeward.workspace.context import ServerRequest, paginate
+from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document
 
 _ROOTS = ("Repos", "Users", "Shared")

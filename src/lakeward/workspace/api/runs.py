@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route
+from lakeward.databricks_shims.local_workspace import ApiError, Route, paginate, paginate_query
 from lakeward.report import batch_of
 from lakeward.streaming import ACTIONS, query_file, read_queries, request_file
 from lakeward.workspace.api.jobs import job_of, jobs_routes
 from lakeward.workspace.api.permissions import is_admin, require
 from lakeward.workspace.api.run_start import start_queued
 from lakeward.workspace.api.run_views import may_see, output_of, run_of, task_of, view
-from lakeward.workspace.context import ServerRequest, paginate, paginate_query
+from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs import run_state
 from lakeward.workspace.runs.run_log import read_log
 from lakeward.workspace.runs.run_process import ProcessResult

@@ -1,70 +1,24 @@
-"""Lookup of catalogs and schemas, what they contain, and what is removed with them.
-
-`main` and `main.default` exist before anything was written to them.
-"""
+"""What catalogs and schemas contain, and what is removed with them."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
-from lakeward.databricks_shims.local_workspace import ApiError, check_name, is_name, missing
-from lakeward.workspace.api.catalog_tables import table_names
-from lakeward.workspace.context import ServerRequest
+from lakeward.databricks_shims.local_workspace import (
+    ApiError,
+    catalog_handlers,
+    is_name,
+    missing,
+    table_names,
+)
+from lakeward.workspace.context import SECURABLE, ServerRequest
 
-GRANTS, SECURABLE = "grants", "securable"
-"""Kinds of documents: grants by `/kind/name`; comments, owners and properties by name."""
+GRANTS = "grants"
+"""Kind of the documents with grants, by `/kind/name`."""
 
-_BUILT_IN = (["main"], ["main", "default"])
 # Kinds of documents below a schema, with the kind of their grants.
 _RECORDS = {"function": "uc_function", "model": "uc_model"}
-
-
-def warehouse_of(call: ServerRequest) -> Path:
-    """Return the folder of catalogs, schemas and tables."""
-    return call.environment.settings().warehouse
-
-
-def checked_name(name: str) -> str:
-    """Return a name in lower case. Raises ApiError for one that no object can have."""
-    check_name(name)
-    return name.lower()
-
-
-def folder_names(folder: Path) -> list[str]:
-    """Return the names of catalogs or schemas in a folder."""
-    if not folder.is_dir():
-        return []
-    return sorted(each.name for each in folder.iterdir() if each.is_dir() and is_name(each.name))
-
-
-def catalog_names(call: ServerRequest) -> list[str]:
-    """Return the names of all catalogs."""
-    return sorted({"main", *folder_names(warehouse_of(call))})
-
-
-def schema_names(call: ServerRequest, catalog: str) -> list[str]:
-    """Return the names of the schemas of a catalog."""
-    built_in = {"default"} if catalog == "main" else set()
-    return sorted(built_in | {*folder_names(warehouse_of(call) / catalog)})
-
-
-def exists(call: ServerRequest, parts: list[str]) -> bool:
-    """Return whether there is such a catalog or schema."""
-    return parts in _BUILT_IN or warehouse_of(call).joinpath(*parts).is_dir()
-
-
-def require_catalog(call: ServerRequest, catalog: str) -> None:
-    """Raise ApiError for a catalog that does not exist."""
-    if not exists(call, [catalog]):
-        raise missing(f"Catalog '{catalog}'", "CATALOG_DOES_NOT_EXIST")
-
-
-def require_schema(call: ServerRequest, catalog: str, schema: str) -> None:
-    """Raise ApiError for a schema that does not exist."""
-    require_catalog(call, catalog)
-    if not exists(call, [catalog, schema]):
-        raise missing(f"Schema '{catalog}.{schema}'", "SCHEMA_DOES_NOT_EXIST")
 
 
 def require_record(call: ServerRequest, kind: str, name: str) -> None:
@@ -84,7 +38,10 @@ def remove_schema(call: ServerRequest, catalog: str, schema: str, *, force: bool
             forget(call, kind, f"{catalog}.{schema}.{name}".lower())
             if kind in _RECORDS:
                 call.store.delete(_RECORDS[kind], f"{catalog}.{schema}.{name}")
-    for folder in (warehouse_of(call) / catalog / schema, *_volume_folders(call, catalog, schema)):
+    for folder in (
+        catalog_handlers.warehouse_of(call) / catalog / schema,
+        *_volume_folders(call, catalog, schema),
+    ):
         if folder.is_dir():
             shutil.rmtree(folder)
     forget(call, "schema", f"{catalog}.{schema}")
@@ -95,13 +52,13 @@ def remove_catalog(call: ServerRequest, catalog: str, *, force: bool) -> None:
 
     The empty schema `default`, which each catalog has from the start, is not content.
     """
-    names = schema_names(call, catalog)
+    names = catalog_handlers.schema_names(call, catalog)
     if not force:
         filled = [name for name in names if name != "default" or any(_contents(call, catalog, name).values())]
         _refuse_content(f"Catalog '{catalog}'", {"schema": filled})
     for name in names:
         remove_schema(call, catalog, name, force=True)
-    folder = warehouse_of(call) / catalog
+    folder = catalog_handlers.warehouse_of(call) / catalog
     if folder.is_dir():
         shutil.rmtree(folder)
     forget(call, "catalog", catalog)
@@ -142,7 +99,11 @@ def _contents(call: ServerRequest, catalog: str, schema: str) -> dict[str, list[
         ]
         for kind, stored in _RECORDS.items()
     }
-    return {"table": table_names(warehouse_of(call) / catalog / schema), "volume": volumes, **records}
+    return {
+        "table": table_names(catalog_handlers.warehouse_of(call) / catalog / schema),
+        "volume": volumes,
+        **records,
+    }
 
 
 def has_volume(call: ServerRequest, catalog: str, schema: str, name: str) -> bool:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.atomic_files import read_regular
-from lakeward.databricks_shims.local_workspace import ApiError, Route, check_name, missing
-from lakeward.workspace.api.catalog_tables import is_table
+from lakeward.databricks_shims.local_workspace import ApiError, Route, check_name, is_table, missing
 from lakeward.workspace.context import ServerRequest
 
 MAX_COMMITS = 50

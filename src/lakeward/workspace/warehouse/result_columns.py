@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import types as T
 
+from lakeward.databricks_shims.local_workspace import type_name
 from lakeward.spark_internals import frame_from_java, java_frame, jvm_view
 from lakeward.sql import type_text
-from lakeward.workspace.column_types import type_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

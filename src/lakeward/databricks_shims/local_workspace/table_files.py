@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.atomic_files import read_regular
+from lakeward.databricks_shims.local_workspace.column_types import stored_type_text, type_name
 from lakeward.session import is_private_table
-from lakeward.workspace.column_types import stored_type_text, type_name
 
 _OBJECTS = ".objects"
 _KIND = "lakeward.kind"

@@ -1,0 +1,219 @@
+"""Unity Catalog: catalogs, schemas and tables, which are folders of the warehouse, as they are read.
+
+`main` and `main.default` exist before anything was written to them. Names are lower case.
+Source: https://docs.databricks.com/api/workspace/schemas and its siblings
+"""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
+from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
+from lakeward.databricks_shims.local_workspace.contained_paths import check_name, is_name
+from lakeward.databricks_shims.local_workspace.name_patterns import is_like
+from lakeward.databricks_shims.local_workspace.pages import paginate
+from lakeward.databricks_shims.local_workspace.table_files import (
+    DamagedTable,
+    TableFacts,
+    is_table,
+    read_table,
+    table_names,
+)
+
+_BUILT_IN = (["main"], ["main", "default"])
+
+
+def list_catalogs(call: ApiRequest) -> Any:
+    """Return all catalogs."""
+    names = catalog_names(call)
+    return paginate(call, [catalog_document(call, name) for name in names], "catalogs", default=100)
+
+
+def get_catalog(call: ApiRequest) -> Any:
+    """Return one catalog."""
+    return catalog_document(call, existing_parts(call, 1)[0])
+
+
+def list_schemas(call: ApiRequest) -> Any:
+    """Return the schemas of a catalog."""
+    catalog = checked_name(call.required("catalog_name"))
+    require_catalog(call, catalog)
+    names = schema_names(call, catalog)
+    return paginate(call, [schema_document(call, catalog, name) for name in names], "schemas", default=100)
+
+
+def get_schema(call: ApiRequest) -> Any:
+    """Return one schema."""
+    return schema_document(call, *existing_parts(call, 2))
+
+
+def list_tables(call: ApiRequest) -> Any:
+    """List the tables and views of a schema, with their columns unless `omit_columns`."""
+    catalog, schema = checked_name(call.required("catalog_name")), checked_name(call.required("schema_name"))
+    require_schema(call, catalog, schema)
+    pattern = call.query.get("table_name_pattern")
+    folder = warehouse_of(call) / catalog / schema
+    found = [_table(call, catalog, schema, name, _facts(folder, name)) for name in table_names(folder)]
+    if call.flag("omit_columns"):
+        for each in found:
+            del each["columns"]
+    if pattern:
+        found = [each for each in found if is_like(each["name"], pattern)]
+    return paginate(call, found, "tables", default=50)
+
+
+def list_table_summaries(call: ApiRequest) -> Any:
+    """List names and types of the tables of a catalog, on request of names that match a pattern."""
+    catalog = checked_name(call.required("catalog_name"))
+    require_catalog(call, catalog)
+    schemas, tables = (call.query.get(f"{kind}_name_pattern") or "%" for kind in ("schema", "table"))
+    found = []
+    for schema in schema_names(call, catalog):
+        if not is_like(schema, schemas):
+            continue
+        folder = warehouse_of(call) / catalog / schema
+        for name in table_names(folder):
+            if not is_like(name, tables):
+                continue
+            facts = _facts(folder, name)
+            found.append({"full_name": f"{catalog}.{schema}.{name}", "table_type": facts.table_type})
+    return paginate(call, found, "tables", default=100)
+
+
+def get_table(call: ApiRequest) -> Any:
+    """Return one table or view."""
+    catalog, schema, name = name_parts(call, 3)
+    if not is_table(warehouse_of(call) / catalog / schema, name):
+        raise missing(f"Table '{catalog}.{schema}.{name}'", "TABLE_DOES_NOT_EXIST")
+    try:
+        facts = read_table(warehouse_of(call) / catalog / schema, name)
+    except DamagedTable as damaged:
+        raise ApiError(
+            400,
+            "INVALID_STATE",
+            f"Table '{catalog}.{schema}.{name}' cannot be read: {damaged}. Restore the file.",
+        ) from None
+    return _table(call, catalog, schema, name, facts)
+
+
+def table_exists(call: ApiRequest) -> Any:
+    """Return whether there is such a table or view."""
+    catalog, schema, name = name_parts(call, 3)
+    return {"table_exists": is_table(warehouse_of(call) / catalog / schema, name)}
+
+
+def warehouse_of(call: ApiRequest) -> Path:
+    """Return the folder of catalogs, schemas and tables."""
+    return call.environment.settings().warehouse
+
+
+def checked_name(name: str) -> str:
+    """Return a name in lower case. Raises ApiError for one that no object can have."""
+    check_name(name)
+    return name.lower()
+
+
+def folder_names(folder: Path) -> list[str]:
+    """Return the names of catalogs or schemas in a folder."""
+    if not folder.is_dir():
+        return []
+    return sorted(each.name for each in folder.iterdir() if each.is_dir() and is_name(each.name))
+
+
+def catalog_names(call: ApiRequest) -> list[str]:
+    """Return the names of all catalogs."""
+    return sorted({"main", *folder_names(warehouse_of(call))})
+
+
+def schema_names(call: ApiRequest, catalog: str) -> list[str]:
+    """Return the names of the schemas of a catalog."""
+    built_in = {"default"} if catalog == "main" else set()
+    return sorted(built_in | {*folder_names(warehouse_of(call) / catalog)})
+
+
+def exists(call: ApiRequest, parts: list[str]) -> bool:
+    """Return whether there is such a catalog or schema."""
+    return parts in _BUILT_IN or warehouse_of(call).joinpath(*parts).is_dir()
+
+
+def require_catalog(call: ApiRequest, catalog: str) -> None:
+    """Raise ApiError for a catalog that does not exist."""
+    if not exists(call, [catalog]):
+        raise missing(f"Catalog '{catalog}'", "CATALOG_DOES_NOT_EXIST")
+
+
+def require_schema(call: ApiRequest, catalog: str, schema: str) -> None:
+    """Raise ApiError for a schema that does not exist."""
+    require_catalog(call, catalog)
+    if not exists(call, [catalog, schema]):
+        raise missing(f"Schema '{catalog}.{schema}'", "SCHEMA_DOES_NOT_EXIST")
+
+
+def catalog_document(call: ApiRequest, name: str) -> dict[str, Any]:
+    return {**_about(call, name), "name": name, "full_name": name, "catalog_type": "MANAGED_CATALOG"}
+
+
+def schema_document(call: ApiRequest, catalog: str, name: str) -> dict[str, Any]:
+    full = f"{catalog}.{name}"
+    return {**_about(call, full), "catalog_name": catalog, "name": name, "full_name": full}
+
+
+def _table(call: ApiRequest, catalog: str, schema: str, name: str, facts: TableFacts) -> dict[str, Any]:
+    full = f"{catalog}.{schema}.{name}"
+    about = {
+        "owner": call.owner,
+        "catalog_name": catalog,
+        "schema_name": schema,
+        "name": name,
+        "full_name": full,
+        "table_id": facts.table_id or object_uuid(full),
+        "table_type": facts.table_type,
+        "data_source_format": facts.data_source_format,
+        "columns": facts.columns,
+        "properties": facts.properties,
+        "created_at": facts.created_at,
+        "created_by": call.owner,
+        "updated_at": facts.updated_at,
+        "updated_by": call.owner,
+        "comment": facts.comment,
+        "view_definition": facts.view_definition,
+        "storage_location": facts.storage_location,
+        **call.description(full),
+    }
+    return {key: value for key, value in about.items() if value != ""}
+
+
+def _facts(folder: Path, name: str) -> TableFacts:
+    """Return the facts on a listed table; the comment of an unreadable one names the damaged file."""
+    try:
+        return read_table(folder, name)
+    except DamagedTable as damaged:
+        return TableFacts("MANAGED", "", comment=f"Cannot be read: {damaged}.")
+
+
+def object_uuid(full_name: str) -> str:
+    """Return a stable UUID of an object without one of its own."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, full_name))
+
+
+def _about(call: ApiRequest, full_name: str) -> dict[str, Any]:
+    return {"owner": call.owner, **call.description(full_name)}
+
+
+def name_parts(call: ApiRequest, count: int) -> list[str]:
+    parts = call.path_parameter.strip("/").split(".")
+    if len(parts) != count:
+        raise ApiError(
+            400, "INVALID_PARAMETER_VALUE", f"'{call.path_parameter.strip('/')}' has not {count} parts."
+        )
+    return [checked_name(part) for part in parts]
+
+
+def existing_parts(call: ApiRequest, count: int) -> list[str]:
+    parts = name_parts(call, count)
+    if not exists(call, parts):
+        raise missing(f"{'Catalog' if count == 1 else 'Schema'} '{'.'.join(parts)}'")
+    return parts
