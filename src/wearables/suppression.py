@@ -12,7 +12,6 @@ import binascii
 import hashlib
 import hmac
 import re
-from functools import lru_cache
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -29,8 +28,6 @@ _KINDS = {"user_id": "user", "device_id": "device", "mac": "mac", "mac_address":
 # Quotes are escaped where a broken line is a string in the JSON of its row.
 _FIELD = re.compile(r'"(user_id|device_id|mac|mac_address)\\*"\s*:\s*(?:\\*")?([0-9A-Za-z:-]+)')
 _TEXT = re.compile(r'"(key|value)\\*"\s*:\s*\\*"([^"]*)')
-# Devices send many records: their keys are decoded once.
-_KEYS = 100_000
 _NO_BASE64 = re.compile("[^0-9A-Za-z+/]")
 # Milliseconds of the gateway, seconds of the file feeds.
 _TIMES = (
@@ -53,13 +50,10 @@ def identifiers(text: str) -> list[str]:
     return sorted(found)
 
 
-@lru_cache(_KEYS)
-def _of_key(content: str) -> frozenset[str]:
+def _of_key(content: str) -> set[str]:
     decoded = _decoded(content)
     numbers = [plain for plain in (content, decoded) if plain.isdecimal()]
-    return frozenset(f"{kind}:{number}" for number in numbers for kind in ("user", "device")) | _named(
-        decoded
-    )
+    return {f"{kind}:{number}" for number in numbers for kind in ("user", "device")} | _named(decoded)
 
 
 def _named(text: str) -> set[str]:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import importlib
 import json
+import sys
+from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fixtures.records import Message, heart_rate, line, user_info, workout
+from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
+import wearables
 from tests.wearables.byte_scan import Canary, scan
-from wearables import erasure, transforms
+from wearables import erasure, suppression, transforms
 from wearables.erasure import create_tables
 from wearables.erasure.evidence import finish, rewrite_marked, vacuum
 from wearables.jobs import erase as job
@@ -73,6 +79,20 @@ def test_identifiers_are_found_in_lines_and_rows_also_broken_ones(text: str, exp
 )
 def test_the_time_of_a_record_is_the_gateways(text: str, expected: float | None) -> None:
     assert moment(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"), [(identifiers, ["device:7", "user:7"]), (moment, 0.001)], ids=["names", "time"]
+)
+def test_functions_reach_the_workers_also_after_their_module_was_imported_again(
+    function: Callable[[str], Any], expected: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipeline imports its modules for each update: functions of before are then sent by value."""
+    monkeypatch.setattr(wearables, "suppression", suppression)
+    monkeypatch.delitem(sys.modules, "wearables.suppression")
+    assert importlib.import_module("wearables.suppression") is not suppression
+    sent = cloudpickle.loads(cloudpickle.dumps(function))
+    assert sent('{"key":"Nw==","user_id":7,"timestamp":1}') == expected
 
 
 def test_tokens_are_keyed() -> None:
