@@ -263,10 +263,11 @@ class _Run:
             if not active:
                 return
             names = sorted(each.name or str(each.id) for each in active)
-            if not active[0].awaitTermination(_SILENT_SECONDS) and self.on_wait is not None:
-                if names != announced:
-                    self.on_wait(names)
-                announced = names
+            if active[0].awaitTermination(_SILENT_SECONDS) or names == announced:
+                continue
+            announced = names
+            if self.on_wait is not None:
+                self.on_wait(names)
 
 
 def _own_text(cell: Cell) -> str:

@@ -85,11 +85,9 @@ def list_table_summaries(call: ApiRequest) -> Any:
 
 def get_table(call: ApiRequest) -> Any:
     """Return one table or view."""
-    catalog, schema, name = name_parts(call, 3)
-    if not is_table(warehouse_of(call) / catalog / schema, name):
-        raise missing(f"Table '{catalog}.{schema}.{name}'", "TABLE_DOES_NOT_EXIST")
+    catalog, schema, name = parts = name_parts(call, 3)
     try:
-        facts = read_table(warehouse_of(call) / catalog / schema, name)
+        facts = read_table(require_table(call, parts), name)
     except DamagedTable as damaged:
         raise ApiError(
             400,
@@ -150,6 +148,15 @@ def require_schema(call: ApiRequest, catalog: str, schema: str) -> None:
     require_catalog(call, catalog)
     if not exists(call, [catalog, schema]):
         raise missing(f"Schema '{catalog}.{schema}'", "SCHEMA_DOES_NOT_EXIST")
+
+
+def require_table(call: ApiRequest, parts: list[str]) -> Path:
+    """Return the folder of the schema of a table or view. Raises ApiError for one that does not exist."""
+    catalog, schema, name = parts
+    folder = warehouse_of(call) / catalog / schema
+    if not is_table(folder, name):
+        raise missing(f"Table '{'.'.join(parts)}'", "TABLE_DOES_NOT_EXIST")
+    return folder
 
 
 def catalog_document(call: ApiRequest, name: str) -> dict[str, Any]:

@@ -11,8 +11,6 @@ from lakeward.databricks_shims.local_workspace import (
     ApiError,
     Route,
     catalog_handlers,
-    is_table,
-    missing,
     remove_table,
     volume_handlers,
 )
@@ -80,22 +78,17 @@ def delete_schema(call: ServerRequest) -> None:
 
 def delete_table(call: ServerRequest) -> None:
     """Remove a table with its data, or a view."""
-    catalog, schema, name = catalog_handlers.name_parts(call, 3)
-    folder = catalog_handlers.warehouse_of(call) / catalog / schema
-    if not is_table(folder, name):
-        raise missing(f"Table '{catalog}.{schema}.{name}'", "TABLE_DOES_NOT_EXIST")
-    remove_table(folder, name)
-    forget(call, "table", f"{catalog}.{schema}.{name}")
+    parts = catalog_handlers.name_parts(call, 3)
+    remove_table(catalog_handlers.require_table(call, parts), parts[2])
+    forget(call, "table", ".".join(parts))
 
 
 def update_table(call: ServerRequest) -> None:
     """Change the owner of a table; its other fields belong to SQL."""
-    catalog, schema, name = catalog_handlers.name_parts(call, 3)
-    if not is_table(catalog_handlers.warehouse_of(call) / catalog / schema, name):
-        raise missing(f"Table '{catalog}.{schema}.{name}'", "TABLE_DOES_NOT_EXIST")
-    owner = call.required("owner")
-    full_name = f"{catalog}.{schema}.{name}"
-    call.store.put(SECURABLE, full_name, {**(call.store.get(SECURABLE, full_name) or {}), "owner": owner})
+    parts = catalog_handlers.name_parts(call, 3)
+    catalog_handlers.require_table(call, parts)
+    owner, full_name = call.required("owner"), ".".join(parts)
+    call.store.put(SECURABLE, full_name, {**call.description(full_name), "owner": owner})
 
 
 def delete_volume(call: ServerRequest) -> None:

@@ -14,7 +14,6 @@ from lakeward.databricks_shims.local_workspace import (
     catalog_handlers,
     check_name,
     exclusively,
-    is_table,
     missing,
     paginate,
 )
@@ -147,8 +146,8 @@ def _require(call: ServerRequest, kind: str, parts: list[str]) -> None:
     if kind != "catalog":
         catalog_handlers.require_schema(call, *parts[:2])
     name = ".".join(parts)
-    if kind == "table" and not is_table(catalog_handlers.warehouse_of(call).joinpath(*parts[:2]), parts[2]):
-        raise missing(f"Table '{name}'", "TABLE_DOES_NOT_EXIST")
+    if kind == "table":
+        catalog_handlers.require_table(call, parts)
     if kind == "volume" and not has_volume(call, *parts):
         raise missing(f"Volume '{name}'", "VOLUME_DOES_NOT_EXIST")
 
