@@ -418,3 +418,23 @@ def test_the_names_of_streams_are_given_to_who_waits_for_them(
 
     finished = desk.done(file, on_wait=stop)
     assert given == [["endless" if named else text_of(finished, 1).strip()]]
+
+
+@pytest.mark.parametrize(
+    "cell", ["# MAGIC %sql\n{sql}", "spark.sql({python}).display()"], ids=["sql", "python"]
+)
+def test_handlers_of_scripts_in_cells_know_the_error(desk: Desk, cell: str) -> None:
+    lines = [
+        "BEGIN",
+        "  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN",
+        "    DECLARE c STRING;",
+        "    GET DIAGNOSTICS CONDITION 1 c = CONDITION_IDENTIFIER;",
+        "    SELECT c;",
+        "  END;",
+        "  SELECT 1 / 0;",
+        "END",
+    ]
+    sql = "\n".join(f"# MAGIC {line}" for line in lines)
+    text = cell.format(sql=sql, python=repr("\n".join(lines)))
+    finished = desk.done(desk.file("n.py", f"# Databricks notebook source\n{text}\n"))
+    assert "DIVIDE_BY_ZERO" in text_of(finished, 1)

@@ -206,6 +206,19 @@ def test_the_statement_of_a_handler_is_found(kind: str, trigger: str, body: str)
 
 
 @uses_objects
+@pytest.mark.parametrize(("text", "args"), [("1 / 0", None), ("1 / :n", {"n": 0})], ids=["plain", "by name"])
+@pytest.mark.parametrize("clones", [False, True])
+def test_scripts_with_parameters_and_cloned_sessions_know_their_errors(
+    spark: SparkSession, text: str, args: dict[str, int] | None, clones: bool
+) -> None:
+    own = spark.newSession() if clones else spark
+    handler = HANDLERS["exit"].format(
+        "DECLARE c STRING; GET DIAGNOSTICS CONDITION 1 c = CONDITION_IDENTIFIER; SELECT c"
+    )
+    assert own.sql(f"BEGIN {handler} SELECT {text}; END", args=args).collect() == [("DIVIDE_BY_ZERO",)]
+
+
+@uses_objects
 def test_sessions_of_a_later_client_know_their_errors_too(spark: SparkSession) -> None:
     """After a client the daemon removes all listeners that the context did not begin with."""
     bus = scala_context(spark.sparkContext).listenerBus()
