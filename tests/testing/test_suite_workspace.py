@@ -37,7 +37,7 @@ def test_variables():
         print(name, os.environ.get(name))
     found = subprocess.run(["ps", "-eo", "ppid,args"], capture_output=True, text=True).stdout
     mine = [line for line in found.splitlines() if str(os.getpid()) in line]
-    print("servers", sum("suite_workspace" in line for line in mine))
+    print("servers", sum("server_process" in line for line in mine))
 """
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.cli.output_streams import Streams, redirect_output
 from lakeward.cli.progress_display import Board, Watcher, watching
 from lakeward.cli.stream_watch import watching_streams
+from lakeward.cli.workspace_on_demand import workspace_on_demand
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +55,7 @@ def execute(
     with redirect_output(verbose=verbose) as streams:
         board = Board(title, time.monotonic, stage)
         with ExitStack() as stack:
+            stack.enter_context(workspace_on_demand(settings, streams.to_stderr))
             watcher = stack.enter_context(watching(board, streams))
             if watched is not None:
                 stack.enter_context(watching_streams(settings, watched, watcher.batch))

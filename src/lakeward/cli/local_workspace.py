@@ -282,9 +282,9 @@ def answering(settings: Settings) -> Rest | None:
     """Return the target's workspace if its server answers, None otherwise."""
     from databricks.sdk.errors.base import DatabricksError
 
-    from lakeward.workspace import read_connection
+    from lakeward.workspace import read_connection, running_connection
 
-    known = read_connection(settings)
+    known = running_connection(settings) or read_connection(settings)
     if known is None or not listens(known.host):
         return None
     with suppress(DatabricksError, JobError, LookupError):

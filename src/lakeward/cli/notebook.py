@@ -66,7 +66,12 @@ def notebook(
     place = here(target, variables)
     settings = place.settings
     root = place.bundle.root if place.bundle else settings.root
-    with redirect_output(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams:
+    from lakeward.cli.workspace_on_demand import workspace_on_demand
+
+    with (
+        redirect_output(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams,
+        workspace_on_demand(settings, streams.to_stderr),
+    ):
         from lakeward import notebooks
         from lakeward.dbutils import Context, Environment
         from lakeward.session import session

@@ -15,7 +15,8 @@ from lakeward.cli.formatting import plain
 from lakeward.cli.options import bundle_options, entered_environment_options, mount_option, runtime_option
 
 if TYPE_CHECKING:
-    from lakeward.workspace import Connection, ScheduledStart
+    from lakeward.workspace import ScheduledStart
+    from lakeward.workspace_connection import Connection
 
 _MOST_CHARACTERS = 200
 

@@ -1,13 +1,13 @@
 """`WorkspaceClient()` without credentials: answered in this process, from the lakehouse's state folder.
 
 databricks-sdk looks for credentials as it always does. Only where it finds none, and no host is named, does a
-client get the host of the local workspace, and requests to that host never leave the process.
+client get the host of the local workspace. Requests to that host are answered in this process, or by the
+workspace's server, see `adapter`.
 """
 
 from __future__ import annotations
 
 import functools
-import os
 from types import ModuleType
 from typing import Any
 
@@ -15,9 +15,8 @@ from lakeward import patching
 from lakeward.databricks_shims.local_workspace import HOST, adapter
 from lakeward.dbutils import dbutils
 from lakeward.patching import PatchSpec
+from lakeward.workspace_connection import process_connection
 
-SUITE_HOST = "LAKEWARD_TESTS_HOST"
-"""Variable with the address of the workspace of a test suite, which has the lakehouse of this process."""
 _NONE_FOUND = "cannot configure default credentials"
 
 
@@ -35,7 +34,8 @@ def _mounting(before: Any) -> Any:
     @functools.wraps(before)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         before(self, *args, **kwargs)
-        self._session.mount(HOST, adapter())
+        for host in _hosts():
+            self._session.mount(host, adapter())
 
     return __init__
 
@@ -48,11 +48,13 @@ def _choosing(before: Any) -> Any:
         except ValueError as error:
             if _NONE_FOUND not in str(error) or cfg.host or cfg.auth_type:
                 raise
-            cfg.host = HOST
+            connection = process_connection()
+            cfg.host = connection.host if connection else HOST
             # One request a file: the other ways lead through cloud storage.
             cfg.disable_experimental_files_api_client = True
             self._auth_type = "lakeward"
-            return dict
+            headers = {"Authorization": f"Bearer {connection.token}"} if connection else {}
+            return headers.copy
 
     return __call__
 
@@ -60,9 +62,14 @@ def _choosing(before: Any) -> Any:
 def _making_dbutils(before: Any) -> Any:
     @functools.wraps(before)
     def _make_dbutils(config: Any) -> Any:
-        return dbutils() if config.host in (HOST, os.environ.get(SUITE_HOST)) else before(config)
+        return dbutils() if config.host in _hosts() else before(config)
 
     return _make_dbutils
+
+
+def _hosts() -> tuple[str, ...]:
+    connection = process_connection()
+    return (HOST, connection.host) if connection else (HOST,)
 
 
 _REASON = "WorkspaceClient() without credentials works on the local lakehouse"

@@ -1,7 +1,7 @@
 """The notebook context: path of the notebook, user, job and run.
 
-Field names and the layout of the two JSON forms are the platform's. A local lakehouse has no workspace: the
-host is loopback, and the token grants no access.
+Field names and the layout of the two JSON forms are the platform's. Address and token are those of the local
+workspace that the command offers, else of a host that does not exist, with a token that grants no access.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lakeward.dbutils.failures import JavaError
+from lakeward.dbutils.secret_stores import remember
 from lakeward.session import Settings
+from lakeward.workspace_connection import Connection, process_connection
 
-LOCAL_HOST = "lakeward.localhost"
-LOCAL_TOKEN = "lakeward-local-token"  # noqa: S105  # opens nothing: for code that only passes it on
+NO_WORKSPACE = Connection("https://lakeward.localhost", "lakeward-local-token")
+"""Opens nothing: for code that only passes it on. Names below `localhost` are never other machines."""
 LOCAL_ID = "0"
 
 
@@ -27,8 +29,7 @@ class Context:
 
     user: str
     notebook_path: str | None = None
-    api_url: str = f"https://{LOCAL_HOST}"
-    api_token: str = LOCAL_TOKEN
+    connection: Connection = NO_WORKSPACE
     workspace_id: str = LOCAL_ID
     cluster_id: str = "lakeward-local"
     notebook_id: str | None = None
@@ -42,12 +43,19 @@ class Context:
         """Return the context of a process that runs no notebook; the project folder replaces the notebook's
         path.
         """
-        return cls(user=settings.user, notebook_path=f"/Users/{settings.user}/{settings.root.name}")
+        connection = process_connection()
+        if connection is not None:
+            remember(connection.token.encode())
+        return cls(
+            user=settings.user,
+            notebook_path=f"/Users/{settings.user}/{settings.root.name}",
+            connection=connection or NO_WORKSPACE,
+        )
 
     @property
     def host(self) -> str:
         """Return the workspace's host name, without scheme."""
-        return self.api_url.partition("://")[2] or self.api_url
+        return self.connection.host.partition("://")[2]
 
     def tags(self) -> dict[str, str]:
         """Return the tags that have a value."""
@@ -75,8 +83,8 @@ class Context:
             "tags": self.tags(),
             "extraContext": {
                 "notebook_path": self.notebook_path,
-                "api_url": self.api_url,
-                "api_token": self.api_token,
+                "api_url": self.connection.host,
+                "api_token": self.connection.token,
                 "notebook_id": self.notebook_id,
             },
         }
@@ -87,7 +95,7 @@ class Context:
             "user": self.user,
             "workspace_id": self.workspace_id,
             "cluster_id": self.cluster_id,
-            "api_url": self.api_url,
+            "api_url": self.connection.host,
             "browserHostName": self.host,
             "notebook_path": self.notebook_path,
             "notebook_id": self.notebook_id,
@@ -108,8 +116,8 @@ class JavaContext:
         self._facts = facts
         # Methods on the instance: a name that the platform lacks raises AttributeError.
         for name, value in {
-            "apiUrl": facts.api_url,
-            "apiToken": facts.api_token,
+            "apiUrl": facts.connection.host,
+            "apiToken": facts.connection.token,
             "notebookPath": facts.notebook_path,
             "notebookId": facts.notebook_id,
             "browserHostName": facts.host,

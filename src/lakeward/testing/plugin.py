@@ -111,16 +111,18 @@ def make_catalogs(settings: Settings) -> None:
 def serve_workspace(stack: ExitStack) -> None:
     """Lead clients of a workspace to the one of this suite, until `stack` is closed."""
     from lakeward.testing.suite_workspace import (
-        SuiteWorkspace,
         chooses_serverless,
         selects_workspace,
         set_variables,
+        variables_of,
     )
 
     if selects_workspace():
         return
-    workspace = SuiteWorkspace()
-    variables = workspace.variables
+    from lakeward.workspace import ServerProcess
+
+    workspace = ServerProcess()
+    variables = variables_of(workspace.connection)
     if chooses_serverless(Path.cwd()):
         del variables["DATABRICKS_CLUSTER_ID"]
     before = set_variables(variables, os.environ)

@@ -1,35 +1,25 @@
-"""The local workspace of a test suite: its variables are set at once, its server starts on first use.
+"""Environment variables that lead the clients of a test suite to the suite's local workspace.
 
 Libraries look for `DATABRICKS_HOST` and its relatives in the environment, so these are set before the first
-test. A server for every suite would cost seconds and memory that most suites do not need. So this process
-only listens: the first connection starts the server, which takes over the listening socket and finds that
-connection waiting in it.
+test.
 """
 
 from __future__ import annotations
 
 import ast
 import os
-import secrets
-import select
-import signal
-import socket
-import subprocess
-import sys
-import threading
 from collections.abc import Mapping, MutableMapping
-from contextlib import suppress
 from pathlib import Path
 
 from lakeward.workspace import LOCAL_CLUSTER, WAREHOUSE_ID
+from lakeward.workspace_connection import Connection
 
 SUITE_HOST = "LAKEWARD_TESTS_HOST"
-"""Variable with the address of this suite's workspace; `databricks_shims` reads it, too."""
+"""Variable with the address that this suite set as DATABRICKS_HOST."""
 _SELECTS_WORKSPACE = (
     *("DATABRICKS_HOST", "DATABRICKS_TOKEN", "DATABRICKS_CONFIG_PROFILE", "DATABRICKS_CONFIG_FILE"),
     *("DATABRICKS_CLIENT_ID", "DATABRICKS_USERNAME", "DATABRICKS_AUTH_TYPE", "DATABRICKS_AZURE_RESOURCE_ID"),
 )
-_END_SECONDS = 10.0
 
 
 def selects_workspace(environ: Mapping[str, str] = os.environ) -> bool:
@@ -80,65 +70,16 @@ def _is_choice(node: ast.AST) -> bool:
     return False
 
 
-class SuiteWorkspace:
-    """Listens for the server of a suite's workspace, and ends it with the suite."""
-
-    def __init__(self) -> None:
-        self._listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        self._listener.bind(("127.0.0.1", 0))
-        self._listener.listen(128)
-        self._token = f"dapi{secrets.token_hex(32)}"
-        self._closing, self._close_signal = os.pipe()
-        self._server: subprocess.Popen[bytes] | None = None
-        # A test may change both before the server starts.
-        self._environ, self._folder = dict(os.environ), Path.cwd()
-        self._thread = threading.Thread(target=self._wait, name="lakeward-suite-workspace", daemon=True)
-
-    @property
-    def variables(self) -> dict[str, str]:
-        """Return the environment variables that lead clients to the workspace."""
-        host = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        return {
-            "DATABRICKS_HOST": host,
-            "DATABRICKS_TOKEN": self._token,
-            "DATABRICKS_CLUSTER_ID": LOCAL_CLUSTER,
-            "DATABRICKS_WAREHOUSE_ID": WAREHOUSE_ID,
-            SUITE_HOST: host,
-        }
-
-    def start(self) -> None:
-        """Wait for the first connection in a thread."""
-        self._thread.start()
-
-    def close(self) -> None:
-        """End the server, if it was started; connections are refused from now on."""
-        os.write(self._close_signal, b"x")
-        self._thread.join()
-        server = self._server
-        if server is not None and server.stdin is not None:
-            server.stdin.close()
-            try:
-                server.wait(_END_SECONDS)
-            except subprocess.TimeoutExpired:
-                server.kill()
-                server.wait()
-        self._listener.close()
-        os.close(self._closing)
-        os.close(self._close_signal)
-
-    def _wait(self) -> None:
-        ready, _, _ = select.select([self._listener.fileno(), self._closing], [], [])
-        if self._closing in ready:
-            return
-        descriptor = self._listener.fileno()
-        command = [sys.executable, "-m", "lakeward.testing.suite_workspace", str(descriptor)]
-        # The end of stdin ends the server, even if this process is killed.
-        self._server = subprocess.Popen(
-            command, stdin=subprocess.PIPE, pass_fds=[descriptor], env=self._environ, cwd=self._folder
-        )
-        assert self._server.stdin is not None
-        self._server.stdin.write(f"{self._token}\n".encode())
-        self._server.stdin.flush()
+def variables_of(connection: Connection) -> dict[str, str]:
+    """Return the environment variables that lead clients to the suite's workspace."""
+    return {
+        "DATABRICKS_HOST": connection.host,
+        "DATABRICKS_TOKEN": connection.token,
+        "DATABRICKS_CLUSTER_ID": LOCAL_CLUSTER,
+        "DATABRICKS_WAREHOUSE_ID": WAREHOUSE_ID,
+        SUITE_HOST: connection.host,
+        **connection.variables,
+    }
 
 
 def set_variables(values: Mapping[str, str], environ: MutableMapping[str, str]) -> dict[str, str | None]:
@@ -151,27 +92,3 @@ def set_variables(values: Mapping[str, str], environ: MutableMapping[str, str]) 
     before = {name: environ.get(name) for name in values if name not in kept}
     environ.update({name: value for name, value in values.items() if name not in kept})
     return before
-
-
-def serve_suite(descriptor: int) -> None:
-    """Serve the workspace of this folder on the inherited socket until stdin ends."""
-    from lakeward.bundle import runtime_here
-    from lakeward.session import Settings
-    from lakeward.workspace import serve
-
-    token = sys.stdin.readline().strip()
-
-    def end() -> None:
-        with suppress(OSError, ValueError):
-            sys.stdin.read()
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=end, daemon=True).start()
-    settings = Settings.here(profile=runtime_here(Path.cwd()))
-    # What the server writes belongs to the user alone.
-    os.umask(0o077)
-    serve(settings, listener=socket.socket(fileno=descriptor), token=token, ready=lambda *_: None)
-
-
-if __name__ == "__main__":
-    serve_suite(int(sys.argv[1]))

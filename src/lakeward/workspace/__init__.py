@@ -4,7 +4,8 @@ Jobs and pipelines really run, each in a process of its own, with the packages t
 `serve` runs the server of a target, `read_connection` returns its address. Importing this package
 loads neither a server nor Spark.
 
-    server -> http -> api -> context -> triggers, warehouse, command_contexts -> runs -> state
+    server_process -> server -> http -> api -> context
+        -> triggers, warehouse, command_contexts -> runs -> state
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ from lakeward.lazy_imports import lazy_exports
 if TYPE_CHECKING:
     from lakeward.workspace.identifiers import LOCAL_CLUSTER, WAREHOUSE_ID
     from lakeward.workspace.server import serve, server_folder
-    from lakeward.workspace.state.connection import Connection, connection_file, read_connection
+    from lakeward.workspace.server_process import ServerProcess, running_connection
+    from lakeward.workspace.state.connection import connection_file, read_connection
     from lakeward.workspace.triggers.scheduler import ScheduledStart
 
 __all__ = [
     "LOCAL_CLUSTER",
     "WAREHOUSE_ID",
-    "Connection",
     "ScheduledStart",
+    "ServerProcess",
     "connection_file",
     "read_connection",
+    "running_connection",
     "serve",
     "server_folder",
 ]

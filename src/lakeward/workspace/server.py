@@ -6,6 +6,7 @@ Runs that the last server did not finish are failed first, and old runs and stat
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import socket
 import threading
@@ -26,12 +27,19 @@ from lakeward.workspace.context import ServerContext, ServerRequest
 from lakeward.workspace.http.request_log import RequestLog
 from lakeward.workspace.runs import run_state
 from lakeward.workspace.runs.run_process import Runner
-from lakeward.workspace.state.connection import Connection, connection_file, read_connection, write_connection
+from lakeward.workspace.state.connection import (
+    connection_file,
+    read_connection,
+    read_from,
+    serving_file,
+    write_connection,
+)
 from lakeward.workspace.state.database import usable_state
 from lakeward.workspace.state.store import Document, Store, now
 from lakeward.workspace.state.tokens import Tokens
 from lakeward.workspace.triggers.scheduler import ScheduledStart, TriggerScheduler, scheduled_starts
 from lakeward.workspace.warehouse.engine import Warehouse
+from lakeward.workspace_connection import Connection
 
 _END_OF_RUNS = 1.5  # seconds that runs get to end when the server does
 _RETENTION_DELAY = 3.0  # seconds from the start to removing old runs
@@ -45,6 +53,11 @@ _LIKE_RUNS = ("run", "task_run", "idempotency", "update", "event")
 def server_folder(settings: Settings) -> Path:
     """Return the folder of the server's state: database, logs of runs, request log."""
     return settings.state / "server"
+
+
+def lock_file(settings: Settings) -> Path:
+    """Return the file that the target's server has a lock on."""
+    return server_folder(settings) / "lock"
 
 
 def serve(
@@ -64,7 +77,8 @@ def serve(
         port: 0 is any free one, the last server's if possible.
         with_schedules: Whether jobs start by their schedules and triggers.
         listener: A listening socket to use instead of `port`.
-        token: A token that clients have already; by default, the last server's or a new one.
+        token: The token of the clients of one command, which is accepted and not stored: the connection that
+            other clients are configured with stays. By default, the last server's or a new one.
         ready: Called once requests are answered, with the schedules and triggers of all jobs.
         warn: Called for each record that is damaged and left out, and when the state cannot be written.
 
@@ -78,7 +92,7 @@ def serve(
             private_folder(settings.state)
             private_folder(folder)
             ignore_in_git(settings.home)
-            held.enter_context(sole_server(folder / "lock", settings))
+            held.enter_context(sole_server(lock_file(settings), settings))
             listener = listener or held.enter_context(listening(port, last_port(settings)))
             log = RequestLog(folder / "requests.jsonl")
 
@@ -99,13 +113,33 @@ def serve(
             contexts = Contexts(settings, folder)
             warehouse = Warehouse(settings, folder)
             context = ServerContext(store, tokens, runner, warehouse, host, report, contexts=contexts)
-            if token is not None and tokens.owner_of(token) is None:
-                tokens.create(settings.user, "lakeward test", _MONTH, value=token)
-            connection = Connection(host, token or token_for(settings, tokens))
-            write_connection(settings, connection)
+            if token is None:
+                connection = Connection(host, token_for(settings, tokens))
+                write_connection(connection_file(settings), connection)
+            else:
+                connection = Connection(host, token)
+                tokens.accept(token, settings.user)
+            write_connection(serving_file(settings), connection)
+            held.callback(serving_file(settings).unlink, missing_ok=True)
+            held.enter_context(variables_of(connection))
             starts = scheduled_starts(store, datetime.now(timezone.utc), noted)
             remove_leftovers(settings, folder)
         run(settings, context, folder, log, listener, lambda: ready(connection, starts), with_schedules)
+
+
+@contextmanager
+def variables_of(connection: Connection) -> Iterator[None]:
+    """Set the variables with which code of runs and commands finds this workspace."""
+    before = {name: os.environ.get(name) for name in connection.variables}
+    os.environ.update(connection.variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def exclude_damaged(store: Store) -> None:
@@ -188,12 +222,13 @@ def sole_server(lock: Path, settings: Settings) -> Iterator[None]:
     """Lock the folder; the kernel releases the lock however this process ends."""
     held = FileLock(lock)
     if not held.acquire(wait=False):
-        known = read_connection(settings)
+        file = serving_file(settings)
+        known = read_from(file)
         raise ConfigurationError(
             "WORKSPACE_RUNNING",
             f"The workspace of the target {settings.target} is already served"
             + (f" at {known.host}." if known else "."),
-            next_step=f"Use that one (its token is in {connection_file(settings)}), or stop it.",
+            next_step=f"Use that one (its token is in {file}), or stop it.",
         )
     try:
         yield

@@ -139,6 +139,11 @@ class Table:
 _TABLE = Table(ROUTES)
 
 
+def is_local(method: str, path: str) -> bool:
+    """Return whether a request needs only the state folder."""
+    return _TABLE.find(method, path) is not None
+
+
 def respond(
     environment: Environment, method: str, path: str, query: Mapping[str, str], data: bytes
 ) -> tuple[int, Any]:

@@ -12,6 +12,8 @@ import threading
 
 from lakeward.workspace.state.store import Document, Store, now
 
+_YEAR = 365 * 24 * 3600 * 1000
+
 
 class Tokens:
     """The tokens of a workspace."""
@@ -20,12 +22,16 @@ class Tokens:
         self._store = store
         self._lock = threading.Lock()
         self._known: list[tuple[bytes, Document]] | None = None
+        self._unstored: list[tuple[bytes, Document]] = []
 
-    def create(
-        self, user: str, comment: str, seconds: int, *, value: str | None = None
-    ) -> tuple[str, Document]:
-        """Store a token, a random one unless `value` is given; return it and its record."""
-        value = value or f"dapi{secrets.token_hex(32)}"
+    def accept(self, value: str, user: str) -> None:
+        """Accept a token for as long as this process runs, without storing it."""
+        info = {"token_id": "", "expiry_time": now() + _YEAR, "user": user}
+        self._unstored.append((_digest(value), info))
+
+    def create(self, user: str, comment: str, seconds: int) -> tuple[str, Document]:
+        """Store a new token; return it and its record."""
+        value = f"dapi{secrets.token_hex(32)}"
         made = now()
         info = {
             "token_id": secrets.token_hex(32),
@@ -42,7 +48,7 @@ class Tokens:
     def owner_of(self, value: str) -> Document | None:
         """Return the document of a token, expired or not; None for an unknown or revoked one."""
         digest, found = _digest(value), None
-        for known, info in self._all():
+        for known, info in (*self._unstored, *self._all()):
             # No early return: the duration must not depend on which token matches.
             if hmac.compare_digest(known, digest):
                 found = info
