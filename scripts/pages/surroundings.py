@@ -25,9 +25,14 @@ becomes a session on first use. An installed module takes precedence, except for
 that the file imports do not have them. The file's folder is the working directory and first on `sys.path`,
 and `DATABRICKS_RUNTIME_VERSION` is set.
 
-- **`WorkspaceClient()`** without a host and credentials: secrets, files, DBFS, volumes, workspace files,
-the current user, the list of runtimes, and the catalogs, schemas and tables that exist are served here.
-Every other request fails and names the local workspace.
+- **`WorkspaceClient()`** without a host and credentials has the target's [local workspace](workspace.md).
+Secrets, files, DBFS, volumes, workspace files, the current user, the list of runtimes, and the catalogs,
+schemas and tables that exist are served in the process. For everything else (jobs, pipelines, SQL
+statements, grants …) the command starts the workspace's server with the first request, or uses the one
+that runs. It ends with the command, after the runs that the code has started.
+
+- **The notebook context** (`dbutils.notebook.entry_point`) has the address and the token of that workspace,
+for code with `requests` and for `WorkspaceClient(host, token)`.
 
 - **Secrets** are read from `LAKEWARD_SECRET_<SCOPE>_<KEY>`, then from the file
 `secrets/<scope>/<key>` of the target's state folder, which only its owner may read (mode
