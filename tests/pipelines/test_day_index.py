@@ -25,8 +25,8 @@ KEPT = (
     "SELECT at, device, rate FROM (SELECT *, row_number() OVER "
     f"(PARTITION BY at, device ORDER BY n, rate) AS copy FROM ({TYPED})) WHERE copy = 1"
 )
-SUMMED = f"SELECT at, count(*) AS n, sum(rate) AS s FROM ({TYPED}) GROUP BY at"
-QUERIES = {"KEPT": KEPT, "SUMMED": SUMMED}
+AVERAGED = f"SELECT at, count(*) AS n, avg(rate) AS s FROM ({TYPED}) GROUP BY at"
+QUERIES = {"KEPT": KEPT, "AVERAGED": AVERAGED}
 DROP, FAIL, WARN = "ON VIOLATION DROP ROW", "ON VIOLATION FAIL UPDATE", ""
 PLAUSIBLE = "at >= DATE'2010-01-01'"
 
@@ -152,7 +152,7 @@ def lost_clock(number: int, *devices: int) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("query", "kind"), [("KEPT", "TIMESTAMP"), ("SUMMED", "DATE")])
+@pytest.mark.parametrize(("query", "kind"), [("KEPT", "TIMESTAMP"), ("AVERAGED", "DATE")])
 def test_a_day_whose_rows_are_all_dropped_selects_no_file(lab: Lab, query: str, kind: str) -> None:
     """All files have rows of 1990; those of the first days are moved away."""
     events = Events(lab, QUERIES[query].replace("{kind}", kind), (PLAUSIBLE, DROP))
@@ -187,7 +187,7 @@ RULES = {
 
 @pytest.mark.slow
 def test_partitions_of_dropped_days_are_replaced(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    events = Events(lab, SUMMED.replace("{kind}", "DATE"), (PLAUSIBLE, DROP))
+    events = Events(lab, AVERAGED.replace("{kind}", "DATE"), (PLAUSIBLE, DROP))
     text = (lab.files / "views.sql").read_text()
     lab.file("views.sql", text.replace("REFRESH POLICY", "PARTITIONED BY (at) REFRESH POLICY", 1))
     monkeypatch.setattr(
@@ -227,7 +227,7 @@ def belongs_to_another_query(index: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("change", sampled([damage, lose, belongs_to_another_query], damage))
 def test_an_index_that_cannot_be_used_is_computed_again(lab: Lab, change: Callable[[Path], None]) -> None:
-    events = Events(lab, SUMMED.replace("{kind}", "TIMESTAMP"))
+    events = Events(lab, AVERAGED.replace("{kind}", "TIMESTAMP"))
     events.update(day(1, 1, 2))
     events.update("UPDATE {a} SET n = n + 1")
     change(events.index)

@@ -135,16 +135,16 @@ def statement(text: str) -> Callable[[Lab, str], None]:
 
 CHANGES: dict[str, tuple[Callable[[Lab, str], None], str, str]] = {
     "appended": (statement("INSERT INTO {a} VALUES (20, 1, 1)"), "GROUP_AGGREGATE", ""),
-    "updated": (statement("UPDATE {a} SET v = 0 WHERE id = 1"), "GENERIC_AGGREGATE", ""),
-    "deleted": (statement("DELETE FROM {a} WHERE g = 2"), "GENERIC_AGGREGATE", ""),
-    "overwritten": (statement("INSERT OVERWRITE {a} VALUES (1, 1, 7)"), "GENERIC_AGGREGATE", ""),
+    "updated": (statement("UPDATE {a} SET v = 0 WHERE id = 1"), "GROUP_AGGREGATE", ""),
+    "deleted": (statement("DELETE FROM {a} WHERE g = 2"), "GROUP_AGGREGATE", ""),
+    "overwritten": (statement("INSERT OVERWRITE {a} VALUES (1, 1, 7)"), "GROUP_AGGREGATE", ""),
     "optimized": (statement("OPTIMIZE {a}"), "NO_OP", ""),
     "a new column": (add_column, "GROUP_AGGREGATE", ""),
     "replaced": (replace, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
     "dropped and created again": (recreate, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
     "vacuumed": (vacuum, "COMPLETE_RECOMPUTE", "DATA_FILE_MISSING"),
-    "merged": (statement(MERGED), "GENERIC_AGGREGATE", ""),
-    "row tracking": (track_rows, "GENERIC_AGGREGATE", ""),
+    "merged": (statement(MERGED), "GROUP_AGGREGATE", ""),
+    "row tracking": (track_rows, "GROUP_AGGREGATE", ""),
     "dropped deletion vectors": (drop_vectors, "NO_OP", ""),
     "an expired log": (expire_log, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
     "another commit of the same version": (replace_commit, "COMPLETE_RECOMPUTE", "DATA_HAS_CHANGED"),
@@ -419,7 +419,7 @@ def test_a_view_over_a_view_takes_the_changes_of_that_view(lab: Lab, table: str)
     assert [plans[name].chosen for name in ("one", "two", "three")] == [
         "GROUP_AGGREGATE",
         "ROW_BASED",
-        "GENERIC_AGGREGATE",
+        "GROUP_AGGREGATE",
     ]
     (source,) = plans["two"].details["source_table_information"]
     assert source["table_change_type"] == "TABLE_CHANGE_TYPE_GENERAL_CHANGE"
@@ -453,7 +453,7 @@ def test_a_view_over_a_recomputed_view_takes_its_changes(lab: Lab, table: str) -
     techniques()
     first, version = identity(), lab.version("low")
     lab.spark.sql(f"DELETE FROM {table} WHERE g = 1")
-    assert techniques() == {"low": "COMPLETE_RECOMPUTE", "high": "GENERIC_AGGREGATE"}
+    assert techniques() == {"low": "COMPLETE_RECOMPUTE", "high": "GROUP_AGGREGATE"}
     assert (identity(), lab.version("low")) == (first, version + 1)
     assert_exact(lab, query, "high")
     for options, comment in (({"full_refresh": ["low"]}, ""), ({}, "COMMENT 'new'")):
@@ -526,7 +526,7 @@ def test_the_change_data_feed_gives_changes_that_rows_cannot_be_compared_for(
     lab.done()
     change(lab, source)
     plans = planned(lab, lab.done())
-    techniques = ("COMPLETE_RECOMPUTE",) * 2 if issues else ("GENERIC_AGGREGATE", "ROW_BASED")
+    techniques = ("COMPLETE_RECOMPUTE",) * 2 if issues else ("GROUP_AGGREGATE", "ROW_BASED")
     for name, technique, query in zip(sorted(plans), techniques, queries, strict=True):
         found = [each["issue_type"] for each in plans[name].issues]
         assert (plans[name].chosen, found) == (technique, issues)
@@ -571,7 +571,7 @@ def test_an_empty_text_and_null_are_two_groups_of_one_partition(lab: Lab, change
         lab.spark.sql(statement.format(a=source))
         plan = planned(lab, lab.done())["v0"]
         assert_exact(lab, f"SELECT nullif(t, '') AS t, hi FROM ({query})")
-    assert plan.chosen == "GENERIC_AGGREGATE"
+    assert plan.chosen == "GROUP_AGGREGATE"
 
 
 def test_expectations_hold_for_new_rows_and_dropped_rows_leave_without_a_trace(lab: Lab, table: str) -> None:
@@ -640,7 +640,7 @@ def fail_to_count(*_: Any) -> None:
 
 # Queries with their techniques after rows were appended, and after others were changed.
 BY_GROUP = {
-    QUERY: ("GROUP_AGGREGATE", "GENERIC_AGGREGATE"),
+    QUERY: ("GROUP_AGGREGATE", "GROUP_AGGREGATE"),
     "SELECT g, count(DISTINCT v) AS n FROM {a} GROUP BY g": ("GENERIC_AGGREGATE", "GENERIC_AGGREGATE"),
     "SELECT id, g, rank() OVER (PARTITION BY g ORDER BY v) AS r FROM {a}": ("WINDOW_FUNCTION",) * 2,
     "SELECT id, g, v FROM {a}": ("APPEND_ONLY", "ROW_BASED"),

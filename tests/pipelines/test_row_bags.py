@@ -130,6 +130,6 @@ def test_a_view_over_a_rewritten_file_equals_its_query(lab: Lab, monkeypatch: py
     lab.done()
     lab.spark.sql(f"UPDATE {table} SET x = 2 WHERE day = DATE'2024-01-03'")
     lab.spark.sql(f"DELETE FROM {table} WHERE day = DATE'2024-01-07' AND id > 100")
-    assert planned(lab, lab.done())["v0"].chosen == "GENERIC_AGGREGATE"
+    assert planned(lab, lab.done())["v0"].chosen == "GROUP_AGGREGATE"
     assert bag(lab.table("v0")) == bag(lab.spark.sql(query))
     assert found == [103, 200]

@@ -169,10 +169,20 @@ class DeltaRules:
         """Return the keys of the groups that have changed rows, each once; None without any."""
         return self._keys_with_changes(groups.base, self._keys_of(groups))
 
+    def changed_input(self, aggregate: PlanNode) -> Delta:
+        """Return what changed in the input of an aggregate, for functions to which equal rows on both sides
+        make no difference.
+        """
+        below = aggregate.children[0]
+        return self._gross_delta(below) if self.group_hashes.can_compare(aggregate) else self.delta(below)
+
     def _gross_rows(self, node: PlanNode) -> list[Any]:
+        return self._both(self._gross_delta(node))
+
+    def _gross_delta(self, node: PlanNode) -> Delta:
         """Return the inserted and the deleted rows of an operator; equal ones may be in both."""
         sources = [self._changes[id(leaf)].gross for leaf in self._root.leaves if leaf.is_delta]
-        return self._both(DeltaRules(self.spark, self._root, sources, self._times)._possible_delta(node))
+        return DeltaRules(self.spark, self._root, sources, self._times)._possible_delta(node)
 
     def restricted(self, groups: RowGroups, keys: DataFrame, left_out: DataFrame | None = None) -> Any:
         """Return the current rows of these groups as the lowest operator of `groups` computes them.

@@ -61,7 +61,10 @@ def choose_technique(
     if not possible:
         return recompute(*issues, cost=whole.cost)
     rescanned = _rescanned_bytes(view, changes)
-    techniques = [Technique(each, True, estimate(each, changes, size, rescanned)) for each in possible]
+    techniques = [
+        Technique(each, True, estimate(_paid_as(each, eligibility), changes, size, rescanned))
+        for each in possible
+    ]
     best = min(techniques, key=lambda each: each.cost or 0.0)
     text = ""
     if (best.cost or 0.0) > (whole.cost or 0.0):
@@ -139,9 +142,10 @@ def possible_techniques(
         has_expectations: Whether the view has expectations.
     """
     found: list[MaintenanceType] = []
-    if appends and not has_expectations and merges_added_rows(view.root, eligibility):
-        top = eligibility.top
-        found += ["GROUP_AGGREGATE"] if top is not None and _only_adds(top.children[0]) else []
+    top = eligibility.top
+    if not has_expectations and top is not None and merges_added_rows(view.root, eligibility):
+        adds = appends and _only_adds(top.children[0])
+        found += ["GROUP_AGGREGATE"] if adds or _merges_removed_rows(top, eligibility) else []
     if eligibility.groups is not None:
         is_window = eligibility.groups.top.name == "Window"
         found.append("WINDOW_FUNCTION" if is_window else "GENERIC_AGGREGATE")
@@ -166,6 +170,19 @@ def merges_added_rows(root: PlanNode, eligibility: Eligibility) -> bool:
     if top.keys and (groups is None or not groups.is_whole):
         return False
     return merge_expressions(root, top, groups.columns if groups is not None else ()) is not None
+
+
+def _merges_removed_rows(top: PlanNode, eligibility: Eligibility) -> bool:
+    """Return whether removed rows can be merged, too, of a view to which added rows can be."""
+    groups = eligibility.groups
+    return bool(top.functions) and (groups is None or groups.base is top)
+
+
+def _paid_as(technique: MaintenanceType, eligibility: Eligibility) -> MaintenanceType:
+    """Return the technique that costs the same: changed rows below another group operator are computed."""
+    top = eligibility.top
+    linear = top is None or _only_adds(top.children[0])
+    return technique if technique != "GROUP_AGGREGATE" or linear else "GENERIC_AGGREGATE"
 
 
 def _only_adds(node: PlanNode) -> bool:

@@ -80,7 +80,10 @@ class NotableExpression:
 
 @dataclass(frozen=True)
 class CalledFunction:
-    """An aggregate or window function with the types of its arguments; `frame` only in windows."""
+    """An aggregate or window function with the types of its arguments; `frame` only in windows.
+
+    `counts_rows` is true for `count(*)` and for the count of a column that is never NULL.
+    """
 
     class_name: str
     name: str
@@ -88,6 +91,7 @@ class CalledFunction:
     distinct: bool = False
     filtered: bool = False
     frame: str = ""
+    counts_rows: bool = False
 
 
 @dataclass(frozen=True)
@@ -256,6 +260,7 @@ def _function(about: dict[str, Any]) -> CalledFunction:
         about.get("distinct", False),
         about.get("filtered", False),
         about.get("frame", ""),
+        about.get("counts_rows", False),
     )
 
 

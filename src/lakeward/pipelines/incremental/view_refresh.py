@@ -14,7 +14,13 @@ from lakeward.errors import PipelineError
 from lakeward.pipelines.graph.elements import Dataset
 from lakeward.pipelines.graph.error_location import error_message
 from lakeward.pipelines.graph.expectations import split_dropped_keys
-from lakeward.pipelines.incremental.aggregate_merge import merge_expressions
+from lakeward.pipelines.incremental.aggregate_merge import (
+    KEPT,
+    SETTLED,
+    changed_aggregates,
+    merge_expressions,
+    merged_groups,
+)
 from lakeward.pipelines.incremental.change_set import ChangeSet, Source
 from lakeward.pipelines.incremental.cost import estimate
 from lakeward.pipelines.incremental.day_index import DayIndex
@@ -45,6 +51,7 @@ from lakeward.pipelines.incremental.view_writes import (
     replace_groups,
     replace_partitions,
     require_own_partitions,
+    stored_groups,
 )
 from lakeward.pipelines.storage.delta_tables import StoredTable, read_stored_rows
 from lakeward.pipelines.storage.local_checkpoint import local_checkpoint
@@ -121,6 +128,8 @@ class ViewRefresh:
         """
         chosen, groups = self.plan.chosen, self.eligibility.groups
         better: MaintenanceType
+        if self._replaces_row(dataset):
+            return
         if chosen == "ROW_BASED":
             better, changed = "APPEND_ONLY", root
         elif chosen == "GENERIC_AGGREGATE" and groups is not None:
@@ -149,16 +158,7 @@ class ViewRefresh:
         columns = groups.columns if groups is not None else ()
         key_names = [names[index] for index in columns]
         if chosen == "GROUP_AGGREGATE" and top is not None:
-            plus = rules.delta(top.children[0]).plus
-            merged = merge_expressions(root, top, columns)
-            assert merged is not None
-            if plus is None:
-                append_rows(key, self.query.limit(0), metadata)
-                return
-            rows = frame_of(spark, _replaced(rules, root, top, rules.above(top, plus)))
-            with local_checkpoint(rows, eager=False) as rows:
-                require_own_partitions(rows, dataset.options.partition_cols)
-                merge_groups(key, key_names, rows, merged, metadata)
+            self._merge(rules, root, top, dataset, metadata)
             return
         if groups is not None:
             keys = rules.affected_groups(groups)
@@ -179,6 +179,11 @@ class ViewRefresh:
             else:
                 replace_groups(key, keys, key_names, added, ranges, metadata)
             return
+        if self._replaces_row(dataset):
+            stored = read_stored_rows(spark, key)
+            self.added = self.query
+            apply_row_changes(key, stored, self.query, stored, metadata)
+            return
         delta = rules.delta(root)
         empty = self.query.limit(0)
         self.added = empty if delta.plus is None else frame_of(spark, delta.plus)
@@ -188,6 +193,59 @@ class ViewRefresh:
         gone = frame_of(spark, delta.minus)
         stored = read_stored_rows(spark, key)
         apply_row_changes(key, stored, enforce(self.added, False), enforce(gone, True), metadata)
+
+    def _replaces_row(self, dataset: Dataset) -> bool:
+        """Return whether the one row of an aggregate without GROUP BY replaces that of the view."""
+        top = self.eligibility.top
+        is_single = top is not None and top.name == "Aggregate" and not top.keys
+        return self.plan.chosen == "ROW_BASED" and is_single and not dataset.expectations
+
+    def _merge(
+        self, rules: DeltaRules, root: PlanNode, top: PlanNode, dataset: Dataset, metadata: str
+    ) -> None:
+        """Merge the aggregates of the changed rows into the view's groups."""
+        key, groups, empty = dataset.key, self.eligibility.groups, self.query.limit(0)
+        columns = groups.columns if groups is not None else ()
+        names = [self.query.columns[index] for index in columns]
+        merged = merge_expressions(root, top, columns)
+        assert merged is not None
+
+        def aggregates(rows: Any) -> DataFrame:
+            return frame_of(self.query.sparkSession, _replaced(rules, root, top, rules.above(top, rows)))
+
+        delta = rules.changed_input(top)
+        if delta.plus is None and delta.minus is None:
+            append_rows(key, empty, metadata)
+            return
+        if delta.minus is None:
+            with local_checkpoint(aggregates(delta.plus), eager=False) as rows:
+                require_own_partitions(rows, dataset.options.partition_cols)
+                added = {name: each.added for name, each in merged.items()}
+                merge_groups(key, names, rows, added, metadata)
+            return
+        plus = empty if delta.plus is None else aggregates(delta.plus)
+        changed = changed_aggregates(plus, aggregates(delta.minus), columns)
+        with local_checkpoint(changed, eager=False) as changed:
+            keys = changed.select(*[f"k{at}" for at in range(len(columns))])
+            count, ranges = rules.key_ranges(keys)
+            if not count:
+                append_rows(key, empty, metadata)
+                return
+            require_own_partitions(keys.toDF(*names), dataset.options.partition_cols)
+            stored = stored_groups(self.query.sparkSession, key, ranges, names)
+            with local_checkpoint(merged_groups(stored, changed, columns, merged)) as found:
+                rows = found.where(f"{SETTLED} AND {KEPT}").select(*self.query.columns)
+                again = found.where(f"NOT {SETTLED}").select(*names)
+                if not again.isEmpty():
+                    rows = rows.unionAll(self._computed_groups(rules, root, again))
+                replace_groups(key, keys, names, rows, ranges, metadata)
+
+    def _computed_groups(self, rules: DeltaRules, root: PlanNode, keys: DataFrame) -> DataFrame:
+        groups = self.eligibility.groups
+        if groups is None:
+            return self.query
+        plan = _replaced(rules, root, groups.base, rules.restricted(groups, keys))
+        return frame_of(self.query.sparkSession, plan)
 
 
 def plan_refresh(

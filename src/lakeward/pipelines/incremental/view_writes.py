@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.incremental.row_bags import identity_columns, net_rows, repeat_rows, with_texts
-from lakeward.pipelines.storage.delta_tables import prepare_merge
+from lakeward.pipelines.storage.delta_tables import prepare_merge, read_stored_rows
 from lakeward.pipelines.storage.file_replacement import PLACE, FileReplacement
 from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges, target_condition
 from lakeward.pipelines.storage.local_checkpoint import hint_small, local_checkpoint
@@ -80,7 +80,8 @@ def replace_groups(
     marks = [f"k{i}" for i in range(len(columns))]
     matches = [f"t.{quote_name([column])} <=> s.{mark}" for column, mark in zip(columns, marks, strict=True)]
     if files.is_cheaper_than_merge:
-        affected, same = hint_small(keys).toDF(*marks).alias("s"), F.expr(" AND ".join(matches))
+        # Without keys the view has one row.
+        affected, same = hint_small(keys).toDF(*marks).alias("s"), F.expr(" AND ".join(matches) or "true")
         kept = files.rewritten.alias("t").join(affected, same, "left_anti")
         marked = files.markable
         if marked is not None:
@@ -97,6 +98,14 @@ def replace_groups(
             "WHEN MATCHED THEN DELETE " + _insert(rows.columns, names, "NOT s.removes"),
             metadata,
         )
+
+
+def stored_groups(
+    spark: SparkSession, key: tuple[str, ...], ranges: Sequence[KeyRange], columns: Sequence[str]
+) -> DataFrame:
+    """Return the view's rows among which are those of groups in these ranges of `columns`."""
+    condition = target_condition(spark, key, ranges, columns)
+    return read_stored_rows(spark, key).alias("t").where(condition or "true")
 
 
 def replace_partitions(

@@ -28,6 +28,7 @@ import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
 import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
 import org.apache.spark.sql.catalyst.plans.LeftSemi$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.BROADCAST$;
@@ -266,9 +267,18 @@ public class ViewPlan {
                 ArrayNode functions = MAPPER.createArrayNode();
                 ObjectNode called = function(functions, aggregate.aggregateFunction());
                 called.put("distinct", aggregate.isDistinct());
+                called.put("counts_rows", countsRows(aggregate));
                 entry.set("aggregate", called);
             }
         }
+    }
+
+    /** Whether it is `count(*)`, or a count of values that are never NULL. */
+    private static boolean countsRows(AggregateExpression aggregate) {
+        boolean counts = aggregate.aggregateFunction() instanceof Count && !aggregate.isDistinct() && aggregate.filter().isEmpty();
+        Iterator arguments = aggregate.aggregateFunction().children().iterator();
+        while (arguments.hasNext()) counts &= !((Expression) arguments.next()).nullable();
+        return counts;
     }
 
     /** The left or the right expressions of a join's equalities between its two sides. */
