@@ -18,6 +18,7 @@ from lakeward.atomic_files import read_regular
 from lakeward.dbutils import redacted
 from lakeward.delta_log import DataFile, TableState, read_table
 from lakeward.errors import LakewardError
+from lakeward.object_metadata import metadata_file
 
 MAX_ROWS = 5
 MAX_COLUMNS = 40
@@ -124,7 +125,7 @@ def _tag_text(tags: Mapping[str, Any]) -> str:
 
 
 def _about(warehouse: Path, parts: Sequence[str]) -> Path:
-    return warehouse.joinpath(*parts[:-1]) / ".objects" / f"{parts[-1]}.table.about.json"
+    return metadata_file(warehouse, "TABLE", parts)
 
 
 @dataclass(frozen=True)
@@ -140,8 +141,8 @@ class _Protection:
         catalog, schema, _ = parts
         about = _metadata(_about(warehouse, parts))
         owners = {
-            "catalog": _metadata(warehouse / catalog / ".objects" / ".catalog.about.json"),
-            "schema": _metadata(warehouse / catalog / schema / ".objects" / ".schema.about.json"),
+            "catalog": _metadata(metadata_file(warehouse, "CATALOG", [catalog])),
+            "schema": _metadata(metadata_file(warehouse, "SCHEMA", [catalog, schema])),
             "table": about,
         }
         for kind, metadata in owners.items():

@@ -1,23 +1,21 @@
 """The session that a command runs in: its catalog and schema, and the folders of its lakehouse.
 
-Metadata that Spark has no place for (owners, tags, grants, keys, policies) is kept as one JSON file per
-object, below `.objects` in the folder of its schema or catalog.
+Metadata that Spark has no place for (owners, tags, grants, keys, policies): see `object_metadata`.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakeward.atomic_files import atomic_write
 from lakeward.errors import SqlError
+from lakeward.object_metadata import metadata_file, read_metadata, write_metadata
 from lakeward.session import BUILT_IN_CATALOGS, Settings, catalog_remedy, current_settings
 from lakeward.spark_internals import catalog_manager, frame_from_java, java_session, jvm_view
 
@@ -89,10 +87,7 @@ class SessionContext:
 
     def metadata_file(self, kind: str, name: Sequence[str]) -> Path:
         """Return the file with an object's metadata beyond its own definition; the metastore has no name."""
-        folder, own = self.settings.warehouse.joinpath(*name), ""
-        if name and kind not in ("CATALOG", "SCHEMA"):
-            folder, own = folder.parent, name[-1]
-        return folder / ".objects" / f"{own}.{kind.lower().replace(' ', '_')}.about.json"
+        return metadata_file(self.settings.warehouse, kind, name)
 
     def metadata(self, kind: str, name: Sequence[str]) -> dict[str, Any]:
         """Return an object's metadata beyond its own definition; empty if it has none."""
@@ -164,18 +159,3 @@ def matches_pattern(pattern: str | None, name: str) -> bool:
 @lru_cache(maxsize=64)
 def _compiled(part: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, part.split("*"))), re.IGNORECASE)
-
-
-def read_metadata(path: Path) -> dict[str, Any]:
-    """Return the content of a metadata file; empty if it does not exist."""
-    try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    return content
-
-
-def write_metadata(path: Path, content: Mapping[str, Any]) -> None:
-    """Replace a metadata file atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(path, json.dumps(content, indent=2, sort_keys=True))

@@ -50,7 +50,7 @@ class ServerRequest(ApiRequest):
 
     def description(self, full_name: str) -> Mapping[str, Any]:
         """Return comment, owner, properties and times of an object of Unity Catalog."""
-        return self.store.get(SECURABLE, full_name) or {}
+        return {**(self.store.get(SECURABLE, full_name) or {}), **super().description(full_name)}
 
     @property
     def caller(self) -> str:

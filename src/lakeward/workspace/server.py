@@ -120,7 +120,6 @@ def serve(
                 connection = Connection(host, token)
                 tokens.accept(token, settings.user)
             write_connection(serving_file(settings), connection)
-            held.callback(serving_file(settings).unlink, missing_ok=True)
             held.enter_context(variables_of(connection))
             starts = scheduled_starts(store, datetime.now(timezone.utc), noted)
             remove_leftovers(settings, folder)
@@ -204,6 +203,7 @@ def run(
         context.contexts.close()
         context.runner.wait(_END_OF_RUNS)
         # Here, not after the event loop: SIGTERM ends the process as soon as that has ended.
+        serving_file(settings).unlink(missing_ok=True)
         context.store.close()
         log.close()
 

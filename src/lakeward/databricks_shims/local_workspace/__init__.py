@@ -29,6 +29,7 @@ from lakeward.databricks_shims.local_workspace.contained_paths import (
 from lakeward.databricks_shims.local_workspace.dbfs import remove_idle_uploads
 from lakeward.databricks_shims.local_workspace.field_types import request_types
 from lakeward.databricks_shims.local_workspace.name_patterns import is_like
+from lakeward.databricks_shims.local_workspace.object_descriptions import change_description
 from lakeward.databricks_shims.local_workspace.pages import paginate, paginate_query
 from lakeward.databricks_shims.local_workspace.routes import (
     ROUTES,
@@ -56,6 +57,7 @@ __all__ = [
     "Table",
     "adapter",
     "catalog_handlers",
+    "change_description",
     "check_inside",
     "check_name",
     "exclusively",

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from lakeward.atomic_files import atomic_replace
 from lakeward.databricks_shims.local_workspace.api_error import ApiError
 from lakeward.databricks_shims.local_workspace.body import parse_body
+from lakeward.databricks_shims.local_workspace.object_descriptions import read_description
 from lakeward.dbutils import Environment
 
 MAX_INTEGER = 2**63 - 1
@@ -66,9 +67,9 @@ class ApiRequest:
         """Return the owner of the lakehouse."""
         return self.environment.settings().user
 
-    def description(self, full_name: str) -> Mapping[str, Any]:  # noqa: ARG002  # of a server
-        """Return what a server keeps of an object of Unity Catalog; without one, nothing."""
-        return {}
+    def description(self, full_name: str) -> Mapping[str, Any]:
+        """Return comment, owner and properties of an object of Unity Catalog, as far as it has them."""
+        return read_description(self.environment.settings().warehouse, full_name)
 
     @cached_property
     def body(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from lakeward.databricks_shims.local_workspace.api_error import ApiError, missin
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
 from lakeward.dbutils import mount_links
 from lakeward.errors import InvalidPathError
+from lakeward.object_metadata import metadata_file
 from lakeward.session import Settings
 
 CONNECTION = "connection.json"
@@ -22,7 +23,7 @@ CONNECTION = "connection.json"
 
 _MAX_PATH = 4096
 _MAX_NAME = 255
-_NOTES, _VOLUME_NOTE = ".objects", ".volume.about.json"
+_VOLUME_NOTE = ".volume.about.json"
 _DESCRIPTION = ".volume.json"
 _VOLUME_PARTS = 3  # catalog, schema, volume
 
@@ -190,7 +191,7 @@ def _links(settings: Settings) -> list[Path]:
 
 
 def _external_volumes(settings: Settings) -> Iterator[Path]:
-    for note in settings.warehouse.glob(f"*/*/{_NOTES}/*{_VOLUME_NOTE}"):
+    for note in settings.warehouse.glob(f"*/*/.objects/*{_VOLUME_NOTE}"):
         catalog, schema = note.parts[-4:-2]
         link = settings.volumes / catalog / schema / note.name.removesuffix(_VOLUME_NOTE)
         if link.is_symlink():
@@ -199,8 +200,7 @@ def _external_volumes(settings: Settings) -> Iterator[Path]:
 
 def volume_note(settings: Settings, parts: Sequence[str]) -> Path:
     """Return the file in which SQL keeps owner, comment and location of a volume."""
-    catalog, schema, volume = parts
-    return settings.warehouse / catalog / schema / _NOTES / f"{volume}{_VOLUME_NOTE}"
+    return metadata_file(settings.warehouse, "VOLUME", parts)
 
 
 def volume_description(volume: Path) -> Path:

@@ -18,6 +18,9 @@ from lakeward.databricks_shims.local_workspace.contained_paths import (
     volume_description,
     volume_note,
 )
+from lakeward.object_metadata import read_metadata, write_metadata
+
+_SHOWN_BY_SQL = ("comment", "owner")
 
 
 def list_volumes(call: ApiRequest) -> Any:
@@ -74,9 +77,9 @@ def update(call: ApiRequest) -> Any:
         folder.rename(_folder(call, renamed))
         if _description(call, parts).is_file():
             _description(call, parts).rename(_description(call, renamed))
-        note = volume_note(call.environment.settings(), parts)
+        note = _note(call, parts)
         if note.is_file():
-            note.rename(volume_note(call.environment.settings(), renamed))
+            note.rename(_note(call, renamed))
         parts = renamed
     _describe(call, parts, updated_by=call.user or call.owner)
     return _about(call, *parts)
@@ -87,7 +90,7 @@ def delete(call: ApiRequest) -> None:
     """Remove a volume and its files."""
     parts, folder = _existing(call)
     _description(call, parts).unlink(missing_ok=True)
-    volume_note(call.environment.settings(), parts).unlink(missing_ok=True)
+    _note(call, parts).unlink(missing_ok=True)
     if folder.is_symlink():
         folder.unlink()
     else:
@@ -160,12 +163,26 @@ def _description(call: ApiRequest, parts: list[str]) -> Path:
 
 
 def _describe(call: ApiRequest, parts: list[str], **facts: Any) -> None:
-    given = {name: str(call.body[name]) for name in ("comment", "owner") if call.body.get(name) is not None}
-    kept = {**_kept(call, parts), **facts, **given, "updated_at": _now()}
+    given = {name: str(call.body[name]) for name in _SHOWN_BY_SQL if call.body.get(name) is not None}
+    kept = {**_times(call, parts), **facts, "updated_at": _now()}
     atomic_write(_description(call, parts), json.dumps(kept))
+    if given:
+        note = _note(call, parts)
+        write_metadata(note, {**read_metadata(note), **given})
 
 
 def _kept(call: ApiRequest, parts: list[str]) -> dict[str, Any]:
+    note = read_metadata(_note(call, parts))
+    return {**_times(call, parts), **{name: note[name] for name in _SHOWN_BY_SQL if note.get(name)}}
+
+
+def _note(call: ApiRequest, parts: list[str]) -> Path:
+    """Return the file in which SQL keeps what it shows; its names are lower case."""
+    return volume_note(call.environment.settings(), [part.lower() for part in parts])
+
+
+def _times(call: ApiRequest, parts: list[str]) -> dict[str, Any]:
+    """Return when a volume was made and changed, and by whom."""
     try:
         kept = json.loads(read_regular(_description(call, parts)))
     except (OSError, ValueError):

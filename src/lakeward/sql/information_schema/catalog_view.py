@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lakeward.object_metadata import read_metadata
 from lakeward.session import is_private_table
 from lakeward.spark_internals import catalog_manager, java_array, jvm_view
 from lakeward.sql.procedures import Procedure, procedures_of
-from lakeward.sql.session_context import SessionContext, current_context, read_metadata
+from lakeward.sql.session_context import SessionContext, current_context
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

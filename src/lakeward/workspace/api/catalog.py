@@ -11,14 +11,17 @@ from lakeward.databricks_shims.local_workspace import (
     ApiError,
     Route,
     catalog_handlers,
+    change_description,
     remove_table,
     volume_handlers,
 )
-from lakeward.workspace.api.securables import forget, move_grants, remove_catalog, remove_schema
+from lakeward.workspace.api.securables import forget, remove_catalog, remove_schema
 from lakeward.workspace.context import SECURABLE, ServerRequest
 from lakeward.workspace.state.store import now
 
-_FIELDS = ("comment", "properties", "storage_root", "enable_predictive_optimization")
+# Fields that SQL does not show.
+_OWN_FIELDS = ("storage_root", "enable_predictive_optimization")
+_DESCRIPTION = ("comment", "owner", "properties")
 
 
 def create_catalog(call: ServerRequest) -> Any:
@@ -87,8 +90,8 @@ def update_table(call: ServerRequest) -> None:
     """Change the owner of a table; its other fields belong to SQL."""
     parts = catalog_handlers.name_parts(call, 3)
     catalog_handlers.require_table(call, parts)
-    owner, full_name = call.required("owner"), ".".join(parts)
-    call.store.put(SECURABLE, full_name, {**call.description(full_name), "owner": owner})
+    changes = {"owner": call.required("owner")}
+    change_description(catalog_handlers.warehouse_of(call), ".".join(parts), changes)
 
 
 def delete_volume(call: ServerRequest) -> None:
@@ -99,19 +102,16 @@ def delete_volume(call: ServerRequest) -> None:
 
 def update_volume(call: ServerRequest) -> Any:
     """Change a volume; its grants keep to it when it gets another name."""
-    before = call.path_parameter.strip("/").lower()
-    changed = volume_handlers.update(call)
-    move_grants(call, "volume", before, changed["full_name"].lower())
-    return changed
+    return volume_handlers.update(call)
 
 
 def _remember(call: ServerRequest, full_name: str) -> None:
     kept = call.store.get(SECURABLE, full_name) or {"created_at": now(), "created_by": call.caller}
-    kept.update({name: call.body[name] for name in _FIELDS if name in call.body})
+    kept.update({name: call.body[name] for name in _OWN_FIELDS if name in call.body})
     kept.update(updated_at=now(), updated_by=call.caller)
-    if call.body.get("owner"):
-        kept["owner"] = call.body["owner"]
     call.store.put(SECURABLE, full_name, kept)
+    changes = {name: call.body[name] for name in _DESCRIPTION if call.body.get(name) is not None}
+    change_description(catalog_handlers.warehouse_of(call), full_name, changes)
 
 
 _UC = "/api/2.1/unity-catalog"

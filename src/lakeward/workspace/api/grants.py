@@ -19,9 +19,10 @@ from lakeward.databricks_shims.local_workspace import (
 )
 from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.api.securables import (
-    GRANTS,
     has_volume,
+    read_grants,
     require_record,
+    write_grants,
 )
 from lakeward.workspace.context import ServerRequest
 
@@ -66,7 +67,7 @@ def list_effective(call: ServerRequest) -> Any:
 def change(call: ServerRequest) -> Any:
     """Give and take privileges. Raises ApiError for unknown ones."""
     kind, name = _securable(call)
-    kept = _held(call, kind, name)
+    kept = read_grants(call, kind, name)
     for each in parse_object(call.body, "grants/update").get("changes") or ():
         principal = each.get("principal")
         if not principal:
@@ -75,19 +76,15 @@ def change(call: ServerRequest) -> Any:
         kept[principal] = sorted(held)
         if not held:
             del kept[principal]
-    call.store.put(GRANTS, f"/{kind}/{name}", kept)
+    write_grants(call, kind, name, kept)
     return {"privilege_assignments": _assignments(call, kind, name)}
-
-
-def _held(call: ServerRequest, kind: str, name: str) -> dict[str, list[str]]:
-    return dict(call.store.get(GRANTS, f"/{kind}/{name}") or {})
 
 
 def _assignments(call: ServerRequest, kind: str, name: str) -> list[dict[str, Any]]:
     wanted = call.query.get("principal")
     return [
         {"principal": principal, "privileges": privileges}
-        for principal, privileges in sorted(_held(call, kind, name).items())
+        for principal, privileges in sorted(read_grants(call, kind, name).items())
         if not wanted or principal == wanted
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lakeward.databricks_shims.local_workspace import (
@@ -12,10 +13,12 @@ from lakeward.databricks_shims.local_workspace import (
     missing,
     table_names,
 )
+from lakeward.object_metadata import metadata_file, read_metadata, write_metadata
 from lakeward.workspace.context import SECURABLE, ServerRequest
 
 GRANTS = "grants"
-"""Kind of the documents with grants, by `/kind/name`."""
+"""Kind of the documents with grants, by `/kind/name`, of objects that SQL has no grants of."""
+_WITH_FILES = ("catalog", "schema", "table", "volume", "function", "metastore")
 
 # Kinds of documents below a schema, with the kind of their grants.
 _RECORDS = {"function": "uc_function", "model": "uc_model"}
@@ -66,21 +69,63 @@ def remove_catalog(call: ServerRequest, catalog: str, *, force: bool) -> None:
 
 def forget(call: ServerRequest, kind: str, name: str) -> None:
     """Delete grants and description of an object that was removed: a new one of its name has neither."""
-    delete_grants(call, kind, name)
     call.store.delete(SECURABLE, name)
+    file = _metadata_file(call, kind, name)
+    if file is None:
+        delete_grants(call, kind, name)
+    else:
+        file.unlink(missing_ok=True)
+
+
+def read_grants(call: ServerRequest, kind: str, name: str) -> dict[str, list[str]]:
+    """Return the privileges on an object by principal."""
+    file = _metadata_file(call, kind, name)
+    if file is None:
+        return dict(call.store.get(GRANTS, f"/{kind}/{name}") or {})
+    held = read_metadata(file).get("grants") or {}
+    # SQL writes USE SCHEMA.
+    return {
+        principal: [privilege.replace(" ", "_") for privilege in privileges]
+        for principal, privileges in held.items()
+    }
+
+
+def write_grants(call: ServerRequest, kind: str, name: str, grants: Mapping[str, Sequence[str]]) -> None:
+    """Replace the privileges on an object."""
+    file = _metadata_file(call, kind, name)
+    if file is None:
+        call.store.put(GRANTS, f"/{kind}/{name}", dict(grants))
+        return
+    held = {
+        principal: sorted(privilege.replace("_", " ") for privilege in privileges)
+        for principal, privileges in grants.items()
+    }
+    write_metadata(file, {**read_metadata(file), "grants": held})
 
 
 def delete_grants(call: ServerRequest, kind: str, name: str) -> None:
     """Delete the grants of an object that was removed."""
-    call.store.delete(GRANTS, f"/{kind}/{name}")
+    file = _metadata_file(call, kind, name)
+    if file is None:
+        call.store.delete(GRANTS, f"/{kind}/{name}")
+    elif file.exists():
+        write_grants(call, kind, name, {})
 
 
 def move_grants(call: ServerRequest, kind: str, old: str, new: str) -> None:
     """Give the grants of an object to its new name."""
-    held = call.store.get(GRANTS, f"/{kind}/{old}")
-    if held is not None and old != new:
-        call.store.put(GRANTS, f"/{kind}/{new}", held)
-        call.store.delete(GRANTS, f"/{kind}/{old}")
+    held = read_grants(call, kind, old)
+    if held and old != new:
+        write_grants(call, kind, new, held)
+        delete_grants(call, kind, old)
+
+
+def _metadata_file(call: ServerRequest, kind: str, name: str) -> Path | None:
+    """Return the file in which SQL keeps the grants of an object, None for kinds that SQL has none of."""
+    if kind not in _WITH_FILES:
+        return None
+    parts = name.split(".") if kind != "metastore" else ()
+    return metadata_file(catalog_handlers.warehouse_of(call), kind.upper(), parts)
 
 
 def _contents(call: ServerRequest, catalog: str, schema: str) -> dict[str, list[str]]:

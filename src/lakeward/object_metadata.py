@@ -1,0 +1,50 @@
+"""Metadata of catalogs, schemas and their objects that Spark's catalog has no place for.
+
+Owners, tags, grants and policies are one JSON file per object, in the folder `.objects` of the catalog or
+schema. SQL and the workspace API read and write the same files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lakeward.atomic_files import atomic_write
+
+_FOLDER = ".objects"
+
+
+def metadata_file(warehouse: Path, kind: str, name: Sequence[str]) -> Path:
+    """Return the file with an object's metadata; the metastore has no name.
+
+    >>> metadata_file(Path("/w"), "TABLE", ("main", "sales", "orders")).as_posix()
+    '/w/main/sales/.objects/orders.table.about.json'
+    >>> metadata_file(Path("/w"), "SCHEMA", ("main", "sales")).as_posix()
+    '/w/main/sales/.objects/.schema.about.json'
+    """
+    folder, own = warehouse.joinpath(*name), ""
+    if name and kind not in ("CATALOG", "SCHEMA"):
+        folder, own = folder.parent, name[-1]
+    return folder / _FOLDER / f"{own}.{kind.lower().replace(' ', '_')}.about.json"
+
+
+def schema_definition(warehouse: Path, name: Sequence[str]) -> Path:
+    """Return the file with comment and properties of a schema, which Spark's catalog writes, too."""
+    return warehouse.joinpath(*name) / _FOLDER / ".schema.json"
+
+
+def read_metadata(path: Path) -> dict[str, Any]:
+    """Return the content of a metadata file; empty if it does not exist."""
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return content
+
+
+def write_metadata(path: Path, content: Mapping[str, Any]) -> None:
+    """Replace a metadata file atomically."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    atomic_write(path, json.dumps(content, indent=2, sort_keys=True))
