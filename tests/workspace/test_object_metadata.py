@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import environ_without, outcome
+from tests.processes import SharedDaemon, environ_without, outcome
 from tests.workspace.server import running
 
 pytestmark = [pytest.mark.process, pytest.mark.spark]
@@ -88,9 +88,9 @@ spark.sql("GRANT SELECT ON TABLE sales.orders TO `late`")
 """
 
 
-def test_sql_and_clients_read_what_the_other_has_written(tmp_path: Path) -> None:
+def test_sql_and_clients_read_what_the_other_has_written(tmp_path: Path, shared_daemon: SharedDaemon) -> None:
     (tmp_path / "notebook.py").write_text(NOTEBOOK)
-    environ = environ_without("LAKEWARD_", "PYTEST", "DATABRICKS_")
+    environ = shared_daemon.environ(environ_without("LAKEWARD_", "PYTEST", "DATABRICKS_"))
     command = [sys.executable, "-m", "lakeward", "notebook", "notebook.py"]
     ran = outcome(command, cwd=tmp_path, env=environ, timeout=240)
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -19,7 +19,7 @@ import requests
 from lakeward.session import Settings
 from lakeward.workspace import ServerProcess, running_connection
 from lakeward.workspace_connection import Connection, process_connection
-from tests.processes import environ_without, outcome
+from tests.processes import SharedDaemon, environ_without, outcome
 from tests.workspace.server import running
 
 pytestmark = pytest.mark.process
@@ -76,8 +76,11 @@ def environ() -> dict[str, str]:
     return environ_without("LAKEWARD_", "PYTEST", "DATABRICKS_")
 
 
-def lakeward(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return outcome([sys.executable, "-m", "lakeward", *arguments], cwd=folder, env=environ(), timeout=240)
+def lakeward(
+    folder: Path, *arguments: str, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "lakeward", *arguments]
+    return outcome(command, cwd=folder, env=env or environ(), timeout=240)
 
 
 def host_in(text: str) -> str:
@@ -115,7 +118,7 @@ def test_a_run_of_a_workspace_reaches_that_workspace(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-def test_a_notebook_waits_for_the_runs_that_it_started(tmp_path: Path) -> None:
+def test_a_notebook_waits_for_the_runs_that_it_started(tmp_path: Path, shared_daemon: SharedDaemon) -> None:
     (tmp_path / "notebook.py").write_text(
         "# Databricks notebook source\nimport os\nfrom pathlib import Path\n"
         "from databricks.sdk import WorkspaceClient\nfrom databricks.sdk.service import jobs\n"
@@ -124,7 +127,7 @@ def test_a_notebook_waits_for_the_runs_that_it_started(tmp_path: Path) -> None:
         "task = jobs.SubmitTask(task_key='a', spark_python_task=jobs.SparkPythonTask('/Workspace/task.py'))\n"
         "print(client.jobs.submit(run_name='later', tasks=[task]).run_id)\n"
     )
-    ran = lakeward(tmp_path, "notebook", "notebook.py")
+    ran = lakeward(tmp_path, "notebook", "notebook.py", env=shared_daemon.environ(environ()))
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "of later (Ctrl-C ends them)" in ran.stderr
     assert list(tmp_path.glob("**/ended")), ran.stderr
