@@ -204,6 +204,7 @@ def test_digits_of_large_decimals_are_kept(lab: Lab, table: str) -> None:
         assert bag(lab.table("v0")) == bag(lab.spark.sql(query)), change
 
 
+@pytest.mark.slow
 def test_a_merged_group_is_not_written_by_a_failed_update(
     lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,3 +222,26 @@ def test_a_merged_group_is_not_written_by_a_failed_update(
     lab.done()
     assert aggregate_merge.SETTLED not in lab.table("v0").columns
     assert bag(lab.table("v0")) == bag(lab.spark.sql(QUERY.format(a=table)))
+
+
+@pytest.mark.slow
+def test_of_an_aggregate_without_groups_only_the_row_now_is_computed(
+    lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = f"SELECT sum(v) DIV count(*) AS m, 2 * max(v) AS d FROM {table}"
+    lab.file("views.sql", sql_views({"v0": query}, policy="INCREMENTAL"))
+    lab.done()
+
+    def fail(*_: Any) -> None:
+        raise AssertionError("the row before is in the view")
+
+    monkeypatch.setattr(DeltaRules, "delta", fail)
+    for change, is_new in (
+        (f"DELETE FROM {table} WHERE id = 9", True),
+        (f"INSERT INTO {table} VALUES (20, 1, 4)", False),  # the mean of the others
+    ):
+        files = set(lab.table("v0").inputFiles())
+        lab.spark.sql(change)
+        assert planned(lab, lab.done())["v0"].chosen == "ROW_BASED"
+        assert bag(lab.table("v0")) == bag(lab.spark.sql(query)), change
+        assert (set(lab.table("v0").inputFiles()) != files) is is_new
