@@ -69,6 +69,29 @@ def test_a_sql_notebook_has_sql_where_a_cell_names_no_magic() -> None:
     assert cells(text, ".sql") == [(1, "python", "x = 1", 2), (2, "sql", "select 1", 7)]
 
 
+@pytest.mark.parametrize(
+    ("suffix", "comment", "text"),
+    [
+        (
+            ".py",
+            "#",
+            'query = """\n-- COMMAND ----------\n-- MAGIC %md\n-- DBTITLE 1,Inner\nselect 1\n"""\nx = 1',
+        ),
+        (".sql", "--", "select '\n# COMMAND ----------\n# MAGIC %md\n# DBTITLE 1,Inner\n' as a"),
+    ],
+)
+def test_marks_of_the_other_language_are_text_of_a_cell(suffix: str, comment: str, text: str) -> None:
+    language = "python" if suffix == ".py" else "sql"
+    first = f"{comment} Databricks notebook source"
+    content = f"{first}\n{text}\n\n{comment} COMMAND ----------\n\n{text}\n"
+    notebook = parse(content.encode(), suffix)
+    assert notebook is not None and [cell.title for cell in notebook.cells] == ["", ""]
+    assert [(number, of, source) for number, of, source, _ in cells(content, suffix)] == [
+        (1, language, f"{first}\n{text}"),
+        (2, language, text),
+    ]
+
+
 @pytest.mark.parametrize(("text", "suffix"), [("x = 1", ".py"), ("select 1", ".sql"), (PYTHON, ".sql")])
 def test_a_file_without_its_languages_first_line_is_no_notebook(text: str, suffix: str) -> None:
     assert parse(text.encode(), suffix) is None

@@ -14,20 +14,20 @@ PYTHON_MARK = b"# Databricks notebook source"
 
 SQL_MARK = b"-- Databricks notebook source"
 
-_SEPARATOR = re.compile(r"^(?:#|--) COMMAND -{5,}\s*$")
-
-_MAGIC = re.compile(r"^(?:#|--) ?MAGIC(?: |$)")
-
-_TITLE = re.compile(r"^(?:#|--) DBTITLE \d+,(.*)$")
-
 _COMMENT = {"python": "#", "sql": "--"}
+
+# By language: `-- COMMAND ----------` in a Python notebook is text, as in a template of a SQL notebook.
+_SEPARATOR, _MAGIC, _TITLE = (
+    {language: re.compile(rf"^{comment}{rest}") for language, comment in _COMMENT.items()}
+    for rest in (r" COMMAND -{5,}\s*$", r" ?MAGIC(?: |$)", r" DBTITLE \d+,(.*)$")
+)
 
 Line = tuple[int, str]
 
 
-def has_separators(text: str) -> bool:
+def has_separators(text: str, language: str) -> bool:
     """Return whether a text has cell separators, with or without the first line of a notebook."""
-    return any(_SEPARATOR.match(line) for line in text.splitlines())
+    return any(_SEPARATOR[language].match(line) for line in text.splitlines())
 
 
 def parse_export(text: str, language: str) -> Notebook:
@@ -36,7 +36,7 @@ def parse_export(text: str, language: str) -> Notebook:
     number = 1
     block: list[Line] = []
     for line in (*enumerate(text.split("\n"), start=1), None):
-        if line is not None and not _SEPARATOR.match(line[1]):
+        if line is not None and not _SEPARATOR[language].match(line[1]):
             block.append(line)
             continue
         found = list(_cells(block, language, number))
@@ -49,8 +49,8 @@ def parse_export(text: str, language: str) -> Notebook:
 
 
 def _cells(block: list[Line], language: str, number: int) -> Iterator[Cell]:
-    title = next((found[1].strip() for _, line in block if (found := _TITLE.match(line))), "")
-    for marked, group in groupby(block, key=lambda line: bool(_MAGIC.match(line[1]))):
+    title = next((found[1].strip() for _, line in block if (found := _TITLE[language].match(line))), "")
+    for marked, group in groupby(block, key=lambda line: bool(_MAGIC[language].match(line[1]))):
         lines = list(group)
         if marked:
             yield _magic(lines, language, number, title)
@@ -73,8 +73,8 @@ def _unmarked(lines: list[Line], language: str, number: int, title: str) -> Cell
 
 
 def _magic(lines: list[Line], language: str, number: int, title: str) -> Cell:
-    mark = _MAGIC.match(lines[0][1])
+    mark = _MAGIC[language].match(lines[0][1])
     indent = mark.end() if mark else 0
-    source = "\n".join(_MAGIC.sub("", line) for _, line in lines).rstrip()
+    source = "\n".join(_MAGIC[language].sub("", line) for _, line in lines).rstrip()
     name, body, is_magic = read_cell(source, language)
     return Cell(number, name, body, lines[0][0], indent, title, is_magic)

@@ -190,7 +190,7 @@ def load_source(source: Path, given: Mapping[str, Any], *, root: Path | None = N
 def _declare_sql(notebook: Notebook | None, content: bytes, source: Path, sql: SqlFile) -> None:
     if notebook is None:
         text = content.decode("utf-8-sig")
-        if not has_separators(text):
+        if not has_separators(text, "sql"):
             sql.declare(text, str(source))
             return
         notebook = parse_export(text, "sql")
