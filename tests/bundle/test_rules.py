@@ -152,6 +152,14 @@ OUTSIDE_JOBS = [
         "not-installed",
         {"pipeline": PIPELINE.replace(LIBRARIES, LIBRARIES[:-1] + ", {maven: {coordinates: a:b:1}}]")},
     ),
+    (
+        "not-ingested",
+        {"pipeline": PIPELINE.replace(LIBRARIES, "ingestion_definition: {connection_name: c}")},
+    ),
+    (
+        "not-ingested",
+        {"pipeline": PIPELINE.replace(LIBRARIES, "libraries: [], gateway_definition: {connection_name: c}")},
+    ),
     ("not-executed", {"rest": "experimental: {scripts: {postdeploy: echo}}\n"}),
     (
         "scope-opened",

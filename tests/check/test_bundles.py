@@ -54,6 +54,14 @@ def test_tasks_and_sources_are_judged_where_they_are_written(look: Look) -> None
     }  # fmt: skip
 
 
+def test_pipelines_of_lakeflow_connect_are_refused_with_what_to_do(look: Look) -> None:
+    text = BUNDLE + "resources: {pipelines: {crm: {ingestion_definition: {connection_name: crm}}}}\n"
+    found = look({"databricks.yml": text})
+    assert (
+        found.one("pipeline crm").verdict == "refused" and "lakeward seed" in found.one("pipeline crm").cure
+    )
+
+
 def test_jobs_in_files_of_their_own_are_judged(look: Look) -> None:
     task = '{"task_key": "a", "notebook_task": {"notebook_path": "/x"}}'
     found = look(

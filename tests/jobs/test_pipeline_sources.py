@@ -46,3 +46,17 @@ def test_a_library_that_names_nothing_is_refused(root: Path, libraries: Any, con
     with pytest.raises(ConfigurationError) as caught:
         sources(root, "p", {"libraries": libraries})
     assert caught.value.condition == condition
+
+
+@pytest.mark.parametrize(
+    "connector",
+    [
+        {"ingestion_definition": {"connection_name": "sales"}},
+        {"gateway_definition": {"connection_name": "sales"}, "libraries": []},
+    ],
+)
+def test_a_pipeline_of_lakeflow_connect_is_refused_by_its_kind(root: Path, connector: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match="Lakeflow Connect") as caught:
+        sources(root, "p", connector)
+    assert caught.value.condition == "PIPELINE_NOT_SUPPORTED"
+    assert "lakeward seed" in str(caught.value.next_step)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lakeward.bundle.job_file import defines_jobs, is_job_file, load_jobs, only_job
     from lakeward.bundle.loader import load, targets_to_read
     from lakeward.bundle.python_project import Distribution, read_wheel
-    from lakeward.bundle.resolved_bundle import Bundle
+    from lakeward.bundle.resolved_bundle import Bundle, connector_of
     from lakeward.bundle.rules import LOCAL_RULES, RULES, findings, missing_files, workspace_paths
     from lakeward.bundle.runtimes import runtime_here, runtime_of
     from lakeward.bundle.schedules import CronError, Timer, next_times, parse_cron, time_zone, timers_of
@@ -51,6 +51,7 @@ __all__ = [
     "Timer",
     "artifacts_of",
     "build",
+    "connector_of",
     "defines_jobs",
     "deploy",
     "deployed_id",

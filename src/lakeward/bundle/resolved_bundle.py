@@ -14,6 +14,9 @@ from lakeward.bundle.python_project import Distribution, read_distribution
 from lakeward.errors import BundleError
 from lakeward.suggestions import unknown_name_hint
 
+CONNECTOR_FIELDS = ("ingestion_definition", "gateway_definition")
+"""Fields of pipelines of Lakeflow Connect, which have no libraries."""
+
 
 @dataclass(frozen=True)
 class Bundle:
@@ -174,3 +177,8 @@ class Bundle:
                 next_step=unknown_name_hint(key, known, what=kind),
             )
         return known[key]
+
+
+def connector_of(pipeline: Mapping[str, Any]) -> str | None:
+    """Return the field that makes a pipeline one of Lakeflow Connect; None for a pipeline with sources."""
+    return next((field for field in CONNECTOR_FIELDS if pipeline.get(field)), None)

@@ -73,6 +73,7 @@ def unread_in_bundle(bundle: Bundle, prefix: str) -> Iterator[Unread]:
 
 
 def _sources(bundle: Bundle, prefix: str, key: str, pipeline: Mapping[str, Any]) -> Iterator[Use]:
+    from lakeward.bundle import connector_of
     from lakeward.jobs import sources
     from lakeward.pipelines import SUFFIXES
 
@@ -80,7 +81,8 @@ def _sources(bundle: Bundle, prefix: str, key: str, pipeline: Mapping[str, Any])
     try:
         files = sources(bundle.root, key, pipeline)
     except LakewardError as error:
-        yield Use("task", f"pipeline {key}", where, error.message)
+        advice = f" {error.next_step}" if connector_of(pipeline) else ""
+        yield Use("task", f"pipeline {key}", where, error.message + advice)
         return
     for number, library in enumerate(pipeline.get("libraries") or ()):
         if not any(kind in library for kind in ("glob", "file", "notebook")):

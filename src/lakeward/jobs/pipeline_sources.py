@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lakeward.bundle import connector_of
 from lakeward.errors import ConfigurationError
 from lakeward.session import MOUNT_ADVICE, find_platform_sources, is_platform_path
 
@@ -27,13 +28,22 @@ def sources(
         settings: Those with the mounts; default: those of `root`.
 
     Raises:
-        ConfigurationError: SOURCE_NOT_FOUND, PATH_AMBIGUOUS, or PIPELINE_EMPTY without any library.
+        ConfigurationError: SOURCE_NOT_FOUND, PATH_AMBIGUOUS, PIPELINE_NOT_SUPPORTED for a pipeline of
+            Lakeflow Connect, or PIPELINE_EMPTY without any library.
     """
     found: list[Path] = []
     for library in pipeline.get("libraries") or ():
         for kind, field in (("glob", "include"), ("file", "path"), ("notebook", "path")):
             if kind in library:
                 found += _matches(root, key, str(library[kind][field]), settings)
+    connector = connector_of(pipeline)
+    if not found and connector is not None:
+        message = f"The pipeline {key} is one of Lakeflow Connect ({connector}), which cannot be run here."
+        next_step = (
+            "Give the tables that it makes data with `lakeward seed`. `--only TASK`, several times if "
+            "needed, runs the other tasks of a job."
+        )
+        raise ConfigurationError("PIPELINE_NOT_SUPPORTED", message, next_step=next_step)
     if not found:
         raise ConfigurationError("PIPELINE_EMPTY", f"The pipeline {key} has no libraries.")
     return tuple(dict.fromkeys(found))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from lakeward.bundle.resolved_bundle import Bundle
+from lakeward.bundle.resolved_bundle import Bundle, connector_of
 from lakeward.bundle.rules.rule import Breach, tasks
 from lakeward.errors import ConfigurationError
 from lakeward.session import find_platform_file, find_platform_sources, is_platform_path
@@ -75,7 +75,7 @@ def pipeline_sources(bundle: Bundle) -> Iterator[Breach]:
     """Yield libraries of pipelines that match no file, and pipelines without libraries."""
     for key, pipeline in bundle.pipelines.items():
         libraries = pipeline.get("libraries") or ()
-        if not libraries:
+        if not libraries and connector_of(pipeline) is None:
             yield ("resources", "pipelines", key), f"the pipeline {key} has no libraries."
         for number, library in enumerate(libraries):
             for kind, field in (("glob", "include"), ("file", "path"), ("notebook", "path")):

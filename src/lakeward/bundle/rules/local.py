@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from lakeward.bundle.artifacts import artifacts_of
 from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS
-from lakeward.bundle.resolved_bundle import Bundle
+from lakeward.bundle.resolved_bundle import Bundle, connector_of
 from lakeward.bundle.rules.rule import Breach, tasks
 
 _NOT_INSTALLED = ("jar", "maven", "cran", "egg")
@@ -53,3 +53,12 @@ def not_installed(bundle: Bundle) -> Iterator[Breach]:
             for kind in kinds:
                 message = f"{name} names a library of the kind {kind}, which a local run does not have."
                 yield (*path, "libraries", number, kind), message
+
+
+def not_ingested(bundle: Bundle) -> Iterator[Breach]:
+    """Yield pipelines of Lakeflow Connect, whose connectors are services of the platform."""
+    for key, pipeline in bundle.pipelines.items():
+        field = connector_of(pipeline)
+        if field is not None:
+            message = f"the pipeline {key} is one of Lakeflow Connect, which a local run does not have."
+            yield ("resources", "pipelines", key, field), message

@@ -304,6 +304,13 @@ RULES: Sequence[Rule] = (
         check=local.not_installed,
     ),
     Rule(
+        name="not-ingested",
+        severity="warning",
+        holds="No pipeline is one of Lakeflow Connect (`ingestion_definition`, `gateway_definition`).",
+        fix="Give the tables that it makes data with `lakeward seed`.",
+        check=local.not_ingested,
+    ),
+    Rule(
         name="workspace-path",
         severity="warning",
         holds="A workspace path ends with exactly one path of the repository.",
@@ -320,7 +327,9 @@ RULES: Sequence[Rule] = (
 )
 """All rules, in the order of the documentation. None of them needs a workspace."""
 
-LOCAL_RULES = frozenset(("not-deployed", "not-built", "not-installed", "workspace-path", "not-executed"))
+LOCAL_RULES = frozenset(
+    ("not-deployed", "not-built", "not-installed", "not-ingested", "workspace-path", "not-executed")
+)
 """Warnings about local deployments; `--strict` does not count them, since Databricks has no such limit."""
 
 
