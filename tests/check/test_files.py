@@ -66,6 +66,23 @@ def test_sql_with_templates_is_read(look: Look) -> None:
     assert found.of("needs_seed") == ["table {…}.raw.t"] and found.of("refused") == ["SQL DENY"]
 
 
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ config(post_hook=\"optimize {{ this }} where a = 'x'\", tags=['t']) }}",
+        "{{ config(post_hook='analyze table {{ this }}') }}",
+        '{{ note("it\'s") }}',
+        "{{ note('a \\' }} b') }}",
+        "{% set hook = 'vacuum {% if x %} {{ this }}' %}",
+        "{% raw %}{{ name({% endraw %}'{{ schema }}'{% raw %}) }}{% endraw %}",
+        "{# it's a comment #}",
+    ],
+)
+def test_quotes_in_templates_belong_to_the_template(look: Look, template: str) -> None:
+    found = look({"q.sql": f"{template}\nselect * from a.b join {{{{ ref('m') }}}} where c = 'x'"})
+    assert found.report.unread == () and found.places("table a.b") == ["q.sql:2:15"]
+
+
 def test_what_cannot_be_read_is_reported_and_stops_nothing(look: Look, tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         "good.py": "import dlt\n",

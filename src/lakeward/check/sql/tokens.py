@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from lakeward.check.values import HOLE
 from lakeward.sql import Token, tokenize, unquoted
 
-# `${var}`, `{{ expression }}`, `{% statement %}`, `{# comment #}`, `{name}` and `$name`.
-_TEMPLATES = re.compile(r"\$\{[^}]*\}|\{\{.*?\}\}|\{[%#].*?[%#]\}|\{\w*\}|\$\w+", re.DOTALL)
+_QUOTED = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\""""
+# Quoted text of a template can contain its end: `{{ config(post_hook="vacuum {{ this }}") }}`.
+_EXPRESSION = rf"""\{{\{{(?:{_QUOTED}|[^'"}}]|\}}(?!\}}))*\}}\}}|\{{\{{.*?\}}\}}"""
+_STATEMENT = rf"""\{{%(?:{_QUOTED}|[^'"%]|%(?!\}}))*%\}}|\{{%.*?%\}}"""
+# Both, `${var}`, `{# comment #}`, `{name}` and `$name`.
+_TEMPLATES = re.compile(rf"\$\{{[^}}]*\}}|{_EXPRESSION}|{_STATEMENT}|\{{#.*?#\}}|\{{\w*\}}|\$\w+", re.DOTALL)
 
 
 @dataclass(frozen=True)
