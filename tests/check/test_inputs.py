@@ -318,6 +318,7 @@ def test_a_library_that_opens_files_itself_is_named_where_paths_of_the_platform_
         'df.write.saveAsTable("{}")',
         'df.write.format("delta").mode("append").saveAsTable(name="{}")',
         'spark.readStream.table("main.default.x").writeStream.toTable("{}")',
+        'spark.readStream.table("main.default.x").writeStream.table("{}")',
         'df.writeTo("{}").create()',
         'spark.sql("CREATE TABLE {} (a INT)")',
         'spark.sql("create or replace table if not exists {} as select 1")',

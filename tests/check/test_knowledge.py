@@ -98,9 +98,11 @@ df.writeStream.trigger(processingTime="1 minute").toTable("b")
 df.writeStream.format("delta").start("/x")
 writer = df.writeStream
 writer.start("/y")
+df.writeStream.table("c")
 """)
     assert [(each.construct, each.place.line) for each in found.report.of("fails_on_serverless")] == [
-        ("trigger(processingTime=…)", 2), ("a stream without a trigger", 3)
+        ("trigger(processingTime=…)", 2), ("a stream without a trigger", 3),
+        ("a stream without a trigger", 6),
     ]  # fmt: skip
 
 

@@ -46,6 +46,7 @@ def test_a_table_that_nothing_makes_needs_a_seed(look: Look, reading: str) -> No
         {"make.py": 'df.write.saveAsTable(f"{catalog}.sales.orders")'},
         {"make.py": 'df.write.saveAsTable("orders")'},
         {"make.py": 'df.writeStream.toTable("SALES.Orders")'},
+        {"make.py": 'df.writeStream.outputMode("append").table("main.sales.orders")'},
         {"make.py": 'df.writeTo("main.sales.orders").createOrReplace()'},
         {"make.py": "import dlt\n@dlt.table\ndef orders(): pass\n"},
         {"make.py": "import dlt\n@dlt.view(name='orders')\ndef f(): pass\n"},
@@ -68,6 +69,36 @@ def test_a_table_that_the_repository_makes_needs_none(look: Look, making: dict[s
 def test_another_table_of_the_name_is_another_table(look: Look) -> None:
     found = look({"read.py": READS, "make.sql": "create table dev.sales.orders (a int)"})
     assert found.tables() == ["table main.sales.orders"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "with a as (select 1 as x), b as (select * from a) select * from a join b using (x)",
+        "with a (select 1 as x) select * from a",
+        "with a (x) as (select 1), b(y) (select (2)) select * from a, b",
+        "with recursive a(x) max recursion level 9 as (select 1 union all select 2 from a) select * from a",
+        "with `a` as (select 1 as x) select * from `a`",
+        "select * from (with a as (select 1 as x) select * from a)",
+        "select * from range(3), explode(array(1))",
+    ],
+)
+@pytest.mark.parametrize("verb", ["{}", "insert into d.t {}", "insert overwrite table d.t (x) {}"])
+def test_names_of_a_query_and_functions_are_no_tables(look: Look, query: str, verb: str) -> None:
+    assert look({"q.sql": f"create table d.t (x int); {verb.format(query)}"}).tables() == []
+
+
+def test_a_name_is_a_table_where_no_with_defines_it(look: Look) -> None:
+    found = look({"q.sql": "create or replace view v as (select * from v); select cast(1 as int), a from a"})
+    assert found.tables() == ["table a"]
+
+
+@pytest.mark.parametrize("verb", ["create or replace table", "create table if not exists"])
+def test_a_table_that_is_named_by_its_path_needs_no_schema(look: Look, verb: str) -> None:
+    found = look(
+        {"q.sql": f"{verb} delta.`/Volumes/c/s/v/t` (x int); select * from delta.`/Volumes/c/s/v/t`"}
+    )
+    assert found.of("needs_seed") == []
 
 
 def test_names_that_only_a_run_knows_are_not_reported(look: Look) -> None:

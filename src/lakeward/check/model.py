@@ -38,6 +38,8 @@ Kind = Literal[
     "writes_files",
 ]
 
+STREAM_STARTS = ("start", "toTable", "table")
+"""Methods of `writeStream` that start the stream; `table` is the platform's older name of `toTable`."""
 WITHOUT_TRIGGER = "without a trigger"
 """The detail of a stream that is started in the chain that began it, and was given no trigger there."""
 

@@ -9,7 +9,7 @@ from lakeward.check.code.chains import Link, entries
 from lakeward.check.code.environment import Environment
 from lakeward.check.code.file_access import files_of
 from lakeward.check.collector import Sink
-from lakeward.check.model import WITHOUT_TRIGGER, Kind
+from lakeward.check.model import STREAM_STARTS, WITHOUT_TRIGGER, Kind
 from lakeward.check.sql.constructs import missing_functions_in
 from lakeward.check.values import HOLE, Text, text_of
 
@@ -34,6 +34,7 @@ _READS = {
 _CREATES = {
     ("writer", "saveAsTable"): 0,
     ("stream_writer", "toTable"): 0,
+    ("stream_writer", "table"): 0,
     ("stream_writer", "queryName"): 0,
     ("lakehouse", "seed"): 0,
     ("frame", "writeTo"): 0,
@@ -46,7 +47,8 @@ _CREATES = {
 # They create a table in a schema that has to be there.
 _WRITES = frozenset(
     (
-        *(("writer", "saveAsTable"), ("stream_writer", "toTable"), ("frame", "writeTo")),
+        *(("writer", "saveAsTable"), ("frame", "writeTo")),
+        *(("stream_writer", "toTable"), ("stream_writer", "table")),
         *(("delta_builder", "tableName"), ("catalog", "createTable"), ("catalog", "createExternalTable")),
     )
 )
@@ -103,7 +105,7 @@ def chain(root: ast.expr, links: list[Link], environment: Environment, sink: Sin
             continue
         if owner in _SPARK_KINDS:
             detail = _keyword(link)
-            if owner == "stream_writer" and link.name in ("start", "toTable"):
+            if owner == "stream_writer" and link.name in STREAM_STARTS:
                 detail = _untriggered(links)
             sink.emit("spark", f"{owner}.{link.name}", link.line, link.column, detail)
         _tables(owner, link, environment, sink)

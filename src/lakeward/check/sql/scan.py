@@ -110,10 +110,14 @@ def scan_sql(text: Text, sink: Sink) -> None:
             continue
         for kind, at, parts in _schemas(statement, names):
             use(kind, ".".join(parts), at)
-        known = set(_common_tables(statement, names))
+        known = set(_common_tables(names, statement))
         for kind, at in _files(statement, names):
             use(kind, unquoted(statement[at].text), at)
         for at, parts in _made(statement, names):
+            if names_path(parts):
+                use("path", parts[1], at)
+                use("writes_files", parts[1], at)
+                continue
             use("creates", ".".join(parts), at, "written" if _needs_schema(names, at) else None)
         for at, parts in _read(statement, names):
             if len(parts) == 1 and parts[0].lower() in known:
@@ -179,17 +183,36 @@ def _schemas(statement: list[Token], names: list[str]) -> Iterator[tuple[Kind, i
         yield kind, at, ("", *parts) if words[1] == "CATALOG" else parts
 
 
-def _common_tables(statement: list[Token], names: list[str]) -> Iterator[str]:
-    """Names that a WITH defines: `name [(columns)] AS (SELECT`."""
-    for at, word in enumerate(names):
-        if word == "AS" and names[at + 1 : at + 2] == ["("] and at:
-            back = at - 1
-            if names[back] == ")":
-                while back and names[back] != "(":
-                    back -= 1
-                back -= 1
-            if back >= 0:
-                yield statement[back].text.lower()
+def _common_tables(names: list[str], statement: list[Token]) -> Iterator[str]:
+    """Yield the names that a WITH defines: `name [(columns)] [MAX RECURSION LEVEL 9] [AS] (query)`."""
+    for start, word in enumerate(names):
+        if word != "WITH":
+            continue
+        at = start + 1 + (names[start + 1 : start + 2] == ["RECURSIVE"])
+        while at < len(names):
+            name, at = statement[at].text, at + 1
+            query = _skip_parenthesized(names, at)
+            if names[query : query + 3] == ["MAX", "RECURSION", "LEVEL"]:
+                query += 4
+            query += names[query : query + 1] == ["AS"]
+            # Without a second pair of parentheses the first one has the query.
+            at = _skip_parenthesized(names, query)
+            if names[at - 1] != ")":
+                break
+            yield unquoted(name).lower()
+            if names[at : at + 1] != [","]:
+                break
+            at += 1
+
+
+def _skip_parenthesized(names: list[str], at: int) -> int:
+    """Return the position after the parentheses that open at `at`; `at` if none do."""
+    depth = 0
+    for position in range(at, len(names)):
+        depth += (names[position] == "(") - (names[position] == ")")
+        if not depth:
+            return position + (names[position] == ")")
+    return len(names)
 
 
 def _made(statement: list[Token], names: list[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -237,20 +260,27 @@ def _read(statement: list[Token], names: list[str]) -> Iterator[tuple[int, tuple
         elif word == "JOIN" or (word == "USING" and names[0] == "MERGE" and not opened):
             yield from _listed(statement, names, at + 1)
         elif word in ("INTO", "OVERWRITE") and names[at - 1] in ("INSERT", "MERGE"):
-            yield from _listed(statement, names, at + 1 + (names[at + 1 : at + 2] == ["TABLE"]))
+            # The parentheses after the table that INSERT writes hold its columns.
+            target = at + 1 + (names[at + 1 : at + 2] == ["TABLE"])
+            yield from _listed(statement, names, target, columns=names[at - 1] == "INSERT")
         elif word == "UPDATE" and at == 0:
             yield from _listed(statement, names, 1)
 
 
-def _listed(statement: list[Token], names: list[str], at: int) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield the tables of a list `a, b AS c`, up to the first item that is not a table."""
+def _listed(
+    statement: list[Token], names: list[str], at: int, *, columns: bool = False
+) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield the tables of a list `a, b AS c`, up to the first item that is not a table.
+
+    With `columns`, parentheses after a name hold columns; else they make it a call of a function.
+    """
     while at < len(names):
         if names[at] == "STREAM":
             at += 1
             if names[at : at + 1] == ["("]:
                 at += 1
         parts, after = name_at(statement, at)
-        is_call = names[after : after + 1] == ["("] and names[0] != "INSERT"
+        is_call = names[after : after + 1] == ["("] and not columns
         if not parts or names[at] in _NO_TABLE or is_call:
             return
         if parts[-1].strip(HOLE):

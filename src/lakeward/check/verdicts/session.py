@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakeward.check.model import WITHOUT_TRIGGER, Fact, Use
+from lakeward.check.model import STREAM_STARTS, WITHOUT_TRIGGER, Fact, Use
 from lakeward.check.verdicts.words import NOTHING, SERVED
 from lakeward.databricks_shims import DEFAULTS
 from lakeward.session import (
@@ -43,7 +43,7 @@ def _trigger(step: str, detail: str | None) -> Fact | None:
     given = (detail or "").split(",")
     if step == "trigger" and detail is not None and not any(each in SERVERLESS_TRIGGERS for each in given):
         return Fact(f"trigger({given[0]}=…)", "fails_on_serverless", _TRIGGER)
-    if step in ("start", "toTable") and detail == WITHOUT_TRIGGER:
+    if step in STREAM_STARTS and detail == WITHOUT_TRIGGER:
         return Fact("a stream without a trigger", "fails_on_serverless", _TRIGGER)
     return None
 
