@@ -14,6 +14,7 @@ from lakeward.sql.construct import (
     RewriteResult,
 )
 from lakeward.sql.constructs import (
+    bloom_filter_indexes,
     catalogs,
     clone,
     convert,
@@ -62,6 +63,7 @@ from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, tokenize
 
 # Statements are tried in this order; docs/sql.md has one section per run of equal areas.
 CONSTRUCTS: tuple[Construct, ...] = (
+    *bloom_filter_indexes.CONSTRUCTS,
     *catalogs.CONSTRUCTS,
     *schemas.CONSTRUCTS,
     *listings.CONSTRUCTS,

@@ -271,11 +271,4 @@ CONSTRUCTS = (
         starts="FSCK",
         reason="RESTORE TABLE restores an earlier version.",
     ),
-    unsupported(
-        "BLOOMFILTER INDEX",
-        _AREA,
-        example="CREATE BLOOMFILTER INDEX ON TABLE t FOR COLUMNS (id)",
-        starts="CREATE BLOOMFILTER INDEX",
-        reason="use CLUSTER BY, which Databricks recommends too.",
-    ),
 )
