@@ -173,3 +173,26 @@ SELECT count(*) AS n FROM main.corpus_names_2.t@v0
 --> [0]
 DROP SCHEMA main.corpus_names_2 CASCADE
 --> ok
+-- A dropped catalog takes its functions along, also those that were called
+CREATE CATALOG corpus_c5
+--> ok
+CREATE FUNCTION corpus_c5.default.f() RETURNS INT RETURN 1
+--> ok
+CREATE FUNCTION corpus_c5.default.g() RETURNS TABLE (n INT) RETURN SELECT 1
+--> ok
+SELECT corpus_c5.default.f(), n FROM corpus_c5.default.g()
+--> [1, 1]
+DROP CATALOG corpus_c5 CASCADE
+--> ok
+CREATE CATALOG corpus_c5
+--> ok
+SELECT corpus_c5.default.f()
+--! UNRESOLVED_ROUTINE
+CREATE FUNCTION corpus_c5.default.f() RETURNS INT RETURN 2
+--> ok
+CREATE FUNCTION corpus_c5.default.g() RETURNS TABLE (n INT) RETURN SELECT 2
+--> ok
+SELECT corpus_c5.default.f(), n FROM corpus_c5.default.g()
+--> [2, 2]
+DROP CATALOG corpus_c5 CASCADE
+--> ok

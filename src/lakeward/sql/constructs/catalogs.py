@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakeward.errors import SqlError
+from lakeward.quoting import quote_name
 from lakeward.session import PROVIDED_CATALOGS, ensure_catalog
 from lakeward.spark_internals import catalog_manager
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows, supported
@@ -15,6 +16,7 @@ from lakeward.sql.session_context import (
     folder_name,
     matches_pattern,
     remove_folder,
+    run_with_delta,
 )
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -138,6 +140,9 @@ class DropCatalog(Command):
                 sql_state="2BP01",
                 next_step="Use DROP CATALOG … CASCADE to drop it with all that is in it.",
             )
+        # Spark also forgets the functions of a schema that it drops: those that were called stay registered.
+        for schema in context.schemas(name):
+            run_with_delta(spark, f"DROP SCHEMA IF EXISTS {quote_name([name, schema])} CASCADE")
         for folder in (context.settings.warehouse / name, context.settings.volumes / name):
             remove_folder(folder)
 
