@@ -63,8 +63,8 @@ def tokenize(text: str) -> tuple[Token, ...] | None:
     ['select', 'a', ':', 'b']
     >>> [t.text for t in tokenize("'it''s' 'a'")]
     ["'it''s'", "'a'"]
-    >>> [t.text for t in tokenize("a.01_b")]
-    ['a', '.', '01_b']
+    >>> [t.text for t in tokenize("a.01_b, 3L")]
+    ['a', '.', '01_b', ',', '3L']
     """
     from sqlglot.errors import SqlglotError
 
@@ -75,7 +75,8 @@ def tokenize(text: str) -> tuple[Token, ...] | None:
     tokens: list[Token] = []
     for each in found:
         own = text[each.start : each.end + 1]
-        if not own:
+        # sqlglot reads 3L as `3 :: BIGINT`: three tokens with the text of the literal.
+        if not own or (tokens and tokens[-1].start == each.start):
             continue
         token = Token(each.token_type.name, own, each.start, each.end + 1)
         if tokens and _continues_string(tokens[-1], token):
