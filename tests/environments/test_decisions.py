@@ -192,13 +192,26 @@ def test_everything_is_tried_first_then_without_the_lock_then_without_other_extr
         (("a", "b", "c"), ("a==1",), ""),
         (("a", "b", "c"), (), "the versions of uv.lock"),
         (("a", "b", "c"), (), f"{against} and the versions of uv.lock"),
-        (("pytest", "a", "b"), ("a==1",), "extra c"),
-        (("pytest", "a", "b"), (), "the versions of uv.lock and extra c"),
-        (("pytest", "a", "b"), (), f"{against} and the versions of uv.lock and extra c"),
+        (("pytest>=7", "a", "b"), ("a==1",), "extra c"),
+        (("pytest>=7", "a", "b"), (), "the versions of uv.lock and extra c"),
+        (("pytest>=7", "a", "b"), (), f"{against} and the versions of uv.lock and extra c"),
     ]
     assert [bool(each.overrides) for each in attempts] == [False, False, True] * 2
     assert all(each.requirements[0] == "--extra-index-url https://inner" for each in attempts)
     assert f"lakeward=={own().version}" in attempts[0].requirements
+
+
+def test_a_pytest_that_the_plugin_cannot_run_in_is_replaced(tmp_path: Path) -> None:
+    """The plugin keeps its state in the stash of the configuration, which pytest has since 7.0."""
+    found = Found(tuple(requirements("pytest==5.2.*", "a")), lock=Lock("poetry.lock", {"pytest": "5.2.4"}))
+    planned = plan(found, tmp_path, own(), HERE)
+    assert planned.relaxed == (
+        "pytest==5.2.* (here:1) became pytest>=7: lakeward needs that",
+        "pytest==5.2.4 (poetry.lock) became pytest>=7: lakeward needs that",
+    )
+    assert planned.attempts[0].requirements[-3:] == ("pytest>=7", "pytest", "a")
+    kept = plan(Found(tuple(requirements("pytest==7.4.4"))), tmp_path, own(), HERE)
+    assert kept.relaxed == () and kept.attempts[0].requirements[-2:] == ("pytest>=7", "pytest==7.4.4")
 
 
 def test_exact_pins_become_lower_bounds_before_extras_are_given_up(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -21,6 +21,8 @@ from lakeward.environments.provided_packages import OWN_PYSPARK, STAND_INS
 from lakeward.environments.repository import is_package, package_digest
 
 _EXACT = ("==", "===")
+_PYTEST = Requirement("pytest>=7")
+"""What lakeward's plugin of pytest needs: the stash of `pytest.Config`."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Plan:
 
 def plan(found: Found, root: Path, own: Own, interpreter: Interpreter) -> Plan:
     """Return the environment for the tests of the repository in `root`, of which `found` is what it says."""
+    own = replace(own, requires=(*own.requires, _PYTEST))
     reconciled = reconcile(found.wanted, own.requires)
     constraints = reconcile(found.constraints, own.requires)
     versions, relaxed = unlocked(found.lock, own.requires) if found.lock else ({}, ())
@@ -60,7 +63,7 @@ def plan(found: Found, root: Path, own: Own, interpreter: Interpreter) -> Plan:
     attempts = tuple(
         _attempts(
             reconciled.wanted,
-            _own_lines(own, reconciled.wanted),
+            (f"lakeward=={own.version}", *(str(each) for each in own.requires)),
             found.index_options,
             tuple(each.text for each in stated),
             tuple(f"{name}=={version}" for name, version in versions.items()),
@@ -83,12 +86,6 @@ def plan(found: Found, root: Path, own: Own, interpreter: Interpreter) -> Plan:
     return Plan(
         root, interpreter, attempts, overrides, left_out, (*reconciled.relaxed, *relaxed), package, key
     )
-
-
-def _own_lines(own: Own, wanted: Iterable[Wanted]) -> tuple[str, ...]:
-    names = {canonicalize_name(each.requirement.name) for each in wanted if each.requirement}
-    lines = (f"lakeward=={own.version}", *(str(each) for each in own.requires))
-    return lines if "pytest" in names else (*lines, "pytest")
 
 
 def _attempts(
