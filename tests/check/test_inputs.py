@@ -364,6 +364,10 @@ def test_a_schema_of_the_project_s_lakehouse_is_there(look: Look, tmp_path: Path
     [
         ("databricks.labs.dqx.engine", "databricks-labs-dqx"),
         ("databricks.feature_engineering", "databricks-feature-engineering"),
+        ("databricks.feature_store", "databricks-feature-engineering"),
+        ("databricks.ml_features", "databricks-feature-engineering"),
+        ("databricks.rag_eval", "databricks-agents"),
+        ("databricks.automl_runtime", "databricks-automl-runtime"),
         ("databricks.sql", "databricks-sql-connector"),
         ("databricks.vector_search.client", "databricks-vectorsearch"),
         ("databricks.agents", "databricks-agents"),

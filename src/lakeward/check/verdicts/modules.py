@@ -22,7 +22,11 @@ _OWN = "A package of its own: it runs where it is installed, and lakeward change
 _UNKNOWN = "No package that lakeward knows has this module: the import fails here unless the code is yours."
 OF_DATABRICKS = {
     "agents": "databricks-agents",
+    "automl_runtime": "databricks-automl-runtime",
     "feature_engineering": "databricks-feature-engineering",
+    "feature_store": "databricks-feature-engineering",
+    "ml_features": "databricks-feature-engineering",
+    "rag_eval": "databricks-agents",
     "sql": "databricks-sql-connector",
     "sqlalchemy": "databricks-sqlalchemy",
     "vector_search": "databricks-vectorsearch",
