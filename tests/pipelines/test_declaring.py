@@ -198,6 +198,22 @@ def test_a_name_used_twice_is_an_error_that_shows_both_places_r9(declare: Declar
     assert "file0.py:2" in str(error) and "file1.py:2" in str(error)
 
 
+@pytest.mark.parametrize("table", ["main.default.t", "default.T"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_table_with_its_schema_and_a_view_are_two_names_r9(
+    declare: Declare, table: str, order: int
+) -> None:
+    files = [
+        f"import dlt\n@dlt.table(name='{table}')\ndef a(): pass\n",
+        "import dlt\n@dlt.view(name='t')\ndef b(): pass\n",
+    ]
+    graph = declare(*files[::order]).graph
+    assert sorted(graph.names()) == ["main.default.t", "t"]
+    view, other = graph.find("t"), graph.find("main.default.t")
+    assert view is not None and view.dataset_type == "view"
+    assert other is not None and other.dataset_type != "view" and graph.find("default.t") is other
+
+
 def test_expectations_without_a_dataset_are_an_error(declare: Declare) -> None:
     (error,) = declare("import dlt\n@dlt.expect('a', 'b')\ndef t(): pass\n@dlt.table\ndef u(): pass\n").errors
     assert error.condition == "EXPECTATION_WITHOUT_DATASET" and "'a'" in str(error)

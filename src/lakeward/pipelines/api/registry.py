@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -98,9 +98,7 @@ class GraphRegistry:
         rejected: set[SourceCodeLocation] = set()
         for declaration in self.declarations:
             key = self.key(declaration.name, short=declaration.is_short)
-            clash = kept.get(key) or (kept.get((key[-1],)) if key[:-1] == self._default_schema_key else None)
-            if clash is None and len(key) == 1:
-                clash = kept.get((*self._default_schema_key, key[0]))
+            clash = kept.get(key) or self._namesake(declaration, key, kept)
             if clash is not None:
                 errors.append(
                     _duplicate_error("dataset", declaration.name, clash.location, declaration.location)
@@ -127,7 +125,7 @@ class GraphRegistry:
             )
             datasets.append(
                 Dataset(
-                    name=declaration.name if len(key) == 1 else self.default_schema.short(key),
+                    name=self._shown_name(declaration, key, kept),
                     key=key,
                     dataset_type=declaration.dataset_type,
                     options=declaration.options,
@@ -139,6 +137,38 @@ class GraphRegistry:
                 )
             )
         return DataflowGraph(self.default_schema, tuple(datasets), tuple(self.hooks)), errors
+
+    def _namesake(
+        self,
+        declaration: DatasetDeclaration,
+        key: tuple[str, ...],
+        kept: Mapping[tuple[str, ...], DatasetDeclaration],
+    ) -> DatasetDeclaration | None:
+        """Return the view or sink, or the table, that has the same short name in the default schema.
+
+        A table that is declared with its schema is another name than a view's, which has one part.
+        """
+        if len(key) == 1:
+            other = kept.get((*self._default_schema_key, key[0]))
+            table = other
+        else:
+            other = kept.get((key[-1],)) if key[:-1] == self._default_schema_key else None
+            table = declaration
+        if other is None or table is None:
+            return None
+        is_view = "view" in (declaration.dataset_type, other.dataset_type)
+        return None if is_view and len(without_live(split_name(table.name))) > 1 else other
+
+    def _shown_name(
+        self,
+        declaration: DatasetDeclaration,
+        key: tuple[str, ...],
+        kept: Mapping[tuple[str, ...], DatasetDeclaration],
+    ) -> str:
+        if len(key) == 1:
+            return declaration.name
+        # The short name refers to the view.
+        return ".".join(key) if (key[-1],) in kept else self.default_schema.short(key)
 
     @property
     def _default_schema_key(self) -> tuple[str, ...]:
