@@ -49,7 +49,7 @@ def test_catalogs_schemas_and_tables_are_those_of_the_warehouse(client: Any, set
     commit = {"metaData": {**about, "configuration": {}, "createdTime": 7}}
     log = settings.warehouse / "main/sales/orders/_delta_log"
     (log / f"{0:020}.json").write_text(json.dumps(commit))
-    assert [each.name for each in client.catalogs.list()] == ["dev", "main"]
+    assert [each.name for each in client.catalogs.list()] == ["dev", "main", "workspace"]
     assert client.catalogs.get("dev").full_name == "dev"
     assert [each.full_name for each in client.schemas.list("main")] == ["main.default", "main.sales"]
     assert client.schemas.get("main.Sales").name == "sales"

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     )
     from lakeward.session.declared_catalogs import (
         BUILT_IN_CATALOGS,
+        DEFAULT_CATALOGS,
         PROVIDED_CATALOGS,
         catalog_hint,
         catalog_remedy,

@@ -15,8 +15,10 @@ from lakeward.quoting import quote_if_needed
 CATALOGS_VARIABLE = "LAKEWARD_CATALOGS"
 PROVIDED_CATALOGS = ("samples", "system")
 """Catalogs whose tables the platform provides; they have no other schemas."""
-BUILT_IN_CATALOGS = ("main", "hive_metastore", *PROVIDED_CATALOGS)
-"""Catalogs that every workspace has."""
+DEFAULT_CATALOGS = ("main", "workspace")
+"""Default catalogs of workspaces, with a schema `default`: `workspace` is that of Free Edition."""
+BUILT_IN_CATALOGS = (*DEFAULT_CATALOGS, "hive_metastore", *PROVIDED_CATALOGS)
+"""Catalogs that every lakehouse has."""
 _NAME = re.compile(r"\w[\w-]*")
 _MISSING = re.compile(
     r"\[(?:NO_SUCH_CATALOG_EXCEPTION|CATALOG_NOT_FOUND)\][\s\S]*?[Cc]atalog [`']([^`']+)[`']"

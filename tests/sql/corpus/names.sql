@@ -196,3 +196,16 @@ SELECT corpus_c5.default.f(), n FROM corpus_c5.default.g()
 --> [2, 2]
 DROP CATALOG corpus_c5 CASCADE
 --> ok
+-- The default catalogs of a workspace exist, with a schema `default`
+SHOW CATALOGS LIKE 'workspace|main'
+--> ["main"], ["workspace"]
+CREATE TABLE workspace.default.corpus_t AS SELECT 1 AS n
+--> ok
+SELECT n FROM workspace.default.corpus_t
+--> [1]
+DROP TABLE workspace.default.corpus_t
+--> ok
+CREATE SCHEMA workspace.corpus_bronze
+--> ok
+DROP SCHEMA workspace.corpus_bronze
+--> ok

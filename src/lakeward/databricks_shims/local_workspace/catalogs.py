@@ -1,6 +1,7 @@
 """Unity Catalog: catalogs, schemas and tables, which are folders of the warehouse, as they are read.
 
-`main` and `main.default` exist before anything was written to them. Names are lower case.
+`main`, `workspace` and their schemas `default` exist before anything was written to them. Names are lower
+case.
 Source: https://docs.databricks.com/api/workspace/schemas and its siblings
 """
 
@@ -22,8 +23,7 @@ from lakeward.databricks_shims.local_workspace.table_files import (
     read_table,
     table_names,
 )
-
-_BUILT_IN = (["main"], ["main", "default"])
+from lakeward.session import DEFAULT_CATALOGS
 
 
 def list_catalogs(call: ApiRequest) -> Any:
@@ -123,18 +123,19 @@ def folder_names(folder: Path) -> list[str]:
 
 def catalog_names(call: ApiRequest) -> list[str]:
     """Return the names of all catalogs."""
-    return sorted({"main", *folder_names(warehouse_of(call))})
+    return sorted({*DEFAULT_CATALOGS, *folder_names(warehouse_of(call))})
 
 
 def schema_names(call: ApiRequest, catalog: str) -> list[str]:
     """Return the names of the schemas of a catalog."""
-    built_in = {"default"} if catalog == "main" else set()
+    built_in = {"default"} if catalog in DEFAULT_CATALOGS else set()
     return sorted(built_in | {*folder_names(warehouse_of(call) / catalog)})
 
 
 def exists(call: ApiRequest, parts: list[str]) -> bool:
     """Return whether there is such a catalog or schema."""
-    return parts in _BUILT_IN or warehouse_of(call).joinpath(*parts).is_dir()
+    is_built_in = parts[0] in DEFAULT_CATALOGS and parts[1:] in ([], ["default"])
+    return is_built_in or warehouse_of(call).joinpath(*parts).is_dir()
 
 
 def require_catalog(call: ApiRequest, catalog: str) -> None:

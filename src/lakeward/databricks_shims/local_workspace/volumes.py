@@ -19,6 +19,7 @@ from lakeward.databricks_shims.local_workspace.contained_paths import (
     volume_note,
 )
 from lakeward.object_metadata import read_metadata, write_metadata
+from lakeward.session import DEFAULT_CATALOGS
 
 _SHOWN_BY_SQL = ("comment", "owner")
 
@@ -149,9 +150,9 @@ def _require_schema(call: ApiRequest, catalog: str, schema: str) -> None:
     """Raise ApiError for a schema that does not exist: neither tables nor volumes are below it."""
     places = (call.environment.settings().warehouse, _root(call))
     catalogs = [place / name for place in places for name in {catalog, catalog.lower()}]
-    if catalog.lower() != "main" and not any(each.is_dir() for each in catalogs):
+    if catalog.lower() not in DEFAULT_CATALOGS and not any(each.is_dir() for each in catalogs):
         raise missing(f"Catalog '{catalog}'", "CATALOG_DOES_NOT_EXIST")
-    if (catalog.lower(), schema.lower()) == ("main", "default"):
+    if catalog.lower() in DEFAULT_CATALOGS and schema.lower() == "default":
         return
     if not any((each / name).is_dir() for each in catalogs for name in {schema, schema.lower()}):
         raise missing(f"Schema '{catalog}.{schema}'", "SCHEMA_DOES_NOT_EXIST")

@@ -287,9 +287,12 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         return namespace.length == 0 ? listNamespaces() : new String[0][];
     }
 
+    /** Catalogs of every lakehouse that have a schema `default`. */
+    private static final java.util.List HAVE_DEFAULT = java.util.Arrays.asList(new String[] {"main", "workspace", "hive_metastore"});
+
     public boolean namespaceExists(String[] namespace) {
         boolean isBuiltIn = namespace.length == 1 && (BuiltinTables.hasSchema(catalog, namespace[0])
-            || (catalog.equals("hive_metastore") && namespace[0].equalsIgnoreCase("default")));
+            || (HAVE_DEFAULT.contains(catalog) && namespace[0].equalsIgnoreCase("default")));
         if (isBuiltIn) folder.makeFolder(folder.schema(in(namespace)[0]));
         return PlannedTable.hasNamespace(catalog, namespace) || InformationSchema.holds(namespace) || super.namespaceExists(in(namespace));
     }
