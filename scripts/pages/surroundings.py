@@ -29,7 +29,9 @@ and `DATABRICKS_RUNTIME_VERSION` is set.
 Secrets, files, DBFS, volumes, workspace files, the current user, the list of runtimes, and the catalogs,
 schemas and tables that exist are served in the process. For everything else (jobs, pipelines, SQL
 statements, grants …) the command starts the workspace's server with the first request, or uses the one
-that runs. It ends with the command, after the runs that the code has started.
+that runs. The server that it starts has the jobs and pipelines of the bundle, under the ids that
+`${resources.jobs.KEY.id}` has in the run, without a deployment. It ends with the command, after the runs
+that the code has started.
 
 - **The notebook context** (`dbutils.notebook.entry_point`) has the address and the token of that workspace,
 for code with `requests` and for `WorkspaceClient(host, token)`.

@@ -110,6 +110,59 @@ def test_tasks_of_a_run_share_one_workspace_that_ends_with_the_run(tmp_path: Pat
         assert {job["settings"]["name"] for job in server.get("/api/2.2/jobs/list")["jobs"]} == {"one", "two"}
 
 
+PARENT = """\
+import sys
+from databricks.sdk import WorkspaceClient
+client = WorkspaceClient()
+found = {job.settings.name: job.job_id for job in client.jobs.list()}
+assert int(sys.argv[1]) in found.values(), (sys.argv, found)
+run = client.jobs.run_now(int(sys.argv[1]), job_parameters={"who": "parent"}).result()
+print("output", client.jobs.get_run_output(run.tasks[0].run_id).logs)
+assert [each.name for each in client.pipelines.list_pipelines()] == [sys.argv[2]]
+assert client.pipelines.get(sys.argv[3]).name == sys.argv[2]
+"""
+JOBS = """\
+resources:
+  jobs:
+    child:
+      name: child
+      parameters: [{name: who, default: other}]
+      tasks:
+        - task_key: a
+          spark_python_task: {python_file: src/child.py, parameters: ["{{job.parameters.who}}"]}
+    parent:
+      name: parent
+      tasks:
+        - task_key: a
+          spark_python_task:
+            python_file: src/parent.py
+            parameters:
+              - ${resources.jobs.child.id}
+              - ${resources.pipelines.flow.name}
+              - ${resources.pipelines.flow.id}
+  pipelines:
+    flow: {name: flow, libraries: [{file: {path: src/flow.sql}}]}
+"""
+
+
+@pytest.mark.parametrize("where", ["databricks.yml", "jobs.yml"])
+def test_code_of_a_run_finds_the_jobs_and_pipelines_of_its_bundle(tmp_path: Path, where: str) -> None:
+    """Under the ids that references to them have; none is left for a later server."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "parent.py").write_text(PARENT)
+    (tmp_path / "src" / "child.py").write_text("import sys\nprint('child of', sys.argv[1])\n")
+    (tmp_path / "src" / "flow.sql").write_text("CREATE MATERIALIZED VIEW v AS SELECT 1 AS a;\n")
+    is_bundle = where == "databricks.yml"
+    head = "bundle: {name: shop}\ntargets: {local: {default: true, mode: development}}\n" if is_bundle else ""
+    (tmp_path / where).write_text(head + JOBS)
+    ran = lakeward(tmp_path, "run", "parent" if is_bundle else "jobs.yml:parent")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "output child of parent" in ran.stderr
+    with running(tmp_path) as server:
+        assert not server.get("/api/2.2/jobs/list").get("jobs")
+        assert not server.get("/api/2.0/pipelines").get("statuses")
+
+
 def test_a_run_of_a_workspace_reaches_that_workspace(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         run = server.ended(server.run_now(server.job(a=CODE)))

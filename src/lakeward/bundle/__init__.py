@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from lakeward.bundle.configuration.includes import find_root
     from lakeward.bundle.configuration.node import Position
     from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS, ResourceKind
-    from lakeward.bundle.deployment import Api, Deployed, deploy, deployed_id, deployed_ids, destroy
+    from lakeward.bundle.deployment import (
+        Api,
+        Deployed,
+        deploy,
+        deployed_id,
+        deployed_ids,
+        destroy,
+        undeployed_bodies,
+    )
     from lakeward.bundle.job_file import defines_jobs, is_job_file, load_jobs, only_job
     from lakeward.bundle.loader import load, targets_to_read
     from lakeward.bundle.python_project import Distribution, read_wheel
@@ -76,5 +84,6 @@ __all__ = [
     "targets_to_read",
     "time_zone",
     "timers_of",
+    "undeployed_bodies",
     "workspace_paths",
 ]

@@ -17,6 +17,7 @@ from lakeward.cli.workspace_on_demand import workspace_on_demand
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lakeward.bundle import Bundle
     from lakeward.jobs import JobRun
     from lakeward.pipelines import Update
     from lakeward.session import Settings
@@ -35,6 +36,7 @@ def execute(
     report_of: str | None = None,
     job: str | None = None,
     watched: Sequence[str] | None = None,
+    bundle: Bundle | None = None,
 ) -> int:
     """Run `work(on_event)`, show progress on stderr and the result on stdout; return the exit code.
 
@@ -48,6 +50,7 @@ def execute(
         report_of: Pipeline whose report is written and named at the end, whatever the run's outcome.
         job: Job whose run is reported, too.
         watched: Pipelines whose micro-batches are shown, with those of tasks; None shows none.
+        bundle: The bundle whose jobs and pipelines code finds in its workspace.
     """
     from lakeward.cli.pipeline_reports import write_report, write_run_report
 
@@ -55,7 +58,7 @@ def execute(
     with redirect_output(verbose=verbose) as streams:
         board = Board(title, time.monotonic, stage)
         with ExitStack() as stack:
-            stack.enter_context(workspace_on_demand(settings, streams.to_stderr))
+            stack.enter_context(workspace_on_demand(settings, streams.to_stderr, bundle))
             watcher = stack.enter_context(watching(board, streams))
             if watched is not None:
                 stack.enter_context(watching_streams(settings, watched, watcher.batch))

@@ -70,7 +70,7 @@ def notebook(
 
     with (
         redirect_output(verbose=bool(os.environ.get("LAKEWARD_VERBOSE"))) as streams,
-        workspace_on_demand(settings, streams.to_stderr),
+        workspace_on_demand(settings, streams.to_stderr, place.bundle),
     ):
         from lakeward import notebooks
         from lakeward.dbutils import Context, Environment

@@ -131,6 +131,7 @@ def run(
         report_of=None if flags["dry_run"] else pipeline_lookup.pipeline_key(bundle, key),
         job=key if is_job and not flags["dry_run"] else None,
         watched=pipeline_lookup.pipeline_keys(bundle, key) if watch else None,
+        bundle=bundle,
     )
 
 

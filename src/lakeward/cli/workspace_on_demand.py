@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lakeward.bundle import Bundle
     from lakeward.session import Settings
     from lakeward.workspace_connection import Connection
 
@@ -19,7 +20,9 @@ _REQUEST_SECONDS = 30
 
 
 @contextmanager
-def workspace_on_demand(settings: Settings, say: Callable[[str], None]) -> Iterator[None]:
+def workspace_on_demand(
+    settings: Settings, say: Callable[[str], None], bundle: Bundle | None = None
+) -> Iterator[None]:
     """Lead clients in this process and its children to the target's workspace within the block.
 
     It is the server that serves the target already, else one that starts with the first request. On the
@@ -28,6 +31,7 @@ def workspace_on_demand(settings: Settings, say: Callable[[str], None]) -> Itera
     Args:
         settings: The target.
         say: Called with a line for the user when runs are waited for.
+        bundle: The bundle whose jobs and pipelines code finds there.
     """
     from lakeward.workspace import ServerProcess, running_connection
     from lakeward.workspace_connection import process_connection
@@ -40,7 +44,13 @@ def workspace_on_demand(settings: Settings, say: Callable[[str], None]) -> Itera
         with _variables(running.variables):
             yield
         return
-    server = ServerProcess(settings)
+
+    def resources() -> Mapping[str, Any]:
+        from lakeward.bundle import undeployed_bodies
+
+        return {} if bundle is None else undeployed_bodies(bundle)
+
+    server = ServerProcess(settings, resources)
     server.start()
     try:
         with _variables(server.connection.variables):

@@ -10,10 +10,12 @@ import os
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from lakeward.databricks_shims.local_workspace import ApiError, remove_idle_uploads
 from lakeward.dbutils import Environment
@@ -22,6 +24,7 @@ from lakeward.file_lock import FileLock
 from lakeward.private_folders import private_folder
 from lakeward.session import Settings
 from lakeward.workspace.api.request_types import parse_object
+from lakeward.workspace.api.undeployed_resources import add_resources, remove_resources
 from lakeward.workspace.command_contexts.contexts import Contexts
 from lakeward.workspace.context import ServerContext, ServerRequest
 from lakeward.workspace.http.request_log import RequestLog
@@ -67,6 +70,7 @@ def serve(
     with_schedules: bool = False,
     listener: socket.socket | None = None,
     token: str | None = None,
+    resources: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     ready: Callable[[Connection, Sequence[ScheduledStart]], None],
     warn: Callable[[str], None] = lambda _: None,
 ) -> None:
@@ -79,6 +83,7 @@ def serve(
         listener: A listening socket to use instead of `port`.
         token: The token of the clients of one command, which is accepted and not stored: the connection that
             other clients are configured with stays. By default, the last server's or a new one.
+        resources: Jobs and pipelines that the server has while it runs, as request bodies by kind and id.
         ready: Called once requests are answered, with the schedules and triggers of all jobs.
         warn: Called for each record that is damaged and left out, and when the state cannot be written.
 
@@ -103,6 +108,7 @@ def serve(
             store = Store(folder / "workspace.db", warn=noted)
             exclude_damaged(store)
             fail_interrupted_runs(store)
+            add_resources(store, resources, settings.user, noted)
             tokens = Tokens(store)
             host = f"http://127.0.0.1:{listener.getsockname()[1]}"
 
@@ -204,6 +210,7 @@ def run(
         context.runner.wait(_END_OF_RUNS)
         # Here, not after the event loop: SIGTERM ends the process as soon as that has ended.
         serving_file(settings).unlink(missing_ok=True)
+        remove_resources(context.store)
         context.store.close()
         log.close()
 

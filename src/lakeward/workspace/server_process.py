@@ -16,7 +16,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,16 +35,21 @@ _MOST_BYTES = 65_536
 class ServerProcess:
     """Listens for a server in a process of its own, starts it with the first connection, and ends it.
 
-    Without `settings`, the server has those of the working folder.
+    Without `settings`, the server has those of the working folder. `resources` returns the jobs and pipelines
+    that it has while it runs, as request bodies by kind and id.
     """
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        resources: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
         self._listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._listener.bind(("127.0.0.1", 0))
         self._listener.listen(128)
         host = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.connection = Connection(host, f"dapi{secrets.token_hex(32)}")
-        self._settings = settings
+        self._settings, self._resources = settings, resources
         self._closing, self._close_signal = os.pipe()
         self._server: subprocess.Popen[bytes] | None = None
         # The code that runs may change both before the server starts.
@@ -87,6 +92,7 @@ class ServerProcess:
             "descriptor": descriptor,
             "token": self.connection.token,
             "settings": settings_to_json(self._settings) if self._settings else None,
+            **self._found_resources(),
         }
         # The end of stdin ends the server, even if this process is killed.
         self._server = subprocess.Popen(
@@ -100,6 +106,12 @@ class ServerProcess:
         with suppress(OSError):
             self._server.stdin.write(f"{json.dumps(order)}\n".encode())
             self._server.stdin.flush()
+
+    def _found_resources(self) -> dict[str, Any]:
+        try:
+            return {"resources": self._resources()}
+        except LakewardError as error:
+            return {"resources": {}, "refused": str(error)}
 
 
 def running_connection(settings: Settings) -> Connection | None:
@@ -128,6 +140,8 @@ def main() -> None:
     os.umask(0o077)
     with socket.socket(fileno=order["descriptor"]) as listener:
         try:
+            if "refused" in order:
+                _refuse(listener, order["refused"])
             _serve(order, listener)
         except LakewardError as error:
             _refuse(listener, str(error))
@@ -141,7 +155,13 @@ def _serve(order: dict[str, Any], listener: socket.socket) -> None:
 
     known = order["settings"]
     settings = settings_from_json(known) if known else Settings.here(profile=runtime_here(Path.cwd()))
-    serve(settings, listener=listener, token=order["token"], ready=lambda *_: None)
+    serve(
+        settings,
+        listener=listener,
+        token=order["token"],
+        resources=order["resources"],
+        ready=lambda *_: None,
+    )
 
 
 def _end_with_stdin() -> None:

@@ -89,6 +89,22 @@ def body_of(kind: str, resource: Mapping[str, Any], places: Places) -> dict[str,
     return body
 
 
+def undeployed_bodies(bundle: Bundle) -> dict[str, dict[str, Any]]:
+    """Return the settings of jobs and pipelines by kind and by the id that each has offline.
+
+    Wheels are those that are built already.
+    """
+    places = Places(bundle, {})
+    kinds = {"jobs": bundle.jobs, "pipelines": bundle.pipelines}
+    return {
+        kind: {
+            str(bundle.id_of(kind, key)): body_of(kind, resource, places)
+            for key, resource in resources.items()
+        }
+        for kind, resources in kinds.items()
+    }
+
+
 def identified(value: Any, ids: Mapping[str, int | str]) -> Any:
     """Return `value` in which every id that stood for a resource offline is the workspace's own.
 
