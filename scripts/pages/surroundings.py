@@ -30,7 +30,7 @@ Secrets, files, DBFS, volumes, workspace files, the current user, the list of ru
 schemas and tables that exist are served in the process. For everything else (jobs, pipelines, SQL
 statements, grants …) the command starts the workspace's server with the first request, or uses the one
 that runs. The server that it starts has the jobs and pipelines of the bundle, under the ids that
-`${resources.jobs.KEY.id}` has in the run, without a deployment. It ends with the command, after the runs
+`${{resources.jobs.KEY.id}}` has in the run, without a deployment. It ends with the command, after the runs
 that the code has started.
 
 - **The notebook context** (`dbutils.notebook.entry_point`) has the address and the token of that workspace,
