@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 HOST_VARIABLE = "LAKEWARD_WORKSPACE_HOST"
@@ -27,3 +28,18 @@ def process_connection(environ: Mapping[str, str] = os.environ) -> Connection | 
     """Return the connection that the variables name; None without one."""
     host, token = environ.get(HOST_VARIABLE), environ.get(TOKEN_VARIABLE)
     return Connection(host, token) if host and token else None
+
+
+@contextmanager
+def use_connection(connection: Connection) -> Iterator[None]:
+    """Lead code of this process, and of its children, to the workspace within the block."""
+    before = {name: os.environ.get(name) for name in connection.variables}
+    os.environ.update(connection.variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
@@ -34,14 +33,14 @@ def workspace_on_demand(
         bundle: The bundle whose jobs and pipelines code finds there.
     """
     from lakeward.workspace import ServerProcess, running_connection
-    from lakeward.workspace_connection import process_connection
+    from lakeward.workspace_connection import process_connection, use_connection
 
     if process_connection() is not None:
         yield  # A run of a workspace.
         return
     running = running_connection(settings)
     if running is not None:
-        with _variables(running.variables):
+        with use_connection(running):
             yield
         return
 
@@ -53,22 +52,12 @@ def workspace_on_demand(
     server = ServerProcess(settings, resources)
     server.start()
     try:
-        with _variables(server.connection.variables):
+        with use_connection(server.connection):
             yield
         if server.started:
             _wait_for_runs(server.connection, say)
     finally:
         server.close()
-
-
-@contextmanager
-def _variables(values: Mapping[str, str]) -> Iterator[None]:
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name in values:
-            os.environ.pop(name, None)
 
 
 def _wait_for_runs(connection: Connection, say: Callable[[str], None]) -> None:

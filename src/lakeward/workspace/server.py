@@ -6,7 +6,6 @@ Runs that the last server did not finish are failed first, and old runs and stat
 from __future__ import annotations
 
 import errno
-import os
 import shutil
 import socket
 import threading
@@ -42,7 +41,7 @@ from lakeward.workspace.state.store import Document, Store, now
 from lakeward.workspace.state.tokens import Tokens
 from lakeward.workspace.triggers.scheduler import ScheduledStart, TriggerScheduler, scheduled_starts
 from lakeward.workspace.warehouse.engine import Warehouse
-from lakeward.workspace_connection import Connection
+from lakeward.workspace_connection import Connection, use_connection
 
 _END_OF_RUNS = 1.5  # seconds that runs get to end when the server does
 _RETENTION_DELAY = 3.0  # seconds from the start to removing old runs
@@ -126,25 +125,10 @@ def serve(
                 connection = Connection(host, token)
                 tokens.accept(token, settings.user)
             write_connection(serving_file(settings), connection)
-            held.enter_context(variables_of(connection))
+            held.enter_context(use_connection(connection))
             starts = scheduled_starts(store, datetime.now(timezone.utc), noted)
             remove_leftovers(settings, folder)
         run(settings, context, folder, log, listener, lambda: ready(connection, starts), with_schedules)
-
-
-@contextmanager
-def variables_of(connection: Connection) -> Iterator[None]:
-    """Set the variables with which code of runs and commands finds this workspace."""
-    before = {name: os.environ.get(name) for name in connection.variables}
-    os.environ.update(connection.variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def exclude_damaged(store: Store) -> None:
