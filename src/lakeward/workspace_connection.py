@@ -24,6 +24,10 @@ class Connection:
         return {HOST_VARIABLE: self.host, TOKEN_VARIABLE: self.token}
 
 
+NO_WORKSPACE = Connection("https://lakeward.localhost", "lakeward-local-token")
+"""Opens nothing: for code that only passes it on. Names below `localhost` are never other machines."""
+
+
 def process_connection(environ: Mapping[str, str] = os.environ) -> Connection | None:
     """Return the connection that the variables name; None without one."""
     host, token = environ.get(HOST_VARIABLE), environ.get(TOKEN_VARIABLE)
@@ -38,8 +42,13 @@ def use_connection(connection: Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        restore_variables(before)
+
+
+def restore_variables(before: Mapping[str, str | None]) -> None:
+    """Set variables to what they were; those that are None did not exist."""
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -81,6 +80,8 @@ def _active(connection: Connection) -> set[str]:
 
 
 def _get(connection: Connection, path: str) -> dict[str, Any]:
+    import urllib.request
+
     request = urllib.request.Request(  # noqa: S310  # an address on loopback
         connection.host + path, headers={"Authorization": f"Bearer {connection.token}"}
     )

@@ -14,10 +14,8 @@ from typing import Any
 from lakeward.dbutils.failures import JavaError
 from lakeward.dbutils.secret_stores import remember
 from lakeward.session import Settings
-from lakeward.workspace_connection import Connection, process_connection
+from lakeward.workspace_connection import NO_WORKSPACE, Connection, process_connection
 
-NO_WORKSPACE = Connection("https://lakeward.localhost", "lakeward-local-token")
-"""Opens nothing: for code that only passes it on. Names below `localhost` are never other machines."""
 LOCAL_ID = "0"
 
 

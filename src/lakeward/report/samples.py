@@ -105,7 +105,7 @@ def read_tags(warehouse: Path, name: str) -> tuple[str, dict[str, str]]:
     if len(parts) != 3 or not all(parts):
         return "", {}
     try:
-        about = _metadata(_about(warehouse, parts))
+        about = _metadata(metadata_file(warehouse, "TABLE", parts))
         columns = about.get("column_tags") or {}
         return _tag_text(about.get("tags") or {}), {
             str(column).lower(): _tag_text(tags) for column, tags in columns.items() if tags
@@ -124,10 +124,6 @@ def _tag_text(tags: Mapping[str, Any]) -> str:
     return text if len(text) <= _MAX_TAGS else text[: _MAX_TAGS - 1] + "…"
 
 
-def _about(warehouse: Path, parts: Sequence[str]) -> Path:
-    return metadata_file(warehouse, "TABLE", parts)
-
-
 @dataclass(frozen=True)
 class _Protection:
     """Why columns, or all rows, are not shown."""
@@ -139,7 +135,7 @@ class _Protection:
     def of(cls, warehouse: Path, parts: Sequence[str]) -> _Protection:
         """Read tags and policies of the table, and the tags that it inherits."""
         catalog, schema, _ = parts
-        about = _metadata(_about(warehouse, parts))
+        about = _metadata(metadata_file(warehouse, "TABLE", parts))
         owners = {
             "catalog": _metadata(metadata_file(warehouse, "CATALOG", [catalog])),
             "schema": _metadata(metadata_file(warehouse, "SCHEMA", [catalog, schema])),

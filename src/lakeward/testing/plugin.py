@@ -120,6 +120,7 @@ def serve_workspace(stack: ExitStack) -> None:
     if selects_workspace():
         return
     from lakeward.workspace import ServerProcess
+    from lakeward.workspace_connection import restore_variables
 
     workspace = ServerProcess()
     variables = variables_of(workspace.connection)
@@ -129,14 +130,6 @@ def serve_workspace(stack: ExitStack) -> None:
     workspace.start()
     stack.callback(workspace.close)
     stack.callback(restore_variables, before)
-
-
-def restore_variables(before: dict[str, str | None]) -> None:
-    for name, value in before.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
 
 
 def hook_builder() -> None:

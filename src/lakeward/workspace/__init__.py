@@ -16,9 +16,10 @@ from lakeward.lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
     from lakeward.workspace.identifiers import LOCAL_CLUSTER, WAREHOUSE_ID
-    from lakeward.workspace.server import serve, server_folder
+    from lakeward.workspace.server import serve
     from lakeward.workspace.server_process import ServerProcess, running_connection
     from lakeward.workspace.state.connection import connection_file, read_connection
+    from lakeward.workspace.state.serving import server_folder
     from lakeward.workspace.triggers.scheduler import ScheduledStart
 
 __all__ = [

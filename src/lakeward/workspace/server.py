@@ -32,11 +32,10 @@ from lakeward.workspace.runs.run_process import Runner
 from lakeward.workspace.state.connection import (
     connection_file,
     read_connection,
-    read_from,
-    serving_file,
     write_connection,
 )
 from lakeward.workspace.state.database import usable_state
+from lakeward.workspace.state.serving import lock_file, read_from, server_folder, serving_file
 from lakeward.workspace.state.store import Document, Store, now
 from lakeward.workspace.state.tokens import Tokens
 from lakeward.workspace.triggers.scheduler import ScheduledStart, TriggerScheduler, scheduled_starts
@@ -50,16 +49,6 @@ LOST = "The workspace's server ended while this run was active."
 _QUERY_HISTORY_DAYS = 30
 _DAY = 24 * 3600 * 1000
 _LIKE_RUNS = ("run", "task_run", "idempotency", "update", "event")
-
-
-def server_folder(settings: Settings) -> Path:
-    """Return the folder of the server's state: database, logs of runs, request log."""
-    return settings.state / "server"
-
-
-def lock_file(settings: Settings) -> Path:
-    """Return the file that the target's server has a lock on."""
-    return server_folder(settings) / "lock"
 
 
 def serve(

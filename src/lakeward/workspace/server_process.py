@@ -116,8 +116,7 @@ class ServerProcess:
 
 def running_connection(settings: Settings) -> Connection | None:
     """Return the connection to the server that serves the target's workspace now, None without one."""
-    from lakeward.workspace.server import lock_file
-    from lakeward.workspace.state.connection import read_from, serving_file
+    from lakeward.workspace.state.serving import lock_file, read_from, serving_file
 
     lock = lock_file(settings)
     if not lock.exists():

@@ -14,12 +14,10 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from lakeward.databricks_shims.local_workspace.api_request import ApiResponse, printable
 from lakeward.databricks_shims.local_workspace.routes import is_local, respond
 from lakeward.dbutils import environment
-from lakeward.workspace_connection import Connection, process_connection
+from lakeward.workspace_connection import NO_WORKSPACE, Connection, process_connection
 
-HOST = "https://lakeward.localhost"
-"""Not a real host: names below `localhost` are local, and this one is never resolved."""
-
-
+HOST = NO_WORKSPACE.host
+"""Not a real host: this name is never resolved."""
 _GONE = "The local workspace at {host} has ended: it ends with the command that started it."
 
 

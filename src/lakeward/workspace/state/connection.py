@@ -1,7 +1,7 @@
 """Identity and address of a target's workspace, in files with mode 600.
 
-`workspace/connection.json` is what clients are configured with, and stays. `serving.json` is the
-address of the server that runs, which may be that of one command alone.
+`workspace/connection.json` is what clients are configured with, and stays. The server that runs may be that
+of one command alone: see `serving`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from lakeward.atomic_files import atomic_write, read_regular
+from lakeward.atomic_files import atomic_write
 from lakeward.databricks_shims.local_workspace import CONNECTION
 from lakeward.session import Settings
+from lakeward.workspace.state.serving import read_from
 from lakeward.workspace_connection import Connection
 
 WORKSPACE_ID = 1000000000000001
@@ -24,26 +25,12 @@ def connection_file(settings: Settings) -> Path:
     return settings.workspace / CONNECTION
 
 
-def serving_file(settings: Settings) -> Path:
-    """Return the file with the connection to the target's server while it runs."""
-    return settings.state / "serving.json"
-
-
 def read_connection(settings: Settings) -> Connection | None:
     """Return what the last server of the target wrote, None if the file is missing or cannot be read.
 
     That server may not be running any more; the next one writes the file again.
     """
     return read_from(connection_file(settings))
-
-
-def read_from(file: Path) -> Connection | None:
-    """Return the connection in `file`, None if it is missing or cannot be read."""
-    try:
-        known = json.loads(read_regular(file))
-        return Connection(str(known["host"]), str(known["token"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 def write_connection(file: Path, connection: Connection) -> None:
