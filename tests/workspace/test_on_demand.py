@@ -186,6 +186,33 @@ def test_a_notebook_waits_for_the_runs_that_it_started(tmp_path: Path, shared_da
     assert list(tmp_path.glob("**/ended")), ran.stderr
 
 
+def ipynb(code: str) -> str:
+    cell = {"cell_type": "code", "execution_count": None, "id": "a", "metadata": {}, "outputs": []}
+    about = {"kernelspec": {"name": "python3"}, "language_info": {"name": "python"}}
+    whole = {"cells": [{**cell, "source": code}], "metadata": about, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(whole)
+
+
+DATASET = "from pyspark import pipelines as dp\n@dp.materialized_view\ndef v(): return spark.range(1)\n"
+# How code is run: the command, the file, and its content.
+WAYS = {
+    "notebook": (["notebook"], "code.py", f"# Databricks notebook source\n{CODE}"),
+    "ipynb": (["notebook"], "code.ipynb", ipynb(CODE)),
+    "pipeline": (["pipeline"], "code.py", CODE + DATASET),
+}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("way", WAYS)
+def test_other_commands_have_a_workspace(tmp_path: Path, way: str, shared_daemon: SharedDaemon) -> None:
+    command, name, content = WAYS[way]
+    # Commands have no arguments for the code.
+    (tmp_path / name).write_text(content.replace("sys.argv[1] if len(sys.argv) > 1 else", ""))
+    ran = lakeward(tmp_path, *command, name, env=shared_daemon.environ(environ()))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert_gone(host_in(ran.stderr))
+
+
 def test_a_command_uses_the_server_that_runs_already(tmp_path: Path) -> None:
     (tmp_path / "code.py").write_text(CODE)
     (tmp_path / "jobs.yml").write_text(
