@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -84,10 +85,11 @@ def lakeward(
 
 
 def host_in(text: str) -> str:
-    (line,) = {line for line in text.splitlines() if "host http" in line}
-    words = line.split()
-    assert words[-1] == "[REDACTED]", "the token is shown"
-    return words[words.index("host") + 1]
+    # Tasks that run at a time may print into one line.
+    found = re.findall(r"host (http://127\.0\.0\.1:\d+) token (\[REDACTED\]|dapi)", text)
+    assert {token for _, token in found} == {"[REDACTED]"}, "the token is shown"
+    (host,) = {host for host, _ in found}
+    return host
 
 
 def assert_gone(host: str) -> None:
