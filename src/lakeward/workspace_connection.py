@@ -1,14 +1,22 @@
-"""Connection to the local workspace of this process: the command that runs it sets the variables."""
+"""Connection to the local workspace of this process: the command that runs it sets the variables.
+
+The variables name the host and a file with the token: programs print their environment, and a process's
+children inherit it.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from lakeward.atomic_files import atomic_write, read_regular
 
 HOST_VARIABLE = "LAKEWARD_WORKSPACE_HOST"
-TOKEN_VARIABLE = "LAKEWARD_WORKSPACE_TOKEN"  # noqa: S105  # the name of a variable
+FILE_VARIABLE = "LAKEWARD_WORKSPACE_FILE"
 
 
 @dataclass(frozen=True)
@@ -18,27 +26,48 @@ class Connection:
     host: str
     token: str
 
-    @property
-    def variables(self) -> dict[str, str]:
-        """Return the variables with which this process and its children find the workspace."""
-        return {HOST_VARIABLE: self.host, TOKEN_VARIABLE: self.token}
-
 
 NO_WORKSPACE = Connection("https://lakeward.localhost", "lakeward-local-token")
 """Opens nothing: for code that only passes it on. Names below `localhost` are never other machines."""
 
 
+def write_connection_file(file: Path, connection: Connection) -> None:
+    """Replace the file atomically, with mode 600 from the beginning."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    atomic_write(file, json.dumps(asdict(connection)) + "\n", mode=0o600)
+
+
+def read_connection_file(file: Path) -> Connection | None:
+    """Return the connection in `file`, None if it is missing or cannot be read."""
+    try:
+        known = json.loads(read_regular(file))
+        return Connection(str(known["host"]), str(known["token"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def connection_variables(host: str, file: Path) -> dict[str, str]:
+    """Return the variables with which a process and its children find the workspace of a connection file."""
+    return {HOST_VARIABLE: host, FILE_VARIABLE: str(file)}
+
+
 def process_connection(environ: Mapping[str, str] = os.environ) -> Connection | None:
-    """Return the connection that the variables name; None without one."""
-    host, token = environ.get(HOST_VARIABLE), environ.get(TOKEN_VARIABLE)
-    return Connection(host, token) if host and token else None
+    """Return the connection that the variables name; None without one.
+
+    The file of a workspace that has ended is gone. Its host is known, so that clients can report that.
+    """
+    host, file = environ.get(HOST_VARIABLE), environ.get(FILE_VARIABLE)
+    if not host or not file:
+        return None
+    return Connection(host, getattr(read_connection_file(Path(file)), "token", ""))
 
 
 @contextmanager
-def use_connection(connection: Connection) -> Iterator[None]:
+def use_connection(host: str, file: Path) -> Iterator[None]:
     """Lead code of this process, and of its children, to the workspace within the block."""
-    before = {name: os.environ.get(name) for name in connection.variables}
-    os.environ.update(connection.variables)
+    variables = connection_variables(host, file)
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from lakeward.environments.uv_program import uv_program
 from lakeward.session.jvm.jars import delta_jars
 from tests.processes import environ_without, outcome
 from tests.trees import write_files
@@ -75,9 +76,12 @@ def environ(repository: Path) -> Iterator[dict[str, str]]:
     # No index has lakeward yet, so what `uvx` would fetch is what pip has put there.
     uvx = machine / "bin" / "uvx"
     uvx.parent.mkdir()
-    uvx.write_text('#!/bin/sh\nshift\nexec "$HOME/.lakeward-venv/bin/lakeward" "$@"\n')
+    options = 'while [ "$1" != lakeward ]; do shift; done; shift'
+    uvx.write_text(f'#!/bin/sh\n{options}\nexec "$HOME/.lakeward-venv/bin/lakeward" "$@"\n')
     uvx.chmod(0o755)
     (machine / "bin" / "python3").symlink_to(sys.executable)
+    # pip puts it next to the interpreter.
+    (machine / "bin" / "uv").symlink_to(uv_program())
     packages = machine / "packages"
     packages.mkdir()
     for each in Path(sysconfig.get_path("purelib")).iterdir():

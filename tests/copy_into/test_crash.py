@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from tests.copy_into.conftest import Loads
 
+ROOT = Path(__file__).parents[2]
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 
@@ -25,6 +27,7 @@ def started(root: Path, loads: Loads, *point: str) -> subprocess.Popen[str]:
         stderr=subprocess.DEVNULL,
         text=True,
         cwd=root,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
 
 

@@ -14,7 +14,7 @@ import pytest
 from fixtures.generate import generate
 
 from tests.docs.test_snippets import BLOCK, ROOT
-from tests.processes import SharedDaemon
+from tests.processes import SharedDaemon, environ_without
 from tests.trees import write_files
 from tests.wearables.company import copy_bundle
 
@@ -46,6 +46,10 @@ from pyspark import pipelines as dp
 @dp.materialized_view
 def totals():
     return spark.range(7)
+"""
+NOTEBOOK = """# Databricks notebook source
+from databricks.sdk import WorkspaceClient
+print("jobs", len(list(WorkspaceClient().jobs.list())))
 """
 VOLUME = "CREATE VOLUME IF NOT EXISTS main.default.landing"
 PAGES = {
@@ -86,12 +90,17 @@ def blocks(page: str, language: str) -> list[str]:
     return [match[3] for match in BLOCK.finditer(text) if match[2] == language]
 
 
+def reader() -> dict[str, str]:
+    """Return the environment of a reader, who has no suite of ours around the commands."""
+    return environ_without("LAKEWARD_", "PYTEST", "DATABRICKS_")
+
+
 def run(command: Sequence[str], folder: Path, environ: Mapping[str, str]) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         command,
         cwd=folder,
-        env={**os.environ, **environ, "PATH": path},
+        env={**environ, "PATH": path},
         capture_output=True,
         text=True,
         check=False,
@@ -102,7 +111,7 @@ def run(command: Sequence[str], folder: Path, environ: Mapping[str, str]) -> str
 
 def test_the_quick_start_runs_as_it_is_written(tmp_path: Path, shared_daemon: SharedDaemon) -> None:
     script = "".join(blocks("docs/quick-start.md", "sh"))
-    shown = run(["bash", "-ex", "-c", script], tmp_path, shared_daemon.environ())
+    shown = run(["bash", "-ex", "-c", script], tmp_path, shared_daemon.environ(reader()))
     assert "COMPLETED" in shown
     assert "my_lakehouse.html" in shown
     test = blocks("docs/quick-start.md", "python")[0]
@@ -126,10 +135,10 @@ def test_the_commands_of_the_readme_for_an_own_project_run(
     lines = commands("In your own project")
     assert elsewhere.keys() <= set(lines)
     init = "lakeward init my_lakehouse"
-    environ = shared_daemon.environ()
+    environ = shared_daemon.environ(reader())
     run(["bash", "-ec", init], tmp_path, environ)
     project = tmp_path / "my_lakehouse"
-    write_files(project, {"my_pipeline.py": TOTALS})
+    write_files(project, {"my_pipeline.py": TOTALS, "my_notebook.py": NOTEBOOK})
     shown = {
         line: run(["bash", "-ec", line.replace("KEY", "my_lakehouse")], project, environ)
         for line in lines
@@ -138,6 +147,9 @@ def test_the_commands_of_the_readme_for_an_own_project_run(
     assert len(shown) >= 5
     assert "COMPLETED" in shown["lakeward run KEY -t dev"]
     assert "totals" in shown["lakeward pipeline my_pipeline.py"]
+    assert "COMPLETED" in shown["lakeward notebook my_notebook.py"]
+    (page,) = project.glob(".lakeward/*/notebooks/my_notebook.html")
+    assert "jobs 1" in page.read_text(encoding="utf-8")
 
 
 def test_the_commands_of_the_readme_for_a_local_workspace_run(
@@ -146,7 +158,7 @@ def test_the_commands_of_the_readme_for_a_local_workspace_run(
     copy_bundle(tmp_path)
     generate(tmp_path / ".lakeward" / "demo", users=3, days=1, seed=1, longest=60)
     script = "\n".join(commands("Deploy"))
-    shown = run(["bash", "-ec", script], tmp_path, shared_daemon.environ())
+    shown = run(["bash", "-ec", script], tmp_path, shared_daemon.environ(reader()))
     assert "Deployed wearables as dev" in shown
     assert "wearables daily  SUCCESS" in shown
 
@@ -169,7 +181,7 @@ def test_sql_and_tests_of_a_page_run(page: str, tmp_path: Path, shared_daemon: S
         *tests,
     ]
     write_files(tmp_path, {**needed.files, "test_page.py": "\n\n".join(code)})
-    environ = {**shared_daemon.environ(), "LAKEWARD_HOME": str(tmp_path / ".lakeward")}
+    environ = {**shared_daemon.environ(reader()), "LAKEWARD_HOME": str(tmp_path / ".lakeward")}
     shown = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], tmp_path, environ)
     assert f"{1 + len(tests)} passed" in shown
 

@@ -212,7 +212,7 @@ def test_stop_says_what_it_stopped_and_nothing_is_left(
 def test_no_command_came_for_a_while(scene: Callable[..., dict[str, Any]], cache: Path) -> None:
     scene("quick", LAKEWARD_DAEMON_IDLE="0.1")
     (file,) = (cache / f"daemon-{os.getuid()}").glob("*.err")
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 60
     while file.with_suffix(".json").exists() and time.monotonic() < deadline:
         time.sleep(0.2)
     assert not file.with_suffix(".json").exists()

@@ -19,7 +19,12 @@ import requests
 
 from lakeward.session import Settings
 from lakeward.workspace import ServerProcess, running_connection
-from lakeward.workspace_connection import Connection, process_connection
+from lakeward.workspace_connection import (
+    Connection,
+    connection_variables,
+    process_connection,
+    write_connection_file,
+)
 from tests.processes import SharedDaemon, environ_without, outcome
 from tests.workspace.server import running
 
@@ -264,14 +269,33 @@ def test_a_client_of_a_workspace_that_has_ended_reports_it(tmp_path: Path) -> No
     server.start()
     server.close()
     command = [sys.executable, "-m", "lakeward", "run", "jobs.yml", "--json"]
-    ran = outcome(command, cwd=tmp_path, env={**environ(), **server.connection.variables}, timeout=120)
+    ran = outcome(
+        command,
+        cwd=tmp_path,
+        env={**environ(), **connection_variables(server.connection.host, server.file)},
+        timeout=120,
+    )
     (task,) = json.loads(ran.stdout)["tasks"]
     assert "ends with the command that started it" in task["error"]
 
 
-def test_the_variables_are_a_connection() -> None:
-    connection = Connection("http://127.0.0.1:1", "t")
-    assert process_connection(connection.variables) == connection
+def test_the_variables_lead_to_a_connection_and_hold_no_token(tmp_path: Path) -> None:
+    connection, file = Connection("http://127.0.0.1:1", "t0k3n"), tmp_path / "private" / "connection.json"
+    write_connection_file(file, connection)
+    variables = connection_variables(connection.host, file)
+    assert process_connection(variables) == connection
+    assert connection.token not in "".join(variables.values())
+    assert file.stat().st_mode & 0o077 == 0
     assert process_connection({}) is None
-    assert process_connection(dict.fromkeys(connection.variables, "")) is None
-    assert set(connection.variables).isdisjoint(os.environ)
+    assert process_connection(dict.fromkeys(variables, "")) is None
+    assert set(variables).isdisjoint(os.environ)
+    file.unlink()
+    assert process_connection(variables) == Connection(connection.host, "")
+
+
+def test_the_file_with_the_token_ends_with_the_command(tmp_path: Path) -> None:
+    server = ServerProcess(Settings.here(tmp_path, environ={}))
+    assert server.file.stat().st_mode & 0o077 == 0
+    server.start()
+    server.close()
+    assert not server.file.exists()

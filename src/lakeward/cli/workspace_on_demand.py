@@ -31,7 +31,7 @@ def workspace_on_demand(
         say: Called with a line for the user when runs are waited for.
         bundle: The bundle whose jobs and pipelines code finds there.
     """
-    from lakeward.workspace import ServerProcess, running_connection
+    from lakeward.workspace import ServerProcess, running_connection, serving_file
     from lakeward.workspace_connection import process_connection, use_connection
 
     if process_connection() is not None:
@@ -39,7 +39,7 @@ def workspace_on_demand(
         return
     running = running_connection(settings)
     if running is not None:
-        with use_connection(running):
+        with use_connection(running.host, serving_file(settings)):
             yield
         return
 
@@ -51,7 +51,7 @@ def workspace_on_demand(
     server = ServerProcess(settings, resources)
     server.start()
     try:
-        with use_connection(server.connection):
+        with use_connection(server.connection.host, server.file):
             yield
         if server.started:
             _wait_for_runs(server.connection, say)

@@ -123,7 +123,7 @@ def serve_workspace(stack: ExitStack) -> None:
     from lakeward.workspace_connection import restore_variables
 
     workspace = ServerProcess()
-    variables = variables_of(workspace.connection)
+    variables = variables_of(workspace)
     if chooses_serverless(Path.cwd()):
         del variables["DATABRICKS_CLUSTER_ID"]
     before = set_variables(variables, os.environ)

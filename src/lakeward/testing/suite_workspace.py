@@ -11,8 +11,8 @@ import os
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
-from lakeward.workspace import LOCAL_CLUSTER, WAREHOUSE_ID
-from lakeward.workspace_connection import Connection
+from lakeward.workspace import LOCAL_CLUSTER, WAREHOUSE_ID, ServerProcess
+from lakeward.workspace_connection import connection_variables
 
 SUITE_HOST = "LAKEWARD_TESTS_HOST"
 """Variable with the address that this suite set as DATABRICKS_HOST."""
@@ -70,15 +70,16 @@ def _is_choice(node: ast.AST) -> bool:
     return False
 
 
-def variables_of(connection: Connection) -> dict[str, str]:
+def variables_of(workspace: ServerProcess) -> dict[str, str]:
     """Return the environment variables that lead clients to the suite's workspace."""
+    connection = workspace.connection
     return {
         "DATABRICKS_HOST": connection.host,
         "DATABRICKS_TOKEN": connection.token,
         "DATABRICKS_CLUSTER_ID": LOCAL_CLUSTER,
         "DATABRICKS_WAREHOUSE_ID": WAREHOUSE_ID,
         SUITE_HOST: connection.host,
-        **connection.variables,
+        **connection_variables(connection.host, workspace.file),
     }
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lakeward.workspace.server import serve
     from lakeward.workspace.server_process import ServerProcess, running_connection
     from lakeward.workspace.state.connection import connection_file, read_connection
-    from lakeward.workspace.state.serving import server_folder
+    from lakeward.workspace.state.serving import server_folder, serving_file
     from lakeward.workspace.triggers.scheduler import ScheduledStart
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "running_connection",
     "serve",
     "server_folder",
+    "serving_file",
 ]
 
 # Processes of runs import modules of this package and need nothing of the server.

@@ -29,18 +29,19 @@ from lakeward.workspace.context import ServerContext, ServerRequest
 from lakeward.workspace.http.request_log import RequestLog
 from lakeward.workspace.runs import run_state
 from lakeward.workspace.runs.run_process import Runner
-from lakeward.workspace.state.connection import (
-    connection_file,
-    read_connection,
-    write_connection,
-)
+from lakeward.workspace.state.connection import connection_file, read_connection
 from lakeward.workspace.state.database import usable_state
-from lakeward.workspace.state.serving import lock_file, read_from, server_folder, serving_file
+from lakeward.workspace.state.serving import lock_file, server_folder, serving_file
 from lakeward.workspace.state.store import Document, Store, now
 from lakeward.workspace.state.tokens import Tokens
 from lakeward.workspace.triggers.scheduler import ScheduledStart, TriggerScheduler, scheduled_starts
 from lakeward.workspace.warehouse.engine import Warehouse
-from lakeward.workspace_connection import Connection, use_connection
+from lakeward.workspace_connection import (
+    Connection,
+    read_connection_file,
+    use_connection,
+    write_connection_file,
+)
 
 _END_OF_RUNS = 1.5  # seconds that runs get to end when the server does
 _RETENTION_DELAY = 3.0  # seconds from the start to removing old runs
@@ -109,12 +110,12 @@ def serve(
             context = ServerContext(store, tokens, runner, warehouse, host, report, contexts=contexts)
             if token is None:
                 connection = Connection(host, token_for(settings, tokens))
-                write_connection(connection_file(settings), connection)
+                write_connection_file(connection_file(settings), connection)
             else:
                 connection = Connection(host, token)
                 tokens.accept(token, settings.user)
-            write_connection(serving_file(settings), connection)
-            held.enter_context(use_connection(connection))
+            write_connection_file(serving_file(settings), connection)
+            held.enter_context(use_connection(host, serving_file(settings)))
             starts = scheduled_starts(store, datetime.now(timezone.utc), noted)
             remove_leftovers(settings, folder)
         run(settings, context, folder, log, listener, lambda: ready(connection, starts), with_schedules)
@@ -203,7 +204,7 @@ def sole_server(lock: Path, settings: Settings) -> Iterator[None]:
     held = FileLock(lock)
     if not held.acquire(wait=False):
         file = serving_file(settings)
-        known = read_from(file)
+        known = read_connection_file(file)
         raise ConfigurationError(
             "WORKSPACE_RUNNING",
             f"The workspace of the target {settings.target} is already served"

@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -23,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import LakewardError
 from lakeward.file_lock import FileLock
-from lakeward.workspace_connection import Connection
+from lakeward.private_folders import private_temporary_folder
+from lakeward.workspace_connection import Connection, read_connection_file, write_connection_file
 
 if TYPE_CHECKING:
     from lakeward.session import Settings
@@ -37,6 +39,10 @@ class ServerProcess:
 
     Without `settings`, the server has those of the working folder. `resources` returns the jobs and pipelines
     that it has while it runs, as request bodies by kind and id.
+
+    Attributes:
+        connection: Its address, known before it starts.
+        file: The file with the connection, until `close`.
     """
 
     def __init__(
@@ -49,12 +55,20 @@ class ServerProcess:
         self._listener.listen(128)
         host = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.connection = Connection(host, f"dapi{secrets.token_hex(32)}")
+        self.file = self._write_connection()
         self._settings, self._resources = settings, resources
         self._closing, self._close_signal = os.pipe()
         self._server: subprocess.Popen[bytes] | None = None
         # The code that runs may change both before the server starts.
         self._environ, self._folder = dict(os.environ), Path.cwd()
         self._thread = threading.Thread(target=self._wait, name="lakeward-workspace", daemon=True)
+
+    def _write_connection(self) -> Path:
+        """Write the connection for this process's children; return the file."""
+        folder = private_temporary_folder() or Path(tempfile.gettempdir())
+        file = folder / f"workspace-{os.getpid()}-{secrets.token_hex(4)}.json"
+        write_connection_file(file, self.connection)
+        return file
 
     @property
     def started(self) -> bool:
@@ -77,6 +91,7 @@ class ServerProcess:
             except subprocess.TimeoutExpired:
                 server.kill()
                 server.wait()
+        self.file.unlink(missing_ok=True)
         self._listener.close()
         os.close(self._closing)
         os.close(self._close_signal)
@@ -116,7 +131,7 @@ class ServerProcess:
 
 def running_connection(settings: Settings) -> Connection | None:
     """Return the connection to the server that serves the target's workspace now, None without one."""
-    from lakeward.workspace.state.serving import lock_file, read_from, serving_file
+    from lakeward.workspace.state.serving import lock_file, serving_file
 
     lock = lock_file(settings)
     if not lock.exists():
@@ -128,7 +143,7 @@ def running_connection(settings: Settings) -> Connection | None:
             return None
     except OSError:
         return None
-    return read_from(serving_file(settings))
+    return read_connection_file(serving_file(settings))
 
 
 def main() -> None:

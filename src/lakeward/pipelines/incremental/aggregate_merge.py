@@ -131,7 +131,7 @@ def changed_aggregates(added: DataFrame, removed: DataFrame, keys: Sequence[int]
 
     Returns:
         One row per affected group: the keys k0, k1, …, and the structs `ADDED` and `REMOVED`, which are NULL
-        where there are no such rows.
+        where there are no such rows. Groups in which both are equal have not changed and are left out.
     """
     from pyspark.sql import functions as F
 
@@ -146,7 +146,14 @@ def changed_aggregates(added: DataFrame, removed: DataFrame, keys: Sequence[int]
         F.expr(f"IF({ADDED} IS NULL, {REMOVED}.c{index}, {ADDED}.c{index})").alias(f"k{at}")
         for at, index in enumerate(keys)
     ]
-    return joined.select(*values, ADDED, REMOVED)
+    # -0.0 equals 0.0; as texts they differ.
+    compared = [
+        f"string({{0}}.{name})" if kind in ("float", "double") else f"{{0}}.{name}"
+        for name, (_, kind) in zip(names, added.dtypes, strict=True)
+    ]
+    unchanged = " AND ".join(f"{each.format(ADDED)} <=> {each.format(REMOVED)}" for each in compared)
+    there = f"{ADDED} IS NOT NULL AND {REMOVED} IS NOT NULL"
+    return joined.where(f"NOT ({there} AND {unchanged})").select(*values, ADDED, REMOVED)
 
 
 def merged_groups(

@@ -6,15 +6,11 @@ of one command alone: see `serving`.
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 
-from lakeward.atomic_files import atomic_write
 from lakeward.databricks_shims.local_workspace import CONNECTION
 from lakeward.session import Settings
-from lakeward.workspace.state.serving import read_from
-from lakeward.workspace_connection import Connection
+from lakeward.workspace_connection import Connection, read_connection_file
 
 WORKSPACE_ID = 1000000000000001
 """Id of every local workspace."""
@@ -30,10 +26,4 @@ def read_connection(settings: Settings) -> Connection | None:
 
     That server may not be running any more; the next one writes the file again.
     """
-    return read_from(connection_file(settings))
-
-
-def write_connection(file: Path, connection: Connection) -> None:
-    """Replace the file atomically, with mode 600 from the beginning."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(file, json.dumps(asdict(connection)) + "\n", mode=0o600)
+    return read_connection_file(connection_file(settings))
