@@ -6,7 +6,7 @@ functions of flows are in `flows`; `parameters` declares names, parameters and t
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -158,49 +158,31 @@ def _dataset_decorator(registry: GraphRegistry, decorator: str, kind: DatasetTyp
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-@api_function
-def expect(_registry: GraphRegistry, values: Arguments) -> Decorator:
-    """Keep and count records that do not satisfy the constraint."""
-    return _one("expect", values, "warn")
+def _expectation(
+    name: str, action: ViolationAction, described: str, *, several: bool = False
+) -> Callable[..., Any]:
+    """Return the decorator `name`: of one expectation, or of a dict of `several`."""
+
+    def declare(_registry: GraphRegistry, values: Arguments) -> Decorator:
+        pairs = _named_constraints(name, values) if several else [_one_constraint(name, values)]
+        declared = [declared_expectation(f"{name}()", *pair, action) for pair in pairs]
+        return lambda function: add_expectations(function, declared, name)
+
+    declare.__name__ = declare.__qualname__ = name
+    declare.__doc__ = described
+    return api_function(declare)
 
 
-@api_function
-def expect_or_drop(_registry: GraphRegistry, values: Arguments) -> Decorator:
-    """Drop and count records that do not satisfy the constraint."""
-    return _one("expect_or_drop", values, "drop")
+def _named_constraints(decorator: str, values: Arguments) -> Iterable[tuple[Any, Any]]:
+    expectations = values["expectations"]
+    if not isinstance(expectations, Mapping):
+        raise TypeError(f"{decorator}() takes a dict of names and constraints, not {expectations!r}")
+    return expectations.items()
 
 
-@api_function
-def expect_or_fail(_registry: GraphRegistry, values: Arguments) -> Decorator:
-    """Fail the flow without writing at the first record that does not satisfy the constraint."""
-    return _one("expect_or_fail", values, "fail")
-
-
-@api_function
-def expect_all(_registry: GraphRegistry, values: Arguments) -> Decorator:
-    """Apply `expect` for each name and constraint."""
-    return _all("expect_all", values, "warn")
-
-
-@api_function
-def expect_all_or_drop(_registry: GraphRegistry, values: Arguments) -> Decorator:
-    """Apply `expect_or_drop` for each name and constraint."""
-    return _all("expect_all_or_drop", values, "drop")
-
-
-@api_function
-def expect_all_or_fail(_registry: GraphRegistry, values: Arguments) -> Decorator:
-    """Apply `expect_or_fail` for each name and constraint."""
-    return _all("expect_all_or_fail", values, "fail")
-
-
-def _one(decorator: str, values: Arguments, action: ViolationAction) -> Decorator:
-    name, constraint = (
-        _either_spelling(decorator, values, names)
-        for names in (("description", "name"), ("constraint", "inv"))
-    )
-    declared = [declared_expectation(f"{decorator}()", name, constraint, action)]
-    return lambda function: add_expectations(function, declared, decorator)
+def _one_constraint(decorator: str, values: Arguments) -> tuple[Any, Any]:
+    name = _either_spelling(decorator, values, ("description", "name"))
+    return name, _either_spelling(decorator, values, ("constraint", "inv"))
 
 
 def _either_spelling(decorator: str, values: Arguments, names: tuple[str, str]) -> Any:
@@ -212,15 +194,22 @@ def _either_spelling(decorator: str, values: Arguments, names: tuple[str, str]) 
     return given[0]
 
 
-def _all(decorator: str, values: Arguments, action: ViolationAction) -> Decorator:
-    expectations = values["expectations"]
-    if not isinstance(expectations, Mapping):
-        raise TypeError(f"{decorator}() takes a dict of names and constraints, not {expectations!r}")
-    declared = [
-        declared_expectation(f"{decorator}()", name, constraint, action)
-        for name, constraint in expectations.items()
-    ]
-    return lambda function: add_expectations(function, declared, decorator)
+expect = _expectation("expect", "warn", "Keep and count records that do not satisfy the constraint.")
+expect_or_drop = _expectation(
+    "expect_or_drop", "drop", "Drop and count records that do not satisfy the constraint."
+)
+expect_or_fail = _expectation(
+    "expect_or_fail",
+    "fail",
+    "Fail the flow without writing at the first record that does not satisfy the constraint.",
+)
+expect_all = _expectation("expect_all", "warn", "Apply `expect` for each name and constraint.", several=True)
+expect_all_or_drop = _expectation(
+    "expect_all_or_drop", "drop", "Apply `expect_or_drop` for each name and constraint.", several=True
+)
+expect_all_or_fail = _expectation(
+    "expect_all_or_fail", "fail", "Apply `expect_or_fail` for each name and constraint.", several=True
+)
 
 
 @api_function
