@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lakeward.atomic_files import atomic_write
+from lakeward.atomic_files import atomic_write, read_regular
+from lakeward.errors import ConfigurationError
 
 _FOLDER = ".objects"
 
@@ -36,12 +37,25 @@ def schema_definition(warehouse: Path, name: Sequence[str]) -> Path:
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Return the content of a metadata file; empty if it does not exist."""
+    """Return the content of a metadata file; empty if it does not exist.
+
+    Raises ConfigurationError (METADATA_DAMAGED) for a file that is no JSON object.
+    """
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_regular(path))
     except FileNotFoundError:
         return {}
+    except (OSError, ValueError) as error:
+        raise _damaged(path, str(error)) from None
+    if not isinstance(content, dict):
+        raise _damaged(path, "it is no JSON object")
     return content
+
+
+def _damaged(path: Path, reason: str) -> ConfigurationError:
+    return ConfigurationError(
+        "METADATA_DAMAGED", f"{path} is damaged: {reason}.", next_step="Restore the file, or delete it."
+    )
 
 
 def write_metadata(path: Path, content: Mapping[str, Any]) -> None:

@@ -204,6 +204,31 @@ def test_what_sql_noted_of_a_volume_goes_with_it(client: Any, settings: Settings
     assert not moved.exists() and (tmp_path / "files").is_dir()
 
 
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff", b'{"properties": 5}'])
+def test_a_damaged_description_is_named_in_the_comment_of_its_object_alone(
+    client: Any, settings: Settings, content: bytes
+) -> None:
+    for name in ("sound", "torn"):
+        (settings.warehouse / "main" / name / ".objects").mkdir(parents=True)
+        (settings.volumes / "main" / name / "files").mkdir(parents=True)
+    damaged = settings.warehouse / "main/torn/.objects"
+    for name in (".schema.json", "files.volume.about.json"):
+        (damaged / name).write_bytes(content)
+    schemas = {each.name: each.comment for each in client.schemas.list("main")}
+    assert schemas["sound"] is None and f"{damaged / '.schema.json'} is damaged" in schemas["torn"]
+    [volume] = client.volumes.list("main", "torn")
+    assert f"{damaged / 'files.volume.about.json'} is damaged" in volume.comment
+    assert [each.comment for each in client.volumes.list("main", "sound")] == [None]
+
+
+def test_a_schema_of_volumes_alone_is_a_schema(client: Any, settings: Settings) -> None:
+    """Its volumes were listed, and it did not exist."""
+    (settings.volumes / "Main/Raw/landing").mkdir(parents=True)
+    assert "raw" in [each.name for each in client.schemas.list("main")]
+    assert client.schemas.get("MAIN.RAW").full_name == "main.raw"
+    assert not list(client.tables.list("main", "raw"))
+
+
 def test_no_path_leaves_the_volumes(settings: Settings) -> None:
     # Reading only: were the check broken, nothing could be lost.
     environment = Environment(settings=lambda: settings)

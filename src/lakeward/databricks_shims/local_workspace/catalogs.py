@@ -121,21 +121,39 @@ def folder_names(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir() if each.is_dir() and is_name(each.name))
 
 
+def volume_folders(call: ApiRequest, *parts: str) -> list[Path]:
+    """Return the folders with the volumes of a catalog or schema, or of all.
+
+    Code may have written `/Volumes/Main/Sales`: names are compared without regard to case.
+    """
+    found = [call.environment.settings().volumes]
+    for part in parts:
+        found = [each for folder in found if folder.is_dir() for each in folder.iterdir()]
+        found = [each for each in found if each.name.lower() == part.lower()]
+    return [folder for folder in found if folder.is_dir() and not folder.is_symlink()]
+
+
 def catalog_names(call: ApiRequest) -> list[str]:
     """Return the names of all catalogs."""
-    return sorted({*DEFAULT_CATALOGS, *folder_names(warehouse_of(call))})
+    return sorted({*DEFAULT_CATALOGS, *_names_below(call)})
 
 
 def schema_names(call: ApiRequest, catalog: str) -> list[str]:
     """Return the names of the schemas of a catalog."""
     built_in = {"default"} if catalog in DEFAULT_CATALOGS else set()
-    return sorted(built_in | {*folder_names(warehouse_of(call) / catalog)})
+    return sorted(built_in | _names_below(call, catalog))
+
+
+def _names_below(call: ApiRequest, *parts: str) -> set[str]:
+    """Return the names of catalogs or schemas with tables, or with volumes alone."""
+    folders = [warehouse_of(call).joinpath(*parts), *volume_folders(call, *parts)]
+    return {name.lower() for folder in folders for name in folder_names(folder)}
 
 
 def exists(call: ApiRequest, parts: list[str]) -> bool:
     """Return whether there is such a catalog or schema."""
     is_built_in = parts[0] in DEFAULT_CATALOGS and parts[1:] in ([], ["default"])
-    return is_built_in or warehouse_of(call).joinpath(*parts).is_dir()
+    return is_built_in or warehouse_of(call).joinpath(*parts).is_dir() or bool(volume_folders(call, *parts))
 
 
 def require_catalog(call: ApiRequest, catalog: str) -> None:

@@ -6,24 +6,40 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lakeward.errors import ConfigurationError
 from lakeward.object_metadata import metadata_file, read_metadata, schema_definition, write_metadata
 
 _KINDS = ("", "CATALOG", "SCHEMA", "TABLE")
 
 
 def read_description(warehouse: Path, full_name: str) -> dict[str, Any]:
-    """Return what the files of an object say; empty for one without any."""
+    """Return comment, owner and properties of an object; empty for one without any."""
     parts = full_name.split(".")
-    found = read_metadata(metadata_file(warehouse, _KINDS[len(parts)], parts))
+    found = read_shown(metadata_file(warehouse, _KINDS[len(parts)], parts))
     described = {name: found[name] for name in ("comment", "owner", "properties") if found.get(name)}
     if len(parts) == 2:
-        defined = read_metadata(schema_definition(warehouse, parts))
-        properties = dict(defined.get("properties") or {})
+        defined = read_shown(schema_definition(warehouse, parts))
         # Spark's catalog notes the owner among them.
-        properties.pop("owner", None)
+        properties = {
+            key: value for key, value in (defined.get("properties") or {}).items() if key != "owner"
+        }
         described |= {"comment": defined["comment"]} if defined.get("comment") else {}
         described |= {"properties": properties} if properties else {}
     return described
+
+
+def read_shown(path: Path) -> dict[str, Any]:
+    """Return the content of a metadata file as clients see it: the comment names a file that is damaged.
+
+    A list of objects must not fail for one of them.
+    """
+    try:
+        found = read_metadata(path)
+    except ConfigurationError as damaged:
+        return {"comment": damaged.message}
+    if not isinstance(found.get("properties") or {}, dict):
+        return {"comment": f"{path} is damaged: its properties are no object."}
+    return found
 
 
 def change_description(warehouse: Path, full_name: str, changes: Mapping[str, Any]) -> None:

@@ -12,14 +12,15 @@ from typing import Any
 from lakeward.atomic_files import atomic_write, read_regular
 from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, exclusively
+from lakeward.databricks_shims.local_workspace.catalogs import checked_name, require_schema
 from lakeward.databricks_shims.local_workspace.contained_paths import (
     check_name,
     is_name,
     volume_description,
     volume_note,
 )
+from lakeward.databricks_shims.local_workspace.object_descriptions import read_shown
 from lakeward.object_metadata import read_metadata, write_metadata
-from lakeward.session import DEFAULT_CATALOGS
 
 _SHOWN_BY_SQL = ("comment", "owner")
 
@@ -27,9 +28,7 @@ _SHOWN_BY_SQL = ("comment", "owner")
 def list_volumes(call: ApiRequest) -> Any:
     """Return the volumes of a schema. Raises ApiError for a schema that does not exist."""
     catalog, schema = call.required("catalog_name"), call.required("schema_name")
-    check_name(catalog)
-    check_name(schema)
-    _require_schema(call, catalog, schema)
+    require_schema(call, checked_name(catalog), checked_name(schema))
     folder = _root(call) / catalog / schema
     if not folder.is_dir():
         return {"volumes": []}
@@ -49,7 +48,7 @@ def create(call: ApiRequest) -> Any:
             "An external volume has no storage here: map its path with --mount /Volumes/…=FOLDER.",
         )
     folder = _folder(call, parts)
-    _require_schema(call, *parts[:2])
+    require_schema(call, parts[0].lower(), parts[1].lower())
     _refuse_duplicate(folder, parts)
     folder.mkdir(parents=True)
     try:
@@ -146,18 +145,6 @@ def _about(call: ApiRequest, catalog: str, schema: str, name: str) -> dict[str, 
     }
 
 
-def _require_schema(call: ApiRequest, catalog: str, schema: str) -> None:
-    """Raise ApiError for a schema that does not exist: neither tables nor volumes are below it."""
-    places = (call.environment.settings().warehouse, _root(call))
-    catalogs = [place / name for place in places for name in {catalog, catalog.lower()}]
-    if catalog.lower() not in DEFAULT_CATALOGS and not any(each.is_dir() for each in catalogs):
-        raise missing(f"Catalog '{catalog}'", "CATALOG_DOES_NOT_EXIST")
-    if catalog.lower() in DEFAULT_CATALOGS and schema.lower() == "default":
-        return
-    if not any((each / name).is_dir() for each in catalogs for name in {schema, schema.lower()}):
-        raise missing(f"Schema '{catalog}.{schema}'", "SCHEMA_DOES_NOT_EXIST")
-
-
 def _description(call: ApiRequest, parts: list[str]) -> Path:
     """Return the hidden file next to a volume that stores its metadata."""
     return volume_description(_folder(call, parts))
@@ -173,7 +160,7 @@ def _describe(call: ApiRequest, parts: list[str], **facts: Any) -> None:
 
 
 def _kept(call: ApiRequest, parts: list[str]) -> dict[str, Any]:
-    note = read_metadata(_note(call, parts))
+    note = read_shown(_note(call, parts))
     return {**_times(call, parts), **{name: note[name] for name in _SHOWN_BY_SQL if note.get(name)}}
 
 

@@ -43,7 +43,7 @@ def remove_schema(call: ServerRequest, catalog: str, schema: str, *, force: bool
                 call.store.delete(_RECORDS[kind], f"{catalog}.{schema}.{name}")
     for folder in (
         catalog_handlers.warehouse_of(call) / catalog / schema,
-        *_volume_folders(call, catalog, schema),
+        *catalog_handlers.volume_folders(call, catalog, schema),
     ):
         if folder.is_dir():
             shutil.rmtree(folder)
@@ -132,7 +132,7 @@ def _contents(call: ServerRequest, catalog: str, schema: str) -> dict[str, list[
     """Return the names of the objects in a schema, by kind."""
     volumes = [
         each.name
-        for folder in _volume_folders(call, catalog, schema)
+        for folder in catalog_handlers.volume_folders(call, catalog, schema)
         for each in folder.iterdir()
         if each.is_dir() and is_name(each.name)
     ]
@@ -154,23 +154,10 @@ def _contents(call: ServerRequest, catalog: str, schema: str) -> dict[str, list[
 def has_volume(call: ServerRequest, catalog: str, schema: str, name: str) -> bool:
     """Return whether a schema has a volume; its name may be written in any case of letters."""
     return any(
-        each.is_dir() for folder in _volume_folders(call, catalog, schema) for each in _named(folder, name)
+        each.is_dir() and each.name.lower() == name
+        for folder in catalog_handlers.volume_folders(call, catalog, schema)
+        for each in folder.iterdir()
     )
-
-
-def _volume_folders(call: ServerRequest, catalog: str, schema: str) -> list[Path]:
-    """Return the folders of a schema's volumes; code may have written its name in any case of letters."""
-    root = call.environment.settings().volumes
-    return [
-        folder
-        for above in _named(root, catalog)
-        for folder in _named(above, schema)
-        if folder.is_dir() and not folder.is_symlink()
-    ]
-
-
-def _named(folder: Path, name: str) -> list[Path]:
-    return [each for each in folder.iterdir() if each.name.lower() == name] if folder.is_dir() else []
 
 
 def _refuse_content(what: str, contents: dict[str, list[str]]) -> None:
