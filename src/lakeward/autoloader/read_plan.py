@@ -285,9 +285,9 @@ def withdraw_offers(handoff_dir: Path, token: str) -> None:
         note.unlink(missing_ok=True)
 
 
-def claim_checkpoint(handoff_dir: Path, token: str, *, patience: float = _TIMEOUT) -> CheckpointOffer:
+def claim_checkpoint(handoff_dir: Path, token: str) -> CheckpointOffer:
     """Claim the next offer, waiting for it; raise CF_NO_CHECKPOINT on timeout."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + _TIMEOUT
     while time.monotonic() < deadline:
         for note in pending_offers(handoff_dir, token):
             mine = note.with_suffix(f".{os.getpid()}")

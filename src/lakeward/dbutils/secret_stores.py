@@ -7,7 +7,7 @@ Scopes are compared without regard to case, as on Databricks. Every secret that 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from lakeward.dbutils.secret_files import FileSecrets, checked, variable_of
@@ -60,18 +60,15 @@ class EnvironmentSecrets:
     They can be read by name but not listed completely: a variable's name does not show where the scope ends.
     """
 
-    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
-        self._environ = environ
-
     def scopes(self) -> list[str]:
         return []
 
     def keys(self, scope: str) -> list[str]:
         prefix = variable_of(scope, "")
-        return sorted(name[len(prefix) :].lower() for name in self._environ if name.startswith(prefix))
+        return sorted(name[len(prefix) :].lower() for name in os.environ if name.startswith(prefix))
 
     def get(self, scope: str, key: str) -> bytes | None:
-        value = self._environ.get(variable_of(scope, key))
+        value = os.environ.get(variable_of(scope, key))
         return None if value is None else value.encode()
 
 

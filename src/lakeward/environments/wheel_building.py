@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from lakeward.environments.indexes import for_uv
@@ -15,17 +14,17 @@ from lakeward.errors import SetupError
 _TAIL = 20
 
 
-def build_wheel(project: Path, folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
+def build_wheel(project: Path, folder: Path) -> Path:
     """Build the wheel of the Python project in `project` into the empty `folder`, and return it.
 
     Projects without a pyproject.toml are built by setuptools. Raises SetupError: UV_NOT_FOUND, or
     WHEEL_BUILD_FAILED with the end of what uv printed.
     """
     # The time of 1980 in the archive: the same sources give the same wheel.
-    surroundings = {"SOURCE_DATE_EPOCH": "315532800", **clean_environ(environ)}
+    surroundings = {"SOURCE_DATE_EPOCH": "315532800", **clean_environ(os.environ)}
     done = subprocess.run(
         [
-            *(uv_program(environ), "build", "--wheel", "--no-config", "--python", sys.executable),
+            *(uv_program(os.environ), "build", "--wheel", "--no-config", "--python", sys.executable),
             *("--out-dir", str(folder), str(project)),
         ],
         env={**surroundings, **for_uv(surroundings), "NO_COLOR": "1"},

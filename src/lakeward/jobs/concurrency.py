@@ -115,7 +115,6 @@ def run_lock(
     limit: int = 1,
     queue: bool = False,
     on_wait: Callable[[str], None] = lambda _: None,
-    sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[None]:
     """Hold one of the `limit` places for runs of the job `key` while the body runs.
 
@@ -126,7 +125,6 @@ def run_lock(
         limit: `max_concurrent_runs` of the job.
         queue: Wait for a place when all are taken.
         on_wait: Receives one message before the first wait.
-        sleep: Waits between attempts.
 
     Raises:
         JobError: RUN_ACTIVE when all places are taken and `queue` is False.
@@ -158,4 +156,4 @@ def run_lock(
             if not reported:
                 on_wait(f"{busy.message} This run waits for its end.")
                 reported = True
-            sleep(0.5)
+            time.sleep(0.5)

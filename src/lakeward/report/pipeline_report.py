@@ -32,7 +32,6 @@ def build_report(
     *,
     warehouse: Path | None = None,
     rows: bool = True,
-    now: datetime | None = None,
 ) -> dict[str, Any] | None:
     """Return the report as JSON values; None if the pipeline has no events.
 
@@ -41,7 +40,6 @@ def build_report(
         storage: Storage folder of the pipeline.
         warehouse: Folder of the catalogs, for tags and sample rows of the datasets; None leaves them out.
         rows: Whether to add sample rows.
-        now: Time of the report; default: the current time.
 
     Returns:
         `pipeline`, `generated`, `updates` (new to old, at most `MAX_UPDATES`), `datasets` of the newest
@@ -72,7 +70,7 @@ def build_report(
         _add_contents(datasets, warehouse, rows=rows)
     return {
         "pipeline": name,
-        "generated": (now or datetime.now(timezone.utc)).isoformat(timespec="seconds"),
+        "generated": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "updates": updates,
         "datasets": datasets,
         "quality": readable("The expectations", lambda: _quality(updates)) or [],

@@ -33,16 +33,13 @@ def stored_runs(job_folder: Path) -> list[Path]:
     return sorted(changed, key=lambda folder: changed[folder], reverse=True)
 
 
-def build_run_report(
-    job: str, folder: Path, *, links: Mapping[str, str] = {}, now: datetime | None = None
-) -> Document | None:
+def build_run_report(job: str, folder: Path, *, links: Mapping[str, str] = {}) -> Document | None:
     """Return the report of a run as JSON values; None if its record cannot be read.
 
     Args:
         job: Key of the job.
         folder: Folder of the run, next to those of the other runs of the job.
         links: Addresses of the reports of pipelines, by their keys.
-        now: Time of the report; default: the current time.
 
     Returns:
         `job`, `run`, `state`, `started`, `seconds`, `parameters`, `tasks`, `runs` (new to old, at most
@@ -70,7 +67,7 @@ def build_run_report(
         "tasks": tasks,
         "runs": [_summary(each.name, found) for each, found in others],
         "before": {"tasks": _tasks(before, {})} if before else None,
-        "generated": (now or datetime.now(timezone.utc)).isoformat(timespec="seconds"),
+        "generated": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "notes": _notes(content),
     }
 

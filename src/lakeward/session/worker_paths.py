@@ -53,17 +53,16 @@ def point_workers(context: Any, path_map: PathMap, *, stay: bool = True, bind_mo
     environment[BIND_MOUNTS_VARIABLE] = "1" if bind_mounts else "0"
 
 
-def install_from_environment(environ: Mapping[str, str] = os.environ) -> None:
+def install_from_environment() -> None:
     """Activate the map of LAKEWARD_PATHS, and change to the folder of LAKEWARD_FOLDER.
 
     No effect without the variables.
     """
-    if environ.get(FOLDER):
+    # Programs that the user's function starts must not inherit the variable.
+    if folder := os.environ.pop(FOLDER, None):
         with suppress(OSError):
-            os.chdir(environ[FOLDER])
-        # Programs that the user's function starts must not inherit the variable.
-        os.environ.pop(FOLDER, None)
-    text = environ.get(PATHS)
+            os.chdir(folder)
+    text = os.environ.get(PATHS)
     if text:
         from lakeward.session import path_redirection
 

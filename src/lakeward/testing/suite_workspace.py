@@ -22,15 +22,15 @@ _SELECTS_WORKSPACE = (
 )
 
 
-def selects_workspace(environ: Mapping[str, str] = os.environ) -> bool:
+def selects_workspace() -> bool:
     """Return whether the user's variables name a workspace.
 
     What a pytest-xdist controller set for its own workspace does not count: each worker has a lakehouse, and
     so a workspace, of its own.
     """
-    if SUITE_HOST in environ:
-        return environ.get("DATABRICKS_HOST") != environ[SUITE_HOST]
-    return any(environ.get(name) for name in _SELECTS_WORKSPACE)
+    if SUITE_HOST in os.environ:
+        return os.environ.get("DATABRICKS_HOST") != os.environ[SUITE_HOST]
+    return any(os.environ.get(name) for name in _SELECTS_WORKSPACE)
 
 
 _SERVERLESS_VARIABLE, _SERVERLESS_SETTING = "DATABRICKS_SERVERLESS_COMPUTE_ID", "serverless_compute_id"

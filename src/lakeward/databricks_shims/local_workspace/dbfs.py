@@ -144,11 +144,11 @@ def delete(call: ApiRequest) -> None:
         place.unlink(missing_ok=True)
 
 
-def remove_idle_uploads(folder: Path, *, idle: float = UPLOAD_IDLE) -> None:
-    """Remove uploads whose handle was not used for `idle` seconds."""
+def remove_idle_uploads(folder: Path) -> None:
+    """Remove uploads whose handle was not used for `UPLOAD_IDLE` seconds."""
     for blocks in folder.glob("*.blocks"):
         with suppress(OSError):
-            if time.time() - blocks.stat().st_mtime > idle:
+            if time.time() - blocks.stat().st_mtime > UPLOAD_IDLE:
                 blocks.unlink()
                 blocks.with_suffix(".target").unlink(missing_ok=True)
 

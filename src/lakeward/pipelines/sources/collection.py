@@ -115,14 +115,13 @@ def collect(
     default_schema: DefaultSchema,
     *,
     folders: tuple[Path, ...],
-    file_globals: Mapping[str, Callable[[SparkSession], Any]] = FILE_GLOBALS,
 ) -> CollectedGraph:
     """Execute `sources` in order, inside `serve_modules()`.
 
     A file that fails is one error with its line; the others are still executed.
     """
     registry = GraphRegistry(default_schema)
-    given = {name: make(spark) for name, make in file_globals.items()}
+    given = {name: make(spark) for name, make in FILE_GLOBALS.items()}
     errors = []
     with register_into(registry):
         for source in sources:

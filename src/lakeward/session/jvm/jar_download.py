@@ -184,9 +184,7 @@ def _verify(jar: Jar, part: Path) -> None:
         raise _Wrong(f"SHA-256 {digest.hexdigest()[:16]}… instead of {jar.sha256[:16]}…")
 
 
-def fetch(
-    jars: Sequence[Jar], folder: Path, environ: Mapping[str, str], *, out: TextIO | None = None
-) -> None:
+def fetch(jars: Sequence[Jar], folder: Path, environ: Mapping[str, str]) -> None:
     """Download `jars` into `folder`; skip those that another process has downloaded meanwhile.
 
     Raises SetupError: no network, not in the repository, wrong checksum, no space, not writable.
@@ -196,7 +194,7 @@ def fetch(
         missing = [j for j in jars if not _there(folder / j.name, j)]
         if not missing:
             return
-        progress = _Progress(sum(j.size for j in missing), source.url, out or sys.stderr)
+        progress = _Progress(sum(j.size for j in missing), source.url, sys.stderr)
         with progress, ThreadPoolExecutor(len(missing)) as threads:
             tasks = [
                 threads.submit(download, jar, folder / jar.name, source, on_bytes=progress.add)
