@@ -14,13 +14,7 @@ from lakeward.dbutils.environment import Environment, environment, using
 from lakeward.dbutils.failures import ExecutionError, JavaError, NotebookExit
 from lakeward.dbutils.fs import FileInfo
 from lakeward.dbutils.mounts import mount_links
-from lakeward.dbutils.redaction import (
-    redacted,
-    redacting,
-    redactor,
-    spark_conf_with_secrets,
-    with_secrets,
-)
+from lakeward.dbutils.redaction import redacted, redacting, redactor, spark_conf_with_secrets, with_secrets
 from lakeward.dbutils.redactors import REDACTED, Redactor, StreamRedactor
 from lakeward.dbutils.secret_encryption import decrypted, encrypted
 from lakeward.dbutils.secret_files import FileSecrets

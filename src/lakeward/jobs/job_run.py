@@ -27,12 +27,7 @@ from lakeward.jobs.dynamic_values import (
     resolve_references,
     resolved_parameters,
 )
-from lakeward.jobs.nested_runs import (
-    NestedRun,
-    evaluate_condition,
-    require_condition,
-    start_loop,
-)
+from lakeward.jobs.nested_runs import NestedRun, evaluate_condition, require_condition, start_loop
 from lakeward.jobs.packages import layer_of_task
 from lakeward.jobs.run_history import PreviousRun
 from lakeward.jobs.run_loop import (

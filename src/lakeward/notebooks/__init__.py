@@ -10,12 +10,7 @@ from lakeward.notebooks.loader import SUFFIXES, load_notebook, parse
 from lakeward.notebooks.magics import MAGICS, WITHOUT_EFFECT, pip_commands
 from lakeward.notebooks.model import Cell, Notebook, NotebookRun
 from lakeward.notebooks.notebook_environment import install_commands
-from lakeward.notebooks.packages import (
-    install_packages,
-    missing_package_files,
-    notebook_packages,
-    restart,
-)
+from lakeward.notebooks.packages import install_packages, missing_package_files, notebook_packages, restart
 from lakeward.notebooks.python_code import MAGIC, Compiled, Compiler
 from lakeward.notebooks.recorder import CellRecord
 from lakeward.notebooks.run_magic import Inclusion, included, inclusion

@@ -23,32 +23,12 @@ if TYPE_CHECKING:
         session,
         set_default_settings,
     )
-    from lakeward.session.ansi import (
-        ANSI_CONDITIONS,
-        ansi_hint,
-    )
-    from lakeward.session.cache import (
-        cache_dir,
-        ensure_dir,
-        not_writable,
-    )
-    from lakeward.session.configuration.session_conf import (
-        cores,
-    )
-    from lakeward.session.configuration.spark_packages import (
-        CONNECTORS,
-    )
-    from lakeward.session.configuration.temporary_conf import (
-        temporary_conf,
-    )
-    from lakeward.session.daemon import (
-        Stopped,
-        drain,
-        is_lost,
-        jvm_lost,
-        stop_daemons,
-        use_daemon,
-    )
+    from lakeward.session.ansi import ANSI_CONDITIONS, ansi_hint
+    from lakeward.session.cache import cache_dir, ensure_dir, not_writable
+    from lakeward.session.configuration.session_conf import cores
+    from lakeward.session.configuration.spark_packages import CONNECTORS
+    from lakeward.session.configuration.temporary_conf import temporary_conf
+    from lakeward.session.daemon import Stopped, drain, is_lost, jvm_lost, stop_daemons, use_daemon
     from lakeward.session.declared_catalogs import (
         BUILT_IN_CATALOGS,
         DEFAULT_CATALOGS,
@@ -63,14 +43,8 @@ if TYPE_CHECKING:
         serve_on_demand,
         uninstall_builder_hook,
     )
-    from lakeward.session.jvm.installation_summary import (
-        jars_summary,
-        java_summary,
-    )
-    from lakeward.session.jvm.interrupts import (
-        count_interrupts,
-        keep_interrupts,
-    )
+    from lakeward.session.jvm.installation_summary import jars_summary, java_summary
+    from lakeward.session.jvm.interrupts import count_interrupts, keep_interrupts
     from lakeward.session.jvm.shared_jvm import (
         GatewayAddress,
         GatewayServer,
@@ -78,25 +52,11 @@ if TYPE_CHECKING:
         shared_gateway,
         use_shared_jvm,
     )
-    from lakeward.session.mount_table import (
-        MOUNTS_VARIABLE,
-        encode_mounts,
-        read_mount,
-        read_mounts,
-    )
-    from lakeward.session.patches.connect_finder import (
-        CONNECT_MODULES,
-    )
-    from lakeward.session.patches.serverless_enforcement import (
-        allow_settings,
-    )
-    from lakeward.session.path_rules import (
-        PATH_RULES,
-        dbfs_paths,
-    )
-    from lakeward.session.paths import (
-        PathMap,
-    )
+    from lakeward.session.mount_table import MOUNTS_VARIABLE, encode_mounts, read_mount, read_mounts
+    from lakeward.session.patches.connect_finder import CONNECT_MODULES
+    from lakeward.session.patches.serverless_enforcement import allow_settings
+    from lakeward.session.path_rules import PATH_RULES, dbfs_paths
+    from lakeward.session.paths import PathMap
     from lakeward.session.platform_files import (
         MOUNT_ADVICE,
         find_platform_file,
@@ -104,17 +64,8 @@ if TYPE_CHECKING:
         find_platform_sources,
         is_platform_path,
     )
-    from lakeward.session.project import (
-        project_file,
-        project_table,
-    )
-    from lakeward.session.runtimes.profiles import (
-        DEFAULT_PROFILE,
-        PROFILES,
-        Profile,
-        known,
-        profile,
-    )
+    from lakeward.session.project import project_file, project_table
+    from lakeward.session.runtimes.profiles import DEFAULT_PROFILE, PROFILES, Profile, known, profile
     from lakeward.session.runtimes.serverless_limitations import (
         SERVERLESS_LIMITS,
         SERVERLESS_NAMES,
@@ -125,16 +76,8 @@ if TYPE_CHECKING:
         StatementLimit,
         refused_statement,
     )
-    from lakeward.session.settings import (
-        Settings,
-    )
-    from lakeward.session.spark_errors import (
-        condensed,
-        condition_of,
-        full_text,
-        is_disk_full,
-        message_of,
-    )
+    from lakeward.session.settings import Settings
+    from lakeward.session.spark_errors import condensed, condition_of, full_text, is_disk_full, message_of
     from lakeward.session.tables.catalogs import (
         SchemaOnlyTables,
         ensure_catalog,
@@ -147,9 +90,7 @@ if TYPE_CHECKING:
         stored_name,
         users_schema,
     )
-    from lakeward.session.tables.information_schema import (
-        INFORMATION_SCHEMA,
-    )
+    from lakeward.session.tables.information_schema import INFORMATION_SCHEMA
 
 __getattr__ = lazy_exports(__name__, __file__)
 

@@ -6,13 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from lakeward.sql import delta_statements
-from lakeward.sql.construct import (
-    Command,
-    Construct,
-    Edit,
-    Edits,
-    RewriteResult,
-)
+from lakeward.sql.construct import Command, Construct, Edit, Edits, RewriteResult
 from lakeward.sql.constructs import (
     bloom_filter_indexes,
     catalogs,
@@ -52,11 +46,7 @@ from lakeward.sql.constructs import (
     transactions,
     volumes,
 )
-from lakeward.sql.identifier_clause import (
-    ComputeIdentifiers,
-    identifier_clauses,
-    with_placeholders,
-)
+from lakeward.sql.identifier_clause import ComputeIdentifiers, identifier_clauses, with_placeholders
 from lakeward.sql.procedures import has_calls
 from lakeward.sql.script import execute_immediate, is_script, script_trigger, statements
 from lakeward.sql.token_cursor import Token, TokenCursor, Unmatched, tokenize

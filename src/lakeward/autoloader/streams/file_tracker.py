@@ -9,11 +9,7 @@ from datetime import timedelta
 from itertools import islice
 from typing import NamedTuple, Protocol, TypedDict
 
-from lakeward.autoloader.discovery.file_listing import (
-    FileLister,
-    FileStatus,
-    path_not_found,
-)
+from lakeward.autoloader.discovery.file_listing import FileLister, FileStatus, path_not_found
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.state import (
     CleanedFile,

@@ -21,12 +21,7 @@ from typing import Any
 
 from lakeward.databricks_shims.local_workspace.api_error import ApiError
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, ApiResponse, decode_base64
-from lakeward.databricks_shims.local_workspace.contained_paths import (
-    check_inside,
-    entries,
-    is_root,
-    resolve,
-)
+from lakeward.databricks_shims.local_workspace.contained_paths import check_inside, entries, is_root, resolve
 from lakeward.databricks_shims.local_workspace.multipart import request_fields
 from lakeward.databricks_shims.local_workspace.standard_folders import STANDARD_FOLDERS, make_standard_folders
 

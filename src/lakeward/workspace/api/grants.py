@@ -18,12 +18,7 @@ from lakeward.databricks_shims.local_workspace import (
     paginate,
 )
 from lakeward.workspace.api.request_types import parse_object
-from lakeward.workspace.api.securables import (
-    has_volume,
-    read_grants,
-    require_record,
-    write_grants,
-)
+from lakeward.workspace.api.securables import has_volume, read_grants, require_record, write_grants
 from lakeward.workspace.context import ServerRequest
 
 _SIZES = {"catalog": 1, "schema": 2, "table": 3, "volume": 3, "function": 3}
