@@ -11,7 +11,7 @@ from lakeward.databricks_shims.local_workspace import catalogs as catalog_handle
 from lakeward.databricks_shims.local_workspace import volumes as volume_handlers
 from lakeward.databricks_shims.local_workspace import workspace_files as workspace_handlers
 from lakeward.databricks_shims.local_workspace.adapter import HOST, adapter
-from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
+from lakeward.databricks_shims.local_workspace.api_error import ApiError, invalid_parameter, missing
 from lakeward.databricks_shims.local_workspace.api_request import (
     MAX_INTEGER,
     ApiRequest,
@@ -63,6 +63,7 @@ __all__ = [
     "exclusively",
     "groups_of",
     "handle_request",
+    "invalid_parameter",
     "is_like",
     "is_name",
     "is_table",

@@ -18,3 +18,8 @@ class ApiError(Exception):
 def missing(what: str, code: str = "RESOURCE_DOES_NOT_EXIST") -> ApiError:
     """Return the response for an object that does not exist."""
     return ApiError(404, code, f"{what} does not exist.")
+
+
+def invalid_parameter(message: str) -> ApiError:
+    """Return the response for a field, query parameter or path with an invalid value."""
+    return ApiError(400, "INVALID_PARAMETER_VALUE", message)

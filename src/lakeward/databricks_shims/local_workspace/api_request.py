@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lakeward.atomic_files import atomic_replace
-from lakeward.databricks_shims.local_workspace.api_error import ApiError
+from lakeward.databricks_shims.local_workspace.api_error import ApiError, invalid_parameter
 from lakeward.databricks_shims.local_workspace.body import parse_body
 from lakeward.databricks_shims.local_workspace.object_descriptions import read_description
 from lakeward.dbutils import Environment
@@ -80,7 +80,7 @@ class ApiRequest:
         """Return a parameter of the query or the body. Raises ApiError where it is missing or not a text."""
         value = self.text(name)
         if not value:
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"The parameter {name} is missing.")
+            raise invalid_parameter(f"The parameter {name} is missing.")
         return value
 
     def text(self, name: str, default: str = "") -> str:
@@ -98,7 +98,7 @@ class ApiRequest:
         except (TypeError, ValueError):
             number = None
         if number is None or not least <= number <= most:
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{name} cannot be {str(value)[:100]!r}.")
+            raise invalid_parameter(f"{name} cannot be {str(value)[:100]!r}.")
         return number
 
     def flag(self, name: str) -> bool:
@@ -128,7 +128,7 @@ class ApiRequest:
 
     @staticmethod
     def _wrong(name: str, wanted: str, value: Any) -> ApiError:
-        return ApiError(400, "INVALID_PARAMETER_VALUE", f"{name} must be {wanted}, not {str(value)[:100]!r}.")
+        return invalid_parameter(f"{name} must be {wanted}, not {str(value)[:100]!r}.")
 
     def keep(
         self, place: Path, content: bytes | Path | None = None, *, conflict: ApiError | None = None
@@ -173,7 +173,7 @@ def decode_base64(text: Any, name: str) -> bytes:
     if isinstance(text, str):
         with suppress(binascii.Error, ValueError):
             return base64.b64decode("".join(text.split()), validate=True)
-    raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{name} is not valid base64.")
+    raise invalid_parameter(f"{name} is not valid base64.")
 
 
 def printable(answer: Any) -> Any:

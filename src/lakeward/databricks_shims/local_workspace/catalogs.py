@@ -11,7 +11,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
+from lakeward.databricks_shims.local_workspace.api_error import ApiError, invalid_parameter, missing
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
 from lakeward.databricks_shims.local_workspace.contained_paths import check_name, is_name
 from lakeward.databricks_shims.local_workspace.name_patterns import is_like
@@ -232,9 +232,7 @@ def _about(call: ApiRequest, full_name: str) -> dict[str, Any]:
 def name_parts(call: ApiRequest, count: int) -> list[str]:
     parts = call.path_parameter.strip("/").split(".")
     if len(parts) != count:
-        raise ApiError(
-            400, "INVALID_PARAMETER_VALUE", f"'{call.path_parameter.strip('/')}' has not {count} parts."
-        )
+        raise invalid_parameter(f"'{call.path_parameter.strip('/')}' has not {count} parts.")
     return [checked_name(part) for part in parts]
 
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
+from lakeward.databricks_shims.local_workspace.api_error import ApiError, invalid_parameter, missing
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
 from lakeward.dbutils import mount_links
 from lakeward.errors import InvalidPathError
@@ -37,7 +37,7 @@ def resolve(call: ApiRequest, path: str, shown: str) -> Path:
     try:
         place = Path(call.environment.paths.local(path))
     except InvalidPathError as error:
-        raise _refusal(error.message) from None
+        raise invalid_parameter(error.message) from None
     check_inside(call, place, shown)
     return place
 
@@ -47,11 +47,11 @@ def check_text(name: str) -> None:
     try:
         size = len(name.encode())
     except UnicodeEncodeError:
-        raise _refusal(f"The path {name!a} is not valid UTF-8.") from None
+        raise invalid_parameter(f"The path {name!a} is not valid UTF-8.") from None
     if "\0" in name:
-        raise _refusal(f"The path {name!a} has a NUL character in it.")
+        raise invalid_parameter(f"The path {name!a} has a NUL character in it.")
     if size > _MAX_PATH or any(len(part.encode()) > _MAX_NAME for part in name.split("/")):
-        raise _refusal(
+        raise invalid_parameter(
             f"The path {name[:100]}… is too long: a path has at most {_MAX_PATH} bytes, "
             f"each name in it {_MAX_NAME}."
         )
@@ -66,7 +66,7 @@ def check_name(name: str) -> None:
     """Raise ApiError for a text that cannot be the name of a catalog, schema, table or volume."""
     check_text(name)
     if not is_name(name):
-        raise _refusal(
+        raise invalid_parameter(
             f"{name!r:.300} is not a valid name: use at most 255 characters, without periods, spaces, "
             "slashes and control characters."
         )
@@ -77,15 +77,15 @@ def check_inside(call: ApiRequest, place: Path, shown: str) -> None:
     settings = call.environment.settings()
     root = _root_of(settings, place)
     if root is None:
-        raise _refusal(f"Path ({shown}) is outside of the workspace.")
+        raise invalid_parameter(f"Path ({shown}) is outside of the workspace.")
     try:
         real = place.resolve()
     except (OSError, RuntimeError):
-        raise _refusal(f"Path ({shown}) is a loop of symbolic links.") from None
+        raise invalid_parameter(f"Path ({shown}) is a loop of symbolic links.") from None
     if _is_connection(settings, real) or _is_connection(settings, place):
         raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"Path ({shown}) doesn't exist.")
     if not _is_contained(settings, place, real, root):
-        raise _refusal(
+        raise invalid_parameter(
             f"Path ({shown}) is a symbolic link out of the workspace. "
             "Declare it with --mount or dbutils.fs.mount."
         )
@@ -127,7 +127,9 @@ def require_volume(call: ApiRequest, place: Path, shown: str) -> None:
     if parts is None:
         return
     if len(parts) < _VOLUME_PARTS:
-        raise _refusal(f"Path ({shown}) is not below a volume: /Volumes/<catalog>/<schema>/<volume>/…")
+        raise invalid_parameter(
+            f"Path ({shown}) is not below a volume: /Volumes/<catalog>/<schema>/<volume>/…"
+        )
     if not settings.volumes.joinpath(*parts[:_VOLUME_PARTS]).is_dir():
         raise missing(f"Volume '{'.'.join(parts[:_VOLUME_PARTS])}'", "NOT_FOUND")
 
@@ -135,10 +137,6 @@ def require_volume(call: ApiRequest, place: Path, shown: str) -> None:
 def _parts_below_volumes(settings: Settings, place: Path) -> tuple[str, ...] | None:
     lexical, volumes = _lexical(place), _lexical(settings.volumes)
     return lexical.relative_to(volumes).parts if lexical.is_relative_to(volumes) else None
-
-
-def _refusal(message: str) -> ApiError:
-    return ApiError(400, "INVALID_PARAMETER_VALUE", message)
 
 
 def _folders(settings: Settings) -> list[Path]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.atomic_files import read_regular
-from lakeward.databricks_shims.local_workspace.api_error import ApiError
+from lakeward.databricks_shims.local_workspace.api_error import ApiError, invalid_parameter
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, decode_base64, exclusively
 from lakeward.databricks_shims.local_workspace.contained_paths import (
     entries,
@@ -58,7 +58,7 @@ def read(call: ApiRequest) -> Any:
     place = _there(call, path)
     if not place.is_file():
         kind = "a directory" if place.is_dir() else "not a file"
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{path} is {kind}.")
+        raise invalid_parameter(f"{path} is {kind}.")
     offset, length = call.number("offset", 0), call.number("length", DEFAULT_READ)
     if length > MAX_BLOCK:
         raise ApiError(
@@ -216,16 +216,14 @@ def _status(path: str, place: Path) -> dict[str, Any]:
 def _local(call: ApiRequest, path: str) -> Path:
     plain = path.removeprefix("dbfs:")
     if not plain.startswith("/"):
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"The path must be absolute: {path}")
+        raise invalid_parameter(f"The path must be absolute: {path}")
     return resolve(call, f"dbfs:{plain}", path)
 
 
 def _spare_roots(call: ApiRequest, place: Path, path: str) -> None:
     if is_root(call, place):
-        raise ApiError(
-            400,
-            "INVALID_PARAMETER_VALUE",
-            f"{path} cannot be moved or removed: it is a root, mount or volume, or holds one.",
+        raise invalid_parameter(
+            f"{path} cannot be moved or removed: it is a root, mount or volume, or holds one."
         )
 
 

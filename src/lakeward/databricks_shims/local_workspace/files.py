@@ -9,7 +9,7 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
+from lakeward.databricks_shims.local_workspace.api_error import ApiError, invalid_parameter, missing
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, ApiResponse
 from lakeward.databricks_shims.local_workspace.contained_paths import (
     entries,
@@ -104,11 +104,7 @@ def delete_directory(call: ApiRequest) -> None:
     """Remove an empty directory."""
     folder = _directory(call)
     if is_root(call, folder):
-        raise ApiError(
-            400,
-            "INVALID_PARAMETER_VALUE",
-            f"The directory {call.path_parameter} cannot be removed: it is a volume.",
-        )
+        raise invalid_parameter(f"The directory {call.path_parameter} cannot be removed: it is a volume.")
     if any(folder.iterdir()):
         raise ApiError(400, "DIRECTORY_NOT_EMPTY", f"The directory {call.path_parameter} is not empty.")
     shutil.rmtree(folder)
@@ -123,11 +119,7 @@ def _headers(file: Path) -> dict[str, str]:
 
 def _local(call: ApiRequest) -> Path:
     if not posixpath.normpath(call.path_parameter).startswith("/Volumes/"):
-        raise ApiError(
-            400,
-            "INVALID_PARAMETER_VALUE",
-            f"{call.path_parameter} is not a path in a volume: /Volumes/<catalog>/…",
-        )
+        raise invalid_parameter(f"{call.path_parameter} is not a path in a volume: /Volumes/<catalog>/…")
     return resolve(call, call.path_parameter, call.path_parameter)
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace.api_error import ApiError
+from lakeward.databricks_shims.local_workspace.api_error import invalid_parameter
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
 
 _SCANNED = 1000  # items that are read at once to find the begin of a page
@@ -102,7 +102,5 @@ def _bounds(call: ApiRequest, default: int, most: int) -> tuple[int, str, int]:
     token = call.query.get("page_token") or call.query.get("offset") or "0"
     found = _TOKEN.fullmatch(token)
     if found is None:
-        raise ApiError(
-            400, "INVALID_PARAMETER_VALUE", f"The page token {token!r:.100} is not one of this server's."
-        )
+        raise invalid_parameter(f"The page token {token!r:.100} is not one of this server's.")
     return int(found[1]), found[2] or "", size

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
+from lakeward.databricks_shims.local_workspace.api_error import ApiError, invalid_parameter, missing
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, decode_base64, exclusively
 from lakeward.databricks_shims.local_workspace.users import groups_of
 from lakeward.dbutils import FileSecrets
@@ -25,11 +25,10 @@ def create_scope(call: ApiRequest) -> None:
     scope = call.required("scope")
     backend = call.body.get("scope_backend_type") or "DATABRICKS"
     if backend != "DATABRICKS":
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"A scope of type {backend} needs Azure Key Vault.")
+        raise invalid_parameter(f"A scope of type {backend} needs Azure Key Vault.")
     manager = call.body.get("initial_manage_principal")
     if manager not in (None, "", "users"):
-        message = "The only supported value of initial_manage_principal is 'users'."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter("The only supported value of initial_manage_principal is 'users'.")
     if not _files(call).create_scope(scope):
         raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"Scope {scope} already exists!")
     _files(call).set_acls(scope, {manager or call.user or call.owner: "MANAGE"})
@@ -69,8 +68,7 @@ def put_secret(call: ApiRequest) -> None:
     _require(call, scope)
     given = [name for name in ("string_value", "bytes_value") if call.body.get(name) is not None]
     if len(given) != 1:
-        message = "Exactly one of string_value and bytes_value must be specified."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter("Exactly one of string_value and bytes_value must be specified.")
     if given == ["bytes_value"]:
         value = decode_base64(call.body["bytes_value"], "bytes_value")
     else:
@@ -115,8 +113,7 @@ def put_acl(call: ApiRequest) -> None:
     )
     _require(call, scope)
     if level not in _LEVELS:
-        message = f"A permission on a scope is READ, WRITE or MANAGE, not {level}."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(f"A permission on a scope is READ, WRITE or MANAGE, not {level}.")
     _files(call).set_acls(scope, {**_files(call).acls(scope), principal: level})
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.atomic_files import atomic_write, read_regular
-from lakeward.databricks_shims.local_workspace.api_error import ApiError, missing
+from lakeward.databricks_shims.local_workspace.api_error import ApiError, invalid_parameter, missing
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, exclusively
 from lakeward.databricks_shims.local_workspace.catalogs import checked_name, require_schema
 from lakeward.databricks_shims.local_workspace.contained_paths import (
@@ -112,9 +112,7 @@ def _existing(call: ApiRequest) -> tuple[list[str], Path]:
     """Return the name's parts and the folder of a volume. Raises ApiError where it does not exist."""
     parts = call.path_parameter.strip("/").split(".")
     if len(parts) != 3:
-        raise ApiError(
-            400, "INVALID_PARAMETER_VALUE", "A volume's name has three parts: catalog.schema.volume"
-        )
+        raise invalid_parameter("A volume's name has three parts: catalog.schema.volume")
     folder = _folder(call, parts)
     if not folder.is_dir():
         raise missing(f"Volume '{'.'.join(parts)}'")

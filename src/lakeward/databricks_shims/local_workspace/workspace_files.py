@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace.api_error import ApiError
+from lakeward.databricks_shims.local_workspace.api_error import ApiError, invalid_parameter
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest, ApiResponse, decode_base64
 from lakeward.databricks_shims.local_workspace.contained_paths import check_inside, entries, is_root, resolve
 from lakeward.databricks_shims.local_workspace.multipart import request_fields
@@ -60,7 +60,7 @@ def export(call: ApiRequest) -> Any:
     if place.is_dir():
         raise ApiError(501, "NOT_IMPLEMENTED", f"{path} is a folder: export its files one by one.")
     if not place.is_file():
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{path} is not a file.")
+        raise invalid_parameter(f"{path} is not a file.")
     if call.flag("direct_download"):
         return ApiResponse(headers={"Content-Type": "application/octet-stream"}, file=place)
     return {"content": base64.b64encode(place.read_bytes()).decode(), "file_type": place.suffix.lstrip(".")}
@@ -115,7 +115,7 @@ def delete(call: ApiRequest) -> None:
     """Remove an object; a folder with something in it only with `recursive`."""
     path, place = _found(call)
     if is_root(call, place):
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "The root of the workspace cannot be removed.")
+        raise invalid_parameter("The root of the workspace cannot be removed.")
     if _is_protected(call, place):
         raise ApiError(400, "BAD_REQUEST", f"Folder {place.name} is protected")
     if not place.is_dir():
@@ -138,8 +138,7 @@ def _check_jupyter(data: bytes) -> None:
     with suppress(ValueError, RecursionError):
         notebook = json.loads(data)
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
-        message = "The content is not a Jupyter notebook: JSON with cells."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter("The content is not a Jupyter notebook: JSON with cells.")
 
 
 def _require_parent(path: object, place: Path) -> None:
@@ -151,8 +150,9 @@ def _notebook(place: Path, data: bytes, language: str) -> tuple[Path, bytes]:
     """Return the file of a notebook's source, and its text with the mark, which requests may omit."""
     ending = next((end for end, name in _LANGUAGES.items() if name == language), None)
     if ending is None:
-        message = f"'{language}' is not a language of notebooks: {', '.join(_LANGUAGES.values())}."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(
+            f"'{language}' is not a language of notebooks: {', '.join(_LANGUAGES.values())}."
+        )
     if not _MARK.match(data):
         data = _COMMENTS[ending] + b" Databricks notebook source\n" + data
     return place.with_name(place.name + ending), data
@@ -234,10 +234,10 @@ def _local(call: ApiRequest, path: str) -> Path:
     make_standard_folders(call)
     plain = path.removeprefix("/Workspace") if f"{path}/".startswith("/Workspace/") else path
     if not path.startswith("/"):
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Path ({path}) must be absolute.")
+        raise invalid_parameter(f"Path ({path}) must be absolute.")
     place = resolve(call, f"/Workspace{plain}", path)
     if not place.is_relative_to(call.environment.settings().workspace):
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Path ({path}) is outside of the workspace.")
+        raise invalid_parameter(f"Path ({path}) is outside of the workspace.")
     return place
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from lakeward.databricks_shims.local_workspace import ApiError, paginate
+from lakeward.databricks_shims.local_workspace import invalid_parameter, paginate
 from lakeward.workspace.api.cluster_records import requested_id, require_cluster
 from lakeward.workspace.api.fields import read_fields
 from lakeward.workspace.context import ServerRequest
@@ -34,7 +34,7 @@ def events(call: ServerRequest) -> Any:
     cluster = require_cluster(call, requested_id(call))
     order = given.get("order", "DESC")
     if order not in ("ASC", "DESC"):
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"order is ASC or DESC, not {order}.")
+        raise invalid_parameter(f"order is ASC or DESC, not {order}.")
     found = call.store.find("cluster_event", parent=cluster["cluster_id"], newest_first=order == "DESC")
     kinds = given.get("event_types")
     low, high = given.get("start_time", 0), given.get("end_time", now())
@@ -52,7 +52,7 @@ def events(call: ServerRequest) -> Any:
         return {**answer, "total_count": total}
     begin, size = given.get("offset", 0), given.get("limit", 50)
     if begin < 0 or not 0 <= size <= _MOST_EVENTS:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "offset is not negative, and limit from 0 to 500.")
+        raise invalid_parameter("offset is not negative, and limit from 0 to 500.")
     size = size or 50
     answer = {"events": found[begin : begin + size], "total_count": total}
     if begin + size < total:

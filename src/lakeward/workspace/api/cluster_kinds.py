@@ -10,7 +10,7 @@ import os
 import shutil
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route
+from lakeward.databricks_shims.local_workspace import Route, invalid_parameter
 from lakeward.session import DEFAULT_PROFILE, PROFILES, known
 from lakeward.workspace.context import ServerRequest
 
@@ -60,13 +60,13 @@ def local_version(call: ServerRequest) -> str:
 def require_version(version: str) -> None:
     """Raise ApiError for a `spark_version` without a profile."""
     if known(version) is None:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Invalid spark version {version}.")
+        raise invalid_parameter(f"Invalid spark version {version}.")
 
 
 def require_node_type(node: str) -> None:
     """Raise ApiError for a malformed node type; unknown ones are accepted, since none is rented."""
     if not node or len(node) > 100 or not all(char.isalnum() or char in "._-" for char in node):
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Node type {node!r} is not supported.")
+        raise invalid_parameter(f"Node type {node!r} is not supported.")
 
 
 def _to_json(name: str, cores: int, memory: int, disks: int, disk: int, category: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter
 from lakeward.workspace.api.cluster_kinds import LOCAL_NODE, local_version
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.identifiers import LOCAL_CLUSTER
@@ -19,7 +19,7 @@ def require_cluster(call: ServerRequest, cluster_id: str) -> Document:
     require_local(call)
     found = call.store.get("cluster", cluster_id)
     if found is None:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Cluster {cluster_id} does not exist")
+        raise invalid_parameter(f"Cluster {cluster_id} does not exist")
     return found
 
 
@@ -97,5 +97,5 @@ def requested_id(call: ServerRequest) -> str:
     """Return the cluster that the request names. Raises ApiError where it names none."""
     value = call.query.get("cluster_id") or call.body.get("cluster_id")
     if not value or not isinstance(value, str):
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "Missing required field: cluster_id")
+        raise invalid_parameter("Missing required field: cluster_id")
     return value

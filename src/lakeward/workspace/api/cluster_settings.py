@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import invalid_parameter
 from lakeward.workspace.api.cluster_kinds import require_node_type, require_version
 from lakeward.workspace.api.fields import Types, read_fields
 from lakeward.workspace.api.job_validation import check_environments
@@ -76,8 +76,7 @@ def require_policy(call: ServerRequest, settings: Document) -> None:
     """Raise ApiError for a cluster policy that does not exist."""
     policy_id = settings.get("policy_id")
     if policy_id and call.store.get("cluster_policy", policy_id.lower()) is None:
-        message = f"Cluster policy {policy_id[:100]} does not exist."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(f"Cluster policy {policy_id[:100]} does not exist.")
 
 
 def check_settings(settings: Document) -> Document:
@@ -88,13 +87,11 @@ def check_settings(settings: Document) -> Document:
         if name in settings:
             require_node_type(settings[name])
     if settings.get("num_workers", 0) < 0 or settings.get("autotermination_minutes", 0) < 0:
-        raise ApiError(
-            400, "INVALID_PARAMETER_VALUE", "num_workers and autotermination_minutes cannot be negative."
-        )
+        raise invalid_parameter("num_workers and autotermination_minutes cannot be negative.")
     _check_range(settings.get("autoscale") or {})
     for name in ("spark_conf", "spark_env_vars", "custom_tags"):
         if not all(isinstance(value, str) for value in settings.get(name, {}).values()):
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"The values of {name} must be strings.")
+            raise invalid_parameter(f"The values of {name} must be strings.")
     check_environments([settings])
     return settings
 
@@ -103,5 +100,4 @@ def _check_range(autoscale: Document) -> None:
     sizes = read_fields(autoscale, {"min_workers": int, "max_workers": int})
     low, high = sizes.get("min_workers", 0), sizes.get("max_workers", 0)
     if low < 0 or (autoscale and low > high):
-        message = "autoscale: min_workers is not negative, and at most max_workers."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter("autoscale: min_workers is not negative, and at most max_workers.")

@@ -13,7 +13,7 @@ import secrets
 from datetime import datetime, timezone
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, paginate
+from lakeward.databricks_shims.local_workspace import ApiError, Route, invalid_parameter, paginate
 from lakeward.workspace.api import cluster_kinds
 from lakeward.workspace.api.cluster_events import events
 from lakeward.workspace.api.cluster_records import (
@@ -101,9 +101,7 @@ def update(call: ServerRequest) -> None:
     names = [each.strip() for each in mask.split(",")] if isinstance(mask, str) else []
     unknown = [name for name in names if name != "*" and name.partition(".")[0] not in FIELDS]
     if not names or unknown:
-        raise ApiError(
-            400, "INVALID_PARAMETER_VALUE", f"update_mask names fields of a cluster, not {mask!r}."
-        )
+        raise invalid_parameter(f"update_mask names fields of a cluster, not {mask!r}.")
     _permitted(call, "CAN_MANAGE")
     settings = check_settings(read_fields(given, FIELDS))
     require_policy(call, settings)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route
+from lakeward.databricks_shims.local_workspace import ApiError, Route, invalid_parameter
 from lakeward.workspace.api.cluster_records import require_running
 from lakeward.workspace.command_contexts.contexts import MAX_CONTEXTS, Command, Context
 from lakeward.workspace.context import ServerRequest
@@ -77,8 +77,7 @@ def _field(call: ServerRequest, name: str) -> str:
 def _language(call: ServerRequest) -> str:
     value = _field(call, "language").lower()
     if value not in _LANGUAGES:
-        message = f"Language {value[:20]!r} is not available: use python or sql."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(f"Language {value[:20]!r} is not available: use python or sql.")
     return value
 
 

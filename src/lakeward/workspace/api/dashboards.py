@@ -19,6 +19,7 @@ from lakeward.databricks_shims.local_workspace import (
     ApiRequest,
     Route,
     exclusively,
+    invalid_parameter,
     missing,
     paginate,
     workspace_handlers,
@@ -60,7 +61,7 @@ def create(call: ServerRequest) -> Any:
     """Create a draft. Raises ApiError where its folder does not exist or has a dashboard of that name."""
     given = _read(call)
     if "display_name" not in given:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "Missing required field: display_name")
+        raise invalid_parameter("Missing required field: display_name")
     given.pop("etag", None)
     folder = given.pop("parent_path", None) or f"/Users/{call.caller}"
     _require_folder(call, folder)
@@ -173,8 +174,9 @@ def _read(call: ServerRequest) -> Document:
     given = read_fields(call.body, _FIELDS)
     name = given.get("display_name")
     if name is not None and (not name.strip() or len(name) > 200 or any(char in name for char in "/\n\r")):
-        message = f"display_name cannot be {name[:100]!r}: use 1 to 200 characters without slashes."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(
+            f"display_name cannot be {name[:100]!r}: use 1 to 200 characters without slashes."
+        )
     text = given.get("serialized_dashboard")
     if text is not None:
         _check_content(text)
@@ -183,13 +185,13 @@ def _read(call: ServerRequest) -> Document:
 
 def _check_content(text: str) -> None:
     if len(text.encode()) > _MOST_BYTES:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "serialized_dashboard has more than 10 MB.")
+        raise invalid_parameter("serialized_dashboard has more than 10 MB.")
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "serialized_dashboard is not a JSON object.")
+        raise invalid_parameter("serialized_dashboard is not a JSON object.")
 
 
 def _require_folder(call: ServerRequest, folder: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import invalid_parameter
 
 Types = Mapping[str, type]
 
@@ -23,17 +23,15 @@ def read_fields(body: Mapping[str, Any], types: Types, *, required: Collection[s
     """
     for name in required:
         if body.get(name) in (None, ""):
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Missing required field: {name}")
+            raise invalid_parameter(f"Missing required field: {name}")
     found = {}
     for name, kind in types.items():
         value = body.get(name)
         if value is None:
             continue
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise ApiError(
-                400, "INVALID_PARAMETER_VALUE", f"{name} must be {_NAMES[kind]}, not {type(value).__name__}."
-            )
+            raise invalid_parameter(f"{name} must be {_NAMES[kind]}, not {type(value).__name__}.")
         if isinstance(value, str) and "\0" in value:
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{name} contains a NUL character.")
+            raise invalid_parameter(f"{name} contains a NUL character.")
         found[name] = value
     return found

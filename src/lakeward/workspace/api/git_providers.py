@@ -5,7 +5,7 @@ Source: https://docs.databricks.com/api/workspace/gitcredentials/create
 
 from __future__ import annotations
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import invalid_parameter
 
 _PROVIDERS = (
     "gitHub",
@@ -28,6 +28,4 @@ def require_provider(name: str) -> str:
     for provider in _PROVIDERS:
         if provider.lower() == name.lower():
             return provider
-    raise ApiError(
-        400, "INVALID_PARAMETER_VALUE", f"{name[:50]!r} is not a provider: {', '.join(_PROVIDERS)}."
-    )
+    raise invalid_parameter(f"{name[:50]!r} is not a provider: {', '.join(_PROVIDERS)}.")

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from lakeward.databricks_shims.local_workspace import (
-    ApiError,
     Route,
     catalog_handlers,
     check_name,
     exclusively,
+    invalid_parameter,
     missing,
     paginate,
 )
@@ -66,7 +66,7 @@ def change(call: ServerRequest) -> Any:
     for each in parse_object(call.body, "grants/update").get("changes") or ():
         principal = each.get("principal")
         if not principal:
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", "A change of grants names a principal.")
+            raise invalid_parameter("A change of grants names a principal.")
         held = (set(kept.get(principal, ())) - set(each.get("remove") or ())) | set(each.get("add") or ())
         kept[principal] = sorted(held)
         if not held:
@@ -123,10 +123,9 @@ def _securable(call: ServerRequest) -> tuple[str, str]:
         return kind, name
     if kind not in _SIZES:
         kinds = ", ".join((*_SIZES, *_RECORDS, *_ALIASES, *_OTHERS))
-        message = f"'{kind[:50]}' is not a kind of securable: {kinds}."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(f"'{kind[:50]}' is not a kind of securable: {kinds}.")
     if len(parts) != _SIZES[kind]:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"'{name}' is not the name of a {kind}.")
+        raise invalid_parameter(f"'{name}' is not the name of a {kind}.")
     for part in parts:
         check_name(part)
     _require(call, kind, parts)

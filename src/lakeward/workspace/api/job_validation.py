@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter
 from lakeward.workspace.environment_variables import find_problem
 from lakeward.workspace.state.store import Document
 
@@ -43,9 +43,9 @@ def check_settings(settings: Document) -> None:
     for field, most in _LONGEST.items():
         size = len(str(settings.get(field) or "").encode(errors="replace"))
         if size > most:
-            raise _invalid(f"{field} has {size} bytes, and at most {most} are allowed.")
+            raise invalid_parameter(f"{field} has {size} bytes, and at most {most} are allowed.")
     if len(settings.get("tags") or {}) > _MOST_TAGS:
-        raise _invalid(f"A job has at most {_MOST_TAGS} tags.")
+        raise invalid_parameter(f"A job has at most {_MOST_TAGS} tags.")
     _check_names(settings.get("parameters") or (), "name", "parameters")
     _check_names(settings.get("job_clusters") or (), "job_cluster_key", "job_clusters")
     _check_names(settings.get("environments") or (), "environment_key", "environments")
@@ -64,7 +64,7 @@ def check_environments(clusters: Iterable[Document]) -> None:
         variables = cluster.get("spark_env_vars") or {}
         problem = find_problem({name: str(value) for name, value in variables.items()})
         if problem is not None:
-            raise _invalid(f"Invalid spark_env_vars: {problem}.")
+            raise invalid_parameter(f"Invalid spark_env_vars: {problem}.")
 
 
 def _check_references(settings: Document, field: str, key: str) -> None:
@@ -73,7 +73,9 @@ def _check_references(settings: Document, field: str, key: str) -> None:
     for task in _with_nested(settings.get("tasks") or ()):
         name = task.get(key)
         if name is not None and name not in defined:
-            raise _invalid(f"Task '{task.get('task_key')}': {key} '{name:.100}' is not defined in {field}.")
+            raise invalid_parameter(
+                f"Task '{task.get('task_key')}': {key} '{name:.100}' is not defined in {field}."
+            )
 
 
 def _with_nested(tasks: Iterable[Document]) -> Iterator[Document]:
@@ -92,7 +94,7 @@ def _own_clusters(tasks: Iterable[Document]) -> Iterator[Document]:
 
 def _check_tasks(tasks: Sequence[Document]) -> None:
     if len(tasks) > _MOST_TASKS:
-        raise _invalid(f"A job has at most {_MOST_TASKS} tasks, and {len(tasks)} were given.")
+        raise invalid_parameter(f"A job has at most {_MOST_TASKS} tasks, and {len(tasks)} were given.")
     for task in tasks:
         _check_task(task)
     _check_names(tasks, "task_key", "tasks")
@@ -104,14 +106,14 @@ def _check_tasks(tasks: Sequence[Document]) -> None:
             if not name:
                 raise _missing("tasks.depends_on.task_key")
             if name == key:
-                raise _invalid(f"Invalid dependency graph, task '{key}' can not reference itself.")
+                raise invalid_parameter(f"Invalid dependency graph, task '{key}' can not reference itself.")
             if name not in upstream:
-                raise _invalid(
+                raise invalid_parameter(
                     f"Invalid dependency graph, task '{key}' depends on '{name}', which does not exist."
                 )
     cycle = _cycle(upstream)
     if cycle:
-        raise _invalid(f"Invalid dependency graph, the tasks form a cycle: {' -> '.join(cycle)}.")
+        raise invalid_parameter(f"Invalid dependency graph, the tasks form a cycle: {' -> '.join(cycle)}.")
 
 
 def _check_task(task: Document) -> None:
@@ -119,12 +121,14 @@ def _check_task(task: Document) -> None:
     if not key:
         raise _missing("tasks.task_key")
     if not _TASK_KEY.fullmatch(key):
-        raise _invalid(
+        raise invalid_parameter(
             f"Task key {key!r:.120} contains an invalid character. "
             "Only alphanumeric, - and _ characters are permitted."
         )
     if len(key) > _LONGEST_KEY:
-        raise _invalid(f"Task key '{key:.20}…' has {len(key)} characters; {_LONGEST_KEY} are permitted.")
+        raise invalid_parameter(
+            f"Task key '{key:.20}…' has {len(key)} characters; {_LONGEST_KEY} are permitted."
+        )
     _check_limits(task, _TASK_LIMITS, f"task '{key}': ")
     loop = task.get("for_each_task")
     if loop is not None:
@@ -133,7 +137,9 @@ def _check_task(task: Document) -> None:
             if not loop.get(field):
                 raise _missing(f"tasks.for_each_task.{field}")
         if loop["task"].get("for_each_task") is not None:
-            raise _invalid(f"The task '{key}' is a for_each_task within another: they cannot be nested.")
+            raise invalid_parameter(
+                f"The task '{key}' is a for_each_task within another: they cannot be nested."
+            )
         _check_task(loop["task"])
 
 
@@ -143,7 +149,9 @@ def _check_types(tasks: Iterable[Document]) -> None:
         types = sorted(name for name in task if name.endswith("_task"))
         if len(types) != 1:
             found = f"it has {' and '.join(types)}" if types else "it has none"
-            raise _invalid(f"Task '{task.get('task_key')}' needs one type, such as notebook_task: {found}.")
+            raise invalid_parameter(
+                f"Task '{task.get('task_key')}' needs one type, such as notebook_task: {found}."
+            )
 
 
 def _cycle(upstream: Mapping[str, Sequence[Any]]) -> list[str]:
@@ -163,7 +171,7 @@ def _cycle(upstream: Mapping[str, Sequence[Any]]) -> list[str]:
 def _check_start(settings: Document) -> None:
     schedule, trigger, continuous = (settings.get(name) for name in ("schedule", "trigger", "continuous"))
     if sum(each is not None for each in (schedule, trigger, continuous)) > 1:
-        raise _invalid("Only one of schedule, trigger and continuous can be specified.")
+        raise invalid_parameter("Only one of schedule, trigger and continuous can be specified.")
     if schedule is not None:
         for field in ("quartz_cron_expression", "timezone_id"):
             if not schedule.get(field):
@@ -181,24 +189,26 @@ def _check_cron(schedule: Document) -> None:
     try:
         zone = time_zone(zone_name)
     except CronError:
-        raise _invalid(
+        raise invalid_parameter(
             f"Invalid timezone_id: {zone_name:.100}. It is a name such as Europe/Vienna."
         ) from None
     try:
         times = next_times(parse_cron(expression), zone, datetime.now(timezone.utc), 1)
     except ValueError as error:
-        raise _invalid(
+        raise invalid_parameter(
             f"Invalid quartz_cron_expression: {expression:.200}. Databricks uses Quartz cron syntax, "
             f"which is different from the standard cron syntax: {error}"
         ) from None
     if not times:
-        raise _invalid(f"The provided cron expression: {expression:.200} will never fire.")
+        raise invalid_parameter(f"The provided cron expression: {expression:.200} will never fire.")
 
 
 def _check_trigger(trigger: Document) -> None:
     kinds = [kind for kind in _TRIGGERS if trigger.get(kind) is not None]
     if len(kinds) > 1:
-        raise _invalid(f"A trigger is one of {', '.join(_TRIGGERS)}, and {' and '.join(kinds)} were given.")
+        raise invalid_parameter(
+            f"A trigger is one of {', '.join(_TRIGGERS)}, and {' and '.join(kinds)} were given."
+        )
     for kind in kinds:
         settings = trigger[kind]
         for field in _TRIGGERS[kind]:
@@ -209,11 +219,13 @@ def _check_trigger(trigger: Document) -> None:
         if kind == "table_update":
             _check_tables(settings["table_names"])
         if kind == "periodic" and settings["interval"] < 1:
-            raise _invalid(f"trigger.periodic.interval is at least 1, not {settings['interval']}.")
+            raise invalid_parameter(f"trigger.periodic.interval is at least 1, not {settings['interval']}.")
         for field in ("min_time_between_triggers_seconds", "wait_after_last_change_seconds"):
             seconds = settings.get(field) or 0
             if seconds and seconds < _SHORTEST_WAIT:
-                raise _invalid(f"trigger.{kind}.{field} is at least {_SHORTEST_WAIT} seconds, not {seconds}.")
+                raise invalid_parameter(
+                    f"trigger.{kind}.{field} is at least {_SHORTEST_WAIT} seconds, not {seconds}."
+                )
 
 
 def _check_folder(url: str) -> None:
@@ -223,7 +235,7 @@ def _check_folder(url: str) -> None:
     is_cloud = bool(colon) and scheme.lower() in _CLOUD_SCHEMES
     is_volume = url.startswith("/Volumes/") and len([part for part in parts if part]) > _VOLUME_PARTS
     if ".." in parts or not (is_cloud or is_volume):
-        raise _invalid(
+        raise invalid_parameter(
             f"trigger.file_arrival.url is a folder of a volume (/Volumes/<catalog>/<schema>/<volume>/) or of "
             f"an external location, not {url!r:.100}."
         )
@@ -233,14 +245,16 @@ def _check_tables(names: Sequence[str]) -> None:
     for name in names:
         parts = name.split(".")
         if len(parts) > _VOLUME_PARTS or not all(parts) or "/" in name or "\0" in name:
-            raise _invalid(f"trigger.table_update.table_names has {name!r:.100}, which names no table.")
+            raise invalid_parameter(
+                f"trigger.table_update.table_names has {name!r:.100}, which names no table."
+            )
 
 
 def _check_limits(holder: Document, limits: Mapping[str, tuple[int, int]], where: str) -> None:
     for field, (least, most) in limits.items():
         value = holder.get(field)
         if value is not None and not least <= value <= most:
-            raise _invalid(f"{where}{field} is between {least} and {most}, not {value}.")
+            raise invalid_parameter(f"{where}{field} is between {least} and {most}, not {value}.")
 
 
 def _check_names(items: Sequence[Document], field: str, where: str) -> None:
@@ -249,7 +263,7 @@ def _check_names(items: Sequence[Document], field: str, where: str) -> None:
         raise _missing(f"{where}.{field}")
     twice = next(_repeated(names), None)
     if twice is not None:
-        raise _invalid(f"Duplicate {field} '{twice}' in {where}.")
+        raise invalid_parameter(f"Duplicate {field} '{twice}' in {where}.")
 
 
 def _repeated(names: Sequence[Any]) -> Iterator[Any]:
@@ -261,8 +275,4 @@ def _repeated(names: Sequence[Any]) -> Iterator[Any]:
 
 
 def _missing(field: str) -> ApiError:
-    return _invalid(f"Missing required field: settings.{field}")
-
-
-def _invalid(message: str) -> ApiError:
-    return ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    return invalid_parameter(f"Missing required field: settings.{field}")

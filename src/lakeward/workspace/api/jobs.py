@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Handler, Route, paginate
+from lakeward.databricks_shims.local_workspace import Handler, Route, invalid_parameter, paginate
 from lakeward.workspace.api.job_validation import check_settings
 from lakeward.workspace.api.permissions import access_control_list, forget, is_admin, may, require
 from lakeward.workspace.api.request_types import parse_object
@@ -69,7 +69,7 @@ def reset(call: ServerRequest) -> None:
     job_id = call.required("job_id")
     given = parse_object(call.body, "jobs/reset").get("new_settings")
     if given is None:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "Missing required field: new_settings")
+        raise invalid_parameter("Missing required field: new_settings")
     settings = settings_of(given)
     require(call, "jobs", str(job_of(call, job_id)["job_id"]), "CAN_MANAGE")
 
@@ -119,10 +119,10 @@ def delete(call: ServerRequest) -> None:
 def job_of(call: ServerRequest, job_id: object) -> Document:
     """Return a job. Raises ApiError for one that does not exist, as the platform does."""
     if not str(job_id).isdecimal():
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{job_id} is not the id of a job.")
+        raise invalid_parameter(f"{job_id} is not the id of a job.")
     job = call.store.get("job", job_id)
     if job is None:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Job {job_id} does not exist.")
+        raise invalid_parameter(f"Job {job_id} does not exist.")
     return job
 
 

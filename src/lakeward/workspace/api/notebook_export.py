@@ -9,7 +9,12 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, workspace_handlers
+from lakeward.databricks_shims.local_workspace import (
+    ApiError,
+    ApiResponse,
+    invalid_parameter,
+    workspace_handlers,
+)
 from lakeward.workspace.context import ServerRequest
 
 if TYPE_CHECKING:
@@ -28,7 +33,7 @@ def export(call: ServerRequest) -> Any:
         message = f"The format {layout[:20]!r} is not exported here: use {', '.join(_FORMATS)}."
         if layout in ("DBC", "R_MARKDOWN"):
             raise ApiError(501, "NOT_IMPLEMENTED", message)
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(message)
     # The server starts without what notebooks need.
     from lakeward.notebooks import parse
 

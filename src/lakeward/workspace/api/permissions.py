@@ -14,6 +14,7 @@ from lakeward.databricks_shims.local_workspace import (
     Route,
     exclusively,
     groups_of,
+    invalid_parameter,
     missing,
     workspace_handlers,
 )
@@ -159,7 +160,7 @@ def forget(call: ServerRequest, kind: str, key: str) -> None:
 def _named(call: ServerRequest) -> tuple[str, str]:
     kind, key, *_ = call.path_parameter.split("/")
     if kind not in LEVELS:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"'{kind}' is not a supported object type.")
+        raise invalid_parameter(f"'{kind}' is not a supported object type.")
     if not _exists(call, kind, key):
         raise missing(f"{_noun(kind)} {key}")
     return kind, key
@@ -224,8 +225,9 @@ def _checked(kind: str, given: Any) -> list[dict[str, Any]]:
         _principal(entry)
         level = entry.get("permission_level")
         if level not in LEVELS[kind]:
-            message = f"{level} is not a permission level of {kind}: {', '.join(LEVELS[kind])}."
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+            raise invalid_parameter(
+                f"{level} is not a permission level of {kind}: {', '.join(LEVELS[kind])}."
+            )
     return _strongest(kind, entries)
 
 
@@ -248,17 +250,15 @@ def _kept(call: ServerRequest, kind: str, key: str, entries: list[dict[str, Any]
 def _check_owners(kind: str, owners: list[dict[str, Any]]) -> None:
     if len(owners) != 1:
         word = kind.rstrip("s")
-        message = f"The {word} must have exactly one owner, and the list has {len(owners)}."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(f"The {word} must have exactly one owner, and the list has {len(owners)}.")
     if "group_name" in owners[0]:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "A group cannot be the owner.")
+        raise invalid_parameter("A group cannot be the owner.")
 
 
 def _principal(entry: Any) -> tuple[str, str]:
     given = [(name, str(entry[name])) for name in _PRINCIPALS if isinstance(entry, dict) and entry.get(name)]
     if len(given) != 1:
-        message = f"An entry names one of {', '.join(_PRINCIPALS)}."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(f"An entry names one of {', '.join(_PRINCIPALS)}.")
     return given[0]
 
 

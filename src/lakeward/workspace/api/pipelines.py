@@ -12,6 +12,7 @@ from lakeward.databricks_shims.local_workspace import (
     ApiError,
     Route,
     exclusively,
+    invalid_parameter,
     is_like,
     missing,
     paginate,
@@ -91,8 +92,9 @@ def compile_filter(text: str) -> Callable[[Document], bool]:
         return lambda _: True
     found = _FILTER.fullmatch(text)
     if found is None:
-        message = f"The filter {text[:100]!r} is not supported: use name LIKE '…' or notebook='…'."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(
+            f"The filter {text[:100]!r} is not supported: use name LIKE '…' or notebook='…'."
+        )
     name, path = found["name"], found["path"]
     if name is not None:
         return lambda spec: is_like(str(spec.get("name")), name)
@@ -247,7 +249,7 @@ def _spec(call: ServerRequest, request: str) -> Document:
     given = parse_object(call.body, request)
     spec = {name: value for name, value in given.items() if name not in _NO_SETTINGS}
     if not spec.get("name"):
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "A pipeline needs a name.")
+        raise invalid_parameter("A pipeline needs a name.")
     check_environments(spec.get("clusters") or ())
     return spec
 

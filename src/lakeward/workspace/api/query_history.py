@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, paginate, paginate_query
+from lakeward.databricks_shims.local_workspace import (
+    Route,
+    invalid_parameter,
+    paginate,
+    paginate_query,
+)
 from lakeward.workspace.api.permissions import is_admin
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document
@@ -74,7 +79,7 @@ def _number(call: ServerRequest, name: str) -> int | None:
     if value is None:
         return None
     if not value.isdecimal() or len(value) > 18:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{name} must be a number.")
+        raise invalid_parameter(f"{name} must be a number.")
     return int(value)
 
 

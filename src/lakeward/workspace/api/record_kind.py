@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter
 from lakeward.workspace.api.fields import Types, read_fields
 from lakeward.workspace.api.securables import delete_grants, move_grants, require_record
 from lakeward.workspace.context import ServerRequest
@@ -148,8 +148,9 @@ class RecordKind:
         if self.unique and body.get(self.unique, found.get(self.unique)) != found.get(self.unique):
             self._refuse_duplicate(call, body)
             if self._is_securable:
-                message = f"{self.noun} '{found[self.key]}' cannot be renamed here: create another one."
-                raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+                raise invalid_parameter(
+                    f"{self.noun} '{found[self.key]}' cannot be renamed here: create another one."
+                )
 
         def change(kept: Document) -> None:
             if replace:
@@ -169,7 +170,7 @@ class RecordKind:
     def _found(self, call: ServerRequest, key: Any = "") -> Document:
         key = key or call.path_parameter.strip("/") or call.query.get(self.key) or call.body.get(self.key)
         if not isinstance(key, (str, int)) or not str(key):
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Missing required field: {self.key}")
+            raise invalid_parameter(f"Missing required field: {self.key}")
         found = call.store.get(self.kind, str(key).lower())
         if found is None:
             raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"{self.noun} '{key}' does not exist.")
@@ -178,7 +179,7 @@ class RecordKind:
     def _refuse_duplicate(self, call: ServerRequest, body: Document) -> None:
         name = str(body.get(self.unique, ""))
         if any(char in name for char in "/\0") and self._is_securable:
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{name!r} is not a valid name.")
+            raise invalid_parameter(f"{name!r} is not a valid name.")
         if any(str(each.get(self.unique, "")).lower() == name.lower() for each in call.store.find(self.kind)):
             raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"{self.noun} '{name}' already exists.")
 

@@ -11,7 +11,7 @@ import binascii
 import ipaddress
 import json
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, user_id
+from lakeward.databricks_shims.local_workspace import Route, exclusively, invalid_parameter, user_id
 from lakeward.workspace.api.cluster_kinds import require_node_type
 from lakeward.workspace.api.fields import Types
 from lakeward.workspace.api.git_providers import require_provider
@@ -28,7 +28,7 @@ def _check_policy(body: Document) -> None:
         except (ValueError, RecursionError):
             parsed = None
         if not isinstance(parsed, dict):
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{name} is not a JSON object.")
+            raise invalid_parameter(f"{name} is not a JSON object.")
 
 
 def _check_pool(body: Document) -> None:
@@ -43,13 +43,13 @@ def _check_provider(body: Document) -> None:
 
 def _check_addresses(body: Document) -> None:
     if body.get("list_type", "ALLOW") not in ("ALLOW", "BLOCK"):
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "list_type is ALLOW or BLOCK.")
+        raise invalid_parameter("list_type is ALLOW or BLOCK.")
     for address in body.get("ip_addresses") or ():
         try:
             ipaddress.ip_network(str(address), strict=False)
         except ValueError:
             message = f"{str(address)[:50]!r} is not an IP address or CIDR range."
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", message) from None
+            raise invalid_parameter(message) from None
 
 
 def _address_list(record: Document) -> Document:
@@ -68,7 +68,7 @@ def _check_script(body: Document) -> None:
     try:
         base64.b64decode(body.get("script", ""), validate=True)
     except (binascii.Error, ValueError):
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "script is not base64.") from None
+        raise invalid_parameter("script is not base64.") from None
 
 
 _UC_COMMON: Types = {"name": str, "comment": str, "owner": str, "read_only": bool, "isolation_mode": str}

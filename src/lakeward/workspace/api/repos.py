@@ -18,6 +18,7 @@ from lakeward.databricks_shims.local_workspace import (
     ApiRequest,
     Route,
     exclusively,
+    invalid_parameter,
     missing,
     object_id,
     paginate,
@@ -45,12 +46,13 @@ def create(call: ServerRequest) -> Any:
     given = read_fields(call.body, types, required=["url", "provider"])
     provider = require_provider(given["provider"])
     if urlsplit(given["url"]).scheme not in ("http", "https"):
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "url must be an HTTP or HTTPS address.")
+        raise invalid_parameter("url must be an HTTP or HTTPS address.")
     name = Path(urlsplit(given["url"]).path).name.removesuffix(".git")
     path = _plain(given.get("path") or f"/Repos/{call.caller}/{name}")
     if not _is_folder_of_repos(path):
-        message = "path must be a folder below /Repos/<folder>, /Users/<user> or /Shared/<folder>."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(
+            "path must be a folder below /Repos/<folder>, /Users/<user> or /Shared/<folder>."
+        )
     # `delete` removes the folder with everything in it, so it must be the repo's own.
     if workspace_handlers.resolve_object(_at(call, path), path).exists():
         raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"Path {path} already exists.")
@@ -78,7 +80,7 @@ def update(call: ServerRequest) -> None:
     """Record another branch or tag."""
     given = read_fields(call.body, {"branch": str, "tag": str, "sparse_checkout": dict})
     if "branch" in given and "tag" in given:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "Set branch or tag, not both.")
+        raise invalid_parameter("Set branch or tag, not both.")
     repo = _found(call)
 
     def change(body: Document) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from lakeward.databricks_shims.local_workspace import ApiError, request_types
+from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter, request_types
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 _EXPECTED = {"str": "a string", "int": "an integer", "bool": "a boolean", "float": "a number"}
@@ -55,8 +55,7 @@ def _parse(value: Any, kind: Any, path: str) -> Any:
     if isinstance(described, list):
         text = _required(value, str, "a string", path)
         if text not in described:
-            message = f"{text!r:.100} is not a value of {path}: {', '.join(described)}."
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+            raise invalid_parameter(f"{text!r:.100} is not a value of {path}: {', '.join(described)}.")
         return text
     fields = _required(value, dict, "an object", path)
     return {

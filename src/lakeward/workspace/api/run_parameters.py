@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import invalid_parameter
 from lakeward.workspace.state.store import Document
 
 PARAMETERS = ("python_params", "jar_params", "notebook_params", "python_named_params", "sql_params")
@@ -24,7 +24,7 @@ def job_parameters(settings: Document, body: Document) -> list[dict[str, str]]:
         for each in declared
     ]
     if given:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"The job has no parameter '{min(given)}'.")
+        raise invalid_parameter(f"The job has no parameter '{min(given)}'.")
     return values
 
 
@@ -39,8 +39,7 @@ def with_overrides(settings: Document, body: Document) -> Document:
     if not given:
         return settings
     if settings.get("parameters"):
-        message = f"The job has job parameters, so the run cannot have {min(given)}."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(f"The job has job parameters, so the run cannot have {min(given)}.")
     tasks = []
     for task in settings.get("tasks") or ():
         changed = dict(task)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import invalid_parameter
 from lakeward.workspace.context import ServerContext, ServerRequest
 from lakeward.workspace.runs import run_state
 from lakeward.workspace.runs.run_process import ProcessResult
@@ -95,8 +95,7 @@ def start_run(
         known = call.store.get("idempotency", key) if token else None
         if known is not None:
             if call.store.get("run", known["run_id"]) is None:
-                message = f"The run {known['run_id']} of this idempotency_token was deleted."
-                raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+                raise invalid_parameter(f"The run {known['run_id']} of this idempotency_token was deleted.")
             return dict(known)
         run_id = call.store.number()
         run = run_state.new_run(

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter
 from lakeward.workspace.api.jobs import job_of, jobs_routes, settings_of
 from lakeward.workspace.api.permissions import access_control_list, require
 from lakeward.workspace.api.request_types import parse_object
@@ -42,7 +42,7 @@ def run_now(call: ServerRequest) -> Any:
     known = {task["task_key"] for task in settings.get("tasks") or ()}
     unknown = [key for key in only if key not in known]
     if unknown:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"The job has no task '{unknown[0]}'.")
+        raise invalid_parameter(f"The job has no task '{unknown[0]}'.")
     overridden = with_overrides(settings, request)
     if "queue" in request:
         overridden = {**overridden, "queue": request["queue"]}
@@ -79,7 +79,7 @@ def submit(call: ServerRequest) -> Any:
     acl = access_control_list(call, "jobs", request.get("access_control_list"))
     settings = settings_of({**request, "name": request.get("run_name") or "Untitled"})
     if not settings.get("tasks"):
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "The run has no tasks.")
+        raise invalid_parameter("The run has no tasks.")
     token = request.get("idempotency_token")
     return start_run(
         call,
@@ -100,7 +100,7 @@ def repair(call: ServerRequest) -> Any:
     keys = set(request.get("rerun_tasks") or ())
     known = {task["task_key"] for task in run["tasks"]}
     if keys - known:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"The run has no task '{min(keys - known)}'.")
+        raise invalid_parameter(f"The run has no task '{min(keys - known)}'.")
     if call.flag("rerun_all_failed_tasks"):
         done = ("SUCCESS", "EXCLUDED", "DISABLED")
         keys |= {task["task_key"] for task in run["tasks"] if task["state"].get("result_state") not in done}
@@ -112,7 +112,7 @@ def repair(call: ServerRequest) -> Any:
         }:
             keys |= more
     if not keys:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "No task to repair was specified.")
+        raise invalid_parameter("No task to repair was specified.")
     repair_id = call.store.number()
     given = request.get("job_parameters") or {}
     overriding = given_parameters(request)
@@ -145,12 +145,12 @@ def _request(call: ServerRequest, name: str) -> Document:
     """Return the request by its types. Raises ApiError for one that the platform refuses."""
     request = parse_object(call.body, name)
     if len(request.get("idempotency_token") or "") > _LONGEST_TOKEN:
-        message = f"idempotency_token has at most {_LONGEST_TOKEN} characters."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(f"idempotency_token has at most {_LONGEST_TOKEN} characters.")
     for field in (*PARAMETERS, "job_parameters"):
         if len(orjson.dumps(request.get(field))) > _MOST_PARAMETERS:
-            message = f"The JSON representation of {field} has at most {_MOST_PARAMETERS} bytes."
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+            raise invalid_parameter(
+                f"The JSON representation of {field} has at most {_MOST_PARAMETERS} bytes."
+            )
     return request
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter
 from lakeward.workspace.api.permissions import is_admin, is_granted, may, require
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs.run_log import read_log
@@ -31,7 +31,7 @@ def run_of(call: ServerRequest, run_id: str, level: str = "CAN_VIEW") -> Documen
         task = call.store.get("task_run", run_id)
         run = call.store.get("run", task["run_id"]) if task else None
     if run is None:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Run {run_id} does not exist.")
+        raise invalid_parameter(f"Run {run_id} does not exist.")
     if is_admin(call):
         # Clients poll this for each run: the job need not be read for those who may do everything.
         return run
@@ -51,11 +51,9 @@ def task_of(run: Document, run_id: str, action: str) -> Document:
     """
     task: Document | None = next((each for each in run["tasks"] if str(each["run_id"]) == run_id), None)
     if task is None and len(run["tasks"]) != 1:
-        raise ApiError(
-            400,
-            "INVALID_PARAMETER_VALUE",
+        raise invalid_parameter(
             f"{action} with multiple tasks is not supported. "
-            "Please retrieve the output of each individual task run instead.",
+            "Please retrieve the output of each individual task run instead."
         )
     first: Document = task or run["tasks"][0]
     return first

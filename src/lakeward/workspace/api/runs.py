@@ -12,7 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, paginate, paginate_query
+from lakeward.databricks_shims.local_workspace import (
+    ApiError,
+    Route,
+    invalid_parameter,
+    paginate,
+    paginate_query,
+)
 from lakeward.report import batch_of
 from lakeward.streaming import ACTIONS, query_file, read_queries, request_file
 from lakeward.workspace.api.jobs import job_of, jobs_routes
@@ -63,15 +69,13 @@ def list_runs(call: ServerRequest) -> Any:
 def _check_filters(call: ServerRequest) -> None:
     """Raise ApiError for filters that exclude each other or that no run can match."""
     if call.flag("active_only") and call.flag("completed_only"):
-        message = "active_only and completed_only cannot both be true."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter("active_only and completed_only cannot both be true.")
     kind = call.query.get("run_type") or _RUN_TYPES[0]
     if kind not in _RUN_TYPES:
-        message = f"run_type is {kind[:50]!r}: use {', '.join(_RUN_TYPES)}."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(f"run_type is {kind[:50]!r}: use {', '.join(_RUN_TYPES)}.")
     job_id = call.query.get("job_id") or "0"
     if not job_id.isdecimal():
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{job_id[:50]} is not the id of a job.")
+        raise invalid_parameter(f"{job_id[:50]} is not the id of a job.")
 
 
 def _listed(call: ServerRequest, answer: Document) -> Document:
@@ -171,14 +175,13 @@ def export(call: ServerRequest) -> Any:
     run = run_of(call, run_id)
     wanted = call.query.get("views_to_export") or "CODE"
     if wanted not in _VIEWS:
-        message = f"views_to_export is {wanted[:20]!r}: use {', '.join(_VIEWS)}."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(f"views_to_export is {wanted[:20]!r}: use {', '.join(_VIEWS)}.")
     task = task_of(run, run_id, "Exporting runs")
     settings: Document = next(
         (each for each in run["settings"]["tasks"] if each["task_key"] == task["task_key"]), {}
     )
     if "notebook_task" not in settings:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "Only notebook runs can be exported.")
+        raise invalid_parameter("Only notebook runs can be exported.")
     if wanted == "DASHBOARDS":
         return {}
     folder = call.context.runner.folder_of(run["run_id"]) / task["log"] / "notebooks" / task["task_key"]
@@ -247,9 +250,7 @@ def change_stream(call: ServerRequest) -> Any:
     run = run_of(call, run_id, "CAN_MANAGE_RUN")
     file = _stream_file(call, run, task_of(run, run_id, "Streaming queries of runs"))
     if action not in ACTIONS:
-        raise ApiError(
-            400, "INVALID_PARAMETER_VALUE", f"action is {action[:40]!r}; use {' or '.join(ACTIONS)}."
-        )
+        raise invalid_parameter(f"action is {action[:40]!r}; use {' or '.join(ACTIONS)}.")
     number = call.number("query", -1)
     found = read_queries(file)
     if found is None or found.get("ended", True) or not 0 <= number < len(found["queries"]):

@@ -13,7 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, make_home, user_id
+from lakeward.databricks_shims.local_workspace import (
+    ApiError,
+    Route,
+    exclusively,
+    invalid_parameter,
+    make_home,
+    user_id,
+)
 from lakeward.workspace.api.fields import read_fields
 from lakeward.workspace.api.permissions import is_admin
 from lakeward.workspace.api.scim_directory import (
@@ -77,7 +84,7 @@ class Endpoint:
             body.setdefault("applicationId", str(uuid.uuid4()))
         name = name_of(self.kind, body)
         if not name or len(name) > 255 or any(char in name for char in "/\\\0") or name in (".", ".."):
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{self.kind.naming} is missing or invalid.")
+            raise invalid_parameter(f"{self.kind.naming} is missing or invalid.")
         if self.kind is USERS:
             body.setdefault("displayName", name)
             body.setdefault("emails", [{"type": "work", "value": name, "primary": True}])
@@ -98,7 +105,7 @@ class Endpoint:
         body = self._read(call.body)
         body.setdefault(self.kind.naming, name_of(self.kind, before))
         if self.kind is not GROUPS and body[self.kind.naming] != name_of(self.kind, before):
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{self.kind.naming} cannot be changed.")
+            raise invalid_parameter(f"{self.kind.naming} cannot be changed.")
         return directory.replace(self.kind, call.path_parameter, body)
 
     def patch(self, call: ServerRequest) -> Any:
@@ -111,9 +118,9 @@ class Endpoint:
         naming = name_of(self.kind, stored)
         changed = self._read(apply_operations(stored, operations, _MULTIVALUED))
         if self.kind is not GROUPS and name_of(self.kind, changed) != naming:
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{self.kind.naming} cannot be changed.")
+            raise invalid_parameter(f"{self.kind.naming} cannot be changed.")
         if not name_of(self.kind, changed):
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{self.kind.naming} cannot be removed.")
+            raise invalid_parameter(f"{self.kind.naming} cannot be removed.")
         return directory.replace(self.kind, call.path_parameter, changed)
 
     def delete(self, call: ServerRequest) -> None:
@@ -125,7 +132,7 @@ class Endpoint:
         found = read_fields(body, self.kind.types)
         for name in _MULTIVALUED:
             if not all(isinstance(each, dict) for each in found.get(name) or ()):
-                raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{name} must be a list of objects.")
+                raise invalid_parameter(f"{name} must be a list of objects.")
         return found
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, user_id
+from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter, user_id
 from lakeward.workspace.api.fields import Types
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document
@@ -93,9 +93,7 @@ class Directory:
             and before["displayName"] in _BUILT_IN
             and body.get("displayName") != before["displayName"]
         ):
-            raise ApiError(
-                400, "INVALID_PARAMETER_VALUE", f"Group {before['displayName']} cannot be renamed."
-            )
+            raise invalid_parameter(f"Group {before['displayName']} cannot be renamed.")
         self._refuse_duplicate(kind, body, but=key)
         self._require_members(body)
         body.pop("groups", None)
@@ -106,9 +104,9 @@ class Directory:
         """Remove a resource and its memberships. Raises ApiError for the owner and the built-in groups."""
         found = self.get(kind, key)
         if kind is GROUPS and found["displayName"] in _BUILT_IN:
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"Group {found['displayName']} cannot be deleted.")
+            raise invalid_parameter(f"Group {found['displayName']} cannot be deleted.")
         if kind is USERS and found["userName"] == self._call.owner:
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", "The owner of the workspace cannot be deleted.")
+            raise invalid_parameter("The owner of the workspace cannot be deleted.")
         self._store.delete(kind.kind, key)
         for group in self._store.find(GROUPS.kind):
             if any(_member_id(each) == key for each in group.get("members") or ()):

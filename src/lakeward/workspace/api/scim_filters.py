@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import ApiError, invalid_parameter
 
 Matcher = Callable[[Mapping[str, Any]], bool]
 
@@ -156,4 +156,4 @@ def _folded(value: Any) -> str:
 
 def _invalid(text: str) -> ApiError:
     shown = text if len(text) <= 100 else f"{text[:100]}…"
-    return ApiError(400, "INVALID_PARAMETER_VALUE", f"The filter {shown!r} is invalid.")
+    return invalid_parameter(f"The filter {shown!r} is invalid.")

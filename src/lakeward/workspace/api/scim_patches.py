@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import invalid_parameter
 from lakeward.workspace.api.scim_filters import compile_filter
 from lakeward.workspace.state.store import Document
 
@@ -24,20 +24,18 @@ def apply_operations(resource: Document, operations: Any, multivalued: Collectio
     {'name': 'b'}
     """
     if not isinstance(operations, list) or not all(isinstance(each, dict) for each in operations):
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "Operations must be a list of objects.")
+        raise invalid_parameter("Operations must be a list of objects.")
     result = copy.deepcopy(resource)
     for operation in operations:
         kind, path = str(operation.get("op")).lower(), operation.get("path")
         if kind not in ("add", "replace", "remove"):
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", "op is add, replace or remove.")
+            raise invalid_parameter("op is add, replace or remove.")
         if path:
             _apply(result, kind, str(path), operation.get("value"), multivalued)
             continue
         values = operation.get("value")
         if kind == "remove" or not isinstance(values, dict):
-            raise ApiError(
-                400, "INVALID_PARAMETER_VALUE", f"An operation {kind} without path has an object as value."
-            )
+            raise invalid_parameter(f"An operation {kind} without path has an object as value.")
         for name, value in values.items():
             _apply(result, kind, name, value, multivalued)
     return result
@@ -46,7 +44,7 @@ def apply_operations(resource: Document, operations: Any, multivalued: Collectio
 def _apply(resource: Document, kind: str, path: str, value: Any, multivalued: Collection[str]) -> None:
     match = _PATH.fullmatch(path.strip().rpartition(":")[2] if path.startswith("urn:") else path.strip())
     if match is None:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"The path {path[:100]!r} is invalid.")
+        raise invalid_parameter(f"The path {path[:100]!r} is invalid.")
     name, chosen, inner = match.groups()
     name = next((each for each in (*resource, *multivalued) if each.lower() == name.lower()), name)
     if name in multivalued:
@@ -54,7 +52,7 @@ def _apply(resource: Document, kind: str, path: str, value: Any, multivalued: Co
     elif inner:
         holder = resource.setdefault(name, {})
         if not isinstance(holder, dict):
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"{name} has no attribute {inner}.")
+            raise invalid_parameter(f"{name} has no attribute {inner}.")
         holder.pop(inner, None) if kind == "remove" else holder.update({inner: value})
     elif kind == "remove":
         resource.pop(name, None)

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 from anyio import to_thread
 
-from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, Route, missing
+from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, Route, invalid_parameter, missing
 from lakeward.workspace.api.warehouses import require_warehouse, wake_warehouse
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, now
@@ -98,13 +98,15 @@ class StatementRequest:
         body = call.body
         statement = _text(body, "statement", required=True)
         if len(statement.encode(errors="replace")) > STATEMENT_BYTES:
-            raise _invalid(f"The statement has more than {STATEMENT_BYTES} bytes.")
+            raise invalid_parameter(f"The statement has more than {STATEMENT_BYTES} bytes.")
         warehouse = _text(body, "warehouse_id", required=True)
         require_warehouse(call, warehouse)
         disposition = _choice(body, "disposition", _DISPOSITIONS)
         layout = _choice(body, "format", _FORMATS)
         if disposition == "INLINE" and layout != "JSON_ARRAY":
-            raise _invalid("The format field must be JSON_ARRAY when the disposition field is INLINE.")
+            raise invalid_parameter(
+                "The format field must be JSON_ARRAY when the disposition field is INLINE."
+            )
         order = {
             "statement": statement,
             "catalog": _text(body, "catalog"),
@@ -212,25 +214,21 @@ def _result(call: ServerRequest, found: Document, index: int) -> Document:
         raise missing(f"The result of the statement {found['statement_id']}") from None
 
 
-def _invalid(message: str) -> ApiError:
-    return ApiError(400, "INVALID_PARAMETER_VALUE", message)
-
-
 def _text(body: Document, name: str, *, required: bool = False) -> str:
     value = body.get(name)
     if value is None or value == "":
         if required:
-            raise _invalid(f"The {name} field is required.")
+            raise invalid_parameter(f"The {name} field is required.")
         return ""
     if not isinstance(value, str):
-        raise _invalid(f"The {name} field must be a string.")
+        raise invalid_parameter(f"The {name} field must be a string.")
     return value
 
 
 def _choice(body: Document, name: str, choices: tuple[str, ...]) -> str:
     value = _text(body, name) or choices[0]
     if value not in choices:
-        raise _invalid(f"The {name} field must be one of {', '.join(choices)}, not {value!r:.100}.")
+        raise invalid_parameter(f"The {name} field must be one of {', '.join(choices)}, not {value!r:.100}.")
     return value
 
 
@@ -241,7 +239,7 @@ def _limit(body: Document, name: str) -> int | None:
     if isinstance(value, str) and value.isdecimal():
         value = int(value)  # 64-bit integers may be sent as strings
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**63:
-        raise _invalid(f"The {name} field must be a positive integer.")
+        raise invalid_parameter(f"The {name} field must be a positive integer.")
     return value
 
 
@@ -249,16 +247,18 @@ def _parameters(value: Any) -> list[Document]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise _invalid("The parameters field must be a list.")
+        raise invalid_parameter("The parameters field must be a list.")
     seen = set()
     for each in value:
         if not isinstance(each, dict) or not isinstance(each.get("name"), str) or not each["name"]:
-            raise _invalid("Each entry of the parameters field must be an object with a name.")
+            raise invalid_parameter("Each entry of the parameters field must be an object with a name.")
         for field in ("value", "type"):
             if not isinstance(each.get(field), (str, type(None))):
-                raise _invalid(f"The {field} of the parameter {each['name']!r:.100} must be a string.")
+                raise invalid_parameter(
+                    f"The {field} of the parameter {each['name']!r:.100} must be a string."
+                )
         if each["name"] in seen:
-            raise _invalid(f"The parameter {each['name']!r:.100} is given twice.")
+            raise invalid_parameter(f"The parameter {each['name']!r:.100} is given twice.")
         seen.add(each["name"])
     return value
 
@@ -269,7 +269,7 @@ def _seconds(text: str) -> float:
     if not (number.isascii() and number.isdecimal() and len(number) < 6) or not (
         int(number) == 0 or least <= int(number) <= most
     ):
-        raise _invalid(
+        raise invalid_parameter(
             f"The wait_timeout field must be 0s (disables waiting) or between {least}s and {most}s, "
             f"not {text!r:.100}."
         )

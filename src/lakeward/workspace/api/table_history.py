@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.atomic_files import read_regular
-from lakeward.databricks_shims.local_workspace import ApiError, Route, check_name, is_table, missing
+from lakeward.databricks_shims.local_workspace import (
+    Route,
+    check_name,
+    invalid_parameter,
+    is_table,
+    missing,
+)
 from lakeward.workspace.context import ServerRequest
 
 MAX_COMMITS = 50
@@ -21,7 +27,7 @@ def history(call: ServerRequest) -> Any:
     """
     parts = call.path_parameter.lower().split(".")
     if len(parts) != 3:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "A table's name is catalog.schema.table.")
+        raise invalid_parameter("A table's name is catalog.schema.table.")
     for part in parts:
         check_name(part)
     folder = call.environment.settings().warehouse.joinpath(*parts)

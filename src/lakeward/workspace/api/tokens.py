@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, groups_of, missing, user_id
+from lakeward.databricks_shims.local_workspace import (
+    ApiError,
+    Route,
+    groups_of,
+    invalid_parameter,
+    missing,
+    user_id,
+)
 from lakeward.workspace.api.fields import read_fields
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.connection import WORKSPACE_ID
@@ -86,8 +93,9 @@ def _update(call: ServerRequest, token_id: str) -> Document:
     if "scopes" in names:
         raise ApiError(501, "NOT_IMPLEMENTED", "Tokens have no scopes here: each may do what its user may.")
     if names not in (["comment"], ["*"]):
-        message = f"update_mask names fields of a token (comment), not {given['update_mask'][:100]!r}."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(
+            f"update_mask names fields of a token (comment), not {given['update_mask'][:100]!r}."
+        )
     comment = read_fields(given["token"], {"comment": str}).get("comment", "")
     info = call.context.tokens.set_comment(token_id, comment)
     if info is None:
@@ -123,8 +131,7 @@ def _managed(info: Document) -> dict[str, Any]:
 def _created(call: ServerRequest, user: str) -> dict[str, Any]:
     seconds = call.number("lifetime_seconds", _LONGEST, least=-_LONGEST)
     if not 1 <= seconds <= _LONGEST:
-        message = f"A token lives for 1 second to 730 days, and lifetime_seconds is {seconds}."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(f"A token lives for 1 second to 730 days, and lifetime_seconds is {seconds}.")
     value, info = call.context.tokens.create(user, str(call.body.get("comment") or ""), seconds)
     return {"token_value": value, "token_info": _to_json(info)}
 

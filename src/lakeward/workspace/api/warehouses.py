@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, missing
+from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, invalid_parameter, missing
 from lakeward.workspace.api.fields import Types, read_fields
 from lakeward.workspace.api.permissions import forget, require
 from lakeward.workspace.context import ServerRequest
@@ -157,15 +157,15 @@ def _settings(call: ServerRequest, kept: Document | None = None) -> Document:
     settings: Document = {**_DEFAULTS, **given}
     settings.setdefault("max_num_clusters", settings["min_num_clusters"])
     if len(settings["name"]) > _LONGEST_NAME:
-        raise _invalid(f"name has at most {_LONGEST_NAME} characters.")
+        raise invalid_parameter(f"name has at most {_LONGEST_NAME} characters.")
     for name, choices in _CHOICES.items():
         if settings.get(name, choices[0]) not in choices:
-            raise _invalid(f"{name} is one of {', '.join(choices)}, not {settings[name][:50]!r}.")
+            raise invalid_parameter(f"{name} is one of {', '.join(choices)}, not {settings[name][:50]!r}.")
     if settings["auto_stop_mins"] != 0 and settings["auto_stop_mins"] < _SHORTEST_STOP:
-        raise _invalid(f"auto_stop_mins is 0 or at least {_SHORTEST_STOP}.")
+        raise invalid_parameter(f"auto_stop_mins is 0 or at least {_SHORTEST_STOP}.")
     least, most = settings["min_num_clusters"], settings["max_num_clusters"]
     if not 0 < least <= min(most, _MOST_MINIMUM) or most > _MOST_CLUSTERS:
-        raise _invalid(
+        raise invalid_parameter(
             f"min_num_clusters is between 1 and {_MOST_MINIMUM} and at most max_num_clusters, "
             f"which is at most {_MOST_CLUSTERS}."
         )
@@ -200,10 +200,6 @@ def _local(call: ServerRequest) -> Document:
         "creator_name": call.owner,
         "jdbc_url": "",
     }
-
-
-def _invalid(message: str) -> ApiError:
-    return ApiError(400, "INVALID_PARAMETER_VALUE", message)
 
 
 _PATH = "/api/2.0/sql/warehouses"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, missing
+from lakeward.databricks_shims.local_workspace import ApiError, Route, invalid_parameter, missing
 from lakeward.workspace.api.permissions import is_admin
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.connection import WORKSPACE_ID
@@ -72,7 +72,7 @@ def set_conf(call: ServerRequest) -> None:
     if not is_admin(call):
         raise ApiError(403, "PERMISSION_DENIED", "Only administrators change settings of the workspace.")
     if not all(isinstance(value, str) for value in call.body.values()):
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "The values of settings must be strings.")
+        raise invalid_parameter("The values of settings must be strings.")
     call.store.put("conf", "workspace", {**(call.store.get("conf", "workspace") or {}), **call.body})
 
 

@@ -30,7 +30,14 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import request_response
 from starlette.types import Message, Receive, Scope, Send
 
-from lakeward.databricks_shims.local_workspace import ApiError, ApiResponse, Route, handle_request, printable
+from lakeward.databricks_shims.local_workspace import (
+    ApiError,
+    ApiResponse,
+    Route,
+    handle_request,
+    invalid_parameter,
+    printable,
+)
 from lakeward.dbutils import Environment
 from lakeward.workspace.context import ServerContext, ServerRequest
 from lakeward.workspace.http.request_log import RequestLog
@@ -215,8 +222,9 @@ def is_result_link(request: Request) -> bool:
     if not request.scope["path"].startswith(RESULTS_PATH):
         return False
     if "authorization" in request.headers:
-        message = "Do not send an Authorization header to an external link: it carries its own credentials."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(
+            "Do not send an Authorization header to an external link: it carries its own credentials."
+        )
     return True
 
 

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError
+from lakeward.databricks_shims.local_workspace import invalid_parameter
 from lakeward.workspace.state.store import Document, Store, now, time_text
 
 ENDED = ("COMPLETED", "FAILED", "CANCELED")
@@ -196,7 +196,7 @@ def selected(events: Sequence[Document], wanted: str) -> list[Document]:
     for part in _AND.split(wanted.strip()):
         match = _FILTER.fullmatch(part)
         if match is None:
-            raise ApiError(400, "INVALID_PARAMETER_VALUE", f"The filter {part!r} is not understood.")
+            raise invalid_parameter(f"The filter {part!r} is not understood.")
         values = re.findall(r"'([^']*)'", match[3])
         conditions.append((match[1].lower(), match[2].lower(), values))
     return [event for event in events if all(_holds(event, *each) for each in conditions)]
