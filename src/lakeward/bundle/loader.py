@@ -122,19 +122,19 @@ def resolved(
     tree = complete_workspace(tree, user)
     own = read_overrides(root, chosen)
     tree = assign_variables(tree, given=given, environ=environ, overrides=own, target=chosen, assumed=assumed)
-    merge = merge_elements if called is None else _unchanged
     empty = {**git_details(tree, root), **unset_fields(tree)}
-    tree = merge(resolve_references(tree, _EARLY, empty))
-    tree = make_relative_to_root(tree, confined=confined)
+
+    def normalize(part: Node) -> Node:
+        found = resolve_references(part, _EARLY, empty)
+        return merge_elements(found) if called is None else found
+
+    tree = make_relative_to_root(normalize(tree), confined=confined)
     tree = inherit_permissions(inherit_run_as(tree))
     require_mode(tree, explicit_root=explicit_root)
     preset = presets_of(tree)
     tree = apply_presets(tree, preset)
     code = python_code_of(tree)
     if code is not None and execute:
-
-        def normalize(part: Node) -> Node:
-            return merge(resolve_references(part, _EARLY, empty))
 
         def initialize(part: Node) -> Node:
             return apply_presets(inherit_permissions(inherit_run_as(normalize(part))), preset)
@@ -157,10 +157,6 @@ def resolved(
         notices=notices,
         unexecuted=code.functions if code is not None and not execute else (),
     )
-
-
-def _unchanged(tree: Node) -> Node:
-    return tree
 
 
 def _login() -> str:

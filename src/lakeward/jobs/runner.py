@@ -8,7 +8,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import partial
@@ -129,18 +129,8 @@ def run(
     )
     private_folder(settings.state)
     begin = time.monotonic()
-    job = bundle.job(key)
     with ExitStack() as stack:
-        stack.enter_context(
-            run_lock(
-                settings.jobs,
-                key,
-                f"The job {key} of target {bundle.target}",
-                limit=int(job.get("max_concurrent_runs") or 1),
-                queue=(job.get("queue") or {}).get("enabled") is True,
-                on_wait=_log.warning,
-            )
-        )
+        stack.enter_context(_run_slot(bundle, key, settings))
         stack.callback(launcher.close)
         if planned.has_work:
             if not options.selection.dry_run:
@@ -153,14 +143,8 @@ def run(
             options.provision(bundle, settings)
 
         def record(loop: RunLoop) -> None:
-            progress = {
-                "state": "RUNNING",
-                "started": launcher.started.isoformat(timespec="milliseconds"),
-                "seconds": round(time.monotonic() - begin, 3),
-                "parameters": dict(planned.parameters),
-                "tasks": _task_progress(loop.state, loop.results()),
-                "records": task_records(loop.state, bundle),
-            }
+            seconds = time.monotonic() - begin
+            progress = _run_progress(loop, bundle, launcher, planned.parameters, seconds)
             # The report alone needs it.
             with suppress(OSError):
                 save_progress(folder, progress)
@@ -179,6 +163,32 @@ def run(
         save_run(settings.jobs, key, result, kept, started=launcher.started, records=records)
         delete_old_runs(settings.jobs, key)
     return result
+
+
+def _run_slot(bundle: Bundle, key: str, settings: Settings) -> AbstractContextManager[None]:
+    """Hold one of the places that `max_concurrent_runs` of the job allows."""
+    job = bundle.job(key)
+    return run_lock(
+        settings.jobs,
+        key,
+        f"The job {key} of target {bundle.target}",
+        limit=int(job.get("max_concurrent_runs") or 1),
+        queue=(job.get("queue") or {}).get("enabled") is True,
+        on_wait=_log.warning,
+    )
+
+
+def _run_progress(
+    loop: RunLoop, bundle: Bundle, launcher: TaskLauncher, parameters: Mapping[str, str], seconds: float
+) -> dict[str, Any]:
+    return {
+        "state": "RUNNING",
+        "started": launcher.started.isoformat(timespec="milliseconds"),
+        "seconds": round(seconds, 3),
+        "parameters": dict(parameters),
+        "tasks": _task_progress(loop.state, loop.results()),
+        "records": task_records(loop.state, bundle),
+    }
 
 
 def _previous_run(settings: Settings, key: str, options: RunOptions) -> PreviousRun | None:

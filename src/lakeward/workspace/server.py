@@ -98,27 +98,40 @@ def serve(
             exclude_damaged(store)
             fail_interrupted_runs(store)
             add_resources(store, resources, settings.user, noted)
-            tokens = Tokens(store)
             host = f"http://127.0.0.1:{listener.getsockname()[1]}"
-
-            def report(error: BaseException) -> None:
-                log.add(fault=f"{type(error).__name__}: {error}")
-
-            runner = Runner(settings, folder / "runs", fault=report)
-            contexts = Contexts(settings, folder)
-            warehouse = Warehouse(settings, folder)
-            context = ServerContext(store, tokens, runner, warehouse, host, report, contexts=contexts)
-            if token is None:
-                connection = Connection(host, token_for(settings, tokens))
-                write_connection_file(connection_file(settings), connection)
-            else:
-                connection = Connection(host, token)
-                tokens.accept(token, settings.user)
-            write_connection_file(serving_file(settings), connection)
+            context = _context(settings, folder, store, host, log)
+            connection = _connection(settings, context, token)
             held.enter_context(use_connection(host, serving_file(settings)))
             starts = scheduled_starts(store, datetime.now(timezone.utc), noted)
             remove_leftovers(settings, folder)
         run(settings, context, folder, log, listener, lambda: ready(connection, starts), with_schedules)
+
+
+def _context(settings: Settings, folder: Path, store: Store, host: str, log: RequestLog) -> ServerContext:
+    def report(error: BaseException) -> None:
+        log.add(fault=f"{type(error).__name__}: {error}")
+
+    return ServerContext(
+        store,
+        Tokens(store),
+        Runner(settings, folder / "runs", fault=report),
+        Warehouse(settings, folder),
+        host,
+        report,
+        contexts=Contexts(settings, folder),
+    )
+
+
+def _connection(settings: Settings, context: ServerContext, token: str | None) -> Connection:
+    """Write the files that lead clients to this server; with a `token` of one command, its file alone."""
+    if token is None:
+        connection = Connection(context.host, token_for(settings, context.tokens))
+        write_connection_file(connection_file(settings), connection)
+    else:
+        connection = Connection(context.host, token)
+        context.tokens.accept(token, settings.user)
+    write_connection_file(serving_file(settings), connection)
+    return connection
 
 
 def exclude_damaged(store: Store) -> None:

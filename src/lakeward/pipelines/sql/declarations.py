@@ -145,33 +145,7 @@ class SqlFile:
         ):
             raise error
         if statement.kind == "streaming_table":
-            self.api["create_streaming_table"](
-                name,
-                **statement.options,
-                schema=format_ddl(statement.columns),
-                **{
-                    parameter: {expectation.name: expectation.constraint for expectation in expectations}
-                    for action, parameter in _EXPECTATION_PARAMETERS.items()
-                    if (
-                        expectations := [
-                            expectation
-                            for expectation in statement.expectations
-                            if expectation.action == action
-                        ]
-                    )
-                },
-            )
-            if statement.query is not None:
-                self._append(
-                    name,
-                    name,
-                    statement.query,
-                    statement_source,
-                    columns=statement.columns,
-                    replaces=statement.replaces,
-                )
-            if statement.changes is not None:
-                self._changes(statement.changes, None, statement_source)
+            self._streaming_table(name, statement, statement_source)
             return
         assert statement.query is not None, "the grammar asks for it"
         function = _with_expectations(
@@ -203,6 +177,33 @@ class SqlFile:
                 schema=format_ddl(statement.columns),
                 spark_conf=self._conf,
             )(function)
+
+    def _streaming_table(
+        self, name: str, statement: DatasetStatement, statement_source: SourceStatement
+    ) -> None:
+        expectations = {
+            parameter: {
+                each.name: each.constraint for each in statement.expectations if each.action == action
+            }
+            for action, parameter in _EXPECTATION_PARAMETERS.items()
+        }
+        self.api["create_streaming_table"](
+            name,
+            **statement.options,
+            schema=format_ddl(statement.columns),
+            **{parameter: given for parameter, given in expectations.items() if given},
+        )
+        if statement.query is not None:
+            self._append(
+                name,
+                name,
+                statement.query,
+                statement_source,
+                columns=statement.columns,
+                replaces=statement.replaces,
+            )
+        if statement.changes is not None:
+            self._changes(statement.changes, None, statement_source)
 
     def _flow(self, statement: FlowStatement, statement_source: SourceStatement) -> None:
         if statement.changes is not None:
