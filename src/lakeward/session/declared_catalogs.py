@@ -16,8 +16,10 @@ CATALOGS_VARIABLE = "LAKEWARD_CATALOGS"
 PROVIDED_CATALOGS = ("samples", "system")
 """Catalogs whose tables the platform provides; they have no other schemas."""
 DEFAULT_CATALOGS = ("main", "workspace")
-"""Default catalogs of workspaces, with a schema `default`: `workspace` is that of Free Edition."""
-BUILT_IN_CATALOGS = (*DEFAULT_CATALOGS, "hive_metastore", *PROVIDED_CATALOGS)
+"""Default catalogs of workspaces: `workspace` is that of Free Edition."""
+CATALOGS_WITH_DEFAULT = (*DEFAULT_CATALOGS, "hive_metastore")
+"""Catalogs whose schema `default` exists from the start."""
+BUILT_IN_CATALOGS = (*CATALOGS_WITH_DEFAULT, *PROVIDED_CATALOGS)
 """Catalogs that every lakehouse has."""
 _NAME = re.compile(r"\w[\w-]*")
 _MISSING = re.compile(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lakeward.session.configuration.user_conf import kept
+from lakeward.session.declared_catalogs import CATALOGS_WITH_DEFAULT
 from lakeward.session.runtimes.profiles import profile
 from lakeward.session.settings import Settings
 
@@ -32,8 +33,13 @@ def folder_text(folder: Path) -> str:
 
 
 def catalog_conf(catalogs: Iterable[str]) -> dict[str, str]:
-    """Return one setting per catalog: its implementation."""
-    return {f"spark.sql.catalog.{name}": CATALOG_CLASS for name in catalogs}
+    """Return the settings of catalogs: the class, and whether a schema `default` exists from the start."""
+    names = list(catalogs)
+    with_default = [name for name in names if name in CATALOGS_WITH_DEFAULT]
+    return {
+        **{f"spark.sql.catalog.{name}": CATALOG_CLASS for name in names},
+        **{f"spark.sql.catalog.{name}.hasDefault": "true" for name in with_default},
+    }
 
 
 def _schemes(entries: Iterable[tuple[str, str]]) -> set[str]:

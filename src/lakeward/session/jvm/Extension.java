@@ -32,9 +32,7 @@ public class Extension extends AbstractFunction1 {
         all.injectHintResolutionRule(new FunctionBodies());
         all.injectFunction(SqlFunctions.described(FunctionBodies.CALL, new FunctionBodies.Builder()));
         all.injectFunction(SqlFunctions.described(Signal.CALL, new Signal.Builder()));
-        all.injectFunction(SqlFunctions.described(ScriptErrors.HANDLED, ScriptErrors.handledBuilder()));
-        all.injectFunction(SqlFunctions.described(ScriptErrors.DIAGNOSTIC, ScriptErrors.diagnosticBuilder()));
-        all.injectFunction(SqlFunctions.described(ScriptErrors.RESIGNAL, ScriptErrors.resignalBuilder()));
+        ScriptErrors.register(all);
         all.injectHintResolutionRule(new SqlNames());
         all.injectHintResolutionRule(new PolicyRules());
         all.injectHintResolutionRule(new ChangeFeeds());

@@ -33,6 +33,8 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
     String catalog;
     private WarehouseLayout folder;
     private ViewStore views;
+    /** Whether its schema `default` exists from the start (session/configuration/session_conf.py). */
+    private boolean hasDefault;
     SparkSession session;
 
     public void initialize(String name, CaseInsensitiveStringMap options) {
@@ -41,6 +43,7 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         setDelegateCatalog(SparkCatalog.own(session.sessionState().catalogManager()));
         super.initialize(name, options);
         catalog = name;
+        hasDefault = options.getBoolean("hasDefault", false);
         folder = new WarehouseLayout(session.sharedState().conf().get("spark.sql.warehouse.dir"), session.sessionState().newHadoopConf());
         views = new ViewStore(folder);
     }
@@ -287,12 +290,9 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         return namespace.length == 0 ? listNamespaces() : new String[0][];
     }
 
-    /** Catalogs of every lakehouse that have a schema `default`. */
-    private static final java.util.List HAVE_DEFAULT = java.util.Arrays.asList(new String[] {"main", "workspace", "hive_metastore"});
-
     public boolean namespaceExists(String[] namespace) {
         boolean isBuiltIn = namespace.length == 1 && (BuiltinTables.hasSchema(catalog, namespace[0])
-            || (HAVE_DEFAULT.contains(catalog) && namespace[0].equalsIgnoreCase("default")));
+            || (hasDefault && namespace[0].equalsIgnoreCase("default")));
         if (isBuiltIn) folder.makeFolder(folder.schema(in(namespace)[0]));
         return PlannedTable.hasNamespace(catalog, namespace) || InformationSchema.holds(namespace) || super.namespaceExists(in(namespace));
     }

@@ -1,7 +1,6 @@
 package lakeward;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.Arrays;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -13,18 +12,15 @@ import java.util.regex.Pattern;
 import org.apache.spark.QueryContext;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkThrowable;
-import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
-import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
+import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.trees.SQLQueryContext;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
-import scala.collection.immutable.Seq;
-import scala.runtime.AbstractFunction1;
 
 /**
  * The errors that handlers of scripts handle, for GET DIAGNOSTICS and RESIGNAL (sql/constructs/scripting.py).
@@ -166,33 +162,12 @@ public class ScriptErrors extends SparkListener {
         throw error(number);
     }
 
-    /** The builder of a function that is a static method of this class. */
-    public static class Builder extends AbstractFunction1 {
-        private final String method;
-        private final DataType result;
-        private final DataType[] types;
-
-        Builder(String method, DataType result, DataType[] types) {
-            this.method = method;
-            this.result = result;
-            this.types = types;
-        }
-
-        public Object apply(Object arguments) {
-            return new StaticInvoke(ScriptErrors.class, result, method, (Seq) arguments,
-                PythonUtils.toSeq(Arrays.asList((Object[]) types)), false, true, true, ObjectDefinitions.none());
-        }
-    }
-
-    static Builder handledBuilder() {
-        return new Builder("handled", DataTypes.LongType, new DataType[0]);
-    }
-
-    static Builder diagnosticBuilder() {
-        return new Builder("diagnostic", DataTypes.StringType, new DataType[] {DataTypes.LongType, DataTypes.StringType});
-    }
-
-    static Builder resignalBuilder() {
-        return new Builder("resignal", DataTypes.StringType, new DataType[] {DataTypes.LongType});
+    static void register(SparkSessionExtensions all) {
+        Class here = ScriptErrors.class;
+        all.injectFunction(SqlFunctions.described(HANDLED, new SqlFunctions.StaticMethod(here, "handled", DataTypes.LongType, new DataType[0])));
+        all.injectFunction(SqlFunctions.described(DIAGNOSTIC,
+            new SqlFunctions.StaticMethod(here, "diagnostic", DataTypes.StringType, new DataType[] {DataTypes.LongType, DataTypes.StringType})));
+        all.injectFunction(SqlFunctions.described(RESIGNAL,
+            new SqlFunctions.StaticMethod(here, "resignal", DataTypes.StringType, new DataType[] {DataTypes.LongType})));
     }
 }

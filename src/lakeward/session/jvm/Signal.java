@@ -1,14 +1,12 @@
 package lakeward;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.Map;
 import org.apache.spark.QueryContext;
 import org.apache.spark.SparkRuntimeException;
-import org.apache.spark.api.python.PythonUtils;
-import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.util.MapData;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -72,15 +70,13 @@ public class Signal extends SparkRuntimeException {
 
     /** The function's builder: of condition, SQLSTATE and message, or of condition and arguments. */
     public static class Builder extends AbstractFunction1 {
+        private static final AbstractFunction1 OWN = new SqlFunctions.StaticMethod(Signal.class, "raise", DataTypes.StringType,
+            new DataType[] {DataTypes.StringType, DataTypes.StringType, DataTypes.StringType});
+        private static final AbstractFunction1 OF_SPARK = new SqlFunctions.StaticMethod(Signal.class, "raiseCondition", DataTypes.StringType,
+            new DataType[] {DataTypes.StringType, new MapType(DataTypes.StringType, DataTypes.StringType, true)});
+
         public Object apply(Object arguments) {
-            if (((Seq) arguments).length() == 2) {
-                MapType strings = new MapType(DataTypes.StringType, DataTypes.StringType, true);
-                return new StaticInvoke(Signal.class, DataTypes.StringType, "raiseCondition", (Seq) arguments,
-                    PythonUtils.toSeq(Arrays.asList(new Object[] {DataTypes.StringType, strings})), false, true, true, ObjectDefinitions.none());
-            }
-            return new StaticInvoke(Signal.class, DataTypes.StringType, "raise", (Seq) arguments,
-                PythonUtils.toSeq(Arrays.asList(new Object[] {DataTypes.StringType, DataTypes.StringType, DataTypes.StringType})),
-                false, true, true, ObjectDefinitions.none());
+            return (((Seq) arguments).length() == 2 ? OF_SPARK : OWN).apply(arguments);
         }
     }
 }

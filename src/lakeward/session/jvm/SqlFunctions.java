@@ -20,10 +20,12 @@ import org.apache.spark.sql.catalyst.expressions.FunctionTableSubqueryArgumentEx
 import org.apache.spark.sql.catalyst.expressions.In;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.execution.python.UserDefinedPythonFunction;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -83,6 +85,26 @@ public class SqlFunctions {
             if (RELATIONS[i].equalsIgnoreCase(name)) return true;
         }
         return false;
+    }
+
+    /** The builder of a function that is a static method of a class. */
+    static class StaticMethod extends AbstractFunction1 {
+        private final Class owner;
+        private final String name;
+        private final DataType result;
+        private final DataType[] types;
+
+        StaticMethod(Class owner, String name, DataType result, DataType[] types) {
+            this.owner = owner;
+            this.name = name;
+            this.result = result;
+            this.types = types;
+        }
+
+        public Object apply(Object arguments) {
+            return new StaticInvoke(owner, result, name, (Seq) arguments, PythonUtils.toSeq(Arrays.asList((Object[]) types)),
+                false, true, true, ObjectDefinitions.none());
+        }
     }
 
     static Tuple3 described(String name, AbstractFunction1 builder) {
