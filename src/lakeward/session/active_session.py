@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lakeward import patching
 from lakeward.errors import SessionError
 from lakeward.private_folders import private_folder
 from lakeward.session.jvm.shared_jvm import is_borrowed
@@ -199,14 +200,12 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     )
 
     map_paths(settings)
-    java_names_patch.install_java_names_patches()
-    call_site_patch.install_call_site_patches()
-    data_source_patch.install_data_source_patches()
-    delta_table_patch.install_delta_patches()
+    for module in (
+        *(java_names_patch, call_site_patch, data_source_patch, delta_table_patch),
+        *(catalog_patch, observation_patch, udf_hints_patch),
+    ):
+        patching.install(module.PATCHES)
     errors_patch.install_errors_patches(settings.warehouse)
-    catalog_patch.install_catalog_patches()
-    observation_patch.install_observation_patches()
-    udf_hints_patch.install_udf_hints_patch()
     _import(_BUILDER_PATCH)()
     _settings = settings
     # Before the first catalog access: Spark loads catalogs with the active session's settings.

@@ -16,12 +16,7 @@ from itertools import islice
 from types import FrameType
 from typing import Any
 
-from lakeward.patching import PatchSpec, install
-
-
-def install_call_site_patches() -> None:
-    """Look for the caller among the loaded modules only."""
-    install(PATCHES)
+from lakeward.patching import PatchSpec
 
 
 def _capture_call_site(before: Any) -> Any:

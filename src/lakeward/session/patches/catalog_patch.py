@@ -9,15 +9,10 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any
 
-from lakeward.patching import PatchSpec, install
+from lakeward.patching import PatchSpec
 from lakeward.quoting import quote_name
 
 _GLOBAL_TEMPORARY = "global_temp"
-
-
-def install_catalog_patches() -> None:
-    """Make these methods of `spark.catalog` act as SQL."""
-    install(PATCHES)
 
 
 def _qualify_schema(catalog: Any, schema: str) -> str:

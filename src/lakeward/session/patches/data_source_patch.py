@@ -11,13 +11,8 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any
 
-from lakeward.patching import PatchSpec, install
+from lakeward.patching import PatchSpec
 from lakeward.spark_internals import jvm_of
-
-
-def install_data_source_patches() -> None:
-    """Give registered data sources a map that several threads can change."""
-    install(PATCHES)
 
 
 def _wrap_function(before: Any) -> Any:

@@ -2,6 +2,7 @@
 
 Delta looks up names without a catalog in the session catalog only, and reads tables without their policies.
 Its builder, its conversion and its clones support names of at most two parts, and there are no deep clones.
+`toDF()` of a table with policies returns the rows of a query by name; writes go to the table itself.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, cast
 
-from lakeward.patching import PatchSpec, install
+from lakeward.patching import PatchSpec
 from lakeward.quoting import names_path, quote_identifier, quote_name, quote_properties, quote_string
 from lakeward.session.paths import is_absolute
 from lakeward.session.tables.catalogs import show_users_name
@@ -27,14 +28,6 @@ if TYPE_CHECKING:
 _GOVERNED = "_lakeward_governed"
 # Attribute of a builder: the full name of its table.
 _NAMED = "_lakeward_named"
-
-
-def install_delta_patches() -> None:
-    """Make `DeltaTable.forName(spark, "t")` and `"s.t"` mean the current catalog's tables.
-
-    `toDF()` of such a table returns the rows of a query by name; writes go to the table itself.
-    """
-    install(PATCHES)
 
 
 def _for_name(before: Any) -> Any:

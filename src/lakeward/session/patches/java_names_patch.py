@@ -10,12 +10,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any
 
-from lakeward.patching import PatchSpec, install
-
-
-def install_java_names_patches() -> None:
-    """Keep what is found in the attributes of the view, package or class."""
-    install(PATCHES)
+from lakeward.patching import PatchSpec
 
 
 def _keep_found(before: Any) -> Any:

@@ -1,17 +1,15 @@
-"""`Observation` of rows that create or replace a Delta table has values, as on Databricks."""
+"""`Observation` of rows that create or replace a Delta table has values, as on Databricks.
+
+It waits for the execution in which Delta writes the files.
+"""
 
 from __future__ import annotations
 
 from functools import wraps
 from typing import Any
 
-from lakeward.patching import PatchSpec, install
+from lakeward.patching import PatchSpec
 from lakeward.spark_internals import java_session, jvm_view
-
-
-def install_observation_patches() -> None:
-    """Make observations wait for the execution in which Delta writes the files."""
-    install(PATCHES)
 
 
 def _on(before: Any) -> Any:

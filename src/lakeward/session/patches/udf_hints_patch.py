@@ -14,12 +14,7 @@ import inspect
 from functools import wraps
 from typing import Any
 
-from lakeward.patching import PatchSpec, install
-
-
-def install_udf_hints_patch() -> None:
-    """Count the arguments that a caller passes, and make ordinary UDFs without a warning."""
-    install(PATCHES)
+from lakeward.patching import PatchSpec
 
 
 def _infer(before: Any) -> Any:
