@@ -14,9 +14,10 @@ import click
 
 @dataclass(frozen=True)
 class Node:
-    """What may follow the command `path` (`bundle deploy`; empty for `lakeward` itself).
+    """A command or group of commands, and the words that complete it.
 
     Attributes:
+        path: The words of the command, `bundle deploy`; empty for `lakeward` itself.
         commands: Names and first help lines of the commands below it.
         options: Spellings and help texts of its options.
         values: Choices of every option that takes a value, empty for a free one.
@@ -29,7 +30,7 @@ class Node:
 
     @property
     def words(self) -> list[str]:
-        """Return all that can be typed here: commands first."""
+        """Return all completions: commands first."""
         return [*self.commands, *self.options]
 
 

@@ -19,7 +19,7 @@ _CLOUD_FOLDER = re.compile(
 
 
 def package_hint(text: str, runtime: str | None) -> str | None:
-    """Return how the module that the error `text` does not find is installed; None for other errors.
+    """Return how to install the module that the error `text` reports as missing; None for other errors.
 
     >>> package_hint("No module named 'shop.load'", "16.4")
     'If a package has the module `shop`: declare it, or use `--with PACKAGE`.'

@@ -21,7 +21,7 @@ GAP = 2
 
 
 def of_update(title: str, update: Update, *, width: int) -> RenderableType:
-    """Return a pipeline's update."""
+    """Return the result of a pipeline's update: its state, then its datasets."""
     return Group(
         headline(title, update.state, update.seconds),
         *update_body(update, width),
@@ -29,7 +29,7 @@ def of_update(title: str, update: Update, *, width: int) -> RenderableType:
 
 
 def of_job(title: str, run: JobRun, *, width: int) -> RenderableType:
-    """Return a job's run: one section a task, with its datasets if it ran a pipeline."""
+    """Return the result of a job's run: one section per task, with its datasets if it ran a pipeline."""
     parts: list[RenderableType] = [headline(title, run.state, run.seconds)]
     for task in run.tasks:
         parts.append(task_line(task))

@@ -18,9 +18,10 @@ from lakeward.environments.sources import read_all
 
 
 def lacking(folder: Path) -> tuple[str, ...]:
-    """Return what the repository around `folder` needs at run time and this environment does not have.
+    """Return the runtime requirements of the repository around `folder` that this environment lacks.
 
-    Stand-ins and pins that are relaxed count as there, and so does everything in a checkout of lakeward.
+    Packages that lakeward replaces and pins that it relaxes count as installed. In a checkout of lakeward the
+    result is empty.
     Raises ConfigurationError for a file that cannot be read.
     """
     root = root_of(folder)

@@ -21,7 +21,7 @@ PER_TASK = 512 * 1024 * 1024
 def max_parallel_tasks(
     *, environ: Mapping[str, str] = os.environ, meminfo: Path = Path("/proc/meminfo")
 ) -> int:
-    """Return how many tasks may run at once: one a core, limited by free memory; LAKEWARD_TASKS overrides."""
+    """Return how many tasks may run at once: one per core, less if memory is short, or LAKEWARD_TASKS."""
     configured = environ.get("LAKEWARD_TASKS", "")
     if configured.isdecimal() and int(configured) > 0:
         return int(configured)

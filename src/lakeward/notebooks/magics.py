@@ -206,7 +206,7 @@ class CapturedOutput:
     stderr: str
 
     def show(self) -> None:
-        """Print it."""
+        """Print the output to the streams that it was captured from."""
         for text, stream in ((self.stdout, sys.stdout), (self.stderr, sys.stderr)):
             if text:
                 print(text, end="", file=stream)

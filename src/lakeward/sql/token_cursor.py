@@ -257,7 +257,7 @@ class TokenCursor:
         self.at = len(self._tokens)
 
     def read(self, begin: int) -> Sequence[Token]:
-        """Return the tokens from `begin` to before the next one."""
+        """Return the tokens that were read from position `begin` on."""
         return self._tokens[begin : self.at]
 
     def text(self, begin: int, end: int | None = None) -> str:

@@ -55,8 +55,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 def land(source: str, landing: str, *, days: int | None = None) -> Landed:
     """Copy new registrations, gym logs and, in the order of their names, at most `days` new daily files.
 
-    Calling it again takes up where it ended, also after a crash. Raises LandingError when `source` is missing
-    or holds nothing to land, when something is no file, or is a broken archive, or cannot be copied.
+    A repeated call continues where the last one ended, also after a crash. Raises LandingError when `source`
+    is missing or has nothing to land, and for an entry that is no file, is damaged, or cannot be copied.
     """
     if not source.strip():
         raise LandingError("There is no source folder. Give the job parameter `source`.")

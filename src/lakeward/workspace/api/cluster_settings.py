@@ -58,7 +58,7 @@ def copy_field(source: Document, target: Document, path: str) -> None:
 
 
 def replace_size(body: Document, given: Document) -> None:
-    """Remove the fixed size or the range that another one replaces: a cluster has one of both."""
+    """Remove from `body` the kind of size that `given` replaces: it has workers or a range."""
     if "num_workers" in given:
         body.pop("autoscale", None)
     elif "autoscale" in given:

@@ -79,7 +79,7 @@ def _check_references(settings: Document, field: str, key: str) -> None:
 
 
 def _with_nested(tasks: Iterable[Document]) -> Iterator[Document]:
-    """Yield tasks, and the tasks in their loops."""
+    """Yield tasks, each followed by its nested task (`for_each_task`)."""
     for task in tasks:
         yield task
         nested = (task.get("for_each_task") or {}).get("task")
@@ -87,7 +87,7 @@ def _with_nested(tasks: Iterable[Document]) -> Iterator[Document]:
 
 
 def _own_clusters(tasks: Iterable[Document]) -> Iterator[Document]:
-    """Yield the clusters of tasks and of the tasks in their loops."""
+    """Yield the clusters of tasks and their nested tasks."""
     for task in _with_nested(tasks):
         yield task.get("new_cluster") or {}
 

@@ -151,7 +151,7 @@ def _cancel_statements(call: ServerRequest, key: str) -> None:
 
 
 def _settings(call: ServerRequest, kept: Document | None = None) -> Document:
-    """Return settings, those that the request omits as they were. Raises ApiError for invalid ones."""
+    """Return the request's settings; omitted ones keep their value in `kept`. Raises ApiError."""
     given = {**(kept or {}), **read_fields(call.body, _FIELDS)}
     read_fields(given, {}, required=("name", "cluster_size"))
     settings: Document = {**_DEFAULTS, **given}

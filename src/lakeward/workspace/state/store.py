@@ -106,7 +106,7 @@ class Store:
         self._closed = threading.Event()
 
     def close(self) -> None:
-        """Write what is left to be written, and close the file."""
+        """Write pending documents, and close the file."""
         self._closed.set()
         with self._lock:
             self._write_unwritten()
