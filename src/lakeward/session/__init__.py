@@ -43,8 +43,9 @@ if TYPE_CHECKING:
         serve_on_demand,
         uninstall_builder_hook,
     )
-    from lakeward.session.jvm.installation_summary import jars_summary, java_summary
     from lakeward.session.jvm.interrupts import count_interrupts, keep_interrupts
+    from lakeward.session.jvm.jars import jars_summary
+    from lakeward.session.jvm.java_runtime import java_summary
     from lakeward.session.jvm.shared_jvm import (
         GatewayAddress,
         GatewayServer,

@@ -187,11 +187,24 @@ def pytest_runtest_makereport(
         hide_ours(error, item.config.rootpath)
     outcome = yield
     if error is not None and "pyspark" in sys.modules:
-        from lakeward.testing.hints import hints
-
         report = outcome.get_result()
         if report.failed:
-            report.sections.extend(hints(error.value))
+            report.sections.extend(_hints(error.value))
+
+
+def _hints(error: BaseException) -> Iterator[tuple[str, str]]:
+    """Yield title and text of each section on settings that can help with the error of a failed test."""
+    from lakeward.session import ansi_hint, catalog_remedy, current_settings, missing_catalog
+
+    text = str(error)
+    settings = current_settings()
+    if settings is not None and (hint := ansi_hint(text, settings)) is not None:
+        yield "runtime", hint
+    if (name := missing_catalog(text)) is not None:
+        advice = (
+            f"{catalog_remedy(name)} `lakeward test --catalog {name}` creates it for one run of the tests."
+        )
+        yield "catalog", advice
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -1,7 +1,7 @@
 """The verdict on each use, from the tables that the packages declare.
 
-Each module here translates the table of one package into facts and adds nothing to it. A new package's table
-becomes known by one more entry in `KNOWLEDGE`.
+The modules here translate the tables of packages into facts and add nothing to them. A new table becomes
+known by one more entry in `KNOWLEDGE`.
 """
 
 from __future__ import annotations
@@ -10,18 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from lakeward.check.model import Fact, Finding, Kind, Use
-from lakeward.check.verdicts import (
-    autoloader,
-    dbutils,
-    jobs,
-    modules,
-    packages,
-    paths,
-    pipelines,
-    session,
-    sql,
-    views,
-)
+from lakeward.check.verdicts import api_tables, modules, packages, paths, session
 
 __all__ = ["KNOWLEDGE", "Judge", "judged", "knowledge_with", "map_with"]
 
@@ -32,20 +21,20 @@ Judge = Callable[[Use], "Fact | None"]
 KNOWLEDGE: Mapping[Kind, Judge] = {
     "builtin": modules.builtin,
     "conf": session.setting,
-    "dbutils": dbutils.function,
+    "dbutils": api_tables.dbutils_function,
     "format": session.data_format,
     "magic": modules.magic,
     "module": modules.module,
-    "option": autoloader.option,
-    "parameter": pipelines.parameter,
+    "option": api_tables.option,
+    "parameter": api_tables.pipeline_parameter,
     "path": paths.path,
-    "pipeline": pipelines.function_,
+    "pipeline": api_tables.pipeline_function,
     "requirement": packages.requirement,
     "spark": session.attribute,
-    "sql": sql.construct,
+    "sql": api_tables.sql_construct,
     "statement": session.statement,
-    "task": jobs.task,
-    "view": views.view,
+    "task": api_tables.task,
+    "view": api_tables.view,
 }
 
 

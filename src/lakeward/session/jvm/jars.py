@@ -87,3 +87,14 @@ def _in_folder(jars: list[Jar], folder: Path) -> list[Path]:
             next_step="Put the files there, or unset LAKEWARD_JARS to have them fetched.",
         )
     return [folder / jar.name for jar in jars]
+
+
+def jars_summary(environ: Mapping[str, str] = os.environ) -> str:
+    """Return where Delta's jars are: LAKEWARD_JARS, the package lakeward-jars, the cache, or not yet here."""
+    if environ.get("LAKEWARD_JARS"):
+        return "LAKEWARD_JARS"
+    places = {"the package lakeward-jars": packaged_folders(), "the cache": [cache_dir(environ) / "jars"]}
+    for name, folders in places.items():
+        if any(all((folder / jar.name).is_file() for jar in DELTA) for folder in folders):
+            return name
+    return "not yet fetched"

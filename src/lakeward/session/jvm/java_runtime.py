@@ -179,3 +179,16 @@ def launcher(java: Path, version: int, cache: Path) -> Path:
     except OSError as error:
         raise not_writable(script, error) from None
     return script
+
+
+def java_summary(environ: Mapping[str, str] = os.environ) -> str:
+    """Return version and origin of the first Java that fits, `21 (java on PATH)`, and what was skipped.
+
+    Nothing is fetched.
+    """
+    skipped: list[str] = []
+    for source, java in java_candidates(environ):
+        if isinstance(java, Java) and java.version >= OLDEST:
+            return "; ".join([f"{java.version} ({source})", *skipped])
+        skipped.append(f"{source}: {f'version {java.version}, too old' if java else 'does not run'}")
+    return "; ".join(["none found", *skipped])
