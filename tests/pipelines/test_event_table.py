@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from lakeward.pipelines.events.event_table import ORIGIN_FIELDS, append_events
+from lakeward.pipelines.events.event_log import ORIGIN_FIELDS, append_events
 from tests.pipelines.conftest import Lab
 
 AT = datetime(2024, 3, 31, 1, 59, 59, 123456, tzinfo=timezone.utc)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakeward.pipelines.autocdc.cdc_schema import column
 from lakeward.pipelines.autocdc.scd2 import comparable_values, equal_rows, revise_history
-from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -57,7 +57,7 @@ def _histories(
         _key_at(names, F.lit(None).cast(type_)).alias("__key"), "__start", "__end", "__row"
     )
     found = revise_history(known, known.limit(0), none, tracked, partial=partial, has_whole_history=False)
-    key = F.struct(*[F.col(f"__key.{quote_name([name])}").alias(name) for name in names])
+    key = F.struct(*[column(name, of="__key").alias(name) for name in names])
     return found.select(
         key.alias("__key"),
         F.struct(F.col(f"__key.{_KNOWN}").alias("__sys")).alias("__known"),
@@ -137,5 +137,5 @@ def _key_names(events: DataFrame) -> list[str]:
 def _key_at(names: list[str], known: Column) -> Column:
     from pyspark.sql import functions as F
 
-    fields = [F.col(f"__key.{quote_name([name])}").alias(name) for name in names]
+    fields = [column(name, of="__key").alias(name) for name in names]
     return F.struct(*fields, known.alias(_KNOWN))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import PipelineError
 from lakeward.pipelines.graph.elements import ChangeArgs
 from lakeward.pipelines.graph.query_plans import class_name
-from lakeward.quoting import quote_name
+from lakeward.quoting import quote_identifier
 from lakeward.spark_internals import analyzed_plan
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class SourceColumns:
     def _name(self, given: Any) -> str:
         # A string is a column's whole name before it is an identifier with parts.
         if isinstance(given, str) and given.lower() in self._literal:
-            given = quote_name([given])
+            given = quote_identifier(given)
         selected = self._source.select(given)
         name = self._names.get(expression_id(selected)) if len(selected.columns) == 1 else None
         if name is None:
@@ -147,7 +147,7 @@ class CdcSchema:
         for name in self.columns:
             if name.lower() == value.columns[0].lower():
                 field = next(field for field in target.fields if field.name.lower() == name.lower())
-                is_plain = expression_id(value) == expression_id(source.select(_column(name)))
+                is_plain = expression_id(value) == expression_id(source.select(column(name)))
                 return name if is_plain and field.dataType == value.schema[0].dataType else None
         return None
 
@@ -155,7 +155,7 @@ class CdcSchema:
         """Select the target's columns; system columns of SCD type 2 and bitemporal tables are NULL."""
         from pyspark.sql import functions as F
 
-        selected = source.select(*[_column(name) for name in self.columns])
+        selected = source.select(*[column(name) for name in self.columns])
         if self.change_args.scd_type == 1:
             return selected
         empty = F.lit(None).cast(self.sequence_type(source))
@@ -174,7 +174,7 @@ class CdcSchema:
         types = {field.name.lower(): field.dataType for field in target.fields}
 
         def typed(name: str) -> Column:
-            return _column(name).cast(types[name.lower()]) if name.lower() in types else _column(name)
+            return column(name).cast(types[name.lower()]) if name.lower() in types else column(name)
 
         row = [self._cell(source, name, typed(name)).alias(name) for name in self.columns]
         seq = _expression(source, change_args.sequence_by)
@@ -222,10 +222,11 @@ class CdcSchema:
         return F.when(value.isNotNull(), cell)
 
 
-def _column(name: str) -> Column:
+def column(name: str, of: str | None = None) -> Column:
+    """Return the column `name`, or the field of this name in the struct at the path `of`."""
     from pyspark.sql import functions as F
 
-    return F.col(quote_name([name]))
+    return F.col(f"{of}.{quote_identifier(name)}" if of else quote_identifier(name))
 
 
 def _expression(source: DataFrame, given: Any) -> Column:
@@ -234,7 +235,7 @@ def _expression(source: DataFrame, given: Any) -> Column:
 
     if not isinstance(given, str):
         return given  # type: ignore[no-any-return]
-    return _column(given) if given.lower() in (name.lower() for name in source.columns) else F.expr(given)
+    return column(given) if given.lower() in (name.lower() for name in source.columns) else F.expr(given)
 
 
 def _is_true(condition: Any) -> Column:

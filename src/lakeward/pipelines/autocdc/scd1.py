@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lakeward.quoting import quote_name
+from lakeward.pipelines.autocdc.cdc_schema import column
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -28,7 +28,7 @@ def fold_events(events: DataFrame, *, partial: bool) -> DataFrame:
         return events.groupBy("__key").agg(F.max(order).alias("__up"), down, row)
     cells = []
     for name in events.schema["__row"].dataType.fieldNames():  # type: ignore[attr-defined]  # it is a struct
-        cell = F.col(f"__row.{quote_name([name])}")
+        cell = column(name, of="__row")
         at = F.when(upsert & cell.isNotNull(), F.struct("__seq", "__tie"))
         value = F.when(at.isNotNull(), F.struct("__seq", "__tie", cell["v"].alias("v")))
         cells.append(F.max_by(value, at).alias(name))
@@ -37,7 +37,7 @@ def fold_events(events: DataFrame, *, partial: bool) -> DataFrame:
         "__key",
         "__up",
         "__down",
-        F.struct(*[F.col(quote_name([c])) for c in folded.columns[3:]]).alias("__cells"),
+        F.struct(*[column(c) for c in folded.columns[3:]]).alias("__cells"),
     )
 
 
@@ -51,12 +51,12 @@ def merge_states(states: DataFrame, *, partial: bool) -> DataFrame:
     names = states.schema["__cells"].dataType.fieldNames()  # type: ignore[attr-defined]  # it is a struct
     cells = []
     for name in names:
-        cell = F.col(f"__cells.{quote_name([name])}")
+        cell = column(name, of="__cells")
         order = F.when(cell.isNotNull(), F.struct(cell["__seq"], cell["__tie"]))
         cells.append(F.max_by(cell, order).alias(name))
     folded = states.groupBy("__key").agg(*ups, *cells)
     return folded.select(
-        "__key", "__up", "__down", F.struct(*[F.col(quote_name([name])) for name in names]).alias("__cells")
+        "__key", "__up", "__down", F.struct(*[column(name) for name in names]).alias("__cells")
     )
 
 
@@ -111,7 +111,7 @@ def _present_values(joined: DataFrame, cells: str, down: str, truncate: str) -> 
         if name not in known:
             values.append(F.lit(None).alias(name))
             continue
-        cell = F.col(f"{cells}.{quote_name([name])}")
+        cell = column(name, of=cells)
         values.append(F.when(is_present(cell, F.col(down), F.col(truncate)), cell["v"]).alias(name))
     return F.struct(*values)
 

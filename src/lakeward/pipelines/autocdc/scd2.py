@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakeward.quoting import quote_name
+from lakeward.pipelines.autocdc.cdc_schema import column
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec
@@ -103,7 +103,7 @@ def _rows_as_events(events: DataFrame, current: DataFrame) -> list[Column]:
     is_event = F.expr("named_struct('__seq', __start) < __from")
     has = {name.lower() for name in current.schema["__row"].dataType.fieldNames()}  # type: ignore[attr-defined]
     values = [
-        (F.col(f"__row.{quote_name([field.name])}") if field.name.lower() in has else F.lit(None))
+        (column(field.name, of="__row") if field.name.lower() in has else F.lit(None))
         .cast(field.dataType)
         .alias(field.name)
         for field in events.schema["__row"].dataType  # type: ignore[attr-defined]  # it is a struct
@@ -193,9 +193,7 @@ def _fill_partial_updates(lines: DataFrame) -> DataFrame:
     upsert = F.col("__is") & ~gone
     names = lines.schema["__row"].dataType.fieldNames()  # type: ignore[attr-defined]  # it is a struct
     values = [
-        F.last(F.when(upsert, F.col(f"__row.{quote_name([name])}")), ignorenulls=True)
-        .over(in_life)["v"]
-        .alias(name)
+        F.last(F.when(upsert, column(name, of="__row")), ignorenulls=True).over(in_life)["v"].alias(name)
         for name in names
     ]
     return lives.withColumn("__row", F.struct(*values)).drop("__life")
@@ -227,7 +225,7 @@ def comparable_values(frame: DataFrame, names: tuple[str, ...], row: str = "__ro
     if not names:
         return F.lit(0)
     types = {field.name: field.dataType.simpleString() for field in frame.schema["__row"].dataType}  # type: ignore[attr-defined]
-    whole = F.struct(*[F.col(f"{row}.{quote_name([name])}") for name in names])
+    whole = F.struct(*[column(name, of=row) for name in names])
     if any(word in types[name] for name in names for word in ("map<", "variant")):
         return F.to_json(whole, {"ignoreNullFields": "false"})
     return whole

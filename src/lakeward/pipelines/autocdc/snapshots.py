@@ -21,10 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
-from lakeward.pipelines.autocdc.cdc_schema import END_AT, START_AT
+from lakeward.pipelines.autocdc.cdc_schema import END_AT, START_AT, column
 from lakeward.pipelines.autocdc.scd2 import comparable_values
 from lakeward.pipelines.storage.checkpoints import read_state_file
-from lakeward.quoting import quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -262,11 +261,11 @@ def diff_snapshots(new: DataFrame, old: DataFrame | None, keys: Sequence[str], v
 
     if old is None:
         return as_change_feed(new, version)
-    key = F.struct(*[F.col(quote_name([name])) for name in keys]).alias("__key")
+    key = F.struct(*[column(name) for name in keys]).alias("__key")
     everything = tuple(new.columns)
     old = align_columns(old, new.schema)
-    left = new.select(key, F.struct(*map(_column, everything)).alias("__row"))
-    right = old.select(key, F.struct(*map(_column, everything)).alias("__old_row"))
+    left = new.select(key, F.struct(*map(column, everything)).alias("__row"))
+    right = old.select(key, F.struct(*map(column, everything)).alias("__old_row"))
     joined = left.join(right, "__key", "full_outer")
     values = comparable_values(joined, everything), comparable_values(joined, everything, "__old_row")
     gone = F.col("__row").isNull()
@@ -275,7 +274,7 @@ def diff_snapshots(new: DataFrame, old: DataFrame | None, keys: Sequence[str], v
         F.coalesce("__row", "__old_row").alias("__row"), gone.alias(DELETED_COLUMN)
     )
     return changed.select(
-        *[F.col(f"__row.{quote_name([name])}").alias(name) for name in everything],
+        *[column(name, of="__row").alias(name) for name in everything],
         version_literal(version).alias(VERSION_COLUMN),
         DELETED_COLUMN,
     )
@@ -288,7 +287,7 @@ def align_columns(rows: DataFrame, schema: StructType) -> DataFrame:
     has = {name.lower(): name for name in rows.columns}
     return rows.select(
         *[
-            (_column(has[field.name.lower()]) if field.name.lower() in has else F.lit(None))
+            (column(has[field.name.lower()]) if field.name.lower() in has else F.lit(None))
             .cast(field.dataType)
             .alias(field.name)
             for field in schema.fields
@@ -302,7 +301,7 @@ def require_unique_keys(rows: DataFrame, keys: Sequence[Any], flow: str) -> None
 
     twice = rows.groupBy(*keys).count().where("count > 1")
     found = twice.select(
-        F.to_json(F.struct(*map(_column, twice.columns[:-1])), {"ignoreNullFields": "false"}), "count"
+        F.to_json(F.struct(*map(column, twice.columns[:-1])), {"ignoreNullFields": "false"}), "count"
     )
     row = found.first()
     if row is not None:
@@ -312,9 +311,3 @@ def require_unique_keys(rows: DataFrame, keys: Sequence[Any], flow: str) -> None
             f"found {row[1]} rows for the key '{row[0]}' in its snapshot; a key has at most one row.",
             "Declare all columns that identify a row as keys, or remove the duplicates.",
         )
-
-
-def _column(name: str) -> Any:
-    from pyspark.sql import functions as F
-
-    return F.col(quote_name([name]))

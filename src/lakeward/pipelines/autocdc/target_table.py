@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakeward.pipelines.autocdc.cdc_schema import END_AT, START_AT, SYSTEM_END_AT, SYSTEM_START_AT, CdcSchema
+from lakeward.pipelines.autocdc.cdc_schema import (
+    END_AT,
+    START_AT,
+    SYSTEM_END_AT,
+    SYSTEM_START_AT,
+    CdcSchema,
+    column,
+)
 from lakeward.pipelines.storage.delta_tables import (
     idempotent_append,
     load_table,
@@ -52,7 +59,7 @@ class TargetTable:
         system = {SYSTEM_START_AT: "__sys_start", SYSTEM_END_AT: "__sys_end"}
         row = [quote_name([name]) for name in self.cdc_schema.columns if name.lower() in known]
         return table.select(
-            F.struct(*[F.col(quote_name([key])).alias(key) for key in self.cdc_schema.keys]).alias("__key"),
+            F.struct(*[column(key).alias(key) for key in self.cdc_schema.keys]).alias("__key"),
             F.col(START_AT).alias("__start"),
             F.col(END_AT).alias("__end"),
             F.struct(*map(F.col, row)).alias("__row"),

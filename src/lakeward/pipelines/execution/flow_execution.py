@@ -21,10 +21,9 @@ from lakeward.pipelines.graph.error_location import error_chain
 from lakeward.pipelines.graph.results import FlowResult
 from lakeward.pipelines.incremental.refresh_plan import RefreshPlan
 from lakeward.pipelines.incremental.view_plan import frame_of
-from lakeward.pipelines.storage.background_task import run_in_background
 from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import WriteMetrics
-from lakeward.pipelines.storage.streaming_query_task import QueryTask, run_in_pool
+from lakeward.pipelines.storage.streaming_query_task import QueryTask, run_in_background, run_in_pool
 from lakeward.pipelines.writers.auto_cdc import run_auto_cdc_flow, run_snapshot_flow
 from lakeward.pipelines.writers.materialized_view import ViewUpdate, refresh_materialized_view
 from lakeward.pipelines.writers.replace_flow import run_replace_flow

@@ -22,8 +22,7 @@ from lakeward.pipelines.analysis.graph_resolution import (
     with_interrupted_resets,
 )
 from lakeward.pipelines.api.modules import serve_modules
-from lakeward.pipelines.events.event_log import EventFileWriter, EventLog, EventOrigin
-from lakeward.pipelines.events.event_table import publish_table
+from lakeward.pipelines.events.event_log import EventFileWriter, EventLog, EventOrigin, publish_table
 from lakeward.pipelines.events.progress_reporter import ProgressReporter
 from lakeward.pipelines.execution.catalog_views import create_views
 from lakeward.pipelines.execution.flow_execution import ExecutionContext

@@ -1,21 +1,27 @@
 """Tasks that wait for streaming queries: generators that yield the query they wait for.
 
 A scheduler resumes a task when its query has terminated, so several queries run at the same time in one
-thread. `run_to_completion` drives a single task."""
+thread. `run_to_completion` drives a single task. `run_in_background` makes other work such a task: it runs in
+a thread and a session of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
+
+from lakeward.spark_internals import activated, cloned_session
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 T = TypeVar("T")
 QueryTask = Generator[Any, None, T]
 _POLL_SECONDS = 0.5
 _POOL = "spark.scheduler.pool"
+_CANCEL_SECONDS = 0.5
 
 
 def capture_errors(
@@ -126,3 +132,46 @@ def run_foreach_batch(
     yield from await_query(query, raised)
     progress.update({each.batchId: each for each in query.recentProgress})
     return progress
+
+
+class _Awaited:
+    """Has the method of a streaming query by which schedulers wait."""
+
+    def __init__(self, future: Future[T]) -> None:
+        self._future = future
+
+    def awaitTermination(self, seconds: float) -> bool:  # noqa: N802  # Spark's name
+        return bool(wait([self._future], seconds).done)
+
+
+def run_in_background(spark: SparkSession, work: Callable[[SparkSession], T]) -> QueryTask[T]:
+    """Call `work` with a clone of the session: settings and temporary views that it sets are its own.
+
+    Its Spark jobs have the tags of the calling thread. Its errors, KeyboardInterrupt included, propagate. A
+    task that is closed earlier, as after Ctrl-C, cancels them and waits for its end.
+    """
+    from pyspark import InheritableThread
+
+    session, future = cloned_session(spark), Future[T]()
+    context, tag = spark.sparkContext, f"lakeward-background-{uuid4()}"
+
+    def run() -> None:
+        try:
+            context.addJobTag(tag)
+            with activated(session):
+                future.set_result(work(session))
+        except BaseException as error:  # noqa: BLE001  # raised where the result is taken
+            future.set_exception(error)
+
+    thread = InheritableThread(target=run, name="lakeward-background", daemon=True)
+    thread.start()
+    try:
+        while not future.done():
+            yield _Awaited(future)
+    finally:
+        while not future.done():
+            # Again and again: it may be about to start a job.
+            context.cancelJobsWithTag(tag)
+            wait([future], _CANCEL_SECONDS)
+        thread.join()
+    return future.result()

@@ -7,7 +7,14 @@ from typing import Any
 
 from lakeward.databricks_shims.local_workspace import Handler, Route, invalid_parameter, paginate
 from lakeward.workspace.api.job_validation import check_settings
-from lakeward.workspace.api.permissions import access_control_list, forget, is_admin, may, require
+from lakeward.workspace.api.permissions import (
+    access_control_list,
+    forget,
+    is_admin,
+    may,
+    require,
+    run_as_name,
+)
 from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.state.store import Document, now
@@ -30,7 +37,7 @@ def create(call: ServerRequest) -> Any:
     job = {
         "job_id": job_id,
         "creator_user_name": call.caller,
-        "run_as_user_name": _run_as(settings, call.caller),
+        "run_as_user_name": run_as_name(settings, call.caller),
         "created_time": now(),
         "settings": settings,
     }
@@ -77,7 +84,7 @@ def reset(call: ServerRequest) -> None:
         if "run_as" not in settings and "run_as" in job["settings"]:
             settings["run_as"] = job["settings"]["run_as"]
         job["settings"] = settings
-        job["run_as_user_name"] = _run_as(settings, job["run_as_user_name"])
+        job["run_as_user_name"] = run_as_name(settings, job["run_as_user_name"])
 
     call.store.change("job", job_id, edit)
 
@@ -101,7 +108,7 @@ def update(call: ServerRequest) -> None:
             else:
                 settings.pop(name, None)
         job["settings"] = settings_of(settings)
-        job["run_as_user_name"] = _run_as(settings, job["run_as_user_name"])
+        job["run_as_user_name"] = run_as_name(settings, job["run_as_user_name"])
 
     call.store.change("job", job_id, edit)
 
@@ -160,11 +167,6 @@ def _merged(name: str, old: Any, new: Any) -> Any:
         return new
     by_key = {item.get(field): item for item in [*old, *new]}
     return list(by_key.values())
-
-
-def _run_as(settings: Document, otherwise: str) -> str:
-    run_as = settings.get("run_as") or {}
-    return str(run_as.get("user_name") or run_as.get("service_principal_name") or otherwise)
 
 
 _VERSIONS = ("2.0", "2.1", "2.2")

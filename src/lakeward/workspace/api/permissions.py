@@ -291,3 +291,9 @@ ROUTES = (
     Route("PATCH", "/api/2.0/permissions/{}/{}", update),
     Route("GET", "/api/2.0/permissions/{}/{}/permissionLevels", levels),
 )
+
+
+def run_as_name(settings: dict[str, Any], otherwise: str) -> str:
+    """Return the user or service principal of `run_as` in the settings of a job or pipeline."""
+    run_as = settings.get("run_as") or {}
+    return str(run_as.get("user_name") or run_as.get("service_principal_name") or otherwise)

@@ -19,7 +19,7 @@ from lakeward.databricks_shims.local_workspace import (
     paginate_query,
 )
 from lakeward.workspace.api.job_validation import check_environments
-from lakeward.workspace.api.permissions import forget, may, require
+from lakeward.workspace.api.permissions import forget, may, require, run_as_name
 from lakeward.workspace.api.request_types import parse_object
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs.run_process import ProcessResult
@@ -49,7 +49,7 @@ def create(call: ServerRequest) -> Any:
     pipeline = {
         "pipeline_id": pipeline_id,
         "creator_user_name": call.caller,
-        "run_as_user_name": _run_as(spec, call.caller),
+        "run_as_user_name": run_as_name(spec, call.caller),
         "last_modified": now(),
         "spec": {**spec, "id": pipeline_id},
     }
@@ -116,7 +116,8 @@ def edit(call: ServerRequest) -> None:
         raise ApiError(409, "RESOURCE_CONFLICT", message)
 
     def change(body: Document) -> None:
-        body.update(spec=spec, last_modified=now(), run_as_user_name=_run_as(spec, body["run_as_user_name"]))
+        user = run_as_name(spec, body["run_as_user_name"])
+        body.update(spec=spec, last_modified=now(), run_as_user_name=user)
 
     call.store.change("pipeline", pipeline_id, change)
 
@@ -259,11 +260,6 @@ def _refuse_duplicate(call: ServerRequest, spec: Document) -> None:
     if same and not call.flag("allow_duplicate_names"):
         message = f"The pipeline name '{spec['name']}' is already used by another pipeline."
         raise ApiError(409, "RESOURCE_CONFLICT", message)
-
-
-def _run_as(spec: Document, otherwise: str) -> str:
-    run_as = spec.get("run_as") or {}
-    return str(run_as.get("user_name") or run_as.get("service_principal_name") or otherwise)
 
 
 def _to_json(call: ServerRequest, pipeline: Document) -> Document:
