@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 _WORD = re.compile(r"\w+|\S")
 _WORD_ALONE = re.compile(r"\w+")
@@ -165,6 +167,17 @@ class TokenCursor:
                 return word
         raise Unmatched
 
+    def phrase(self, *phrases: str) -> str | None:
+        """Read one of the phrases, such as `STREAMING TABLE`, and return it; None if none comes next."""
+        return next((phrase for phrase in phrases if self.words(*phrase.split())), None)
+
+    def separated(self, read: Callable[[], T]) -> list[T]:
+        """Read items separated by commas, each with `read`; at least one."""
+        items = [read()]
+        while self.words(","):
+            items.append(read())
+        return items
+
     def need(self, *words: str) -> None:
         """Read the words; raises Unmatched."""
         if not self.words(*words):
@@ -202,9 +215,7 @@ class TokenCursor:
 
     def part_list(self) -> list[str]:
         """Read names separated by commas and the closing parenthesis after them; raises Unmatched."""
-        names = [self.part()]
-        while self.words(","):
-            names.append(self.part())
+        names = self.separated(self.part)
         self.need(")")
         return names
 

@@ -26,14 +26,10 @@ class NestedTokenCursor(TokenCursor):
         """Return the end of the token before the next one, in characters of the source."""
         return self._tokens[self.at - 1].end if self.at else 0
 
-    def any_words(self, *phrases: str) -> str | None:
-        """Read and return the first of the phrases that comes next, None if none does."""
-        return next((phrase for phrase in phrases if self.words(*phrase.split())), None)
-
     def is_next(self, *phrases: str) -> bool:
         """Return whether one of the phrases comes next, without reading it."""
         here = self.at
-        found = self.any_words(*phrases)
+        found = self.phrase(*phrases)
         self.at = here
         return found is not None
 
@@ -94,9 +90,7 @@ class NestedTokenCursor(TokenCursor):
     def names(self) -> list[str]:
         """Read `(a, b.c)`, with or without brackets, as names."""
         inside = self.brackets() if self.is_next("(") else self
-        found = [dotted_name(inside.name())]
-        while inside.words(","):
-            found.append(dotted_name(inside.name()))
+        found = [dotted_name(name) for name in inside.separated(inside.name)]
         if inside is not self:
             inside.end()
         return found
@@ -141,7 +135,7 @@ def parse_columns(cursor: NestedTokenCursor) -> tuple[tuple[ColumnDefinition, ..
         try:
             if item.is_next("CONSTRAINT"):
                 expectations += _parse_constraint(item)
-            elif not item.any_words("PRIMARY KEY", "FOREIGN KEY", "UNIQUE", "CHECK"):
+            elif not item.phrase("PRIMARY KEY", "FOREIGN KEY", "UNIQUE", "CHECK"):
                 columns.append(_parse_column(item, expectations))
         except Unmatched:
             cursor.stopped_at = item.next or item.stopped_at
@@ -159,7 +153,7 @@ def _parse_constraint(item: NestedTokenCursor) -> list[Expectation]:
     begin, end = condition.rest()
     action: ViolationAction = "warn"
     if item.words("ON", "VIOLATION"):
-        found = item.any_words(*_ACTIONS)
+        found = item.phrase(*_ACTIONS)
         if found is None:
             raise Unmatched
         action = _ACTIONS[found]
@@ -189,7 +183,7 @@ def _parse_column(item: NestedTokenCursor, expectations: list[Expectation]) -> C
         elif item.is_next("CONSTRAINT"):
             expectations += _parse_constraint(item)
             _skip_key(item)
-        elif item.any_words("PRIMARY KEY", "FOREIGN KEY", "REFERENCES", "UNIQUE"):
+        elif item.phrase("PRIMARY KEY", "FOREIGN KEY", "REFERENCES", "UNIQUE"):
             _skip_key(item)
         elif not item.words("NULL"):
             raise Unmatched

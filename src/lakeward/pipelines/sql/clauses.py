@@ -47,9 +47,9 @@ def parse_changes(cursor: NestedTokenCursor, target: str, *, once: bool = False)
 
 
 def _parse_change_clause(cursor: NestedTokenCursor, into: dict[str, Any]) -> None:
-    if condition := cursor.any_words(*_CONDITIONS):
+    if condition := cursor.phrase(*_CONDITIONS):
         into[_CONDITIONS[condition]] = cursor.until(*_CHANGE_CLAUSES)
-    elif expression := cursor.any_words(*_EXPRESSIONS):
+    elif expression := cursor.phrase(*_EXPRESSIONS):
         into[_EXPRESSIONS[expression]] = _name_or_expression(cursor.until(*_CHANGE_CLAUSES))
     elif cursor.words("KEYS"):
         into["keys"] = cursor.names()
@@ -101,7 +101,7 @@ def parse_clauses(cursor: NestedTokenCursor) -> tuple[dict[str, Any], dict[str, 
     options: dict[str, Any] = {}
     without_effect: dict[str, Span] = {}
     while (token := cursor.next) is not None and not cursor.is_next("AS", "FLOW"):
-        clause = cursor.any_words(*CLAUSE_PARSERS, *IGNORED_CLAUSES)
+        clause = cursor.phrase(*CLAUSE_PARSERS, *IGNORED_CLAUSES)
         if clause is None and cursor.is_next(*QUERY_KEYWORDS):
             break
         if clause is None:
@@ -159,7 +159,7 @@ def parse_properties(inside: NestedTokenCursor) -> dict[str, str]:
         else:
             # Parts of an unquoted key may be keywords.
             key = "".join(unquoted(part) for part in _key(item))
-        item.any_words("=", "==")
+        item.phrase("=", "==")
         value = item.next
         if value is None:
             raise Unmatched

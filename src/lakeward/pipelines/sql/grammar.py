@@ -60,7 +60,7 @@ def _parse(cursor: NestedTokenCursor) -> Statement:
         return _parse_use(cursor)
     if cursor.is_next(*INSERTS, *CHANGES):
         return _parse_flow(cursor, None, None)
-    if cursor.any_words("CREATE FLOW", "CREATE OR REPLACE FLOW", "CREATE OR REFRESH FLOW"):
+    if cursor.phrase("CREATE FLOW", "CREATE OR REPLACE FLOW", "CREATE OR REFRESH FLOW"):
         name = dotted_name(cursor.name(3))
         comment = cursor.string() if cursor.words("COMMENT") else None
         cursor.need("AS")
@@ -71,9 +71,9 @@ def _parse(cursor: NestedTokenCursor) -> Statement:
 def _parse_dataset(cursor: NestedTokenCursor) -> DatasetStatement:
     start = cursor.at
     cursor.need("CREATE")
-    cursor.any_words("OR REFRESH", "OR REPLACE")
-    private = cursor.any_words("PRIVATE", "TEMPORARY", "TEMP") is not None
-    spelling = cursor.any_words(*DATASET_KINDS)
+    cursor.phrase("OR REFRESH", "OR REPLACE")
+    private = cursor.phrase("PRIVATE", "TEMPORARY", "TEMP") is not None
+    spelling = cursor.phrase(*DATASET_KINDS)
     if spelling is None:
         cursor.at = start
         raise Unmatched
@@ -91,7 +91,7 @@ def _parse_dataset(cursor: NestedTokenCursor) -> DatasetStatement:
         without_effect = (*without_effect, "MASK")
     query, changes, replaces = None, None, None
     if cursor.words("FLOW"):
-        if cursor.any_words("INSERT BY NAME", "INSERT") or cursor.is_next(*REPLACES):
+        if cursor.phrase("INSERT BY NAME", "INSERT") or cursor.is_next(*REPLACES):
             replaces = _parse_replace_spec(cursor)
             query = cursor.rest()
         else:
@@ -118,14 +118,14 @@ def _parse_dataset(cursor: NestedTokenCursor) -> DatasetStatement:
 
 
 def _parse_flow(cursor: NestedTokenCursor, name: str | None, comment: str | None) -> FlowStatement:
-    insert = cursor.any_words(*INSERTS)
+    insert = cursor.phrase(*INSERTS)
     if insert is not None:
         cursor.words("TABLE")
         target = dotted_name(cursor.name(3))
         cursor.words("BY", "NAME")
         replaces = _parse_replace_spec(cursor)
         return FlowStatement(target, name, comment, "ONCE" in insert, query=cursor.rest(), replaces=replaces)
-    apply = cursor.any_words(*CHANGES)
+    apply = cursor.phrase(*CHANGES)
     if apply is None:
         raise Unmatched
     target = dotted_name(cursor.name(3))
@@ -165,7 +165,7 @@ def _parse_use(cursor: NestedTokenCursor) -> UseStatement:
     if cursor.words("CATALOG"):
         catalog = _single_name(cursor)
         return UseStatement(catalog=catalog)
-    cursor.any_words("SCHEMA", "DATABASE")
+    cursor.phrase("SCHEMA", "DATABASE")
     parts: Any = [cursor.string()] if cursor.next is not None and cursor.next.is_string else cursor.name(2)
     cursor.end()
     return UseStatement(*parts) if len(parts) == 2 else UseStatement(schema=parts[0])

@@ -54,9 +54,7 @@ def _statement(cursor: TokenCursor) -> BloomFilterIndex:
     columns: list[str] = []
     if cursor.words("FOR", "COLUMNS"):
         cursor.need("(")
-        columns = [_column(cursor, verb)]
-        while cursor.words(","):
-            columns.append(_column(cursor, verb))
+        columns = cursor.separated(lambda: _column(cursor, verb))
         cursor.need(")")
     _options(cursor, verb)
     cursor.end()

@@ -161,9 +161,7 @@ def _validate(cursor: TokenCursor) -> int | str:
 
 def _files(cursor: TokenCursor) -> list[str]:
     cursor.need("(")
-    files = [cursor.string()]
-    while cursor.words(","):
-        files.append(cursor.string())
+    files = cursor.separated(cursor.string)
     cursor.need(")")
     if len(files) > MAX_FILES:
         raise _InvalidClause(

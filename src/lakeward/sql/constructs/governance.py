@@ -195,7 +195,7 @@ def read_securable(
     cursor: TokenCursor, kinds: Sequence[str] = _KINDS, *, needs_kind: bool = True
 ) -> Securable:
     """Read the kind and the name of an object; one without a kind is a table. Raises Unmatched."""
-    kind = next((kind for kind in kinds if cursor.words(*kind.split())), None)
+    kind = cursor.phrase(*kinds)
     if kind is None and needs_kind:
         raise Unmatched
     stored = _STORED_AS.get(kind, kind) if kind else "TABLE"
@@ -203,14 +203,13 @@ def read_securable(
 
 
 def _tag_list(cursor: TokenCursor, *, with_values: bool) -> dict[str, str]:
+    def tag() -> tuple[str, str]:
+        return cursor.string(), cursor.string() if with_values and cursor.words("=") else ""
+
     cursor.need("(")
-    tags: dict[str, str] = {}
-    while True:
-        key = cursor.string()
-        tags[key] = cursor.string() if with_values and cursor.words("=") else ""
-        if cursor.words(")"):
-            return tags
-        cursor.need(",")
+    tags = dict(cursor.separated(tag))
+    cursor.need(")")
+    return tags
 
 
 def _alter(cursor: TokenCursor) -> RewriteResult:
@@ -254,22 +253,16 @@ def _tag_on(cursor: TokenCursor) -> SetTags | UnsetTags:
     return UnsetTags(securable, column, [key])
 
 
-def _privileges(cursor: TokenCursor) -> list[str]:
-    privileges = []
-    while True:
-        words = []
-        while (
-            cursor.next is not None
-            and cursor.next.word.replace("_", "").isalpha()
-            and cursor.next.word != "ON"
-        ):
-            words.append(cursor.next.word)
-            cursor.at += 1
-        if not words:
-            raise Unmatched
-        privileges.append(" ".join(words))
-        if not cursor.words(","):
-            return privileges
+def _privilege(cursor: TokenCursor) -> str:
+    words = []
+    while (
+        cursor.next is not None and cursor.next.word.replace("_", "").isalpha() and cursor.next.word != "ON"
+    ):
+        words.append(cursor.next.word)
+        cursor.at += 1
+    if not words:
+        raise Unmatched
+    return " ".join(words)
 
 
 def _object_of_grant(cursor: TokenCursor) -> Securable:
@@ -284,7 +277,7 @@ def _object_of_grant(cursor: TokenCursor) -> Securable:
 
 def _grant(cursor: TokenCursor) -> Grant | Revoke:
     verb = cursor.one_of("GRANT", "REVOKE")
-    privileges = _privileges(cursor)
+    privileges = cursor.separated(lambda: _privilege(cursor))
     cursor.need("ON")
     securable = _object_of_grant(cursor)
     cursor.need("TO" if verb == "GRANT" else "FROM")
@@ -343,13 +336,13 @@ _VERBS = ("CREATE", "ALTER", "DROP", "DESCRIBE", "DESC", "COMMENT ON")
 
 
 def _refuse_foreign_object(cursor: TokenCursor) -> Refusal:
-    verb = next((verb for verb in _VERBS if cursor.words(*verb.split())), None)
+    verb = cursor.phrase(*_VERBS)
     if verb == "CREATE" and cursor.words("CATALOG"):
         cursor.words("IF", "NOT", "EXISTS")
         cursor.part()
         cursor.need("USING", "SHARE")
         return _not_here("CREATE CATALOG … USING SHARE")
-    kind = next((kind for kind in _FOREIGN_KINDS if cursor.words(*kind.split())), None)
+    kind = cursor.phrase(*_FOREIGN_KINDS)
     if verb is None or kind is None or cursor.next is None:
         raise Unmatched
     return _not_here(f"{verb} {kind}")

@@ -144,12 +144,15 @@ def _set_not_null(cursor: TokenCursor) -> SetNotNull:
     table = cursor.name()
     cursor.one_of("ALTER", "CHANGE")
     cursor.words("COLUMN")
-    columns: list[list[str]] = []
-    while not columns or cursor.words(","):
-        columns.append(cursor.name(_DEPTH))
-        cursor.need("SET", "NOT", "NULL")
+    columns = cursor.separated(lambda: _column(cursor))
     cursor.end()
     return SetNotNull(table, columns, cursor.text(0))
+
+
+def _column(cursor: TokenCursor) -> list[str]:
+    name = cursor.name(_DEPTH)
+    cursor.need("SET", "NOT", "NULL")
+    return name
 
 
 CONSTRUCTS = (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _AREA = "Governance"
-_KINDS = (("TABLE",), ("STREAMING", "TABLE"), ("MATERIALIZED", "VIEW"))
+_KINDS = ("TABLE", "STREAMING TABLE", "MATERIALIZED VIEW")
 # The prefixes of the platform's conditions.
 _ROWS, _COLUMNS = "ROW_LEVEL_SECURITY", "COLUMN_MASKS"
 _CHECK = "delta.constraints."
@@ -187,7 +187,7 @@ def _update(spark: SparkSession, table: list[str], **values: Any) -> None:
 
 def _table(cursor: TokenCursor) -> list[str]:
     cursor.need("ALTER")
-    if not any(cursor.words(*kind) for kind in _KINDS):
+    if cursor.phrase(*_KINDS) is None:
         raise Unmatched
     return cursor.name(3)
 
