@@ -134,6 +134,12 @@ def java_session(spark: SparkSession) -> JavaObject:
     return spark._jsparkSession
 
 
+def delta_log(spark: SparkSession, location: str) -> JavaObject:
+    """Return Delta's log of the table in a folder, which need not exist."""
+    logs: JavaObject = jvm_view(spark).org.apache.spark.sql.delta.DeltaLog
+    return logs.forTable(java_session(spark), location)
+
+
 def cloned_session(spark: SparkSession) -> SparkSession:
     """Return a session with the settings, schema, temporary views and listeners that `spark` has now."""
     from pyspark import RDD

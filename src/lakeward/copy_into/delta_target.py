@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import SqlError
 from lakeward.quoting import names_path, quote_name
 from lakeward.session import in_catalog
-from lakeward.spark_internals import java_session, jvm_view
+from lakeward.spark_internals import delta_log, jvm_view
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,7 +42,7 @@ def find_target(spark: SparkSession, name: Sequence[str]) -> DeltaTarget:
     shown = quote_name(name)
     jvm: Any = jvm_view(spark)
     if names_path(name) and name[0].lower() == "delta":
-        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(java_session(spark), name[1])
+        log = delta_log(spark, name[1])
         if not log.tableExists():
             raise _missing_table(shown)
         return DeltaTarget(shown, log, jvm.scala.Option.empty())

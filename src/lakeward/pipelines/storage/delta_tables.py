@@ -14,6 +14,7 @@ from lakeward.pipelines.storage.local_checkpoint import hint_small
 from lakeward.quoting import quote_name
 from lakeward.spark_internals import (
     catalog_manager,
+    delta_log,
     frame_from_java,
     java_gateway,
     java_session,
@@ -153,8 +154,7 @@ def load_table(spark: SparkSession, name: tuple[str, ...]) -> StoredTable | None
 
 def load_table_at(spark: SparkSession, path: str) -> StoredTable | None:
     """Return the Delta table in a folder, None if it contains none."""
-    jvm: Any = jvm_view(spark)
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(java_session(spark), path)
+    log = delta_log(spark, path)
     return StoredTable(spark, log) if log.tableExists() else None
 
 

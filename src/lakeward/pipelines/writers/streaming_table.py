@@ -23,7 +23,7 @@ from lakeward.quoting import quote_name
 from lakeward.session import temporary_conf
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def run_append_flow(
@@ -39,10 +39,7 @@ def run_append_flow(
 ) -> QueryTask[FlowResult]:
     """Run one flow until all input available at its start is processed. Errors of the query propagate."""
     flow = evaluated.flow
-    own = ObservedExpectations(
-        f"lakeward_own_{update_id}_{flow.name}", dataset.name, dataset.expectations, evaluated.query
-    )
-    df = apply_expectations(evaluated.query, dataset.expectations, metric=own.metric, flow=flow.name)
+    df, own = _observed(dataset, evaluated, update_id)
     counted = [each for each in (own, *evaluated.observed) if each.expectations]
     before = _load_existing(spark, dataset).version
     names = {each.metric for each in counted}
@@ -70,6 +67,16 @@ def run_append_flow(
             counts = None
         flow_result.counted.append(CountedExpectations(each.dataset, each.expectations, counts))
     return flow_result
+
+
+def _observed(
+    dataset: Dataset, evaluated: EvaluatedFlow, update_id: str
+) -> tuple[DataFrame, ObservedExpectations]:
+    """Return the rows of a flow that its target keeps, and what counts them."""
+    name, query = evaluated.flow.name, evaluated.query
+    metric = f"lakeward_own_{update_id}_{name}"
+    own = ObservedExpectations(metric, dataset.name, dataset.expectations, query)
+    return apply_expectations(query, dataset.expectations, metric=metric, flow=name), own
 
 
 def _sum_reports(
@@ -109,10 +116,7 @@ def run_once_flow(
     The commit's transaction id marks the flow as done.
     """
     flow = evaluated.flow
-    own = ObservedExpectations(
-        f"lakeward_own_{update_id}_{flow.name}", dataset.name, dataset.expectations, evaluated.query
-    )
-    df = apply_expectations(evaluated.query, dataset.expectations, metric=own.metric, flow=flow.name)
+    df, own = _observed(dataset, evaluated, update_id)
     counted = [each for each in (own, *evaluated.observed) if each.expectations]
     stored = load_table(spark, dataset.key)
     before = stored.version if stored else -1

@@ -73,6 +73,14 @@ def like_pattern(cursor: TokenCursor) -> str | None:
     return cursor.string() if cursor.next is not None and cursor.next.is_string else None
 
 
+def schema_and_pattern(cursor: TokenCursor) -> tuple[list[str] | None, str | None]:
+    """Read the rest of a SHOW statement: `[IN schema] [[LIKE] 'pattern']`."""
+    schema = cursor.name(2) if cursor.words("IN") or cursor.words("FROM") else None
+    like = like_pattern(cursor)
+    cursor.end()
+    return schema, like
+
+
 @dataclass(frozen=True)
 class CreateCatalog(Command):
     """Creates a catalog with the schema `default`."""

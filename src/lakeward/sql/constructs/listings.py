@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lakeward.spark_internals import scala_list, session_state
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.constructs.catalogs import schema_and_pattern
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import TokenCursor
 
@@ -49,19 +50,19 @@ class ListTables(Command):
 def _show_schemas(cursor: TokenCursor) -> RenameFirstColumn:
     cursor.need("SHOW")
     cursor.one_of("SCHEMAS", "DATABASES")
-    _schema_and_pattern(cursor)
+    schema_and_pattern(cursor)
     return RenameFirstColumn("databaseName", cursor.text(0))
 
 
 def _show_tables(cursor: TokenCursor) -> ListTables:
     cursor.need("SHOW", "TABLES")
-    pattern = _schema_and_pattern(cursor)
+    _, pattern = schema_and_pattern(cursor)
     return ListTables(["database", "tableName", "isTemporary"], pattern, cursor.text(0))
 
 
 def _show_views(cursor: TokenCursor) -> ListTables:
     cursor.need("SHOW", "VIEWS")
-    pattern = _schema_and_pattern(cursor)
+    _, pattern = schema_and_pattern(cursor)
     return ListTables(["namespace", "viewName", "isTemporary"], pattern, cursor.text(0))
 
 
@@ -69,16 +70,6 @@ def _show_table_extended(cursor: TokenCursor) -> RenameFirstColumn:
     cursor.need("SHOW", "TABLE", "EXTENDED")
     cursor.finish()
     return RenameFirstColumn("database", cursor.text(0))
-
-
-def _schema_and_pattern(cursor: TokenCursor) -> str | None:
-    """Read [{FROM | IN} name] [[LIKE] 'pattern'] and the end of the statement; return the pattern."""
-    if cursor.words("FROM") or cursor.words("IN"):
-        cursor.name(2)
-    cursor.words("LIKE")
-    pattern = None if cursor.next is None else cursor.string()
-    cursor.end()
-    return pattern
 
 
 CONSTRUCTS = (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
-from lakeward.spark_internals import java_array, java_session, jvm_view
+from lakeward.spark_internals import delta_log, java_array, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct
 from lakeward.sql.session_context import run_with_delta
 from lakeward.sql.token_cursor import TokenCursor
@@ -37,8 +37,9 @@ class SetNotNull(Command):
         if location is None:
             return run_with_delta(spark, self.text)
         jvm: Any = jvm_view(spark)
-        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(java_session(spark), location)
-        transaction = log.startTransaction(jvm.scala.Option.empty(), jvm.scala.Option.empty())
+        transaction = delta_log(spark, location).startTransaction(
+            jvm.scala.Option.empty(), jvm.scala.Option.empty()
+        )
         metadata = transaction.metadata()
         schema = json.loads(metadata.schemaString())
         changed = deepcopy(schema)

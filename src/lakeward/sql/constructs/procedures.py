@@ -12,7 +12,7 @@ from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name
 from lakeward.spark_internals import java_session
 from lakeward.sql.construct import BEGINNING, Command, Construct, Refusal, RewriteResult, Rows
-from lakeward.sql.constructs.catalogs import like_pattern
+from lakeward.sql.constructs.catalogs import schema_and_pattern
 from lakeward.sql.procedures import (
     KIND,
     Mode,
@@ -258,10 +258,7 @@ class ShowProcedures(Command):
 
 def _show_procedures(cursor: TokenCursor) -> ShowProcedures:
     cursor.need("SHOW", "PROCEDURES")
-    schema = cursor.name(2) if cursor.words("IN") or cursor.words("FROM") else None
-    like = like_pattern(cursor)
-    cursor.end()
-    return ShowProcedures(schema, like)
+    return ShowProcedures(*schema_and_pattern(cursor))
 
 
 _TEST = "tests/sql/test_procedures.py"

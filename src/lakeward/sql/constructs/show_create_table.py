@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lakeward.quoting import (
     names_path,
@@ -15,7 +15,7 @@ from lakeward.quoting import (
     quote_properties,
     quote_string,
 )
-from lakeward.spark_internals import java_session, jvm_view
+from lakeward.spark_internals import delta_log
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
 from lakeward.sql.constructs.event_log import PIPELINE
 from lakeward.sql.constructs.keys import Key, stored_keys
@@ -93,8 +93,7 @@ def _stored_fields(spark: SparkSession, location: str) -> list[StructField]:
     """Return the columns as Delta stores them: a DataFrame lacks what only writers need."""
     from pyspark.sql.types import StructType
 
-    jvm: Any = jvm_view(spark)
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(java_session(spark), location)
+    log = delta_log(spark, location)
     return StructType.fromJson(json.loads(log.unsafeVolatileSnapshot().metadata().schemaString())).fields
 
 

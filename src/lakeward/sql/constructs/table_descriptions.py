@@ -68,11 +68,16 @@ class DescribeExtended(Command):
         return rows.union(spark.createDataFrame(added, rows.schema))
 
 
-def _describe_extended(cursor: TokenCursor) -> DescribeExtended:
+def extended_table(cursor: TokenCursor) -> list[str]:
+    """Read DESCRIBE [TABLE] EXTENDED and the name of the table."""
     cursor.one_of("DESCRIBE", "DESC")
     cursor.words("TABLE")
     cursor.one_of("EXTENDED", "FORMATTED")
-    table = cursor.name(3)
+    return cursor.name(3)
+
+
+def _describe_extended(cursor: TokenCursor) -> DescribeExtended:
+    table = extended_table(cursor)
     cursor.end()
     return DescribeExtended(table, cursor.text(0))
 

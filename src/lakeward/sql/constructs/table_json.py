@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.quoting import quote_name
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
+from lakeward.sql.constructs.table_descriptions import extended_table
 from lakeward.sql.session_context import current_context, run_with_delta
 from lakeward.sql.token_cursor import TokenCursor
 
@@ -108,10 +109,7 @@ def type_as_json(kind: DataType) -> dict[str, Any]:
 
 
 def _describe(cursor: TokenCursor) -> DescribeAsJson:
-    cursor.one_of("DESCRIBE", "DESC")
-    cursor.words("TABLE")
-    cursor.one_of("EXTENDED", "FORMATTED")
-    table = cursor.name(3)
+    table = extended_table(cursor)
     described = cursor.text(0)
     cursor.need("AS", "JSON")
     cursor.end()

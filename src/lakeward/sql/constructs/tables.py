@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name
-from lakeward.spark_internals import java_session, jvm_view
+from lakeward.spark_internals import delta_log, java_session, jvm_view
 from lakeward.sql.construct import BEGINNING, Command, Construct, Edit, Edits, supported, unsupported
 from lakeward.sql.constructs.partitions import file_relation
 from lakeward.sql.session_context import run_with_delta
@@ -66,14 +66,14 @@ class ComputeDeltaStatistics(Command):
             )
         location = spark.sql(f"DESCRIBE DETAIL {name}").first()["location"]  # type: ignore[index]
         jvm: Any = jvm_view(spark)
-        session = java_session(spark)
-        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session, location)
         statistics = getattr(
             getattr(jvm.org.apache.spark.sql.delta.stats, "StatisticsCollection$"), "MODULE$"
         )
         every_row = getattr(statistics, "recompute$default$4")()
         every_file = getattr(statistics, "recompute$default$5")()
-        statistics.recompute(session, log, jvm.scala.Option.empty(), every_row, every_file)
+        statistics.recompute(
+            java_session(spark), delta_log(spark, location), jvm.scala.Option.empty(), every_row, every_file
+        )
 
 
 def _analyze(cursor: TokenCursor) -> RequireTable | ComputeDeltaStatistics:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lakeward.errors import SqlError
 from lakeward.session import PathMap
 from lakeward.sql.construct import BEGINNING, Command, Construct, Rows
-from lakeward.sql.constructs.catalogs import like_pattern
+from lakeward.sql.constructs.catalogs import schema_and_pattern
 from lakeward.sql.session_context import SessionContext, current_context, matches_pattern, remove_folder
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
@@ -210,10 +210,7 @@ class ShowVolumes(Command):
 
 def _show_volumes(cursor: TokenCursor) -> ShowVolumes:
     cursor.need("SHOW", "VOLUMES")
-    schema = cursor.name(2) if cursor.words("IN") or cursor.words("FROM") else None
-    like = like_pattern(cursor)
-    cursor.end()
-    return ShowVolumes(schema, like)
+    return ShowVolumes(*schema_and_pattern(cursor))
 
 
 @dataclass(frozen=True)
