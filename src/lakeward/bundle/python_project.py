@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import configparser
 import importlib
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -13,6 +12,8 @@ from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
+
+from packaging.utils import canonicalize_name
 
 from lakeward.errors import BundleError
 
@@ -29,11 +30,7 @@ class Distribution:
 
     def is_package(self, name: str) -> bool:
         """Return whether `name` names this project, ignoring case, `-`, `_` and `.` (PEP 503)."""
-        return _normalised(name) == _normalised(self.name)
-
-
-def _normalised(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+        return canonicalize_name(name) == canonicalize_name(self.name)
 
 
 _BACKEND = "setuptools.build_meta:__legacy__"

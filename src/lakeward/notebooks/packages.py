@@ -13,6 +13,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from packaging.utils import canonicalize_name
+
 from lakeward.errors import LakewardError, NotebookError
 from lakeward.session import is_platform_path
 
@@ -186,7 +188,7 @@ def _identity(line: str, folder: Path) -> str:
     if name is None and "/" not in line.partition("@")[0]:
         plain = re.match(r"[A-Za-z0-9][\w.-]*", line)
         name = plain[0] if plain else None
-    return re.sub(r"[-_.]+", "-", name).lower() if name else f"{folder} {line}"
+    return canonicalize_name(name) if name else f"{folder} {line}"
 
 
 def _local(line: str, local: Local) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from importlib import metadata
+
+from packaging.utils import canonicalize_name
 
 from lakeward.check.model import Fact, Use
 
@@ -13,7 +14,7 @@ def requirement(use: Use) -> Fact | None:
     """Return the verdict on one requirement; `detail` is its version specifier. None where it may stay."""
     from lakeward.environments import STAND_INS
 
-    name = re.sub(r"[-_.]+", "-", use.name).lower()
+    name = canonicalize_name(use.name)
     stand_in = {str(package): each for package, each in STAND_INS.items()}.get(name)
     if stand_in is None or _admits(name, use.detail or ""):
         return None
