@@ -36,13 +36,18 @@ def quote_name(parts: Iterable[str]) -> str:
     return ".".join(quote_identifier(part) for part in parts)
 
 
-def names_path(parts: Sequence[str]) -> bool:
-    """Return whether a name is that of a format and a path.
+_FILE_FORMATS = frozenset(("avro", "binaryfile", "csv", "delta", "json", "orc", "parquet", "text", "xml"))
 
-    >>> names_path(["delta", "/data/t"]), names_path(["main", "t"])
-    (True, False)
+
+def names_path(parts: Sequence[str]) -> bool:
+    """Return whether a name is that of a format and a path; no table has a period in its own name.
+
+    >>> names_path(["delta", "/data/t"]), names_path(["parquet", "t.parquet"]), names_path(["main", "t"])
+    (True, True, False)
     """
-    return len(parts) == 2 and "/" in parts[1]
+    if len(parts) != 2:
+        return False
+    return "/" in parts[1] or ("." in parts[1] and parts[0].lower() in _FILE_FORMATS)
 
 
 def quote_string(value: str) -> str:

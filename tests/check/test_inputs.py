@@ -202,6 +202,26 @@ def test_a_dataset_of_the_platform_needs_a_folder(look: Look, path: str) -> None
     assert look(f'spark.read.csv("{path}")').of("needs_seed") == ["path /databricks-datasets/airlines"]
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        'spark.read.json("s3a://%s/a" % bucket)',
+        'spark.read.json("s3a://%(bucket)s/a" % names)',
+        'spark.read.json("s3a://{}/a".format(bucket))',
+        'spark.read.json("s3a://{0}/a".format(bucket))',
+        'dbutils.fs.mount("s3a://{bucket}".format(bucket=bucket), "/mnt/a")',
+        'x = "s3a://{}".format(bucket).strip()',
+        'spark.read.json(f"s3a://{bucket}/a")',
+    ],
+)
+def test_fields_of_a_path_are_shown_in_one_way(look: Look, code: str) -> None:
+    assert look(code).of("needs_seed") == ["path s3a://{…}"]
+
+
+def test_fields_with_a_constant_are_no_holes_elsewhere(look: Look) -> None:
+    assert look('PATH = "s3a://bucket/%s"\nx = 7 % n\n').of("needs_seed") == ["path s3a://bucket"]
+
+
 def test_a_mounted_dataset_is_there(look: Look) -> None:
     found = look(
         {

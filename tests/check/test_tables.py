@@ -165,6 +165,36 @@ def test_what_is_no_table_needs_no_seed(look: Look, sql: str) -> None:
     assert look({"q.sql": sql}).tables() == []
 
 
+@pytest.mark.parametrize("name", ["countries.parquet", "data/countries", "*.parquet"])
+@pytest.mark.parametrize("verb", ["select * from", "merge into t using", "insert into"])
+@pytest.mark.parametrize(
+    "kind", ["parquet", "DELTA", "json", "csv", "binaryFile", "xml", "text", "orc", "avro"]
+)
+def test_a_format_and_a_relative_path_are_no_table(look: Look, kind: str, verb: str, name: str) -> None:
+    found = look({"q.sql": f"create table t (a int); {verb} {kind}.`{name}` s"})
+    assert found.tables() == []
+    assert look({"q.sql": f"{verb} {kind}.countries s"}).tables()[-1] == f"table {kind.lower()}.countries"
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        'spark.table("main.sales.orders@v3")',
+        'spark.read.table("sales.ORDERS@V12")',
+        'spark.table("main.sales.orders@20260131235959999")',
+        'spark.table(f"main.sales.orders@v{version}")',
+        'spark.table("main.sales.orders@v%s" % version)',
+        'spark.table("main.sales.orders@v{}".format(version))',
+        'spark.table("main.sales.orders@" + when)',
+        'spark.sql("select * from main.sales.orders@v3")',
+    ],
+)
+def test_an_older_version_is_the_same_table(look: Look, reading: str) -> None:
+    (table,) = look({"read.py": reading}).tables()
+    assert table in ("table main.sales.orders", "table sales.orders")
+    assert look({"read.py": reading, "make.sql": "create table main.sales.orders (a int)"}).tables() == []
+
+
 def test_the_information_schema_has_the_relations_that_are_declared(look: Look) -> None:
     sql = "select * from main.information_schema.tables; select * from system.information_schema.metastores"
     assert "metastores" not in INFORMATION_SCHEMA

@@ -325,6 +325,16 @@ def test_files_and_folders_of_a_notebook_are_those_of_ipython(desk: Desk) -> Non
     assert text_of(finished, 8) == "folder  made\n"
 
 
+@pytest.mark.parametrize("magic", ["%%file", "%file", "%%writefile", "%writefile"])
+def test_a_file_is_written_by_each_name_of_the_magic(desk: Desk, magic: str) -> None:
+    desk.done(
+        desk.file(
+            "made.py", f"# Databricks notebook source\n# MAGIC {magic} made.txt\n# MAGIC a\n# MAGIC b\n"
+        )
+    )
+    assert (desk.folder / "made.txt").read_text() == "a\nb\n"
+
+
 def test_a_file_to_write_needs_a_name(desk: Desk) -> None:
     error = desk.run(
         desk.file("unnamed.py", "# Databricks notebook source\n# MAGIC %%writefile\n# MAGIC x\n")

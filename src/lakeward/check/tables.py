@@ -14,6 +14,8 @@ from lakeward.session import INFORMATION_SCHEMA
 
 HOLE = "{…}"
 _PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
+# `orders@v3`, `orders@20260131235959999`: an older version of the table.
+_VERSION = re.compile(r"@(?:v(?:\d+|\{…\})|\d{17}|\{…\})$", re.IGNORECASE)
 
 
 def seeds_needed(uses: Iterable[Use], known: Collection[str] = ()) -> Iterator[Finding]:
@@ -62,10 +64,10 @@ def _of_the_information_schema(name: str, view: str, use: Use) -> Finding:
 
 
 def parts_of(name: str) -> tuple[str, ...]:
-    """Return the parts of a table's name in lower case, without backticks and without `LIVE.`."""
+    """Return the parts of a table's name in lower case, without backticks, `LIVE.` and the version."""
     found = tuple(
         (match[1].replace("``", "`") if match[1] is not None else match[2]).strip().lower()
-        for match in _PART.finditer(name)
+        for match in _PART.finditer(_VERSION.sub("", name))
     )
     return found[1:] if len(found) == 2 and found[0] == "live" else found
 

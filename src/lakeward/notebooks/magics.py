@@ -301,6 +301,7 @@ MAGICS: dict[str, Magic] = {
     "who": _who,
     "whos": _who,
     "writefile": _writefile,
+    "file": _writefile,
     **dict.fromkeys(WITHOUT_EFFECT, _nothing),
     ENVIRONMENT_CELL: _environment,
 }

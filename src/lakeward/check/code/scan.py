@@ -79,7 +79,20 @@ class Scanner:
             else:
                 node()
 
+    def _operation(self, node: ast.BinOp) -> list[Any]:
+        if isinstance(node.op, ast.Mod):
+            self._template(node, node.left)
+        return _children(node)
+
+    def _template(self, node: ast.expr, template: ast.expr) -> None:
+        """Read a string with its fields as holes: `"s3://%s/a" % name`, `"s3://{}/a".format(name)`."""
+        if isinstance(template, ast.Constant) and isinstance(template.value, str):
+            self._inside.add(id(template))
+            detectors.text(template, text_of(node, self.environment.constants), self)
+
     def _chain(self, node: ast.Call | ast.Attribute) -> list[Any]:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+            self._template(node, node.func.value)
         if id(node) not in self._inside:
             root, links, parts = unroll(node)
             self._inside.update(map(id, parts))
@@ -91,7 +104,7 @@ class Scanner:
         if isinstance(node, ast.JoinedStr):
             detectors.text(node, text_of(node, self.environment.constants), self)
             return [each.value for each in node.values if isinstance(each, ast.FormattedValue)]
-        if node.value.__class__ is str:
+        if node.value.__class__ is str and id(node) not in self._inside:
             detectors.text(node, text_of(node, {}), self)
         return []
 
@@ -168,6 +181,7 @@ _VISITS: Mapping[type, Callable[[Scanner, Any], list[Any]]] = {
     ast.AsyncFunctionDef: Scanner._function,
     ast.Attribute: Scanner._chain,
     ast.AugAssign: Scanner._more,
+    ast.BinOp: Scanner._operation,
     ast.Call: Scanner._chain,
     ast.ClassDef: Scanner._body,
     ast.comprehension: Scanner._loop,
