@@ -33,7 +33,8 @@ that runs. The server that it starts has the jobs and pipelines of the bundle, u
 `${{resources.jobs.KEY.id}}` has in the run, without a deployment. It ends with the command, after the runs
 that the code has started.
 
-- **The notebook context** (`dbutils.notebook.entry_point`) has the address and the token of that workspace,
+- **The notebook context** (`dbutils.notebook.entry_point`, and `get_context()` of
+`dbruntime.databricks_repl_context`) has the address and the token of that workspace,
 for code with `requests` and for `WorkspaceClient(host, token)`.
 
 - **Secrets** are read from `LAKEWARD_SECRET_<SCOPE>_<KEY>`, then from the file

@@ -115,6 +115,24 @@ def test_settings_of_the_platform_are_reported_with_what_they_are_here(look: Loo
     assert look("spark.conf.get('spark.databricks.unknown', '')").of("refused") == []
 
 
+@pytest.mark.parametrize(
+    ("code", "module"),
+    [
+        ("from dbruntime.databricks_repl_context import get_context", "dbruntime.databricks_repl_context"),
+        ("import dbruntime.databricks_repl_context as c", "dbruntime.databricks_repl_context"),
+        ("from dbruntime import databricks_repl_context", "dbruntime.databricks_repl_context"),
+        ("from dbruntime.dbutils import FileInfo", "dbruntime.dbutils"),
+        ("from dbruntime import dbutils", "dbruntime.dbutils"),
+        ("from dbruntime.display import displayHTML", "dbruntime.display"),
+        ("import dbruntime", "dbruntime"),
+    ],
+)
+def test_modules_of_dbruntime_that_are_served_run(look: Look, code: str, module: str) -> None:
+    assert look(code).one(f"module {module}").verdict == "runs_with_lakeward"
+    name = "from dbruntime import UserNamespaceInitializer"
+    assert look(name).of("refused") == ["module dbruntime.UserNamespaceInitializer"]
+
+
 def test_a_guarded_import_is_not_refused(look: Look) -> None:
     plain = look("from databricks.nowhere import x\nimport dbruntime.x\n")
     assert plain.one("module dbruntime.x").verdict == "refused"

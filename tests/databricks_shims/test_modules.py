@@ -7,13 +7,15 @@ import os
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
 
 from lakeward import databricks_shims
-from lakeward.dbutils import Environment, NotebookExit, dbutils, using
+from lakeward.dbutils import Context, Environment, NotebookExit, dbutils, using
 from lakeward.session import Settings
+from lakeward.workspace_connection import NO_WORKSPACE
 from tests.processes import environ_without, outcome
 
 SUITE = """\
@@ -46,6 +48,59 @@ def test_the_runtime_has_every_name_and_starts_nothing(installed: None) -> None:
 
     assert isinstance(runtime.spark, SparkSession)
     assert importlib.import_module("databricks.sdk.runtime.dbutils_stub").dbutils
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from dbruntime.databricks_repl_context import get_context\ncontext = get_context()",
+        "import dbruntime.databricks_repl_context as repl\ncontext = repl.get_context()",
+        "import dbruntime.databricks_repl_context\ncontext = dbruntime.databricks_repl_context.get_context()",
+        "from dbruntime import databricks_repl_context as repl\ncontext = repl.get_context()",
+    ],
+)
+def test_the_context_of_the_repl_is_that_of_the_notebook(installed: None, code: str) -> None:
+    facts = Context(
+        *("ada", "/Users/ada/load"),
+        *(NO_WORKSPACE, "7", "c", "n", "j", "r", "t"),
+    )
+    with using(Environment(context=facts)):
+        names: dict[str, Any] = {}
+        exec(code, names)
+        context, java = names["context"], dbutils().notebook.entry_point.getDbutils().notebook().getContext()
+        for name in (
+            *("apiUrl", "apiToken", "browserHostName", "workspaceId", "clusterId"),
+            *("notebookId", "notebookPath", "jobId", "currentRunId", "rootRunId"),
+        ):
+            assert getattr(context, name) == getattr(java, name)().get()
+        assert (context.user, context.taskKey, context.workspaceUrl) == ("ada", "t", context.browserHostName)
+        assert context.apiToken not in repr(context)
+
+
+def test_a_repl_context_without_a_job_has_no_run(installed: None) -> None:
+    repl = importlib.import_module("dbruntime.databricks_repl_context")
+    context = repl.get_context()
+    assert (context.user, context.jobId, context.currentRunId, context.notebookId) == (
+        "ada",
+        None,
+        None,
+        None,
+    )
+    # MLflow looks for a workspace's experiments where it has them.
+    assert not any(hasattr(context, name) for name in ("isInNotebook", "isInJob", "isInCluster"))
+
+
+def test_modules_of_dbruntime_have_the_objects_of_notebooks(installed: None) -> None:
+    module = importlib.import_module("dbruntime.dbutils")
+    assert isinstance(dbutils(), module.DBUtils)
+    dbutils().fs.put("dbfs:/a.txt", "x")
+    assert all(isinstance(each, module.FileInfo) for each in dbutils().fs.ls("dbfs:/"))
+    shown = importlib.import_module("dbruntime.display")
+    runtime = importlib.import_module("databricks.sdk.runtime")
+    assert (shown.display, shown.displayHTML) == (runtime.display, runtime.displayHTML)
+    with pytest.raises(ImportError, match="UserNamespaceInitializer"):
+        # databricks-sdk takes it as the sign that it authenticates on Databricks.
+        exec("from dbruntime import UserNamespaceInitializer")
 
 
 def test_its_names_go_when_the_stand_ins_go(nothing_installed: None) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
+from lakeward.databricks_shims.display import display, displayHTML
 from lakeward.databricks_shims.ipython import Shell
 from lakeward.databricks_shims.names import NAMES, free_names
 
@@ -34,13 +35,27 @@ def _ipython(module: ModuleType) -> None:
     vars(module).update(get_ipython=get, __all__=["get_ipython"])
 
 
+def _dbruntime_display(module: ModuleType) -> None:
+    vars(module).update(display=display, displayHTML=displayHTML)
+
+
+def _repl_context(module: ModuleType) -> None:
+    from lakeward.dbutils import ReplContext, environment
+
+    get: Callable[[], ReplContext] = lambda: ReplContext(environment().facts)  # noqa: E731
+    vars(module).update(get_context=get)
+
+
 SERVED: Mapping[str, Callable[[ModuleType], None]] = {
     "databricks.sdk.runtime": _runtime,
     "pyspark.dbutils": _pyspark_dbutils,
+    "dbruntime.dbutils": _pyspark_dbutils,
+    "dbruntime.display": _dbruntime_display,
+    "dbruntime.databricks_repl_context": _repl_context,
 }
 """Served in place of any other module of the name; what is given is executed as the module's body."""
 
-PACKAGES = ("databricks", "databricks.sdk")
+PACKAGES = ("databricks", "databricks.sdk", "dbruntime")
 """Packages that lead to those, served empty where they are not installed."""
 
 ON_REQUEST: Mapping[str, Callable[[ModuleType], None]] = {"IPython": _ipython}

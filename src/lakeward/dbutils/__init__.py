@@ -8,7 +8,7 @@ behaviour. Importing this package starts nothing and does not import pyspark.
 from __future__ import annotations
 
 from lakeward.dbutils.api_table import FUNCTIONS, GROUPS, Function
-from lakeward.dbutils.context import Context
+from lakeward.dbutils.context import Context, ReplContext
 from lakeward.dbutils.dbutils_object import DBUtils, dbutils
 from lakeward.dbutils.environment import Environment, environment, using
 from lakeward.dbutils.failures import ExecutionError, JavaError, NotebookExit
@@ -47,6 +47,7 @@ __all__ = [
     "JobValues",
     "NotebookExit",
     "Redactor",
+    "ReplContext",
     "SecretStore",
     "Stores",
     "StreamRedactor",

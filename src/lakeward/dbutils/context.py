@@ -107,6 +107,30 @@ class Context:
         return {"attributes": {key: value for key, value in attributes.items() if value is not None}}
 
 
+class ReplContext:
+    """The context as Python has it: what `dbruntime.databricks_repl_context.get_context()` returns.
+
+    It has no `isInNotebook`, `isInJob` and `isInCluster`: MLflow takes them as a reason to look for the
+    experiments of a workspace.
+    """
+
+    def __init__(self, facts: Context) -> None:
+        self.user = facts.user
+        self.apiUrl = facts.connection.host
+        self.apiToken = facts.connection.token
+        self.browserHostName = self.workspaceUrl = facts.host
+        self.workspaceId = facts.workspace_id
+        self.clusterId = facts.cluster_id
+        self.notebookId = facts.notebook_id
+        self.notebookPath = facts.notebook_path
+        self.jobId = facts.job_id
+        self.currentRunId = self.rootRunId = self.multitaskParentRunId = facts.run_id
+        self.taskKey = facts.task_key
+
+    def __repr__(self) -> str:
+        return f"ReplContext({', '.join(name for name in vars(self))})"
+
+
 class JavaContext:
     """The context as py4j exposes it: every value is a method that returns an Option."""
 

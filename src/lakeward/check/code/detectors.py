@@ -63,7 +63,7 @@ def imported(node: ast.Import | ast.ImportFrom, sink: Sink, *, guarded: bool) ->
         names = [alias.name for alias in node.names]
     elif node.level or node.module is None:
         return
-    elif node.module in ("pyspark", "databricks"):
+    elif node.module in ("pyspark", "databricks", "dbruntime"):
         names = [f"{node.module}.{alias.name}" for alias in node.names]
     else:
         names = [node.module]

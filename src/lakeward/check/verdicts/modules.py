@@ -17,7 +17,7 @@ _WORKSPACE = (
     "A client without credentials is answered here: secrets, files, volumes, workspace files and the current "
     "user; other requests say what is missing."
 )
-_SERVED = frozenset((*MODULES, *CONNECT_MODULES, *STAND_INS))
+_SERVED = frozenset((*MODULES, *CONNECT_MODULES, *STAND_INS, "dbruntime"))
 _OWN = "A package of its own: it runs where it is installed, and lakeward changes nothing about it."
 _UNKNOWN = "No package that lakeward knows has this module: the import fails here unless the code is yours."
 OF_DATABRICKS = {
