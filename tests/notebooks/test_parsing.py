@@ -92,6 +92,40 @@ def test_marks_of_the_other_language_are_text_of_a_cell(suffix: str, comment: st
     ]
 
 
+@pytest.mark.parametrize("between", ["", "\n", "   \n", "{c} a comment"])
+@pytest.mark.parametrize("mark", ["{c} MAGIC", "{c}MAGIC"])
+@pytest.mark.parametrize("magic", ["%md", "%md-sandbox", "%sql", "%sh", "%python"])
+@pytest.mark.parametrize(("suffix", "comment"), [(".py", "#"), (".sql", "--")])
+def test_marked_lines_go_on_over_empty_lines(
+    suffix: str, comment: str, magic: str, mark: str, between: str
+) -> None:
+    mark, between = mark.format(c=comment), between.format(c=comment)
+    lines = [f"{comment} Databricks notebook source", f"{mark} {magic}", f"{mark} a", between]
+    (cell,) = cells("\n".join([*lines, f"{mark} b"]), suffix)
+    empty = "\n" * (between.count("\n") + 1)
+    assert cell == (1, magic[1:], f"a\n{empty}b", 2)
+    named = cells("\n".join([*lines, f"{mark} %fs ls"]), suffix)
+    assert [each[1:3] for each in named] == [(magic[1:], "a"), ("fs", "ls")]
+    code = cells("\n".join([*lines, "x = 1", f"{mark} {magic} b"]), suffix)
+    assert [each[1] for each in code] == [magic[1:], "python" if suffix == ".py" else "sql", magic[1:]]
+
+
+@pytest.mark.parametrize("path", ["./a", '"./a b"', '/Workspace/Users/a@b.c/d $x="1 2"'])
+@pytest.mark.parametrize("run", ["%run\n{}", "%run \n{}\n", "\n%run\n\n  {}", "%RUN\n{}", "%%run\n{}"])
+@pytest.mark.parametrize("suffix", [".py", ".sql", ".ipynb"])
+def test_the_path_of_run_may_be_on_the_next_line(suffix: str, run: str, path: str) -> None:
+    text = run.format(path)
+    comment = {".py": "# ", ".sql": "-- "}.get(suffix, "")
+    if comment:
+        marked = "\n".join(f"{comment}MAGIC {line}" for line in text.split("\n"))
+        text = f"{comment}Databricks notebook source\n{marked}"
+    else:
+        text = json.dumps({"cells": [{"cell_type": "code", "source": text}], "metadata": {}, "nbformat": 4})
+    (cell,) = cells(text, suffix)
+    assert cell[1] == "run"
+    assert inclusion(cell[2]) == inclusion(path)
+
+
 @pytest.mark.parametrize(("text", "suffix"), [("x = 1", ".py"), ("select 1", ".sql"), (PYTHON, ".sql")])
 def test_a_file_without_its_languages_first_line_is_no_notebook(text: str, suffix: str) -> None:
     assert parse(text.encode(), suffix) is None

@@ -80,7 +80,10 @@ def read_cell(source: str, language: str) -> tuple[str, str, bool]:
         return language, source, False
     name = found[1].lower()
     if name in LINE_MAGICS and (name not in _ALONE or "\n" in source.strip()):
-        return "python", source, False
+        # Databricks reads %run itself; its path may be on the next line.
+        lines = [line for line in source.splitlines() if line.strip()]
+        if name != "run" or len(lines) != 2 or lines[0].strip().lstrip("%").lower() != "run":
+            return "python", source, False
     blanked = source[:start] + " " * (found.end() - start) + source[found.end() :]
     return {"py": "python"}.get(name, name), blanked, True
 

@@ -50,12 +50,30 @@ def parse_export(text: str, language: str) -> Notebook:
 
 def _cells(block: list[Line], language: str, number: int) -> Iterator[Cell]:
     title = next((found[1].strip() for _, line in block if (found := _TITLE[language].match(line))), "")
-    for marked, group in groupby(block, key=lambda line: bool(_MAGIC[language].match(line[1]))):
-        lines = list(group)
+    for marked, lines in _parts(block, language):
         if marked:
             yield _magic(lines, language, number, title)
         elif any(_is_code(line, language) for _, line in lines):
             yield _unmarked(lines, language, number, title)
+
+
+def _parts(block: list[Line], language: str) -> Iterator[tuple[bool, list[Line]]]:
+    """Yield the lines of a block as parts with and without MAGIC, and whether they have it.
+
+    Lines with MAGIC continue those before them, over empty lines and comments, unless they name a magic.
+    """
+    parts: list[tuple[bool, list[Line]]] = []
+    for marked, group in groupby(block, key=lambda line: bool(_MAGIC[language].match(line[1]))):
+        lines = list(group)
+        if marked and len(parts) > 1 and parts[-2][0]:
+            between = parts[-1][1]
+            named = _MAGIC[language].sub("", lines[0][1]).lstrip().startswith("%")
+            if not named and not any(_is_code(line, language) for _, line in between):
+                parts[-2][1].extend([*((at, "") for at, _ in between), *lines])
+                parts.pop()
+                continue
+        parts.append((marked, lines))
+    yield from parts
 
 
 def _is_code(line: str, language: str) -> bool:
