@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.errors import ConfigurationError
-from lakeward.session import Settings, catalog_hint, missing_catalog
+from lakeward.session import Settings, catalog_hint, missing_catalog, missing_schema, schema_hint
 from lakeward.workspace.state.settings_json import settings_from_json, settings_to_json
 from tests.cli.inside import Inside
 from tests.trees import write_files
@@ -137,3 +137,45 @@ def test_the_missing_catalog_is_read_from_the_error(text: str, name: str | None)
     hint = catalog_hint(text)
     assert (hint is None) == (name is None)
     assert hint is None or catalog_hint(f"{text} {hint}") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("[SCHEMA_NOT_FOUND] The schema `main`.`nowhere` cannot be found. Verify", "main.nowhere"),
+        ("[SCHEMA_NOT_FOUND] cell 2, a.py:3: The schema `main`.`a b``c` cannot be found.", "main.`a b``c`"),
+        ("[SCHEMA_NOT_FOUND] The schema `spark_catalog`.`gold` cannot be found.", "gold"),
+        ("[SCHEMA_NOT_FOUND] The schema `dev`.`main`.`gold` cannot be found.", "main.gold"),
+        ("[SCHEMA_NOT_FOUND] The schema main.gold cannot be found.", "main.gold"),
+        ("[SCHEMA_NOT_FOUND]\nThe schema\n`main`.`gold`\ncannot be found.", "main.gold"),
+        ("[TABLE_OR_VIEW_NOT_FOUND] The table or view `dev`.`a` cannot be found", None),
+    ],
+)
+def test_the_missing_schema_is_read_from_the_error(text: str, name: str | None) -> None:
+    assert missing_schema(text) == name
+    hint = schema_hint(text)
+    assert (hint is None) == (name is None)
+    assert hint is None or f"'CREATE SCHEMA {name}'" in hint
+
+
+@pytest.mark.parametrize("name", ["sql", "use", "notebook", "pipeline", "job", "bundle pipeline"])
+def test_a_missing_schema_fails_with_the_remedy(inside: Inside, name: str) -> None:
+    write_files(
+        inside.folder,
+        {
+            **FILES,
+            "notebook.py": "# Databricks notebook source\n"
+            "spark.range(2).write.saveAsTable('main.nowhere.t')\n",
+            "schema.py": "from pyspark import pipelines as dp\n\n"
+            "spark.sql('USE SCHEMA main.nowhere')\n\n"
+            "@dp.materialized_view\ndef rows():\n    return spark.range(3)\n",
+        },
+    )
+    words = {
+        **COMMANDS,
+        "sql": ("sql", "-e", "CREATE TABLE main.nowhere.t AS SELECT 1 AS id"),
+        "use": ("sql", "-e", "USE SCHEMA main.nowhere"),
+    }
+    ran = inside(*words[name])
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert ran.stderr.count("'CREATE SCHEMA main.nowhere'") == 1, ran.stdout + ran.stderr

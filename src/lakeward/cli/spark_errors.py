@@ -9,7 +9,7 @@ from typing import Any
 from lakeward.quoting import quote_name
 from lakeward.seeds import ways
 from lakeward.session import condensed as without_plan_and_stack
-from lakeward.session import is_lost, jvm_lost, message_of
+from lakeward.session import is_lost, jvm_lost, message_of, schema_hint
 from lakeward.suggestions import close_matches
 
 MISSING = ("TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
@@ -36,7 +36,10 @@ def error_message(error: BaseException, spark: Any) -> str | None:
         return None
     text = condensed(message_of(error))
     name = missing_name(text)
-    return f"{text}{suggestion(name, spark)}" if name else text
+    if name:
+        return f"{text}{suggestion(name, spark)}"
+    hint = schema_hint(text)
+    return text if hint is None else f"{text}\n  → {hint}"
 
 
 def condensed(text: str) -> str:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
         catalog_hint,
         catalog_remedy,
         missing_catalog,
+        missing_schema,
+        schema_hint,
     )
     from lakeward.session.entry_points.session_builder_patch import (
         install_builder_hook,

@@ -25,6 +25,9 @@ _NAME = re.compile(r"\w[\w-]*")
 _MISSING = re.compile(
     r"\[(?:NO_SUCH_CATALOG_EXCEPTION|CATALOG_NOT_FOUND)\][\s\S]*?[Cc]atalog [`']([^`']+)[`']"
 )
+_MISSING_SCHEMA = re.compile(
+    r"\[SCHEMA_NOT_FOUND\][\s\S]*?[Ss]chema\s+((?:`(?:[^`]|``)+`\s*\.?\s*)+|[^\s`]+)\s+cannot"
+)
 
 
 def read_catalogs(table: Mapping[str, object], environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -68,3 +71,30 @@ def catalog_hint(text: str) -> str | None:
     """Return the remedy for an error about a missing catalog; None for others and if the error names it."""
     name = missing_catalog(text)
     return None if name is None or "[tool.lakeward]" in text else catalog_remedy(name)
+
+
+def missing_schema(text: str) -> str | None:
+    """Return the name of the schema that the error `text` does not find, quoted for SQL; None for others.
+
+    >>> missing_schema("[SCHEMA_NOT_FOUND] The schema `main`.`a b` cannot be found.")
+    'main.`a b`'
+    """
+    found = _MISSING_SCHEMA.search(text)
+    if found is None:
+        return None
+    parts = [part.replace("``", "`") for part in re.findall(r"`((?:[^`]|``)+)`", found.group(1))]
+    parts = parts or found.group(1).split(".")
+    # Spark puts the current catalog before a name that USE SCHEMA qualifies.
+    parts = parts[1:] if parts[0] == "spark_catalog" or len(parts) > 2 else parts
+    return ".".join(map(quote_if_needed, parts))
+
+
+def schema_hint(text: str) -> str | None:
+    """Return the remedy for an error about a missing schema; None for others."""
+    name = missing_schema(text)
+    if name is None or "CREATE SCHEMA" in text:
+        return None
+    return (
+        f"If {name} is a schema of your workspace: lakeward sql -e 'CREATE SCHEMA {name}' creates it, "
+        "with the target (-t) of this command."
+    )
