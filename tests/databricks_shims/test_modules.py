@@ -152,11 +152,19 @@ def test_without_databricks_sdk_its_packages_are_empty(nothing_installed: None, 
     assert ran.stdout.splitlines() == ["DBUtils", "no databricks.sdk"], ran.stderr
 
 
-@pytest.fixture
-def ipython(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+_EAGER = "shell = None\ndef get_ipython():\n    return shell\n"
+# As of IPython 9.18.
+_LAZY = (
+    "shell = None\ndef __getattr__(name):\n    if name == 'get_ipython':\n        return lambda: shell\n"
+    "    raise AttributeError(name)\n"
+)
+
+
+@pytest.fixture(params=[_EAGER, _LAZY], ids=["eager", "lazy"])
+def ipython(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
     """A package of the name whose shell does not run, as the real one's outside of a notebook."""
     (tmp_path / "IPython").mkdir()
-    (tmp_path / "IPython" / "__init__.py").write_text("shell = None\ndef get_ipython():\n    return shell\n")
+    (tmp_path / "IPython" / "__init__.py").write_text(request.param)
     library = tmp_path / "site-packages" / "plots.py"
     library.parent.mkdir()
     library.write_text("import IPython\ndef in_notebook():\n    return IPython.get_ipython() is not None\n")
@@ -171,6 +179,9 @@ def test_the_shells_namespace_has_dbutils_for_user_code_alone(ipython: str, inst
     module = importlib.import_module(ipython)
     assert module.get_ipython().user_ns["dbutils"] is dbutils()
     assert not importlib.import_module("plots").in_notebook()
+    from IPython import get_ipython  # type: ignore[import-not-found]
+
+    assert get_ipython().user_ns["dbutils"] is dbutils()
     module.shell = "a real shell"
     assert module.get_ipython() == "a real shell"
     databricks_shims.uninstall()

@@ -33,7 +33,8 @@ def answer(module: ModuleType, names: Mapping[str, Any]) -> None:
 
     def make(before: Any) -> Any:
         def get_ipython() -> Any:
-            running = before()
+            # IPython 9.18 makes the function on first use, in the module's __getattr__.
+            running = (before or module.__getattr__("get_ipython"))()
             if running is not None or _is_library(sys._getframe(1).f_code.co_filename):
                 return running
             return shell
