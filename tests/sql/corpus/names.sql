@@ -24,8 +24,34 @@ USE CATALOG corpus_c1
 --> ok
 SELECT current_catalog() AS c, current_schema() AS s
 --> ["corpus_c1", "default"]
-DROP CATALOG corpus_c1
---! CANNOT_DROP_CURRENT_CATALOG
+CREATE CATALOG corpus_c2
+--> ok
+USE CATALOG corpus_c2
+--> ok
+CREATE TABLE t AS SELECT 7 AS n
+--> ok
+DROP CATALOG corpus_c2
+--! CATALOG_NOT_EMPTY
+DROP CATALOG IF EXISTS `Corpus_C2` CASCADE
+--> ok
+SHOW CATALOGS LIKE 'corpus_c2'
+--> 
+SELECT current_catalog() AS c
+--> ["corpus_c2"]
+CREATE TABLE t AS SELECT 7 AS n
+--! SCHEMA_NOT_FOUND
+DROP SCHEMA IF EXISTS s CASCADE
+--> ok
+CREATE CATALOG corpus_c2
+--> ok
+CREATE TABLE t AS SELECT 8 AS n
+--> ok
+SELECT n FROM corpus_c2.default.t
+--> [8]
+DROP CATALOG corpus_c2 CASCADE
+--> ok
+USE CATALOG corpus_c1
+--> ok
 CREATE TABLE t AS SELECT 7 AS n
 --> ok
 SELECT n FROM corpus_c1.default.t

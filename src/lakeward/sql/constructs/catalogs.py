@@ -124,7 +124,11 @@ def _create_catalog(cursor: TokenCursor) -> CreateCatalog:
 
 @dataclass(frozen=True)
 class DropCatalog(Command):
-    """Removes a catalog; CASCADE is required if it contains objects."""
+    """Removes a catalog; CASCADE is required if it contains objects.
+
+    A session whose current catalog it is keeps the name: statements with unqualified names fail until another
+    USE.
+    """
 
     catalog: str
     if_exists: bool
@@ -135,12 +139,6 @@ class DropCatalog(Command):
         if self.if_exists and name not in context.catalogs():
             return
         context.require_catalog(name)
-        if name == context.catalog:
-            raise SqlError(
-                "CANNOT_DROP_CURRENT_CATALOG",
-                f"Catalog '{name}' is the session's current one.",
-                next_step="USE another catalog first.",
-            )
         if not self.cascade and not _is_empty(context, name):
             raise SqlError(
                 "CATALOG_NOT_EMPTY",
