@@ -76,6 +76,9 @@ tests, scripts | \
 - `dbutils.fs` accepts no relative paths. On Databricks a relative path of Spark starts at the root of DBFS;
   here it starts at the folder of the bundle. Python's functions start at the folder of the task's notebook
   or file, as on Databricks.
+- `hive_metastore` is the storage of its managed tables: `dbfs:/user/hive/warehouse/t` is the table `t` of its
+  schema `default`, `dbfs:/user/hive/warehouse/s.db/t` that of the schema `s`. A Delta table that is written
+  there by path is a table of the catalog, too.
 - On Databricks Spark reads `/dbfs/tmp/x` as `dbfs:/dbfs/tmp/x`; here it is `dbfs:/tmp/x`.
 """
 

@@ -14,7 +14,8 @@ from typing import Any
 from lakeward.atomic_files import atomic_write, read_regular
 from lakeward.errors import ConfigurationError
 
-_FOLDER = ".objects"
+OBJECTS = ".objects"
+"""The folder of a catalog or schema that holds the files."""
 
 
 def metadata_file(warehouse: Path, kind: str, name: Sequence[str]) -> Path:
@@ -28,12 +29,22 @@ def metadata_file(warehouse: Path, kind: str, name: Sequence[str]) -> Path:
     folder, own = warehouse.joinpath(*name), ""
     if name and kind not in ("CATALOG", "SCHEMA"):
         folder, own = folder.parent, name[-1]
-    return folder / _FOLDER / f"{own}.{kind.lower().replace(' ', '_')}.about.json"
+    return folder / OBJECTS / f"{own}.{kind.lower().replace(' ', '_')}.about.json"
 
 
 def schema_definition(warehouse: Path, name: Sequence[str]) -> Path:
     """Return the file with comment and properties of a schema, which Spark's catalog writes, too."""
-    return warehouse.joinpath(*name) / _FOLDER / ".schema.json"
+    return warehouse.joinpath(*name) / OBJECTS / ".schema.json"
+
+
+def is_stored_data(entry: Path, warehouse: Path) -> bool:
+    """Return whether users see an entry of a folder: not metadata, nor links to nowhere in the warehouse.
+
+    Such a link to nowhere was that of a schema of `hive_metastore` whose folder was removed.
+    """
+    if not entry.is_relative_to(warehouse):
+        return True
+    return entry.name != OBJECTS and not (entry.is_symlink() and not entry.exists())
 
 
 def read_metadata(path: Path) -> dict[str, Any]:

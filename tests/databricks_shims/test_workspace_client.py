@@ -11,7 +11,7 @@ import pytest
 
 from lakeward.databricks_shims.local_workspace import ROUTES, respond
 from lakeward.dbutils import Environment, dbutils
-from lakeward.session import Settings
+from lakeward.session import Settings, link_hive_schemas
 
 sdk = pytest.importorskip("databricks.sdk")
 
@@ -118,6 +118,26 @@ def test_files_of_volumes_are_those_on_the_disk(client: Any, settings: Settings)
     client.volumes.delete("main.default.landing")
     with pytest.raises(sdk.errors.NotFound, match=r"main\.default\.landing"):
         client.volumes.read("main.default.landing")
+
+
+def test_tables_of_hive_metastore_are_in_dbfs(client: Any, settings: Settings) -> None:
+    catalog = settings.warehouse / "hive_metastore"
+    for folder in ("default/t/_delta_log", "default/.objects", "sales/u/_delta_log", "sales/.objects"):
+        (catalog / folder).mkdir(parents=True)
+    (catalog / "default/t/_delta_log/0.json").write_text("{}")
+    link_hive_schemas(settings.warehouse)
+    root = "/user/hive/warehouse"
+    assert [each.path for each in client.dbfs.list(f"dbfs:{root}")] == [f"{root}/sales.db", f"{root}/t"]
+    assert [each.path for each in client.dbfs.list(f"{root}/sales.db")] == [f"{root}/sales.db/u"]
+    assert client.dbfs.get_status(f"{root}/t/_delta_log/0.json").file_size == 2
+    with pytest.raises(sdk.errors.NotFound):
+        client.dbfs.put(f"{root}/sales.db/.objects/.schema.json", contents="")
+    client.dbfs.delete(f"{root}/sales.db/u", recursive=True)
+    assert not (catalog / "sales/u").exists()
+    client.dbfs.delete(f"{root}/sales.db", recursive=True)
+    assert [each.path for each in client.dbfs.list(root)] == [f"{root}/t"]
+    with pytest.raises(sdk.errors.BadRequest):
+        client.dbfs.delete(root, recursive=True)
 
 
 def test_dbfs_is_the_folder_of_dbutils(client: Any) -> None:

@@ -31,10 +31,12 @@ def spelled(rule: PathRule, tmp_path: Path, name: str) -> str:
 def place(kind: str, rule: PathRule, settings: Settings, path: str) -> str:
     """Return the local path that the kind of place in a row means."""
     plain = path.removeprefix("dbfs:").removeprefix("file:")
+    hive = settings.warehouse / "hive_metastore" / "default"
     mounted = dict(settings.mounts)["/mnt/given"]
     return {
         "DBFS": f"{settings.dbfs}{plain.removeprefix('/dbfs')}",
         "local disk": plain,
+        "hive_metastore": f"{hive}{plain.removeprefix('/dbfs').removeprefix('/user/hive/warehouse')}",
         "volume": f"{settings.volumes}{plain.removeprefix('/Volumes')}",
         "workspace files": f"{settings.workspace}{plain.removeprefix('/Workspace')}",
         "mounted folder": mounted + plain.removeprefix("/dbfs").removeprefix("/mnt/given"),

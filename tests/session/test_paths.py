@@ -24,6 +24,7 @@ def settings(root: str = "/w", mounts: tuple[tuple[str, str], ...] = ()) -> Any:
             volumes=state / "volumes",
             dbfs=state / "dbfs",
             workspace=state / "workspace",
+            warehouse=state / "warehouse",
             mounts=mounts,
             warehouse_dir=None,
         ),
@@ -37,6 +38,7 @@ MOUNTS = (
 )
 MAP = PathMap.of(settings(mounts=(*MOUNTS, ("/mnt/raw", "/data/raw"))))
 STATE = "/w/.lakeward/local"
+HIVE = f"{STATE}/warehouse/hive_metastore/default"
 
 names = st.text("abcXYZ019_-. é", min_size=1, max_size=8).filter(lambda n: n.strip(".") != "")
 below = st.lists(names, max_size=4).map(lambda parts: "".join("/" + part for part in parts))
@@ -103,6 +105,17 @@ def test_law_no_dots_reach_the_folders_next_to_a_mapped_one(prefix: str, parts: 
         ("dbfs:/mnt/x", f"{STATE}/dbfs/mnt/x"),
         ("/FileStore/x", f"{STATE}/dbfs/FileStore/x"),
         ("/databricks-datasets/x", f"{STATE}/dbfs/databricks-datasets/x"),
+        ("dbfs:/user/hive/warehouse", HIVE),
+        ("/user/hive/warehouse/t", f"{HIVE}/t"),
+        ("dbfs:///user/hive/warehouse/t", f"{HIVE}/t"),
+        ("/dbfs/user/hive/warehouse/t/_delta_log", f"{HIVE}/t/_delta_log"),
+        ("dbfs:/user/hive/warehouse/s.db", f"{STATE}/warehouse/hive_metastore/s"),
+        ("dbfs:/user/hive//warehouse/./s.db/t", f"{STATE}/warehouse/hive_metastore/s/t"),
+        ("/dbfs/user/hive/warehouse/s.db/t/", f"{STATE}/warehouse/hive_metastore/s/t/"),
+        ("/user/hive/warehouse/s.dbx/t", f"{HIVE}/s.dbx/t"),
+        ("/user/hive/warehouse/t/s.db", f"{HIVE}/t/s.db"),
+        ("/user/hive/x", "/user/hive/x"),
+        ("dbfs:/user/hive/x", f"{STATE}/dbfs/user/hive/x"),
         ("/Workspace/Users/me", f"{STATE}/workspace/Users/me"),
         ("s3://bucket", "/data/b"),
         ("s3://bucket/k/l", "/data/b/k/l"),

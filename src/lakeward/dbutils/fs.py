@@ -14,6 +14,7 @@ from lakeward.dbutils.files import is_removable
 from lakeward.dbutils.locations import Location, locate
 from lakeward.dbutils.mounts import MountInfo
 from lakeward.dbutils.utility import Utility, also_named
+from lakeward.object_metadata import is_stored_data
 
 _CALL = "z:com.databricks.backend.daemon.dbutils.FSUtils."
 _MOUNT_NAMES = also_named(
@@ -50,9 +51,10 @@ class FileSystem(Utility):
         """Return the entries of a directory sorted by name, or the single entry of a file."""
         place, call = self._at(path, "ls")
         with files.translate_os_errors(call, place.shown):
-            entries = sorted(place.local.iterdir()) if place.local.is_dir() else None
-            if entries is None:
+            if not place.local.is_dir():
                 return [_info(Location(place.shown.rstrip("/"), place.local), place.local.name)]
+            warehouse = self._environment().settings().warehouse
+            entries = sorted(each for each in place.local.iterdir() if is_stored_data(each, warehouse))
             return [_info(place.below(each.name, is_dir=each.is_dir()), each.name) for each in entries]
 
     @also_named(from_="source", to="dest")

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         serve_on_demand,
         uninstall_builder_hook,
     )
+    from lakeward.session.hive_warehouse import link_hive_schemas
     from lakeward.session.jvm.interrupts import count_interrupts, keep_interrupts
     from lakeward.session.jvm.jars import jars_summary
     from lakeward.session.jvm.java_runtime import java_summary

@@ -7,6 +7,9 @@ the volume `w`, `/Volumes/../etc/passwd` is `/etc/passwd`. The root of a URI is 
 
 A mapped path lies in the folder of its prefix: only `PathMap.local` joins the two, and it refuses a path that
 would leave the folder. The Java file system applies the same rules (`session/jvm/PathMap.java`).
+
+`dbfs:/user/hive/warehouse` is the storage of `hive_metastore`: tables of its schema `default`, and a folder
+`<schema>.db` for each of its other schemas. That folder is the schema's own, which is next to `default`.
 """
 
 from __future__ import annotations
@@ -28,6 +31,10 @@ if TYPE_CHECKING:
 
 # In scripts and tests Spark finds these in DBFS without a scheme; Python's own functions do not.
 _DBFS_ROOTS = ("/mnt", "/FileStore", "/databricks-datasets")
+HIVE_WAREHOUSE = "/user/hive/warehouse"
+"""Where the platform stores the managed tables of `hive_metastore` in DBFS."""
+_HIVE_DEFAULT = "/hive_metastore/default"
+_HIVE_SCHEMA = re.compile(r"/([^/]+)\.db(?=/|$)")
 _ROOT = "/"
 _WORKSPACE = "/Workspace"
 
@@ -60,12 +67,14 @@ class PathMap:
         pytest's temporary folders stay local.
         """
         dbfs, volumes = str(settings.dbfs), str(settings.volumes)
+        hive = f"{settings.warehouse}{_HIVE_DEFAULT}"
         entries = [
             ("/Volumes", volumes),
             ("dbfs:/Volumes", volumes),
             ("dbfs:/", dbfs),
             ("/dbfs", dbfs),
             ("/dbfs/Volumes", volumes),
+            *((f"{root}{HIVE_WAREHOUSE}", hive) for root in ("", "dbfs:", "/dbfs")),
             (_WORKSPACE, str(settings.workspace)),
         ]
         root = str(settings.root.absolute())
@@ -157,6 +166,7 @@ class PathMap:
             if prefix.startswith("/")
             and prefix not in (_ROOT, folder)
             and not (prefix in _DBFS_ROOTS and folder == f"{dbfs}{prefix}")
+            and not (prefix == HIVE_WAREHOUSE and folder.endswith(_HIVE_DEFAULT))
         ]
         kept = [
             (prefix, folder)
@@ -257,6 +267,8 @@ def _below(prefix: str, path: str) -> str | None:
 
 def _inside(folder: str, below: str) -> str:
     """Join a folder and the path below its prefix. Raises InvalidPathError if `..` remains in it."""
+    if folder.endswith(_HIVE_DEFAULT) and (schema := _HIVE_SCHEMA.match(below)):
+        folder, below = f"{posixpath.dirname(folder)}/{schema[1]}", below[schema.end() :]
     if ".." in below.split("/"):
         raise InvalidPathError(
             "INVALID_PARAMETER_VALUE",

@@ -22,6 +22,7 @@ from lakeward.session.cache import cache_dir
 from lakeward.session.configuration import session_conf as confs
 from lakeward.session.configuration.user_conf import from_submit_args
 from lakeward.session.declared_catalogs import BUILT_IN_CATALOGS
+from lakeward.session.hive_warehouse import link_hive_schemas
 from lakeward.session.jvm import shared_jvm
 from lakeward.session.jvm.interrupts import cancel_on_interrupt
 from lakeward.session.jvm.jars import delta_jars, packaged_folders
@@ -157,6 +158,7 @@ def compiled_jar() -> Path:
 
 
 def point_jvm(jvm: Any, settings: Settings) -> None:
+    link_hive_schemas(settings.warehouse)
     entries = PathMap.of(settings).entries
     jvm.lakeward.LakehouseSettings.use(confs.folder_text(settings.warehouse), confs.path_map_text(entries))
 

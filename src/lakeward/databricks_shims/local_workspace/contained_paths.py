@@ -15,7 +15,7 @@ from lakeward.databricks_shims.local_workspace.api_error import ApiError, invali
 from lakeward.databricks_shims.local_workspace.api_request import ApiRequest
 from lakeward.dbutils import mount_links
 from lakeward.errors import InvalidPathError
-from lakeward.object_metadata import metadata_file
+from lakeward.object_metadata import OBJECTS, is_stored_data, metadata_file
 from lakeward.session import Settings
 
 CONNECTION = "connection.json"
@@ -82,7 +82,8 @@ def check_inside(call: ApiRequest, place: Path, shown: str) -> None:
         real = place.resolve()
     except (OSError, RuntimeError):
         raise invalid_parameter(f"Path ({shown}) is a loop of symbolic links.") from None
-    if _is_connection(settings, real) or _is_connection(settings, place):
+    is_metadata = OBJECTS in real.parts and real.is_relative_to(settings.warehouse.resolve())
+    if _is_connection(settings, real) or _is_connection(settings, place) or is_metadata:
         raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"Path ({shown}) doesn't exist.")
     if not _is_contained(settings, place, real, root):
         raise invalid_parameter(
@@ -96,6 +97,8 @@ def entries(call: ApiRequest, folder: Path) -> Iterator[Path]:
     settings = call.environment.settings()
     root = _root_of(settings, folder) or folder
     for entry in sorted(folder.iterdir()):
+        if not is_stored_data(entry, settings.warehouse):
+            continue
         if entry.name.endswith(".part") or _is_connection(settings, entry):
             continue
         if _is_volume_description(settings, entry):
@@ -114,7 +117,9 @@ def is_root(call: ApiRequest, place: Path) -> bool:
     """
     settings = call.environment.settings()
     lexical = _lexical(place)
-    if any(kept == lexical or lexical in kept.parents for kept in (*_folders(settings), *_links(settings))):
+    hive = _lexical(settings.warehouse / "hive_metastore" / "default")
+    roots = (*_folders(settings), *_links(settings), hive)
+    if any(kept == lexical or lexical in kept.parents for kept in roots):
         return True
     parts = _parts_below_volumes(settings, place)
     return parts is not None and len(parts) <= _VOLUME_PARTS
@@ -140,14 +145,22 @@ def _parts_below_volumes(settings: Settings, place: Path) -> tuple[str, ...] | N
 
 
 def _folders(settings: Settings) -> list[Path]:
-    """Return the folders that requests may name: the target's three roots, and mounts of the settings."""
+    """Return the folders that requests may name: roots of the target, and mounts of the settings."""
     folders = (
-        settings.dbfs,
-        settings.volumes,
-        settings.workspace,
+        *_roots(settings),
         *(Path(each) for _, each in settings.mounts),
     )
     return sorted((_lexical(each) for each in folders), key=lambda folder: -len(folder.parts))
+
+
+def _roots(settings: Settings) -> tuple[Path, ...]:
+    """Return DBFS, volumes, workspace files, and the tables of `hive_metastore`, which are in DBFS, too."""
+    return (
+        settings.dbfs,
+        settings.volumes,
+        settings.workspace,
+        settings.warehouse / "hive_metastore",
+    )
 
 
 def _lexical(place: Path) -> Path:
@@ -171,8 +184,7 @@ def _is_good_link(settings: Settings, entry: Path, root: Path) -> bool:
 def _is_contained(settings: Settings, place: Path, real: Path, root: Path) -> bool:
     """Return whether `real` is below the root or a declared link, and not in the rest of the state folder."""
     if real.is_relative_to(settings.home.resolve()) and not any(
-        real.is_relative_to(folder.resolve())
-        for folder in (settings.dbfs, settings.volumes, settings.workspace)
+        real.is_relative_to(folder.resolve()) for folder in _roots(settings)
     ):
         return False
     if real.is_relative_to(root.resolve()):

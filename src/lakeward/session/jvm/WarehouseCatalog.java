@@ -73,7 +73,7 @@ public class WarehouseCatalog extends InMemoryCatalog {
             throw sneak(new DatabaseAlreadyExistsException(name));
         }
         folder.makeFolder(folder.schema(name));
-        describe(database);
+        if (!describe(database)) folder.linkSchema(name);
     }
 
     public void alterDatabase(CatalogDatabase database) {
@@ -81,7 +81,8 @@ public class WarehouseCatalog extends InMemoryCatalog {
         describe(database);
     }
 
-    private void describe(CatalogDatabase database) {
+    /** Returns whether the schema has a LOCATION. */
+    private boolean describe(CatalogDatabase database) {
         ObjectNode json = WarehouseLayout.JSON.createObjectNode();
         json.put("comment", database.description());
         json.set("properties", ObjectDefinitions.map(database.properties()));
@@ -92,6 +93,7 @@ public class WarehouseCatalog extends InMemoryCatalog {
             json.put("location", database.locationUri().toString());
         }
         folder.write(folder.object(database.name(), "", "schema"), json);
+        return json.has("location");
     }
 
     public CatalogDatabase getDatabase(String name) {
@@ -119,6 +121,7 @@ public class WarehouseCatalog extends InMemoryCatalog {
             folder.deleteIfEmpty(new Path(URI.create(json.get("location").asText())));
         }
         folder.remove(folder.schema(name));
+        folder.unlinkSchema(name);
     }
 
     public boolean databaseExists(String name) {

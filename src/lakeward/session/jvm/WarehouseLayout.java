@@ -8,6 +8,9 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.nio.file.attribute.FileAttribute;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -18,6 +21,7 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RawLocalFileSystem;
 
 /**
  * The warehouse folder as the catalog: &lt;root&gt;/&lt;catalog&gt;/&lt;schema&gt;/&lt;table&gt;, and next to the tables a
@@ -77,6 +81,38 @@ public class WarehouseLayout {
 
     Path object(String database, String name, String kind) {
         return new Path(new Path(schema(database), OBJECTS), own(name.toLowerCase(java.util.Locale.ROOT)) + "." + kind + ".json");
+    }
+
+    /**
+     * The link "default/X.db" that shows the folder of a schema X of hive_metastore in dbfs:/user/hive/warehouse;
+     * null for other schemas. The folder "default" is that storage (session/paths.py).
+     */
+    private java.nio.file.Path hiveLink(String database) {
+        String name = own(IdentifierCodec.schema(database));
+        if (!IdentifierCodec.catalog(database).equals("hive_metastore") || name.equals("default")) return null;
+        if (!(files instanceof RawLocalFileSystem)) return null;
+        java.io.File catalog = ((RawLocalFileSystem) files).pathToFile(schema(database).getParent());
+        return new java.io.File(new java.io.File(catalog, "default"), name + ".db").toPath();
+    }
+
+    void linkSchema(String database) {
+        java.nio.file.Path link = hiveLink(database);
+        if (link == null) return;
+        try {
+            Files.createDirectories(link.getParent(), new FileAttribute[0]);
+            Files.createSymbolicLink(link, Paths.get("..", new String[] {schema(database).getName()}), new FileAttribute[0]);
+        } catch (IOException exists) {
+            return;
+        }
+    }
+
+    void unlinkSchema(String database) {
+        java.nio.file.Path link = hiveLink(database);
+        try {
+            if (link != null && Files.isSymbolicLink(link)) Files.delete(link);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     boolean isFolder(Path path) {

@@ -15,6 +15,7 @@ from lakeward.databricks_shims.local_workspace import (
     remove_table,
     volume_handlers,
 )
+from lakeward.session import link_hive_schemas
 from lakeward.workspace.api.securables import forget, remove_catalog, remove_schema
 from lakeward.workspace.context import SECURABLE, ServerRequest
 from lakeward.workspace.state.store import now
@@ -59,6 +60,7 @@ def create_schema(call: ServerRequest) -> Any:
     if folder.is_dir():
         raise ApiError(400, "SCHEMA_ALREADY_EXISTS", f"Schema '{catalog}.{name}' already exists")
     folder.mkdir(parents=True)
+    link_hive_schemas(catalog_handlers.warehouse_of(call))
     _remember(call, f"{catalog}.{name}")
     return catalog_handlers.schema_document(call, catalog, name)
 
