@@ -122,7 +122,9 @@ def dataset_kind(
             errors.append(_wrong_query_type("BATCH_RELATION_FOR_STREAMING_TABLE", dataset, default))
         return "materialized_view"
     for each in evaluated:
-        if each.flow.is_batch and each.query.isStreaming:
+        # AUTO CDC applies a stream once, too: all that it has when the flow runs.
+        may_stream = each.flow.once and each.flow.change_args is not None
+        if each.flow.is_batch and each.query.isStreaming and not may_stream:
             errors.append(_wrong_query_type("STREAMING_RELATION_FOR_ONCE_FLOW", dataset, each))
         elif not each.flow.is_batch and not each.query.isStreaming:
             errors.append(_wrong_query_type("BATCH_RELATION_FOR_STREAMING_TABLE", dataset, each))

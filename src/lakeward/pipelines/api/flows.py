@@ -21,7 +21,7 @@ from lakeward.pipelines.api.signatures import (
 )
 from lakeward.pipelines.autocdc.snapshots import DELETED_COLUMN, VERSION_COLUMN
 from lakeward.pipelines.graph.elements import ChangeArgs, Flow, OutputMode, SourceCodeLocation
-from lakeward.pipelines.graph.session_scope import active_reader, read_table
+from lakeward.pipelines.graph.session_scope import active_reader, read_table, read_table_once
 
 # Bitemporal tables contain type 2 histories.
 _SCD_TYPES: dict[str, Literal[1, 2]] = {"1": 1, "2": 2, "bitemporal": 2}
@@ -183,7 +183,7 @@ def create_auto_cdc_flow(registry: GraphRegistry, values: Arguments) -> None:
         )
 
     def feed() -> Any:
-        rows = read_table(source, stream=not once)
+        rows = read_table_once(source) if once else read_table(source, stream=True)
         return rows if where is None else rows.where(where)
 
     registry.flows.append(

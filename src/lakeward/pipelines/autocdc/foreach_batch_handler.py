@@ -255,15 +255,15 @@ def apply_stream(
     return progress
 
 
-def apply_batch_once(source: DataFrame, feed: ForeachBatchHandler, checkpoint: Path) -> bool:
-    """Apply the batch `source` once per full refresh; return whether it was applied now."""
-    done = checkpoint / "done"
-    if done.exists():
-        return False
-    feed.handle_batch(source, 0)
+def was_applied(checkpoint: Path) -> bool:
+    """Return whether a one-time flow was applied since the last full refresh."""
+    return (checkpoint / "done").exists()
+
+
+def mark_applied(checkpoint: Path) -> None:
+    """Record that a one-time flow was applied."""
     checkpoint.mkdir(parents=True, exist_ok=True)
-    done.touch()
-    return True
+    (checkpoint / "done").touch()
 
 
 def _empty_state(added: DataFrame) -> DataFrame:

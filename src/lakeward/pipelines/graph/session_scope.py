@@ -106,3 +106,10 @@ def read_table(name: str, *, stream: bool) -> Any:
     assert _active is not None, "only flows of a running update read"
     found = _active.read(name, stream=stream)
     return _active.open(found, stream=stream) if isinstance(found, str) else found
+
+
+def read_table_once(name: str) -> Any:
+    """Read what a one-time flow takes: all rows of a table, or the query of a view, which may be a stream."""
+    assert _active is not None, "only flows of a running update read"
+    found = _active.read(name, stream=True)
+    return _active.open(found, stream=False) if isinstance(found, str) else found

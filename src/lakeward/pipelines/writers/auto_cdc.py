@@ -17,8 +17,9 @@ from lakeward.pipelines.autocdc.cdc_schema import CdcSchema
 from lakeward.pipelines.autocdc.foreach_batch_handler import (
     TOMBSTONE_RETENTION_SECONDS,
     ForeachBatchHandler,
-    apply_batch_once,
     apply_stream,
+    mark_applied,
+    was_applied,
 )
 from lakeward.pipelines.autocdc.snapshots import (
     DELETED_COLUMN,
@@ -73,12 +74,15 @@ def run_auto_cdc_flow(
         feed.filter = judge
     progress: dict[int, Any] | None = None
     with temporary_conf(spark, flow.spark_conf):
-        if flow.once:
-            taken = apply_batch_once(source, feed, checkpoint)
-            progress = None if taken else {}
-        else:
-            name = f"{'.'.join(dataset.key)}/{flow.name}"
+        name = f"{'.'.join(dataset.key)}/{flow.name}"
+        if flow.once and was_applied(checkpoint):
+            progress = {}
+        elif source.isStreaming:
             progress = yield from apply_stream(source, feed, checkpoint, name=name, on_query=on_query)
+        else:
+            feed.handle_batch(source, 0)
+        if flow.once:
+            mark_applied(checkpoint)
     flow_result = FlowResult(flow.name, feed.merge_metrics.upserted, deleted=feed.merge_metrics.deleted)
     flow_result.unchanged = feed.batches == 0
     return judge.account(flow_result, evaluated.observed, progress)

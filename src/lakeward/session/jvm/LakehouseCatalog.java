@@ -110,6 +110,11 @@ public abstract class LakehouseCatalog extends org.apache.spark.sql.delta.catalo
         return super.loadTable(in(i));
     }
 
+    /** The table that a planned one has the name of; null before its first update. */
+    Table storedTable(Identifier i) {
+        return super.tableExists(in(i)) ? super.loadTable(in(i)) : null;
+    }
+
     public Table loadTable(Identifier i, java.util.Set privileges) {
         return NonDeltaTarget.of(loadTable(i), session, catalog, i);
     }

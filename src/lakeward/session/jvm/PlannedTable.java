@@ -68,6 +68,10 @@ public class PlannedTable implements Table, SupportsRead, ScanBuilder, Scan, Bat
         return (Table) PLANNED.get(key(catalog + "." + String.join(".", identifier.namespace()) + "." + identifier.name()));
     }
 
+    static boolean isUsed() {
+        return !PLANNED.isEmpty();
+    }
+
     static boolean hasNamespace(String catalog, String[] namespace) {
         return !SCHEMAS.isEmpty() && SCHEMAS.contains(key(catalog + "." + String.join(".", namespace)));
     }

@@ -66,6 +66,7 @@ SOURCES = (
     "CatalogTable",
     "ViewTargets",
     "ChangeFeeds",
+    "PlannedDescriptions",
     "PolicyRules",
     "ListedSnapshot",
     "AppendedFile",
