@@ -22,6 +22,7 @@ def map_with(mounts: Sequence[tuple[str, str]]) -> PathMap:
         dbfs=_FOLDER / "dbfs",
         volumes=_FOLDER / "volumes",
         workspace=_FOLDER / "workspace",
+        warehouse=_FOLDER / "warehouse",
         mounts=tuple(mounts),
         root=_FOLDER,
         home=_FOLDER,
