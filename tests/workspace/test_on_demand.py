@@ -46,6 +46,10 @@ url, token = context.apiUrl().get(), context.apiToken().get()
 bearer = {"Authorization": f"Bearer {token}"}
 answer = requests.get(f"{url}/api/2.2/jobs/get", params={"job_id": job.job_id}, headers=bearer, timeout=60)
 assert answer.json()["settings"]["name"] == name, answer.text
+for shown in (context.browserHostName().get(), "lakeward.localhost"):
+    answer = requests.get(
+        f"https://{shown}/api/2.1/jobs/get?job_id={job.job_id}", headers=bearer, timeout=60)
+    assert answer.json()["settings"]["name"] == name, answer.text
 assert json.loads(context.toJson())["extraContext"]["api_token"] == token
 named = WorkspaceClient(host=url, token=token)
 assert named.jobs.get(job.job_id).settings.name == name

@@ -110,11 +110,30 @@ def _restore_sdk(module: ModuleType) -> None:
     sdk.restore(module)
 
 
+def _lead_connections(module: ModuleType) -> None:
+    from lakeward.databricks_shims import workspace_url
+
+    workspace_url.lead_connections(module)
+
+
+def _restore_connections(module: ModuleType) -> None:
+    from lakeward.databricks_shims import workspace_url
+
+    workspace_url.restore_connections(module)
+
+
 _AFTER: Mapping[str, _Fill] = {
     "databricks.sdk": _answer_sdk,
+    "http.client": _lead_connections,
+    "urllib3.connection": _lead_connections,
     "IPython": lambda module: ipython.answer(module, free_names()),
 }
-_RESTORE: Mapping[str, _Fill] = {"databricks.sdk": _restore_sdk, "IPython": ipython.restore}
+_RESTORE: Mapping[str, _Fill] = {
+    "databricks.sdk": _restore_sdk,
+    "http.client": _restore_connections,
+    "urllib3.connection": _restore_connections,
+    "IPython": ipython.restore,
+}
 _lock = threading.RLock()
 _finders: list[_Finder] = []
 

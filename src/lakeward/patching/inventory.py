@@ -32,6 +32,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.databricks_shims.display:PATCHES",
     "lakeward.databricks_shims.installing:PATCHES",
     "lakeward.databricks_shims.sdk:PATCHES",
+    "lakeward.databricks_shims.workspace_url:PATCHES",
     "lakeward.databricks_shims.ipython:PATCHES",
     "lakeward.autoloader.pyspark_patches:PATCHES",
     "lakeward.notebooks.time_limit:PATCHES",

@@ -66,7 +66,7 @@ def adapter() -> Any:
 
 
 def _needs_server(request: Any, path: str, connection: Connection) -> bool:
-    to_server = str(request.url).startswith(f"{connection.host}/")
+    to_server = str(request.url).startswith((f"{connection.host}/", f"{HOST}/"))
     known = request.headers.get("Authorization") == f"Bearer {connection.token}"
     return to_server and not (known and is_local(request.method, path))
 

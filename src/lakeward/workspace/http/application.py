@@ -49,7 +49,7 @@ from lakeward.workspace.warehouse.result_links import RESULTS_PATH
 MAX_JSON_BYTES = 32 * 2**20
 MAX_UPLOAD_BYTES = 5 * 2**30
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-_HOST = re.compile(r"(127\.0\.0\.1|localhost)(:\d{1,5})?", re.IGNORECASE | re.ASCII)
+_HOST = re.compile(r"(127\.0\.0\.1|(lakeward\.)?localhost)(:\d{1,5})?", re.IGNORECASE | re.ASCII)
 
 
 @dataclass

@@ -1,0 +1,162 @@
+"""`https://` before the workspace's host name, as code on the platform has it: clients × names × proxies."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import urllib3
+
+from lakeward import databricks_shims
+from lakeward.databricks_shims.defaults import DEFAULTS
+from lakeward.dbutils.context import Context, JavaContext
+from lakeward.session import Settings
+from lakeward.workspace_connection import Connection, use_connection
+from tests.workspace.server import running
+
+PATH = "/api/2.0/preview/scim/v2/Me"
+
+
+def _with_requests(url: str, headers: dict[str, str]) -> Any:
+    return requests.get(url + PATH, headers=headers, timeout=30).json()
+
+
+def _with_a_session(url: str, headers: dict[str, str]) -> Any:
+    with requests.Session() as session:
+        session.headers.update(headers)
+        assert session.get(url + PATH, timeout=30).ok
+        return session.get(url + PATH, timeout=30).json()
+
+
+def _with_urllib(url: str, headers: dict[str, str]) -> Any:
+    with urllib.request.urlopen(urllib.request.Request(url + PATH, headers=headers), timeout=30) as answer:
+        return json.load(answer)
+
+
+def _with_urllib3(url: str, headers: dict[str, str]) -> Any:
+    with urllib3.PoolManager() as pool:
+        return json.loads(pool.request("GET", url + PATH, headers=headers, timeout=30).data)
+
+
+def _with_http_client(url: str, headers: dict[str, str]) -> Any:
+    connection = http.client.HTTPSConnection(url.removeprefix("https://"), timeout=30)
+    connection.request("GET", PATH, headers=headers)
+    answer = connection.getresponse()
+    found = json.loads(answer.read())
+    connection.close()
+    return found
+
+
+def _with_the_sdk(url: str, headers: dict[str, str]) -> Any:
+    sdk = pytest.importorskip("databricks.sdk")
+    client = sdk.WorkspaceClient(host=url, token=headers["Authorization"].removeprefix("Bearer "))
+    # A route that needs the server.
+    assert list(client.jobs.list()) == []
+    return client.current_user.me().as_dict()
+
+
+CLIENTS: dict[str, Callable[[str, dict[str, str]], Any]] = {
+    "requests": _with_requests,
+    "requests.Session": _with_a_session,
+    "urllib.request": _with_urllib,
+    "urllib3": _with_urllib3,
+    "http.client": _with_http_client,
+    "databricks-sdk": _with_the_sdk,
+}
+NAMES: dict[str, Callable[[JavaContext], str]] = {
+    "workspaceUrl": lambda _: DEFAULTS[0].value,
+    "browserHostName": lambda context: context.browserHostName().get(),
+    "tags": lambda context: context.tags().get("browserHostName").get(),
+}
+
+
+@pytest.fixture(scope="module")
+def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    with running(tmp_path_factory.mktemp("workspace")) as server:
+        yield Connection(server.host, server.token)
+
+
+@pytest.fixture
+def shims() -> Iterator[None]:
+    was_installed = databricks_shims.installed()
+    databricks_shims.install()
+    yield
+    if not was_installed:
+        databricks_shims.uninstall()
+
+
+@pytest.mark.parametrize("proxy", ["", "http://127.0.0.1:9"])
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("client", CLIENTS)
+def test_https_leads_to_the_local_workspace(
+    connection: Connection,
+    shims: None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    client: str,
+    name: str,
+    proxy: str,
+) -> None:
+    if proxy:
+        for variable in ("HTTPS_PROXY", "https_proxy"):
+            monkeypatch.setenv(variable, proxy)
+    with use_connection(connection):
+        context = JavaContext(Context.of(Settings.here(tmp_path, environ={})))
+        url = f"https://{NAMES[name](context)}"
+        token = context.apiToken().get()
+        found = CLIENTS[client](url, {"Authorization": f"Bearer {token}"})
+    assert "userName" in found or "user_name" in found, found
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_wrong_token_is_refused(connection: Connection, shims: None, client: str) -> None:
+    with use_connection(connection):
+        try:
+            found = CLIENTS[client]("https://lakeward.localhost", {"Authorization": "Bearer wrong"})
+        except Exception as error:  # noqa: BLE001  # urllib and the SDK raise
+            found = str(error)
+    assert "403" in str(found) or "401" in str(found) or "token" in str(found).lower()
+
+
+@pytest.mark.parametrize("client", [each for each in CLIENTS if each != "databricks-sdk"])
+def test_without_a_workspace_the_error_names_what_has_one(shims: None, client: str) -> None:
+    with pytest.raises(Exception, match="lakeward workspace") as raised:
+        CLIENTS[client]("https://lakeward.localhost", {"Authorization": "Bearer x"})
+    assert "[Errno" not in str(raised.value)
+
+
+@pytest.mark.parametrize("client", ["requests", "urllib.request", "urllib3", "http.client"])
+def test_other_names_keep_their_certificates(connection: Connection, shims: None, client: str) -> None:
+    """A server without TLS on another port of this machine, and with another name, is refused."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    with use_connection(connection), listener:
+        listener.settimeout(30)
+        import threading
+
+        seen: list[bytes] = []
+
+        def serve() -> None:
+            for _ in range(4):
+                try:
+                    peer, _ = listener.accept()
+                except OSError:
+                    return
+                seen.append(peer.recv(3))
+                peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+                peer.close()
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        with pytest.raises(Exception, match=r"(?i)ssl|tls"):
+            CLIENTS[client](f"https://127.0.0.1:{port}", {"Authorization": "Bearer x"})
+    # The first byte of a TLS handshake.
+    assert seen
+    assert all(each[:1] == b"\x16" for each in seen)
