@@ -127,3 +127,50 @@ def test_a_missing_table_and_a_computed_name_are_errors(spark: SparkSession, sch
         spark.sql("BEGIN ATOMIC INSERT INTO IDENTIFIER('a') VALUES (3, 3); END")
     with pytest.raises(PySparkException, match=r"UNSUPPORTED_SQL.*BEGIN ATOMIC"):
         spark.sql("BEGIN TRANSACTION")
+
+
+# Source: https://docs.databricks.com/aws/en/sql/language-manual/control-flow/get-diagnostics-stmt
+_GET = "get diagnostics /* state */ {} = transaction_active"
+
+
+@pytest.mark.parametrize(
+    ("script", "active"),
+    [
+        (f"BEGIN DECLARE a BOOLEAN; {_GET.format('a')}; SELECT a; END", False),
+        (f"BEGIN ATOMIC DECLARE a BOOLEAN; {_GET.format('a')}; SELECT a; END", True),
+        (
+            f"BEGIN ATOMIC DECLARE a BOOLEAN; INSERT INTO a VALUES (5, 5); {_GET.format('a')}; SELECT a; END",
+            True,
+        ),
+        (f"BEGIN ATOMIC DECLARE a BOOLEAN; BEGIN ATOMIC {_GET.format('a')}; END; SELECT a; END", True),
+        (
+            f"BEGIN DECLARE a, b BOOLEAN; {_GET.format('a')}, b = TRANSACTION_ACTIVE; SELECT a OR b; END",
+            False,
+        ),
+        (f"BEGIN DECLARE a BOOLEAN; IF true THEN {_GET.format('a')}; END IF; SELECT a; END", False),
+    ],
+)
+def test_scripts_find_out_whether_a_transaction_is_active(
+    spark: SparkSession, schema: str, script: str, active: bool
+) -> None:
+    assert spark.sql(script).collect() == [(active,)]
+
+
+@pytest.mark.parametrize("name", ["transaction_state", "session.transaction_state", "`transaction_state`"])
+def test_statements_outside_of_scripts_find_out_too(spark: SparkSession, name: str) -> None:
+    spark.sql("DECLARE OR REPLACE VARIABLE transaction_state BOOLEAN")
+    spark.sql(_GET.format(name))
+    assert spark.sql("SELECT transaction_state").collect() == [(False,)]
+    spark.sql(f"EXECUTE IMMEDIATE '{_GET.format(name)}'")
+    spark.sql("DROP TEMPORARY VARIABLE transaction_state")
+
+
+def test_procedures_find_out_too(spark: SparkSession, schema: str) -> None:
+    spark.sql(
+        "CREATE PROCEDURE state(OUT a BOOLEAN) LANGUAGE SQL SQL SECURITY INVOKER "
+        f"AS BEGIN {_GET.format('a')}; END"
+    )
+    spark.sql("DECLARE OR REPLACE VARIABLE transaction_state BOOLEAN")
+    spark.sql("CALL state(transaction_state)")
+    assert spark.sql("SELECT transaction_state").collect() == [(False,)]
+    spark.sql("DROP TEMPORARY VARIABLE transaction_state")

@@ -152,15 +152,43 @@ _ITEMS = {
 }
 
 
+def _transaction_state(tokens: Sequence[Token]) -> list[Edit]:
+    """Rewrite GET DIAGNOSTICS … = TRANSACTION_ACTIVE: outside of BEGIN ATOMIC there is no transaction."""
+    return [edit for at in range(len(tokens)) for edit in transaction_state(tokens, at, "false")]
+
+
+def transaction_state(tokens: Sequence[Token], at: int, value: str) -> list[Edit]:
+    """Return the edits of a GET DIAGNOSTICS statement at a token, which then sets its variables to `value`.
+
+    Returns no edits for other tokens, and for statements about other things than the transaction.
+    """
+    cursor = TokenCursor(tokens)
+    cursor.at = at
+    if not cursor.words("GET", "DIAGNOSTICS"):
+        return []
+    # By itself, SET without VARIABLE would change a setting; in scripts Spark does not parse VARIABLE.
+    edits = [
+        Edit(tokens[at].start, tokens[at].end, "SET"),
+        Edit(tokens[at + 1].start, tokens[at + 1].end, "VARIABLE" if at == 0 else ""),
+    ]
+    try:
+        while True:
+            cursor.name(3)
+            cursor.need("=", "TRANSACTION_ACTIVE")
+            token = tokens[cursor.at - 1]
+            edits.append(Edit(token.start, token.end, value))
+            if not cursor.words(","):
+                return edits
+    except Unmatched:
+        return []
+
+
 def _refuse(cursor: TokenCursor) -> Refusal:
-    """Refuse GET DIAGNOSTICS of other things than a condition."""
+    """Refuse GET DIAGNOSTICS of the number of rows."""
     cursor.need("GET", "DIAGNOSTICS")
     cursor.name(3)
-    cursor.need("=")
-    item = cursor.one_of("ROW_COUNT", "TRANSACTION_ACTIVE")
-    if not item:
-        raise Unmatched
-    message = f"GET DIAGNOSTICS … = {item} is not supported here: {_NO_COUNT}"
+    cursor.need("=", "ROW_COUNT")
+    message = f"GET DIAGNOSTICS … = ROW_COUNT is not supported here: {_NO_COUNT}"
     return Refusal("UNSUPPORTED_SQL", message, "0A000")
 
 
@@ -178,7 +206,16 @@ CONSTRUCTS = (
         test="tests/sql/test_diagnostics.py",
     ),
     Construct(
-        name="GET DIAGNOSTICS ROW_COUNT, TRANSACTION_ACTIVE",
+        name="GET DIAGNOSTICS TRANSACTION_ACTIVE",
+        area=_AREA,
+        verdict="rewritten",
+        example="GET DIAGNOSTICS active = TRANSACTION_ACTIVE",
+        note="true in BEGIN ATOMIC … END, else false",
+        edits=_transaction_state,
+        test="tests/sql/test_transactions.py",
+    ),
+    Construct(
+        name="GET DIAGNOSTICS ROW_COUNT",
         area=_AREA,
         verdict="unsupported",
         example="GET DIAGNOSTICS n = ROW_COUNT",

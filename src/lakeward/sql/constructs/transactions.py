@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_name
 from lakeward.session import temporary_conf
-from lakeward.sql.construct import Command, Construct, Refusal, RewriteResult, unsupported
+from lakeward.sql.construct import (
+    Command,
+    Construct,
+    Edit,
+    Refusal,
+    RewriteResult,
+    apply_edits,
+    unsupported,
+)
+from lakeward.sql.constructs.scripting import transaction_state
 from lakeward.sql.token_cursor import TokenCursor, Unmatched
 
 if TYPE_CHECKING:
@@ -102,6 +111,8 @@ def _atomic_block(cursor: TokenCursor) -> RewriteResult:
             # Blanks keep the positions of errors.
             at = other.start - offset
             text = f"{text[:at]}{' ' * len(other.text)}{text[at + len(other.text) :]}"
+    active = [edit for at in range(len(tokens)) for edit in transaction_state(tokens, at, "true")]
+    text = apply_edits(text, (Edit(each.start - offset, each.end - offset, each.text) for each in active))
     tables = []
     for at in _written([token.word for token in tokens]):
         name = TokenCursor(tokens[at:])
