@@ -7,6 +7,7 @@ import json
 import socket
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from lakeward import databricks_shims
 from lakeward.databricks_shims.defaults import DEFAULTS
 from lakeward.dbutils.context import Context, JavaContext
 from lakeward.session import Settings
-from lakeward.workspace_connection import Connection, use_connection
+from lakeward.workspace_connection import Connection, use_connection, write_connection_file
 from tests.workspace.server import running
 
 PATH = "/api/2.0/preview/scim/v2/Me"
@@ -77,10 +78,16 @@ NAMES: dict[str, Callable[[JavaContext], str]] = {
 }
 
 
+InWorkspace = Callable[[], AbstractContextManager[None]]
+
+
 @pytest.fixture(scope="module")
-def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
-    with running(tmp_path_factory.mktemp("workspace")) as server:
-        yield Connection(server.host, server.token)
+def in_workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InWorkspace]:
+    folder = tmp_path_factory.mktemp("workspace")
+    file = folder / "connection.json"
+    with running(folder) as server:
+        write_connection_file(file, Connection(server.host, server.token))
+        yield lambda: use_connection(server.host, file)
 
 
 @pytest.fixture
@@ -96,7 +103,7 @@ def shims() -> Iterator[None]:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("client", CLIENTS)
 def test_https_leads_to_the_local_workspace(
-    connection: Connection,
+    in_workspace: InWorkspace,
     shims: None,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -107,7 +114,7 @@ def test_https_leads_to_the_local_workspace(
     if proxy:
         for variable in ("HTTPS_PROXY", "https_proxy"):
             monkeypatch.setenv(variable, proxy)
-    with use_connection(connection):
+    with in_workspace():
         context = JavaContext(Context.of(Settings.here(tmp_path, environ={})))
         url = f"https://{NAMES[name](context)}"
         token = context.apiToken().get()
@@ -116,8 +123,8 @@ def test_https_leads_to_the_local_workspace(
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_wrong_token_is_refused(connection: Connection, shims: None, client: str) -> None:
-    with use_connection(connection):
+def test_a_wrong_token_is_refused(in_workspace: InWorkspace, shims: None, client: str) -> None:
+    with in_workspace():
         try:
             found = CLIENTS[client]("https://lakeward.localhost", {"Authorization": "Bearer wrong"})
         except Exception as error:  # noqa: BLE001  # urllib and the SDK raise
@@ -133,11 +140,11 @@ def test_without_a_workspace_the_error_names_what_has_one(shims: None, client: s
 
 
 @pytest.mark.parametrize("client", ["requests", "urllib.request", "urllib3", "http.client"])
-def test_other_names_keep_their_certificates(connection: Connection, shims: None, client: str) -> None:
+def test_other_names_keep_their_certificates(in_workspace: InWorkspace, shims: None, client: str) -> None:
     """A server without TLS on another port of this machine, and with another name, is refused."""
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    with use_connection(connection), listener:
+    with in_workspace(), listener:
         listener.settimeout(30)
         import threading
 
