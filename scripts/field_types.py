@@ -224,7 +224,7 @@ OTHERS: dict[str, str] = {
     **dict.fromkeys(["filters", "job_cluster", "queue"], "an object"),
     "Operations": "a list of objects",
     **dict.fromkeys(["add", "dependencies", "remove"], "a list"),
-    **dict.fromkeys(["custom_tags", "properties", "tags"], "a map"),
+    **dict.fromkeys(["custom_tags", "properties"], "a map"),
     **dict.fromkeys(["class_name", "clusterId", "contents", "contextId", "displayName"], "a string"),
     # The identifiers of jobs and runs are numbers, and clients send them as strings, too.
     **dict.fromkeys(["job_id", "path", "pipeline_name", "run_id", "userName"], "a string"),

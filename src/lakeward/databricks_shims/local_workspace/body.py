@@ -34,7 +34,7 @@ OBJECT, OBJECTS, LIST, MAP, TEXT, INTEGER, BOOLEAN = (
     "a boolean",
 )
 
-_OPEN = ("parameters", "contents", "content", "data")
+_OPEN = ("parameters", "contents", "content", "data", "tags")
 
 
 def _is_integer(value: Any) -> bool:

@@ -24,7 +24,6 @@ EMPTY_LISTS: dict[str, dict[str, Any]] = {
     "/api/2.0/preview/sql/queries": {"results": [], "count": 0, "page": 1, "page_size": 25},
     "/api/2.0/serving-endpoints": {"endpoints": []},
     "/api/2.0/sql/alerts": {"results": []},
-    "/api/2.0/sql/queries": {"results": []},
     "/api/2.1/unity-catalog/providers": {"providers": []},
     "/api/2.1/unity-catalog/recipients": {"recipients": []},
     "/api/2.1/unity-catalog/shares": {"shares": []},

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.session import PathMap, Settings
+from lakeward.workspace.runs.saved_query import use_text
 from lakeward.workspace.state.connection import WORKSPACE_ID
 from lakeward.workspace.state.store import Document, Store
 
@@ -20,7 +21,7 @@ def build_job_run_spec(store: Store, settings: Settings, run: Document, *, host:
 
     `host` is where the server is.
     """
-    job = _local_job(copy.deepcopy(run["settings"]), settings)
+    job = _local_job(store, copy.deepcopy(run["settings"]), settings)
     # The run is in the key: several runs of one job may go on at a time.
     key = f"{_slug(run['run_name'])}-{run['run_id']}"
     others = {f"job-{each['job_id']}": each for each in _jobs_within(store, run["settings"])}
@@ -33,7 +34,10 @@ def build_job_run_spec(store: Store, settings: Settings, run: Document, *, host:
         "run_id": str(run["run_id"]),
         "jobs": {
             key: job,
-            **{name: _local_job(copy.deepcopy(each["settings"]), settings) for name, each in others.items()},
+            **{
+                name: _local_job(store, copy.deepcopy(each["settings"]), settings)
+                for name, each in others.items()
+            },
         },
         "pipelines": {
             name: _local_pipeline(pipelines[identifier]["spec"], settings)
@@ -115,7 +119,7 @@ def _own_pipelines(settings: Settings) -> dict[str, str]:
     return stored | {str(each.get("name")): key for key, each in own.items()}
 
 
-def _local_job(job: Document, settings: Settings) -> Document:
+def _local_job(store: Store, job: Document, settings: Settings) -> Document:
     # The server itself ends a run whose time is over.
     job.pop("timeout_seconds", None)
     for task in job.get("tasks") or ():
@@ -124,6 +128,7 @@ def _local_job(job: Document, settings: Settings) -> Document:
             _localize(each.get("notebook_task"), "notebook_path", settings)
             _localize(each.get("spark_python_task"), "python_file", settings)
             _localize((each.get("sql_task") or {}).get("file"), "path", settings)
+            use_text(each.get("sql_task"), store, settings)
             for library in each.get("libraries") or ():
                 _localize(library, "whl", settings)
     for environment in job.get("environments") or ():

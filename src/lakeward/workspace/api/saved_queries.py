@@ -1,0 +1,139 @@
+"""Saved queries: texts that clients keep in the workspace, and that SQL tasks of jobs run by their id.
+
+Source: https://docs.databricks.com/api/workspace/queries
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, paginate
+from lakeward.workspace.api.fields import Types, read_fields
+from lakeward.workspace.context import ServerRequest
+from lakeward.workspace.runs.saved_query import KIND
+from lakeward.workspace.state.store import Document, now, time_text
+
+PATH = "/api/2.0/sql/queries"
+_FIELDS: Types = {
+    "display_name": str,
+    "query_text": str,
+    "warehouse_id": str,
+    "catalog": str,
+    "schema": str,
+    "description": str,
+    "parent_path": str,
+    "run_as_mode": str,
+    "apply_auto_limit": bool,
+    "parameters": list,
+    "tags": list,
+}
+_MODES = ("OWNER", "VIEWER")
+
+
+def list_queries(call: ServerRequest) -> Any:
+    """List the queries that are not in the trash."""
+    found = [each for each in call.store.find(KIND) if each["lifecycle_state"] == "ACTIVE"]
+    return paginate(call, found, "results")
+
+
+@exclusively
+def create(call: ServerRequest) -> Any:
+    """Keep a query. With `auto_resolve_display_name` a name that is in use gets a number."""
+    given = _read(call)
+    created = time_text(now())
+    query = {
+        "display_name": "New query",
+        "run_as_mode": "OWNER",
+        "parent_path": f"/Workspace/Users/{call.caller}",
+        **given,
+        "id": str(uuid.uuid4()),
+        "lifecycle_state": "ACTIVE",
+        "owner_user_name": call.caller,
+        "last_modifier_user_name": call.caller,
+        "create_time": created,
+        "update_time": created,
+    }
+    _resolve_name(call, query)
+    call.store.put(KIND, query["id"], query)
+    return query
+
+
+def get(call: ServerRequest) -> Any:
+    """Return a query; one in the trash has the state TRASHED."""
+    return _found(call)
+
+
+@exclusively
+def update(call: ServerRequest) -> Any:
+    """Change the fields that `update_mask` names; `*` is all."""
+    query, given = _active(call), _read(call)
+    mask = call.body.get("update_mask")
+    if not isinstance(mask, str) or not mask:
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", "Missing required field: update_mask")
+    names = list(_FIELDS) if mask == "*" else mask.split(",")
+    unknown = [name for name in names if name not in _FIELDS]
+    if unknown:
+        message = f"update_mask names fields of a query, not {unknown[0][:100]!r}."
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+    changed = {name: value for name, value in query.items() if name not in names or name == "display_name"}
+    changed.update({name: given[name] for name in names if name in given})
+    changed.update(last_modifier_user_name=call.caller, update_time=time_text(now()))
+    _resolve_name(call, changed)
+    call.store.put(KIND, query["id"], changed)
+    return changed
+
+
+@exclusively
+def trash(call: ServerRequest) -> None:
+    """Move a query to the trash: it is not listed, and tasks cannot run it."""
+    query = _active(call)
+    call.store.put(KIND, query["id"], {**query, "lifecycle_state": "TRASHED"})
+
+
+def _read(call: ServerRequest) -> Document:
+    body = read_fields(call.body, {"query": dict}, required=["query"])["query"]
+    given = dict(read_fields(body, _FIELDS))
+    if given.get("run_as_mode", "OWNER") not in _MODES:
+        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"run_as_mode is one of {', '.join(_MODES)}.")
+    return given
+
+
+def _resolve_name(call: ServerRequest, query: Document) -> None:
+    used = {
+        each["display_name"]
+        for each in call.store.find(KIND)
+        if each["lifecycle_state"] == "ACTIVE"
+        and each["id"] != query["id"]
+        and each["parent_path"] == query.get("parent_path")
+    }
+    name, number = query["display_name"], 1
+    while query["display_name"] in used:
+        if not call.body.get("auto_resolve_display_name"):
+            raise ApiError(400, "RESOURCE_ALREADY_EXISTS", f"A query named '{name}' already exists.")
+        query["display_name"] = f"{name} ({number})"
+        number += 1
+
+
+def _found(call: ServerRequest) -> Document:
+    found = call.store.get(KIND, call.path_parameter)
+    if found is None:
+        message = f"The query '{call.path_parameter}' does not exist."
+        raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", message)
+    return found
+
+
+def _active(call: ServerRequest) -> Document:
+    found = _found(call)
+    if found["lifecycle_state"] != "ACTIVE":
+        raise ApiError(404, "RESOURCE_DOES_NOT_EXIST", f"The query '{found['id']}' is in the trash.")
+    return found
+
+
+ROUTES = (
+    Route("GET", PATH, list_queries),
+    Route("POST", PATH, create),
+    Route("GET", f"{PATH}/{{}}", get),
+    Route("PATCH", f"{PATH}/{{}}", update),
+    Route("DELETE", f"{PATH}/{{}}", trash),
+)
