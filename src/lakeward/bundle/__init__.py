@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         destroy,
         undeployed_bodies,
     )
+    from lakeward.bundle.git_sources import is_from_git, read_checkout
     from lakeward.bundle.job_file import defines_jobs, is_job_file, load_jobs, only_job
     from lakeward.bundle.loader import load, targets_to_read
     from lakeward.bundle.python_project import Distribution, read_wheel
@@ -67,6 +68,7 @@ __all__ = [
     "destroy",
     "find_root",
     "findings",
+    "is_from_git",
     "is_job_file",
     "load",
     "load_jobs",
@@ -74,6 +76,7 @@ __all__ = [
     "next_times",
     "only_job",
     "parse_cron",
+    "read_checkout",
     "read_wheel",
     "runtime_here",
     "runtime_of",

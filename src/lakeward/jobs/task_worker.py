@@ -161,6 +161,10 @@ COMPOSITES = ("condition_task", "for_each_task", "run_job_task")
 """Task types that the run itself executes: conditions, loops and nested jobs."""
 
 REFUSED: Mapping[str, str] = {
+    "alert_task": "It evaluates an alert, which only a workspace has.",
+    "dbt_cloud_task": "It starts a job of dbt Cloud.",
+    "dbt_platform_task": "It starts a job of the dbt platform.",
+    "gen_ai_compute_task": "It needs GPUs of the platform.",
     "dbt_task": "dbt needs a SQL warehouse and its adapter; run dbt against a workspace.",
     "clean_rooms_notebook_task": "It needs a clean room, which only a workspace has.",
     "dashboard_task": "It refreshes a dashboard, which only a workspace has.",
@@ -180,7 +184,7 @@ def prepare(context: Context, task: Task) -> Action | None:
     kind = KINDS.get(task.kind)
     if kind is None:
         message = f"The task `{task.key}` is a {task.kind}, which cannot be run here."
-        reason = REFUSED.get(task.kind) or unknown_name_hint(task.kind, KINDS, what="kinds")
+        reason = REFUSED.get(task.kind) or unknown_name_hint(task.kind, (*KINDS, *COMPOSITES), what="kinds")
         next_step = f"{reason} `--only TASK`, several times if needed, runs the other tasks."
         raise ConfigurationError("TASK_NOT_SUPPORTED", message, next_step=next_step)
     action = kind(context, task)

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-import subprocess
 import unicodedata
 import uuid
-from contextlib import suppress
 from pathlib import Path as FilePath
 from typing import Any
 
 from lakeward.bundle.configuration.node import Node, Path, lift, walk
 from lakeward.bundle.configuration.resource_kinds import RESOURCE_KINDS, ResourceKind
+from lakeward.bundle.git_sources import read_checkout
 
 _FOLDERS = {
     "file_path": "files",
@@ -83,13 +82,7 @@ def complete_workspace(tree: Node, user: str) -> Node:
     return Node({**tree.children, "workspace": Node(entries, place)}, tree.position)
 
 
-_COMMANDS = {
-    "branch": ("symbolic-ref", "--short", "-q", "HEAD"),
-    "commit": ("rev-parse", "--verify", "-q", "HEAD"),
-    "origin_url": ("config", "--get", "remote.origin.url"),
-    "bundle_root_path": ("rev-parse", "--show-prefix"),
-}
-_SECONDS = 10
+_GIT_FIELDS = ("branch", "commit", "origin_url", "bundle_root_path", "actual_branch")
 
 
 def git_details(tree: Node, root: FilePath) -> dict[Path, Any]:
@@ -103,28 +96,12 @@ def git_details(tree: Node, root: FilePath) -> dict[Path, Any]:
     # Python code may refer to any of them.
     computed = "python" in tree.children or tree.get("experimental") is not None
     values: dict[Path, Any] = {}
-    for field in (*_COMMANDS, "actual_branch"):
+    for field in _GIT_FIELDS:
         if own.get(field) is None and (computed or any(f"bundle.git.{field}}}" in text for text in texts)):
-            values["bundle", "git", field] = _read_checkout(
+            values["bundle", "git", field] = read_checkout(
                 root, "branch" if field == "actual_branch" else field
             )
     return values
-
-
-def _read_checkout(root: FilePath, field: str) -> str:
-    text = ""
-    with suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(
-            ["git", *_COMMANDS[field]],
-            cwd=root,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            timeout=_SECONDS,
-            text=True,
-        )
-        text = done.stdout.strip() if done.returncode == 0 else ""
-    return (text.rstrip("/") or ".") if field == "bundle_root_path" else text
 
 
 _NAMESPACE = uuid.UUID("6f1d7a52-5b0e-5a35-9f0c-6c616b657764")

@@ -9,7 +9,8 @@ from __future__ import annotations
 import posixpath
 import re
 
-from lakeward.bundle.configuration.node import Node, Path, failure, show, walk, with_value
+from lakeward.bundle.configuration.node import Node, Path, failure, plain, show, walk, with_value
+from lakeward.bundle.git_sources import is_from_git
 
 _TASK = r"resources\.jobs\.[^.]+\.tasks\[\d+\](\.for_each_task\.task)?\."
 _PATHS = re.compile(
@@ -40,8 +41,8 @@ _ELSEWHERE = re.compile(r"/|\$\{|[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 def make_relative_to_root(tree: Node, *, confined: bool = True) -> Node:
     """Return `tree` with every path of a local file rewritten relative to the bundle's folder.
 
-    Absolute paths, URLs and requirements stay. `confined`, a path of a resource that leaves the bundle
-    raises BundleError(PATH_OUTSIDE).
+    Absolute paths, URLs, requirements and paths of files from Git stay. `confined`, a path of a resource that
+    leaves the bundle raises BundleError(PATH_OUTSIDE).
     """
     for path, leaf in list(walk(tree)):
         if not isinstance(leaf.value, str) or not leaf.value:
@@ -52,8 +53,21 @@ def make_relative_to_root(tree: Node, *, confined: bool = True) -> Node:
             if found is not None:
                 local = f"{found['option'] or ''}./{_rewritten(leaf, found['path'], path, confined)}"
                 tree = with_value(tree, path, Node(local, leaf.position))
-        elif _PATHS.fullmatch(name) and not _ELSEWHERE.match(leaf.value):
+        elif _PATHS.fullmatch(name) and not _ELSEWHERE.match(leaf.value) and not _is_in_git(tree, path):
             tree = with_value(tree, path, Node(_rewritten(leaf, leaf.value, path, confined), leaf.position))
+    return tree
+
+
+def _is_in_git(tree: Node, path: Path) -> bool:
+    """Return whether the file of a task is in a Git repository, to which its path is relative."""
+    if path[:2] != ("resources", "jobs") or "libraries" in path:
+        return False
+    return is_from_git(*(plain(_node_at(tree, place)) for place in (path[:3], path[:-1])))
+
+
+def _node_at(tree: Node, path: Path) -> Node:
+    for key in path:
+        tree = tree.value[key]
     return tree
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lakeward.bundle.git_sources import is_from_git
 from lakeward.bundle.resolved_bundle import Bundle
 from lakeward.errors import BundleError
 
@@ -132,22 +133,25 @@ def _job(settings: dict[str, Any], places: Places) -> dict[str, Any]:
         "queue": {"enabled": True},
         **settings,
         "deployment": {"kind": "BUNDLE", "metadata_file_path": places.metadata},
-        "tasks": [_task(task, places) for task in settings.get("tasks") or ()],
+        "tasks": [_task(task, places, settings) for task in settings.get("tasks") or ()],
         "environments": [_environment(each, places) for each in settings.get("environments") or ()],
     }
 
 
-def _task(task: Mapping[str, Any], places: Places) -> dict[str, Any]:
+def _task(task: Mapping[str, Any], places: Places, job: Mapping[str, Any]) -> dict[str, Any]:
+    def is_moved(spec: Mapping[str, Any] | None) -> bool:
+        return bool(spec) and not is_from_git(job, spec or {})
+
     moved = dict(task)
-    if "notebook_task" in task:
+    if is_moved(task.get("notebook_task")):
         moved["notebook_task"] = _at(task["notebook_task"], "notebook_path", places.notebook)
-    if "spark_python_task" in task:
+    if is_moved(task.get("spark_python_task")):
         moved["spark_python_task"] = _at(task["spark_python_task"], "python_file", places.file)
-    if (task.get("sql_task") or {}).get("file"):
+    if is_moved((task.get("sql_task") or {}).get("file")):
         moved["sql_task"] = {**task["sql_task"], "file": _at(task["sql_task"]["file"], "path", places.file)}
     if (task.get("for_each_task") or {}).get("task"):
         loop = task["for_each_task"]
-        moved["for_each_task"] = {**loop, "task": _task(loop["task"], places)}
+        moved["for_each_task"] = {**loop, "task": _task(loop["task"], places, job)}
     if task.get("libraries"):
         moved["libraries"] = [each for library in task["libraries"] for each in _library(library, places)]
     return moved

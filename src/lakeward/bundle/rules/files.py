@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
+from lakeward.bundle.git_sources import is_from_git
 from lakeward.bundle.resolved_bundle import Bundle, connector_of
 from lakeward.bundle.rules.rule import Breach, tasks
 from lakeward.errors import ConfigurationError
@@ -24,7 +25,7 @@ def notebooks(bundle: Bundle) -> Iterator[Breach]:
     """Yield notebooks that are not in the bundle."""
     for task in tasks(bundle):
         spec = task.settings.get("notebook_task")
-        if not isinstance(spec, Mapping) or spec.get("source") == "GIT":
+        if not isinstance(spec, Mapping) or is_from_git(bundle.jobs[task.job], spec):
             continue
         name = str(spec.get("notebook_path") or "")
         if not name or (_is_local(name) and _notebook(bundle.root, name) is None):
@@ -36,7 +37,9 @@ def notebook_markers(bundle: Bundle) -> Iterator[Breach]:
     """Yield source files that run as notebooks without the marker."""
     for task in tasks(bundle):
         spec = task.settings.get("notebook_task")
-        name = str(spec.get("notebook_path") or "") if isinstance(spec, Mapping) else ""
+        if not isinstance(spec, Mapping) or is_from_git(bundle.jobs[task.job], spec):
+            continue
+        name = str(spec.get("notebook_path") or "")
         file = _notebook(bundle.root, name) if name and _is_local(name) else None
         marker = _MARKERS.get(file.suffix) if file else None
         if file is None or marker is None:
@@ -58,7 +61,7 @@ def files(bundle: Bundle) -> Iterator[Breach]:
             (python, ("spark_python_task", "python_file")),
             (sql_file, ("sql_task", "file", "path")),
         ):
-            if not isinstance(spec, Mapping) or spec.get("source") == "GIT":
+            if not isinstance(spec, Mapping) or is_from_git(bundle.jobs[task.job], spec):
                 continue
             name = str(spec.get(keys[-1]) or "")
             if not name or (_is_local(name) and not (bundle.root / name).is_file()):
@@ -96,7 +99,7 @@ def workspace_paths(bundle: Bundle) -> Iterator[Breach]:
             if not isinstance(spec, Mapping):
                 continue
             name = str(spec.get(key) or "")
-            if is_platform_path(name) and "{{" not in name and spec.get("source") != "GIT":
+            if is_platform_path(name) and "{{" not in name and not is_from_git(bundle.jobs[task.job], spec):
                 wrong = _unresolved(partial(find_platform_file, name, bundle.root, extensions=extensions))
                 if wrong is not None:
                     yield (*task.path, kind, key), f"{task.name} runs `{name}`: {wrong}"

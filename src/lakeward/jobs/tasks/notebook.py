@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import NOTEBOOK_EXIT, Task
+from lakeward.jobs.tasks.git_checkout import folder_of_files
 from lakeward.jobs.tasks.user_code import Action, Context, distribution_folders, environment_of
 from lakeward.session import MOUNT_ADVICE, find_platform_file, is_platform_path
 
@@ -20,17 +21,15 @@ def prepare(context: Context, task: Task) -> Action | None:
 
     Its widgets get `base_parameters`, overridden by the job's parameters. The results of all cells are
     written to the target's state folder. Raises ConfigurationError if the notebook does not exist or comes
-    from a Git source.
+    from another Git repository.
     """
     from lakeward.notebooks import load_notebook, run, write
 
     name = str(task.spec.get("notebook_path") or "")
-    if task.spec.get("source") == "GIT":
-        message = f"The task `{task.key}` takes its notebook from a Git source, which cannot be run here yet."
-        raise ConfigurationError("TASK_NOT_SUPPORTED", message)
     if not name:
         raise ConfigurationError("TASK_INVALID", f"The task `{task.key}` needs notebook_path.")
-    path, _ = load_notebook(_file(context, name))
+    root = folder_of_files(context.bundle.root, context.job, task, task.spec)
+    path, _ = load_notebook(_file(context, name, root))
     parameters = {
         key: str(value)
         for key, value in {**(task.spec.get("base_parameters") or {}), **context.parameters}.items()
@@ -50,7 +49,7 @@ def prepare(context: Context, task: Task) -> Action | None:
                 spark=session(context.settings),
                 environment=environment_of(context, task),
                 parameters=parameters,
-                root=context.bundle.root,
+                root=root,
                 further=folders,
             )
         if done.exit_value is not None:
@@ -68,8 +67,7 @@ def prepare(context: Context, task: Task) -> Action | None:
     return action
 
 
-def _file(context: Context, name: str) -> Path:
-    root = context.bundle.root
+def _file(context: Context, name: str, root: Path) -> Path:
     if is_platform_path(name) and not Path(name).is_relative_to(root):
         found = find_platform_file(name, root, settings=context.settings)
         if found is None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from lakeward.errors import ConfigurationError
 from lakeward.jobs.definition import SQL_OUTPUT, Task
+from lakeward.jobs.tasks.git_checkout import folder_of_files
 from lakeward.jobs.tasks.user_code import Action, Context
 
 _SHOWN = 1000
@@ -53,8 +54,9 @@ def prepare(context: Context, task: Task) -> Action | None:
 
 def _text(context: Context, task: Task) -> str:
     file, query = task.spec.get("file"), task.spec.get("query")
-    if isinstance(file, Mapping) and file.get("source") != "GIT":
-        return _read(context.bundle.root / str(file.get("path") or ""), task)
+    if isinstance(file, Mapping):
+        root = folder_of_files(context.bundle.root, context.job, task, file)
+        return _read(root / str(file.get("path") or ""), task)
     if isinstance(query, Mapping):
         return _read(_saved(context.bundle.root, str(query.get("query_id") or ""), task), task)
     found = ", ".join(name for name in task.spec if name not in ("warehouse_id", "parameters")) or "nothing"

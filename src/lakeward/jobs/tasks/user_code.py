@@ -24,6 +24,7 @@ from lakeward.dbutils import Environment, JobValues, NotebookExit, redacting
 from lakeward.errors import ConfigurationError, JobError
 from lakeward.jobs.definition import Task
 from lakeward.jobs.run_loop import PipelineSelection
+from lakeward.jobs.tasks.git_checkout import folder_of_files
 from lakeward.session import MOUNT_ADVICE, find_platform_file, is_platform_path
 from lakeward.user_code import is_user_file
 
@@ -176,13 +177,10 @@ def prepare_file(context: Context, task: Task) -> Action | None:
     """Return the run of the file as `__main__`; None in a dry run.
 
     Its folder is first on `sys.path` and the working directory; `spark`, `dbutils` … are defined without an
-    import. Raises ConfigurationError if the file does not exist or comes from a Git source.
+    import. Raises ConfigurationError if the file does not exist or comes from another Git repository.
     """
     name = str(task.spec.get("python_file") or "")
-    if task.spec.get("source") == "GIT":
-        message = f"The task `{task.key}` takes its file from a Git source, which cannot be run here yet."
-        raise ConfigurationError("TASK_NOT_SUPPORTED", message)
-    file = _local_file(context, name)
+    file = _local_file(context, name, folder_of_files(context.bundle.root, context.job, task, task.spec))
     if not name or not file.is_file():
         message = f"The task `{task.key}` runs the file `{name}`, and there is no {file}."
         advice = MOUNT_ADVICE if is_platform_path(name) else "Paths are relative to the file that names them."
@@ -202,11 +200,10 @@ def prepare_file(context: Context, task: Task) -> Action | None:
     return action
 
 
-def _local_file(context: Context, name: str) -> Path:
+def _local_file(context: Context, name: str, root: Path) -> Path:
     if not name.startswith(("/", "dbfs:", "file:")):
-        return context.bundle.root / name
+        return root / name
     if is_platform_path(name):
-        root = context.bundle.root
         found = find_platform_file(name, root, settings=context.settings, extensions=(".py",))
         if found is not None:
             return found
