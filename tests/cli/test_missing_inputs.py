@@ -7,7 +7,7 @@ import pytest
 from lakeward.cli.missing_inputs import folder_hint, package_hint
 from tests.cli.inside import Inside
 
-PLACES = ("/databricks-datasets/retail-org", "/mnt/raw", "/FileStore/tables")
+PLACES = ("/databricks-datasets/retail-org", "/mnt/raw", "/FileStore/tables", "/Volumes/main/raw/in.v2")
 SPELLINGS = ("{}", "dbfs:{}", "file:{}", "/dbfs{}", "{}/", "{}/in/part 1.csv", "dbfs:{}/a.csv")
 ERRORS = (
     "[PATH_NOT_FOUND] Path does not exist: {}. SQLSTATE: 42K03",
@@ -34,7 +34,7 @@ def test_a_missing_folder_of_the_cloud_names_its_mount(error: str, spelling: str
         *(
             error.format(path)
             for error in ERRORS
-            for path in ("/home/ada/a.csv", "data/mnt/raw", "s3://b/mnt/a")
+            for path in ("/home/ada/a.csv", "data/mnt/raw", "s3://b/mnt/a", "/Volumes/main/raw")
         ),
         "[DIVIDE_BY_ZERO] /mnt/raw/a.py:3: Division by zero.",
         "[PATH_NOT_FOUND] Path does not exist: /mnt/raw. Map it with --mount.",
@@ -48,7 +48,16 @@ def test_other_errors_name_no_mount(text: str) -> None:
 def test_a_folder_that_is_mapped_is_not_mapped_again(mount: str) -> None:
     text = "[PATH_NOT_FOUND] Path does not exist: dbfs:/mnt/raw/in.csv."
     assert folder_hint(text, [mount]) is None
-    assert folder_hint(text, ["/mnt/other"]) is not None
+    assert folder_hint(text, ["/mnt/other", "/mnt/ra"]) is not None
+
+
+@pytest.mark.parametrize(
+    "mount", ["/Volumes", "/Volumes/main", "dbfs:/Volumes/main/raw", "/Volumes/main/raw/in/"]
+)
+def test_a_volume_that_is_mapped_is_not_mapped_again(mount: str) -> None:
+    text = "[PATH_NOT_FOUND] Path does not exist: dbfs:/Volumes/main/raw/in/a.csv."
+    assert folder_hint(text, [mount]) is None
+    assert folder_hint(text, ["/Volumes/main/raw/i", "/Volumes/other"]) is not None
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,10 @@ _NO_FILE = re.compile(
     # What Delta says of a stream that reads a folder without a table.
     r"|DELTA_SCHEMA_NOT_SET|FileNotFoundException|FileNotFoundError|No such file or directory)\b"
 )
+_NAME = r"/[\w-]+(?:\.[\w-]+)*"
 _CLOUD_FOLDER = re.compile(
-    r"(?<![\w.:/-])(?:dbfs:|file:|/dbfs)?(?P<prefix>(?P<root>/(?:databricks-datasets|mnt|FileStore))/[\w-]+(?:\.[\w-]+)*)"
+    r"(?<![\w.:/-])(?:dbfs:|file:|/dbfs)?"
+    rf"(?P<prefix>/(?:databricks-datasets|mnt|FileStore){_NAME}|/Volumes(?:{_NAME}){{3}})"
 )
 
 
@@ -41,13 +43,15 @@ def folder_hint(text: str, mounts: Collection[str] = ()) -> str | None:
     >>> folder_hint("[PATH_NOT_FOUND] Path does not exist: dbfs:/mnt/raw/in.csv.").split(" reads")[0]
     'The cloud has no files here: `--mount /mnt/raw=FOLDER`'
     >>> folder_hint("[PATH_NOT_FOUND] Path does not exist: dbfs:/mnt/raw/in.csv.", ["/mnt"])
+    >>> folder_hint("[PATH_NOT_FOUND] Path does not exist: /Volumes/main/raw/in/a.csv.").split(" reads")[0]
+    'The cloud has no files here: `--mount /Volumes/main/raw/in=FOLDER`'
     >>> folder_hint("[PATH_NOT_FOUND] Path does not exist: /home/ada/in.csv.")
     """
     found = _CLOUD_FOLDER.search(text) if _NO_FILE.search(text) else None
     if found is None or "--mount" in text:
         return None
     mounted = {mount.removeprefix("dbfs:").rstrip("/") for mount in mounts}
-    if any(each in (found["root"], found["prefix"]) for each in mounted):
+    if any(f"{found['prefix']}/".startswith(f"{each}/") for each in mounted):
         return None
     return (
         f"The cloud has no files here: `--mount {found['prefix']}=FOLDER` reads those of a local folder, "
