@@ -114,6 +114,33 @@ USE SCHEMA corpus_names
 --> ok
 USE SCHEMA corpus_nope
 --! SCHEMA_NOT_FOUND
+-- With a catalog, which becomes the current one
+USE CATALOG samples
+--> ok
+USE SCHEMA main.corpus_names
+--> ok
+SELECT current_catalog() AS c, current_schema() AS s
+--> ["main", "corpus_names"]
+USE DATABASE `samples`.nyctaxi
+--> ok
+SELECT current_catalog() AS c, current_schema() AS s
+--> ["samples", "nyctaxi"]
+USE SCHEMA IDENTIFIER('main' || '.corpus_names')
+--> ok
+SELECT current_catalog() AS c, current_schema() AS s
+--> ["main", "corpus_names"]
+USE SCHEMA identifier('samples.nyctaxi')
+--> ok
+SELECT current_catalog() AS c, current_schema() AS s
+--> ["samples", "nyctaxi"]
+USE SCHEMA main.corpus_nope
+--! SCHEMA_NOT_FOUND
+USE SCHEMA main.corpus_names
+--> ok
+USE SCHEMA IDENTIFIER('corpus_names')
+--> ok
+SELECT current_catalog() AS c, current_schema() AS s
+--> ["main", "corpus_names"]
 -- Volumes
 CREATE VOLUME v COMMENT 'files'
 --> ok

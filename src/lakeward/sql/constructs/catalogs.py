@@ -49,6 +49,25 @@ def _use_catalog(cursor: TokenCursor) -> UseCatalog:
 
 
 @dataclass(frozen=True)
+class UseSchema(Command):
+    """Makes a schema the current one, and the catalog if its name has one."""
+
+    name: tuple[str, ...]
+
+    def run(self, spark: SparkSession) -> None:
+        kind = "USE SCHEMA" if len(self.name) == 1 else "USE"
+        run_with_delta(spark, f"{kind} {quote_name(self.name)}")
+
+
+def _use_schema(cursor: TokenCursor) -> UseSchema:
+    cursor.need("USE")
+    cursor.one_of("SCHEMA", "DATABASE")
+    name = cursor.name(2)
+    cursor.end()
+    return UseSchema(tuple(name))
+
+
+@dataclass(frozen=True)
 class ShowCatalogs(Command):
     """Lists the catalogs."""
 
@@ -210,6 +229,16 @@ CONSTRUCTS = (
         example="USE CATALOG main",
         starts=("USE",),
         statement=_use_catalog,
+    ),
+    Construct(
+        name="USE SCHEMA with a catalog",
+        area=_AREA,
+        verdict="emulated",
+        example="USE SCHEMA main.default",
+        note="sets the catalog, too, as `USE main.default` does",
+        starts=("USE",),
+        statement=_use_schema,
+        trigger=BEGINNING + r"use\s+(?:schema|database)\b.*(?:\.|identifier)",
     ),
     Construct(
         name="SHOW CATALOGS",
