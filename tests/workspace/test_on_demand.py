@@ -65,7 +65,8 @@ for path in ("/api/2.2/jobs/list", "/api/2.0/preview/scim/v2/Me"):
     else:
         raise AssertionError(f"{path} was answered without the token")
 client.schemas.create(name, "main")
-print("host", url, "token", token)
+# At once: tasks that run at a time share the output.
+sys.stdout.write(f"host {url} token {token}\\n")
 """
 BUNDLE = """\
 bundle: {name: shop}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         install_extensions,
         mapped_paths,
         on_databricks,
+        resume_session,
         session,
         set_default_settings,
     )

@@ -129,6 +129,27 @@ def session(settings: Settings | None = None, user_conf: Mapping[str, str] | Non
     return register_session(spark, wanted)
 
 
+def resume_session(spark: SparkSession, settings: Settings) -> None:
+    """Make an earlier session of the running context this process's session again.
+
+    `settings` are those that it was made with. Its current catalog and schema stay. If its context was
+    stopped, a new session is made.
+    """
+    from lakeward.session import spark_context as launching
+
+    running = _running()
+    if running is None or running.sparkContext is not spark.sparkContext:
+        session(settings)
+        return
+    manager = catalog_manager(spark)
+    catalog, schema = manager.currentCatalog().name(), manager.currentNamespace()
+    launching.point_context(spark, settings)
+    register_session(spark, settings)
+    with suppress(Exception):  # They may have been dropped meanwhile.
+        manager.setCurrentCatalog(catalog)
+        manager.setCurrentNamespace(schema)
+
+
 def map_paths(settings: Settings) -> None:
     """Map `/Volumes`, `/dbfs` … to the lakehouse in Python's file functions; needs no session.
 

@@ -250,6 +250,21 @@ def point_at(spark: SparkSession, settings: Settings, before: Settings) -> Spark
     `before` are the settings of `spark`. The runtime profile's settings are applied only if the profile
     changes, because the user may have started the context with other values.
     """
+    point_context(spark, settings)
+    session: SparkSession = original(type(spark), "newSession")(spark)
+    session.conf.set("spark.sql.defaultCatalog", settings.catalog)
+    if settings.profile != before.profile:
+        for key, value in profile(settings.profile).conf().items():
+            session.conf.set(key, value)
+    modifiable = session_state(session).conf().isModifiable
+    for key, value in settings.conf.items():
+        if modifiable(key):  # settings of the JVM cannot be changed
+            session.conf.set(key, value)
+    return session
+
+
+def point_context(spark: SparkSession, settings: Settings) -> None:
+    """Point the running context and this process at a lakehouse; sessions that exist keep their catalogs."""
     _prepare_process(settings, {})
     point_jvm(jvm_view(spark), settings)
     point_workers(
@@ -268,13 +283,3 @@ def point_at(spark: SparkSession, settings: Settings, before: Settings) -> Spark
         context_conf.set(key, value)
         if key.startswith("spark.hadoop."):
             hadoop_conf.set(key.removeprefix("spark.hadoop."), value)
-    session: SparkSession = original(type(spark), "newSession")(spark)
-    session.conf.set("spark.sql.defaultCatalog", settings.catalog)
-    if settings.profile != before.profile:
-        for key, value in profile(settings.profile).conf().items():
-            session.conf.set(key, value)
-    modifiable = session_state(session).conf().isModifiable
-    for key, value in settings.conf.items():
-        if modifiable(key):  # settings of the JVM cannot be changed
-            session.conf.set(key, value)
-    return session

@@ -256,7 +256,7 @@ def lakehouse(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Lakehouse]:
     """Yield an empty lakehouse for this test alone; afterwards the session is where it was before."""
-    from lakeward.session import Settings, current_settings, session
+    from lakeward.session import Settings, current_settings, resume_session, session
     from lakeward.testing.lakehouse import Lakehouse
 
     # The suite's own `spark`, where it has one, decides with which settings the session starts.
@@ -264,9 +264,10 @@ def lakehouse(
     before = current_settings()
     folder = tmp_path_factory.mktemp("lakehouse")
     settings = (before or Settings.here()).with_(home=folder, target="test", warehouse_dir=None)
+    outer = session(before) if before is not None else None
     yield Lakehouse(session(settings), settings)
-    if before is not None:
-        session(before)
+    if outer is not None and before is not None:
+        resume_session(outer, before)
 
 
 def hide_ours(found: pytest.ExceptionInfo[BaseException], root: Path) -> None:

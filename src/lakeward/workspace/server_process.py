@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import LakewardError
 from lakeward.file_lock import FileLock
-from lakeward.private_folders import private_temporary_folder
 from lakeward.workspace_connection import Connection, read_connection_file, write_connection_file
 
 if TYPE_CHECKING:
@@ -65,10 +64,10 @@ class ServerProcess:
 
     def _write_connection(self) -> Path:
         """Write the connection for this process's children; return the file."""
-        folder = private_temporary_folder() or Path(tempfile.gettempdir())
-        file = folder / f"workspace-{os.getpid()}-{secrets.token_hex(4)}.json"
-        write_connection_file(file, self.connection)
-        return file
+        descriptor, name = tempfile.mkstemp(prefix="lakeward-workspace-", suffix=".json")
+        os.close(descriptor)
+        write_connection_file(Path(name), self.connection)
+        return Path(name)
 
     @property
     def started(self) -> bool:
