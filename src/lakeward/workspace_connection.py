@@ -51,15 +51,21 @@ def connection_variables(host: str, file: Path) -> dict[str, str]:
     return {HOST_VARIABLE: host, FILE_VARIABLE: str(file)}
 
 
+def process_host(environ: Mapping[str, str] = os.environ) -> str | None:
+    """Return the host that the variables name, without a look at the file; None without a workspace."""
+    return environ.get(HOST_VARIABLE) if environ.get(FILE_VARIABLE) else None
+
+
 def process_connection(environ: Mapping[str, str] = os.environ) -> Connection | None:
     """Return the connection that the variables name; None without one.
 
     The file of a workspace that has ended is gone. Its host is known, so that clients can report that.
     """
-    host, file = environ.get(HOST_VARIABLE), environ.get(FILE_VARIABLE)
-    if not host or not file:
+    host = process_host(environ)
+    if not host:
         return None
-    return Connection(host, getattr(read_connection_file(Path(file)), "token", ""))
+    known = read_connection_file(Path(environ[FILE_VARIABLE]))
+    return Connection(host, known.token if known else "")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from lakeward import patching
 from lakeward.databricks_shims.local_workspace import HOST, adapter
 from lakeward.dbutils import dbutils
 from lakeward.patching import PatchSpec
-from lakeward.workspace_connection import process_connection
+from lakeward.workspace_connection import process_connection, process_host
 
 _NONE_FOUND = "cannot configure default credentials"
 
@@ -68,8 +68,8 @@ def _making_dbutils(before: Any) -> Any:
 
 
 def _hosts() -> tuple[str, ...]:
-    connection = process_connection()
-    return (HOST, connection.host) if connection else (HOST,)
+    host = process_host()
+    return (HOST, host) if host else (HOST,)
 
 
 _REASON = "WorkspaceClient() without credentials works on the local lakehouse"

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from lakeward import patching
 from lakeward.patching import PatchSpec
-from lakeward.workspace_connection import NO_WORKSPACE, process_connection
+from lakeward.workspace_connection import NO_WORKSPACE, process_host
 
 _NAME = urlsplit(NO_WORKSPACE.host).hostname
 
@@ -40,9 +40,8 @@ def _local_address(host: str, port: int | None) -> tuple[str, int] | None:
 
     Raises ConnectionError if this process has no workspace.
     """
-    connection = process_connection()
-    server = urlsplit(connection.host) if connection else None
-    if server is not None and server.hostname and server.port:
+    server = urlsplit(process_host() or "")
+    if server.hostname and server.port:
         is_named = host == _NAME or (host, port) == (server.hostname, server.port)
         return (server.hostname, server.port) if is_named else None
     if host == _NAME:

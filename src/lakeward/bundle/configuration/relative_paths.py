@@ -62,7 +62,8 @@ def _is_in_git(tree: Node, path: Path) -> bool:
     """Return whether the file of a task is in a Git repository, to which its path is relative."""
     if path[:2] != ("resources", "jobs") or "libraries" in path:
         return False
-    return is_from_git(*(plain(_node_at(tree, place)) for place in (path[:3], path[:-1])))
+    job, spec = _node_at(tree, path[:3]), _node_at(tree, path[:-1])
+    return is_from_git({"git_source": job.get("git_source")}, plain(spec))
 
 
 def _node_at(tree: Node, path: Path) -> Node:

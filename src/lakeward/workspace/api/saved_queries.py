@@ -8,7 +8,13 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from lakeward.databricks_shims.local_workspace import ApiError, Route, exclusively, paginate
+from lakeward.databricks_shims.local_workspace import (
+    ApiError,
+    Route,
+    exclusively,
+    invalid_parameter,
+    paginate,
+)
 from lakeward.workspace.api.fields import Types, read_fields
 from lakeward.workspace.context import ServerRequest
 from lakeward.workspace.runs.saved_query import KIND
@@ -70,12 +76,12 @@ def update(call: ServerRequest) -> Any:
     query, given = _active(call), _read(call)
     mask = call.body.get("update_mask")
     if not isinstance(mask, str) or not mask:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", "Missing required field: update_mask")
+        raise invalid_parameter("Missing required field: update_mask")
     names = list(_FIELDS) if mask == "*" else mask.split(",")
     unknown = [name for name in names if name not in _FIELDS]
     if unknown:
         message = f"update_mask names fields of a query, not {unknown[0][:100]!r}."
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", message)
+        raise invalid_parameter(message)
     changed = {name: value for name, value in query.items() if name not in names or name == "display_name"}
     changed.update({name: given[name] for name in names if name in given})
     changed.update(last_modifier_user_name=call.caller, update_time=time_text(now()))
@@ -95,7 +101,7 @@ def _read(call: ServerRequest) -> Document:
     body = read_fields(call.body, {"query": dict}, required=["query"])["query"]
     given = dict(read_fields(body, _FIELDS))
     if given.get("run_as_mode", "OWNER") not in _MODES:
-        raise ApiError(400, "INVALID_PARAMETER_VALUE", f"run_as_mode is one of {', '.join(_MODES)}.")
+        raise invalid_parameter(f"run_as_mode is one of {', '.join(_MODES)}.")
     return given
 
 
