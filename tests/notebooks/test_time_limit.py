@@ -6,13 +6,18 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 
 from lakeward.errors import NotebookError
-from lakeward.notebooks.time_limit import time_limit
+from lakeward.notebooks.time_limit import call_with_limit
 from tests.notebooks.conftest import Desk
 from tests.notebooks.test_running import HEAD
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # What a notebook does that does not end.
 ENDLESS = {
@@ -94,17 +99,52 @@ def test_an_error_before_the_limit_is_the_notebooks(desk: Desk) -> None:
     assert "NOTEBOOK_FAILED" in (finished.exit_value or "")
 
 
-def test_a_block_that_ends_at_its_limit_is_over(desk: Desk) -> None:
-    for _ in range(20):
+def call_until(spark: SparkSession, position: int) -> int:
+    """Let a limit pass in the function that is number `position` after the call; return their count."""
+    is_over, begun = False, 0
+
+    def trace(*_: object) -> None:
+        nonlocal begun
+        begun += is_over
+        if is_over and begun == position:
+            time.sleep(0.04)
+
+    def call() -> None:
+        nonlocal is_over
+        is_over = True
+
+    sys.settrace(trace)
+    try:
+        call_with_limit(spark, 0.01, "n", call)
+    except NotebookError as error:
+        assert error.condition == "NOTEBOOK_TIMED_OUT"
+    finally:
+        sys.settrace(None)
+    return begun
+
+
+@pytest.mark.parametrize("thread", ["main", "other"])
+def test_a_limit_that_passes_when_the_call_has_ended_raises_no_later_error(desk: Desk, thread: str) -> None:
+    late: list[BaseException] = []
+    positions = 0
+
+    def work() -> None:
+        nonlocal positions
         try:
-            with time_limit(desk.spark, 0.01, "n"):
-                while time.monotonic() % 0.01 > 0.0005:
-                    pass
-        except Exception as error:  # noqa: BLE001  # either is right
-            assert "NOTEBOOK_TIMED_OUT" in str(error)
-        # An error that is raised late would end this loop.
-        for _ in range(1000):
-            pass
+            while call_until(desk.spark, positions) >= positions:
+                positions += 1
+        except BaseException as error:  # noqa: BLE001  # the one of the limit, too
+            late.append(error)
+
+    if thread == "main":
+        work()
+    else:
+        other = threading.Thread(target=work, daemon=True)
+        other.start()
+        other.join(120)
+    assert late == []
+    assert positions > 10
+    assert not [each for each in threading.enumerate() if each.name == "lakeward-notebook-limit"]
 
 
 @pytest.mark.parametrize("seconds", [60, 0.01])
@@ -112,8 +152,8 @@ def test_a_limit_in_a_thread_leaves_the_interpreter_as_it_was(desk: Desk, second
     """With an error that was taken back, CPython 3.11 never leaves the first line of a traced function."""
 
     def limited() -> None:
-        with suppress(NotebookError), time_limit(desk.spark, seconds, "n"):
-            time.sleep(0.02)
+        with suppress(NotebookError):
+            call_with_limit(desk.spark, seconds, "n", partial(time.sleep, 0.02))
 
     def traced() -> None:
         def trace(*_: object) -> object:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from lakeward.notebooks.python_code import MAGIC, Compiler
 from lakeward.notebooks.recorder import CellRecord, Recorder
 from lakeward.notebooks.run_magic import included, inclusion
 from lakeward.notebooks.sql_cells import SqlCells
-from lakeward.notebooks.time_limit import time_limit
+from lakeward.notebooks.time_limit import call_with_limit
 from lakeward.session import MOUNT_ADVICE, dbfs_paths, is_platform_path
 from lakeward.spark_internals import activated
 from lakeward.streaming import current
@@ -238,16 +239,17 @@ class _Run:
                 next_step=MOUNT_ADVICE if is_platform_path(path) else None,
             )
         spark = self.spark.newSession()
-        with time_limit(spark, timeout, path):
-            child = run(
-                found,
-                spark=spark,
-                environment=replace(self.environment, arguments={}, widgets={}),
-                parameters={name: str(value) for name, value in arguments.items()},
-                root=self.root,
-                further=self.imports[1:],
-                allow_shell=self.allow_shell,
-            )
+        run_child = partial(
+            run,
+            found,
+            spark=spark,
+            environment=replace(self.environment, arguments={}, widgets={}),
+            parameters={name: str(value) for name, value in arguments.items()},
+            root=self.root,
+            further=self.imports[1:],
+            allow_shell=self.allow_shell,
+        )
+        child = call_with_limit(spark, timeout, path, run_child)
         self.children.append(child)
         if child.error is not None:
             raise NotebookError("NOTEBOOK_FAILED", f"com.databricks.WorkflowException: FAILED: {child.error}")

@@ -15,10 +15,10 @@ import signal
 import sys
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lakeward.errors import NotebookError
 from lakeward.patching import PatchSpec, install
@@ -33,26 +33,33 @@ _PAUSE, _ATTEMPTS, _GRACE = 0.05, 20, 10.0
 # The command of py4j that tells the JVM of an object that Python has let go: it comes from a finalizer.
 _FORGET = "m\n"
 
-_expired: set[int] = set()
-"""The threads in which to raise, by identifier."""
+_expired: dict[int, _Watcher] = {}
+"""The watchers whose limit has passed, by the thread in which to raise."""
 _switching = threading.Lock()
+
+_Result = TypeVar("_Result")
 
 
 class _Expired(BaseException):
     """User code that catches Exception lets it pass."""
 
 
-@contextmanager
-def time_limit(spark: SparkSession, seconds: float, path: str) -> Iterator[None]:
-    """End the block after `seconds`; 0 or less is no limit. `path` is the notebook that the block runs.
+def call_with_limit(spark: SparkSession, seconds: float, path: str, call: Callable[[], _Result]) -> _Result:
+    """Return what `call` returns, and end it after some time.
 
     Code that waits outside of Python is ended when it returns; in the main thread it is interrupted.
 
-    Raises NotebookError(NOTEBOOK_TIMED_OUT).
+    Args:
+        spark: The session whose jobs and streams are ended.
+        seconds: The limit; 0 or less is none.
+        path: The notebook that `call` runs, for the message.
+        call: What has the limit.
+
+    Raises:
+        NotebookError: NOTEBOOK_TIMED_OUT.
     """
     if seconds <= 0:
-        yield
-        return
+        return call()
     install(PATCHES)
     tag = f"lakeward-notebook-{uuid.uuid4().hex}"
     watcher = _Watcher(spark, seconds, tag)
@@ -62,7 +69,7 @@ def time_limit(spark: SparkSession, seconds: float, path: str) -> Iterator[None]
         with _interruptible():
             watcher.start()
             try:
-                yield
+                result = watcher.call(call)
             finally:
                 watcher.end()
     except (Exception, SystemExit, _Expired) as error:
@@ -78,6 +85,7 @@ def time_limit(spark: SparkSession, seconds: float, path: str) -> Iterator[None]
             f"com.databricks.WorkflowException: TIMEDOUT: {path} did not end within {seconds:g} seconds.",
             next_step="Raise timeout_seconds of dbutils.notebook.run; 0 is no limit.",
         ) from cause
+    return result
 
 
 class _Watcher(threading.Thread):
@@ -90,33 +98,37 @@ class _Watcher(threading.Thread):
         self._is_main = threading.current_thread() is threading.main_thread()
         self._done = threading.Event()
         self.has_expired = False
+        self.is_inside = False
+
+    def call(self, call: Callable[[], _Result]) -> _Result:
+        """Return what `call` returns. An error of the watcher is raised in here, and nowhere else."""
+        self.is_inside = True
+        try:
+            return call()
+        finally:
+            # CPython raises an error that another thread has set when a function begins.
+            try:
+                _begin_function()
+            finally:
+                self.is_inside = False
 
     def run(self) -> None:
         if self._done.wait(self._seconds):
             return
         self.has_expired = True
         while not self._done.is_set():
-            _expired.add(self._target)
-            while self._target in _expired and not self._done.is_set():
+            _expired[self._target] = self
+            while _expired.get(self._target) is self and not self._done.is_set():
                 self._cancel()
                 self._interrupt()
             self._done.wait(_GRACE)
 
     def end(self) -> None:
-        """Stop watching: nothing is raised in the thread any more.
-
-        An error that was set a moment ago is raised, and dropped, in here. It must not be taken back: CPython
-        would keep looking for it, at each line of Python of this process.
-        """
+        """Stop watching: nothing is raised in the thread any more."""
         self._done.set()
-        is_over = False
-        while not is_over:
-            with suppress(_Expired):
-                self.join()
-                for _ in range(100):
-                    pass
-                is_over = True
-        _expired.discard(self._target)
+        self.join()
+        if _expired.get(self._target) is self:
+            del _expired[self._target]
 
     def _cancel(self) -> None:
         with suppress(Exception):  # a query may end meanwhile
@@ -130,17 +142,22 @@ class _Watcher(threading.Thread):
                 signal.pthread_kill(self._target, signal.SIGALRM)
             else:
                 with _no_thread_switch():
-                    if not _waits_for_jvm(sys._current_frames().get(self._target)):
-                        _expired.discard(self._target)
+                    if self.is_inside and not _waits_for_jvm(sys._current_frames().get(self._target)):
+                        _expired.pop(self._target, None)
                         _raise_in(self._target, _Expired)
-            if self._done.wait(_PAUSE) or self._target not in _expired:
+            if self._done.wait(_PAUSE) or _expired.get(self._target) is not self:
                 return
+
+
+def _begin_function() -> None:
+    """Do nothing."""
 
 
 def _raise_if_expired() -> None:
     """Raise once in a thread whose limit has passed, so that its clean-up runs to the end."""
-    if threading.get_ident() in _expired:
-        _expired.discard(threading.get_ident())
+    watcher = _expired.get(threading.get_ident())
+    if watcher is not None and watcher.is_inside:
+        del _expired[threading.get_ident()]
         raise _Expired
 
 

@@ -217,13 +217,13 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         observation_patch,
         serverless_enforcement,
         spark_version,
-        udf_hints_patch,
+        udf_patch,
     )
 
     map_paths(settings)
     for module in (
         *(java_names_patch, call_site_patch, data_source_patch, delta_table_patch),
-        *(catalog_patch, observation_patch, udf_hints_patch),
+        *(catalog_patch, observation_patch, udf_patch),
     ):
         patching.install(module.PATCHES)
     errors_patch.install_errors_patches(settings.warehouse)
