@@ -98,6 +98,22 @@ public class MappedFileSystem extends LocalFileSystem {
             return root.toString() + name;
         }
 
+        public boolean mkdirs(Path path) throws IOException {
+            makeParents(path);
+            return super.mkdirs(path);
+        }
+
+        public boolean mkdirs(Path path, FsPermission permission) throws IOException {
+            makeParents(path);
+            return super.mkdirs(path, permission);
+        }
+
+        /** The superclass makes the folders above the platform path, which are others than those above a mapped folder. */
+        private void makeParents(Path path) {
+            File parent = pathToFile(path).getParentFile();
+            if (parent != null) parent.mkdirs();
+        }
+
         public FileStatus getFileStatus(Path path) throws IOException {
             return named(super.getFileStatus(path), path, makeQualified(path));
         }
