@@ -254,6 +254,12 @@ def java_frame(frame: DataFrame) -> JavaObject:
     return frame._jdf
 
 
+def inserted_rows(result: DataFrame) -> DataFrame | None:
+    """Return the numbers of rows of an INSERT that this thread has just run, None for other statements."""
+    dataset = jvm_view(result.sparkSession).lakeward.InsertedRows.of(result._jdf)
+    return None if dataset is None else frame_from_java(dataset, result.sparkSession)
+
+
 def frame_from_java(dataset: JavaObject, spark: SparkSession) -> DataFrame:
     """Return a DataFrame around a Dataset of the JVM."""
     from pyspark.sql import DataFrame

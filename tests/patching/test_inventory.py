@@ -28,7 +28,12 @@ def test_an_attribute_of_several_packages_is_listed_with_each_of_its_layers() ->
         "trigger": {"streaming", "serverless"},
     }
     assert listed[(_READER, "table")] == {"streaming", "seeds", "pipelines"}
-    assert listed[("pyspark.sql.session.SparkSession", "sql")] == {"seeds", "serverless", "pipelines"}
+    assert listed[("pyspark.sql.session.SparkSession", "sql")] == {
+        "session",
+        "seeds",
+        "serverless",
+        "pipelines",
+    }
     assert listed[("delta.tables.DeltaTable", "forName")] == {"session", "seeds"}
 
 

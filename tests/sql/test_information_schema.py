@@ -135,8 +135,8 @@ def test_constraints_are_reported_and_can_be_dropped(spark: SparkSession, ask: A
     columns = "table_name, constraint_name, constraint_type"
     assert ask(columns, "table_constraints") == [
         ("customers", "customers_pk", "PRIMARY KEY"),
-        ("orders", "positive_price", "CHECK"),
         ("orders", "of", "FOREIGN KEY"),
+        ("orders", "positive_price", "CHECK"),
     ]
     assert ask("constraint_name, check_clause", "check_constraints") == [("positive_price", "price > 0")]
     assert ask("constraint_name, unique_constraint_name", "referential_constraints") == [

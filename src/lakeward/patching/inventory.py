@@ -21,6 +21,7 @@ DECLARATIONS: tuple[str, ...] = (
     "lakeward.session.patches.call_site_patch:PATCHES",
     "lakeward.session.patches.data_source_patch:PATCHES",
     "lakeward.session.patches.errors_patch:PATCHES",
+    "lakeward.session.patches.insert_result_patch:PATCHES",
     "lakeward.session.patches.java_names_patch:PATCHES",
     "lakeward.session.patches.observation_patch:PATCHES",
     "lakeward.session.patches.star_import_patch:PATCHES",

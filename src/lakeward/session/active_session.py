@@ -213,6 +213,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
         data_source_patch,
         delta_table_patch,
         errors_patch,
+        insert_result_patch,
         java_names_patch,
         observation_patch,
         serverless_enforcement,
@@ -223,7 +224,7 @@ def register_session(spark: SparkSession, settings: Settings) -> SparkSession:
     map_paths(settings)
     for module in (
         *(java_names_patch, call_site_patch, data_source_patch, delta_table_patch),
-        *(catalog_patch, observation_patch, udf_patch),
+        *(catalog_patch, observation_patch, udf_patch, insert_result_patch),
     ):
         patching.install(module.PATCHES)
     errors_patch.install_errors_patches(settings.warehouse)

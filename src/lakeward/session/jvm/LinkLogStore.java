@@ -12,6 +12,7 @@ import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.UUID;
+import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.LocalFileSystem;
@@ -24,6 +25,8 @@ import org.apache.hadoop.fs.Path;
  */
 public class LinkLogStore extends HadoopFileSystemLogStore {
 
+    private static final Pattern COMMIT = Pattern.compile("\\d{20}\\.json");
+
     public LinkLogStore(Configuration conf) {
         super(conf);
     }
@@ -32,12 +35,15 @@ public class LinkLogStore extends HadoopFileSystemLogStore {
         File target = ((LocalFileSystem) path.getFileSystem(conf)).pathToFile(path);
         File folder = target.getParentFile();
         if (!folder.isDirectory()) throw new java.io.FileNotFoundException("No such file or directory: " + path.getParent());
+        String information = null;
         java.nio.file.Path aside = new File(folder, "." + target.getName() + "." + UUID.randomUUID() + ".tmp").toPath();
         try {
             BufferedWriter writer = Files.newBufferedWriter(aside, StandardCharsets.UTF_8, new OpenOption[0]);
             try {
                 while (lines.hasNext()) {
-                    writer.write((String) lines.next());
+                    String line = (String) lines.next();
+                    if (line.startsWith("{\"commitInfo\"")) information = line;
+                    writer.write(line);
                     writer.write("\n");
                 }
             } finally {
@@ -51,6 +57,7 @@ public class LinkLogStore extends HadoopFileSystemLogStore {
         } finally {
             Files.deleteIfExists(aside);
         }
+        if (information != null && COMMIT.matcher(target.getName()).matches()) InsertedRows.committed(path, information);
     }
 
     private void link(java.nio.file.Path aside, File target, Path path) throws IOException {
@@ -73,7 +80,7 @@ public class LinkLogStore extends HadoopFileSystemLogStore {
         Iterator listed = super.listFrom(path, conf);
         while (listed.hasNext()) {
             FileStatus file = (FileStatus) listed.next();
-            if (file.getLen() == 0 && file.isFile() && file.getPath().getName().matches("\\d{20}\\.json")) {
+            if (file.getLen() == 0 && file.isFile() && COMMIT.matcher(file.getPath().getName()).matches()) {
                 throw new IOException(file.getPath() + " is damaged: a commit is never empty. Restore it from a backup;"
                     + " if it is the last one, delete it, and the table is as before this commit.");
             }

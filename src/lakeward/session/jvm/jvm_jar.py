@@ -45,6 +45,7 @@ SOURCES = (
     "Catalog",
     "UnmappedFileSystem",
     "MappedFileSystem",
+    "InsertedRows",
     "LinkLogStore",
     "DeltaOperation",
     "SqlCommand",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import SqlError
 from lakeward.quoting import quote_identifier, quote_name
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _AREA = "Tables"
+_RESULT = "num_affected_rows BIGINT, num_inserted_rows BIGINT"
 _QUERY = ("SELECT", "VALUES", "TABLE", "WITH", "FROM", "MAP", "REDUCE")
 # True in the rows to insert; the same rows with false find the rows that they replace.
 _IS_INSERTED = "__lakeward_comes"
@@ -43,7 +44,7 @@ class InsertReplace(Command):
     query: str
     source: str | None
 
-    def run(self, spark: SparkSession) -> None:
+    def run(self, spark: SparkSession) -> Any:
         from delta.tables import DeltaTable
         from pyspark.sql import functions as F
 
@@ -76,13 +77,16 @@ class InsertReplace(Command):
         both = rows.withColumn(_IS_INSERTED, F.lit(True)).unionByName(
             finders.withColumn(_IS_INSERTED, F.lit(False)), allowMissingColumns=True
         )
-        (
+        merged = (
             target.alias(alias)
             .merge(both.alias(source), f"NOT {prefix}.{_IS_INSERTED} AND ({condition})")
             .whenMatchedDelete()
             .whenNotMatchedInsert(f"{prefix}.{_IS_INSERTED}", values)  # type: ignore[arg-type]  # Columns are accepted
             .execute()
+            .collect()[0]
         )
+        inserted = merged["num_inserted_rows"]
+        return {"schema": _RESULT, "rows": [[inserted, inserted]]}
 
 
 def _arity_mismatch(table: list[str], fields: list[str], columns: list[str]) -> SqlError:
