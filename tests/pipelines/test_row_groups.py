@@ -163,7 +163,7 @@ def test_a_technique_that_took_longer_than_a_recomputation_is_not_chosen_again(
     assert [issue.type for issue in chosen.issues] == reasons
 
 
-SMALL, LARGE = 1_000, technique_choice.SMALL_BYTES + 1
+TINY, SMALL, LARGE = 1_000, 1 << 20, technique_choice.SMALL_BYTES + 1
 
 
 @pytest.mark.parametrize(
@@ -171,6 +171,8 @@ SMALL, LARGE = 1_000, technique_choice.SMALL_BYTES + 1
     [
         ("date", SMALL, "second", "auto", "COMPLETE_RECOMPUTE"),
         ("date", SMALL, "second", "incremental", "ROW_BASED"),
+        # A few kilobytes are no reason.
+        ("date", TINY, "second", "auto", "ROW_BASED"),
         # The row is the same as before.
         ("date", SMALL, "first", "auto", "ROW_BASED"),
         # Looking at the row first may save reading these.

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _NEWEST_COMMITS, _PAST_COMMITS = 3, 20
 # Shorter differences are those of a busy machine.
 _MIN_SECONDS_SAVED = 20.0
+# Tables of a few rows are read and written in the time of one job: their sizes decide nothing.
+_MIN_BYTES_SAVED = 64 << 10
 SMALL_BYTES = 32 << 20
 """Inputs of this size are computed again where one row may change them all: it is not looked at first."""
 # Of these Delta's statistics have the least and the greatest value, not cut off.
@@ -67,7 +69,7 @@ def choose_technique(
     ]
     best = min(techniques, key=lambda each: each.cost or 0.0)
     text = ""
-    if (best.cost or 0.0) > (whole.cost or 0.0):
+    if (best.cost or 0.0) > (whole.cost or 0.0) + _MIN_BYTES_SAVED:
         text = (
             f"So much changed that {best.type} would cost more ({best.cost:.0f} of {whole.cost:.0f} bytes)."
         )
