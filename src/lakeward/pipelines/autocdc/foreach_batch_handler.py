@@ -10,8 +10,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lakeward.pipelines.autocdc.affected_keys import AffectedKeys
 from lakeward.pipelines.autocdc.auxiliary_table import AuxiliaryTable, compact_rows
@@ -36,7 +35,6 @@ from lakeward.pipelines.autocdc.scd2 import distinct_events, events_to_revise, r
 from lakeward.pipelines.autocdc.target_table import MergeMetrics, TargetTable
 from lakeward.pipelines.storage.key_ranges import has_files
 from lakeward.pipelines.storage.local_checkpoint import local_checkpoint
-from lakeward.pipelines.storage.streaming_query_task import QueryTask, run_foreach_batch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -234,36 +232,6 @@ class ForeachBatchHandler:
         if rows is not None:
             since = self.now() - timedelta(seconds=self.tombstone_retention)
             self.auxiliary_table.rewrite(compact_rows(rows, self.cdc_schema.change_args, since))
-
-
-def apply_stream(
-    source: DataFrame,
-    feed: ForeachBatchHandler,
-    checkpoint: Path,
-    *,
-    name: str,
-    on_query: Callable[[Any], None],
-) -> QueryTask[dict[int, Any]]:
-    """Apply all available input of the stream `source`. Exceptions of a batch propagate unchanged.
-
-    Returns the progress of each batch by its number.
-    """
-    progress = yield from run_foreach_batch(
-        source, feed.handle_batch, checkpoint, name=name, on_query=on_query
-    )
-    feed.compact(source.sparkSession)
-    return progress
-
-
-def was_applied(checkpoint: Path) -> bool:
-    """Return whether a one-time flow was applied since the last full refresh."""
-    return (checkpoint / "done").exists()
-
-
-def mark_applied(checkpoint: Path) -> None:
-    """Record that a one-time flow was applied."""
-    checkpoint.mkdir(parents=True, exist_ok=True)
-    (checkpoint / "done").touch()
 
 
 def _empty_state(added: DataFrame) -> DataFrame:

@@ -25,6 +25,7 @@ from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import WriteMetrics
 from lakeward.pipelines.storage.streaming_query_task import QueryTask, run_in_background, run_in_pool
 from lakeward.pipelines.writers.auto_cdc import run_auto_cdc_flow, run_snapshot_flow
+from lakeward.pipelines.writers.flow_run import FlowRun
 from lakeward.pipelines.writers.materialized_view import ViewUpdate, refresh_materialized_view
 from lakeward.pipelines.writers.replace_flow import run_replace_flow
 from lakeward.pipelines.writers.sink import run_sink_flow
@@ -150,49 +151,38 @@ class FlowExecution:
 
     def run(self, resolved: ResolvedDataset, flow: Flow, *, full_refresh: bool) -> QueryTask[FlowResult]:
         """Process new input, or recompute (always in a full refresh). Errors of the flow propagate."""
-        work = self._run(resolved, flow, full_refresh=full_refresh)
-        return run_in_pool(self.context.spark.sparkContext, flow.name, work)
+        context = self.context
+        run = FlowRun(
+            spark=context.spark,
+            resolved=resolved,
+            flow=flow,
+            checkpoints=context.checkpoints,
+            metrics=context.metrics,
+            update_id=context.update_id,
+            on_query=partial(self.on_query, resolved.dataset, flow.name),
+        )
+        return run_in_pool(context.spark.sparkContext, flow.name, self._write(run, full_refresh=full_refresh))
 
-    def _run(self, resolved: ResolvedDataset, flow: Flow, *, full_refresh: bool) -> QueryTask[FlowResult]:
-        context, dataset = self.context, resolved.dataset
-        spark, checkpoints, metrics = context.spark, context.checkpoints, context.metrics
-        update_id, on_query = context.update_id, partial(self.on_query, dataset, flow.name)
+    def _write(self, run: FlowRun, *, full_refresh: bool) -> QueryTask[FlowResult]:
+        """Evaluate the flow, and call the writer of its type."""
+        flow, kind, dataset = run.flow, run.resolved.kind, run.dataset
         if flow.snapshot_source is not None:
-            return run_snapshot_flow(spark, resolved, flow, checkpoints, self.evaluator.evaluate)
-        evaluated: EvaluatedFlow = self.evaluator.evaluate(flow)
+            return run_snapshot_flow(run, self.evaluator.evaluate)
+        evaluated = self.evaluator.evaluate(flow)
         if flow.change_args is not None:
-            return (
-                yield from run_auto_cdc_flow(
-                    spark, resolved, evaluated, checkpoints, update_id=update_id, on_query=on_query
-                )
-            )
-        if resolved.kind == "sink":
-            return (yield from run_sink_flow(spark, dataset, evaluated, checkpoints, on_query=on_query))
-        is_view = resolved.kind == "materialized_view"
+            return (yield from run_auto_cdc_flow(run, evaluated))
+        if kind == "sink":
+            return (yield from run_sink_flow(run, evaluated))
+        is_view = kind == "materialized_view"
         schema = declared_schema(dataset)
         evaluated.query = align_to_schema(evaluated.query, schema, dataset, complete=is_view)
         if is_view:
             return (yield from self._refresh_view(dataset, evaluated, full_refresh=full_refresh))
         if flow.replaces is not None:
-            return (
-                yield from run_replace_flow(
-                    spark, resolved, evaluated, checkpoints, update_id=update_id, on_query=on_query
-                )
-            )
+            return (yield from run_replace_flow(run, evaluated))
         if flow.once:
-            return run_once_flow(spark, dataset, evaluated, checkpoints, metrics, update_id=update_id)
-        return (
-            yield from run_append_flow(
-                spark,
-                dataset,
-                evaluated,
-                checkpoints,
-                metrics,
-                whole=flow.name in resolved.complete_flows,
-                update_id=update_id,
-                on_query=on_query,
-            )
-        )
+            return run_once_flow(run, evaluated)
+        return (yield from run_append_flow(run, evaluated))
 
     def _refresh_view(
         self, dataset: Dataset, evaluated: EvaluatedFlow, *, full_refresh: bool

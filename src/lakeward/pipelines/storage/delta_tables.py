@@ -234,6 +234,8 @@ class WriteMetrics:
 
     def take(self, names: set[str]) -> dict[str, list[ExpectationCounts]]:
         """Return the reports of each metric since `watch`, after all events have been delivered."""
+        if not names:
+            return {}
         self._bus.waitUntilEmpty(_TIMEOUT_MS)
         self._watched -= names
         return {name: self._found.pop(name) for name in names if name in self._found}

@@ -17,9 +17,6 @@ from lakeward.pipelines.autocdc.cdc_schema import CdcSchema
 from lakeward.pipelines.autocdc.foreach_batch_handler import (
     TOMBSTONE_RETENTION_SECONDS,
     ForeachBatchHandler,
-    apply_stream,
-    mark_applied,
-    was_applied,
 )
 from lakeward.pipelines.autocdc.snapshots import (
     DELETED_COLUMN,
@@ -35,7 +32,7 @@ from lakeward.pipelines.autocdc.snapshots import (
     snapshot_error,
 )
 from lakeward.pipelines.autocdc.target_table import TargetTable
-from lakeward.pipelines.graph.elements import Dataset, Flow
+from lakeward.pipelines.graph.elements import Flow
 from lakeward.pipelines.graph.results import FlowResult
 from lakeward.pipelines.graph.session_scope import read_table
 from lakeward.pipelines.sql.queries import SqlSnapshots
@@ -43,68 +40,52 @@ from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import add_missing_columns
 from lakeward.pipelines.storage.streaming_query_task import QueryTask
 from lakeward.pipelines.writers.batch_expectations import BatchExpectations
+from lakeward.pipelines.writers.flow_run import FlowRun
 from lakeward.session import temporary_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
-
-    from lakeward.pipelines.graph.dataflow_graph import ResolvedDataset
 _TOMBSTONE_PROPERTY = "pipelines.cdc.tombstonegcthresholdinseconds"
 
 
-def run_auto_cdc_flow(
-    spark: SparkSession,
-    resolved: ResolvedDataset,
-    evaluated: EvaluatedFlow,
-    checkpoints: Checkpoints,
-    *,
-    update_id: str,
-    on_query: Callable[[Any], None],
-) -> QueryTask[FlowResult]:
+def run_auto_cdc_flow(run: FlowRun, evaluated: EvaluatedFlow) -> QueryTask[FlowResult]:
     """Apply all available events. Expectations of the target are evaluated on the feed's rows."""
-    dataset, flow, source = resolved.dataset, evaluated.flow, evaluated.query
+    flow, source = run.flow, evaluated.query
     assert flow.change_args is not None
-    checkpoint = checkpoints.current(dataset.key, flow.name)
-    judge = BatchExpectations(dataset, flow.name, update_id)
-    feed = batch_handler(
-        spark, dataset, flow, CdcSchema.of(source, flow.change_args), resolved.schema, checkpoints
-    )
-    if dataset.expectations or any(each.expectations for each in evaluated.observed):
+    judge = BatchExpectations(run)
+    feed = _batch_handler(run, CdcSchema.of(source, flow.change_args), run.resolved.schema)
+    if run.dataset.expectations or any(each.expectations for each in evaluated.observed):
         feed.filter = judge
     progress: dict[int, Any] | None = None
-    with temporary_conf(spark, flow.spark_conf):
-        name = f"{'.'.join(dataset.key)}/{flow.name}"
-        if flow.once and was_applied(checkpoint):
+    with temporary_conf(run.spark, flow.spark_conf):
+        # A one-time flow that was applied since the last full refresh.
+        done = run.checkpoint / "done"
+        if flow.once and done.exists():
             progress = {}
         elif source.isStreaming:
-            progress = yield from apply_stream(source, feed, checkpoint, name=name, on_query=on_query)
+            progress = yield from run.foreach_batch(source, feed.handle_batch)
+            feed.compact(run.spark)
         else:
             feed.handle_batch(source, 0)
         if flow.once:
-            mark_applied(checkpoint)
+            done.parent.mkdir(parents=True, exist_ok=True)
+            done.touch()
     flow_result = FlowResult(flow.name, feed.merge_metrics.upserted, deleted=feed.merge_metrics.deleted)
     flow_result.unchanged = feed.batches == 0
     return judge.account(flow_result, evaluated.observed, progress)
 
 
-def batch_handler(
-    spark: SparkSession,
-    dataset: Dataset,
-    flow: Flow,
-    cdc_schema: CdcSchema,
-    schema: StructType,
-    checkpoints: Checkpoints,
-) -> ForeachBatchHandler:
+def _batch_handler(run: FlowRun, cdc_schema: CdcSchema, schema: StructType) -> ForeachBatchHandler:
     """Create the handler of a flow's batches; adds the columns of `schema` that the target lacks."""
-    add_missing_columns(spark, dataset.key, schema)
+    dataset = run.dataset
+    add_missing_columns(run.spark, dataset.key, schema)
     properties = {key.lower(): value for key, value in dataset.options.properties.items()}
-    generation = checkpoints.current(dataset.key, flow.name).name
     return ForeachBatchHandler(
         cdc_schema,
         TargetTable(dataset.key, cdc_schema),
-        AuxiliaryTable(checkpoints.auxiliary_table(dataset.key)),
-        f"lakeward/cdc/{'.'.join(dataset.key)}/{flow.name}/{generation}",
+        AuxiliaryTable(run.checkpoints.auxiliary_table(dataset.key)),
+        run.transaction_app("cdc"),
         schema,
         tombstone_retention=float(properties.get(_TOMBSTONE_PROPERTY, TOMBSTONE_RETENTION_SECONDS)),
     )
@@ -132,30 +113,23 @@ def as_analysis_flow(
     return dataclasses.replace(flow, function=query)
 
 
-def run_snapshot_flow(
-    spark: SparkSession,
-    resolved: ResolvedDataset,
-    flow: Flow,
-    checkpoints: Checkpoints,
-    evaluate: Callable[[Flow], EvaluatedFlow],
-) -> FlowResult:
+def run_snapshot_flow(run: FlowRun, evaluate: Callable[[Flow], EvaluatedFlow]) -> FlowResult:
     """Apply all available snapshots in order."""
-    run = _SnapshotRun(
-        spark, resolved, flow, checkpoints, FlowResult(flow.name, 0, unchanged=True, deleted=0)
-    )
-    store = _snapshot_store(flow, checkpoints)
-    with temporary_conf(spark, flow.spark_conf):
+    flow = run.flow
+    store = _snapshot_store(flow, run.checkpoints)
+    snapshots = _SnapshotWriter(run, store)
+    with temporary_conf(run.spark, flow.spark_conf):
         last = store.last()
         if last is not None and not last.is_applied:
-            run.apply(store, last)
+            snapshots.apply(last)
         while last is None or not flow.once:
             given = _evaluate_source(flow, last, evaluate)
             if given is None:
                 break
-            last = run.take(store, *given)
+            last = snapshots.take(*given)
             if not callable(flow.snapshot_source):
                 break
-    return run.flow_result
+    return snapshots.flow_result
 
 
 def _evaluate_source(
@@ -182,45 +156,39 @@ class _NoNewSnapshot(Exception):
     """The source has no newer snapshot."""
 
 
-class _SnapshotRun:
-    def __init__(
-        self,
-        spark: SparkSession,
-        resolved: ResolvedDataset,
-        flow: Flow,
-        checkpoints: Checkpoints,
-        flow_result: FlowResult,
-    ) -> None:
-        self.spark, self.dataset, self.flow = spark, resolved.dataset, flow
-        self.checkpoints, self.flow_result = checkpoints, flow_result
-        self._schema = resolved.schema
+class _SnapshotWriter:
+    """Stores and applies the snapshots of one run, and adds up what they change."""
 
-    def take(self, store: SnapshotStore, rows: DataFrame, version: Any) -> Snapshot:
+    def __init__(self, run: FlowRun, store: SnapshotStore) -> None:
+        assert run.flow.change_args is not None
+        self.run, self.store, self.change_args = run, store, run.flow.change_args
+        self.flow_result = FlowResult(run.flow.name, 0, unchanged=True, deleted=0)
+        self._schema = run.resolved.schema
+
+    def take(self, rows: DataFrame, version: Any) -> Snapshot:
         """Store a snapshot with all columns of the target, and apply it."""
-        assert self.flow.change_args is not None
         self._schema = merge_schemas(self._schema, nullable_schema(rows.schema))
         wanted = [field for field in self._schema.fields if field.name.lower() not in _RESERVED_COLUMNS]
-        keys, flow = self.flow.change_args.keys, self.flow.name
+        keys, flow = self.change_args.keys, self.run.flow.name
         require_declared_version(version, self._schema, flow)
         whole = align_columns(rows, type(self._schema)(wanted))
-        snapshot = store.add(whole, version, lambda stored: require_unique_keys(stored, keys, flow))
-        self.apply(store, snapshot)
+        snapshot = self.store.add(whole, version, lambda stored: require_unique_keys(stored, keys, flow))
+        self.apply(snapshot)
         return snapshot
 
-    def apply(self, store: SnapshotStore, snapshot: Snapshot) -> None:
+    def apply(self, snapshot: Snapshot) -> None:
         """Apply the differences to the previous snapshot."""
-        assert self.flow.change_args is not None
-        before = store.previous(snapshot)
-        new = snapshot.rows(self.spark)
+        spark, before = self.run.spark, self.store.previous(snapshot)
+        new = snapshot.rows(spark)
         self._schema = merge_schemas(self._schema, nullable_schema(new.schema))
-        cdc_schema = CdcSchema.of(as_change_feed(new, snapshot.version), self.flow.change_args)
+        cdc_schema = CdcSchema.of(as_change_feed(new, snapshot.version), self.change_args)
         changes = diff_snapshots(
-            new, before.rows(self.spark) if before else None, cdc_schema.keys, snapshot.version
+            new, before.rows(spark) if before else None, cdc_schema.keys, snapshot.version
         )
-        feed = batch_handler(self.spark, self.dataset, self.flow, cdc_schema, self._schema, self.checkpoints)
+        feed = _batch_handler(self.run, cdc_schema, self._schema)
         feed.handle_batch(changes, snapshot.number)
-        store.mark_applied(snapshot)
-        feed.compact(self.spark)
+        self.store.mark_applied(snapshot)
+        feed.compact(spark)
         self.flow_result.unchanged = self.flow_result.unchanged and feed.batches == 0
         self.flow_result.rows_written = (self.flow_result.rows_written or 0) + feed.merge_metrics.upserted
         self.flow_result.deleted = (self.flow_result.deleted or 0) + feed.merge_metrics.deleted

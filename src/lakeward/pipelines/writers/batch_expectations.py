@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from lakeward.pipelines.graph.elements import Dataset
 from lakeward.pipelines.graph.expectations import (
     CountedExpectations,
     ExpectationCounts,
@@ -14,6 +13,7 @@ from lakeward.pipelines.graph.expectations import (
     count_expectations,
 )
 from lakeward.pipelines.graph.results import FlowResult
+from lakeward.pipelines.writers.flow_run import FlowRun
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class BatchExpectations:
     """Counts the expectations of the target on each batch, and filters its rows."""
 
-    def __init__(self, dataset: Dataset, flow: str, update_id: str) -> None:
-        self.dataset, self.expectations = dataset.name, dataset.expectations
-        self.flow, self._metric = flow, f"lakeward_cdc_{update_id}"
-        self.counts = ExpectationCounts.none(dataset.expectations)
+    def __init__(self, run: FlowRun) -> None:
+        self.dataset, self.expectations = run.dataset.name, run.dataset.expectations
+        self.flow, self._metric = run.flow.name, f"lakeward_cdc_{run.update_id}"
+        self.counts = ExpectationCounts.none(self.expectations)
 
     def __call__(self, batch: DataFrame) -> DataFrame:
         if not self.expectations:

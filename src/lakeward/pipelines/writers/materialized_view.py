@@ -232,7 +232,7 @@ def _recompute(
         raise PipelineError("TABLE_VANISHED", f"`{dataset.name}` was dropped while it was being written.")
     commit = after.commit()
     rows = commit.rows_written if update.update_id in (commit.user_metadata or "") else None
-    found = metrics.take(names) if names else {}
+    found = metrics.take(names)
     sorted_above = bool(evaluated.observed) and bool(_GLOBAL_SORT.search(plan_text(df)))
     flow_result = FlowResult(flow.name, rows)
     for each in counted:

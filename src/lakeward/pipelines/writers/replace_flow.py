@@ -4,7 +4,6 @@ Each batch is one commit: one MERGE deletes and inserts, so readers never see on
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,47 +11,31 @@ from lakeward.pipelines.analysis.flow_evaluation import EvaluatedFlow
 from lakeward.pipelines.analysis.validation import named_column, replace_sequence
 from lakeward.pipelines.graph.elements import Dataset, ReplaceSpec
 from lakeward.pipelines.graph.results import FlowResult
-from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.delta_tables import add_missing_columns, load_table, read_stored_rows
-from lakeward.pipelines.storage.streaming_query_task import QueryTask, run_foreach_batch
+from lakeward.pipelines.storage.streaming_query_task import QueryTask
 from lakeward.pipelines.writers.batch_expectations import BatchExpectations
+from lakeward.pipelines.writers.flow_run import FlowRun
 from lakeward.quoting import quote_name
 from lakeward.session import temporary_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from lakeward.pipelines.graph.dataflow_graph import ResolvedDataset
 _ROWS_VIEW = "lakeward_replacement"
 _TRANSACTION = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
 
 
-def run_replace_flow(
-    spark: SparkSession,
-    resolved: ResolvedDataset,
-    evaluated: EvaluatedFlow,
-    checkpoints: Checkpoints,
-    *,
-    update_id: str,
-    on_query: Callable[[Any], None],
-) -> QueryTask[FlowResult]:
+def run_replace_flow(run: FlowRun, evaluated: EvaluatedFlow) -> QueryTask[FlowResult]:
     """Replace rows of the target with all new input, or with the current result of a batch query."""
-    dataset, flow = resolved.dataset, evaluated.flow
+    flow, judge = run.flow, BatchExpectations(run)
     assert flow.replaces is not None
-    judge = BatchExpectations(dataset, flow.name, update_id)
-    checkpoint = checkpoints.current(dataset.key, flow.name)
-    app = f"lakeward/replace/{'.'.join(dataset.key)}/{flow.name}/{checkpoint.name}"
-    batches = _BatchWriter(dataset, flow.replaces, judge, app)
+    batches = _BatchWriter(run.dataset, flow.replaces, judge, run.transaction_app("replace"))
     progress: dict[int, Any] | None = None
-    add_missing_columns(spark, dataset.key, resolved.schema)
-    with temporary_conf(spark, flow.spark_conf):
+    add_missing_columns(run.spark, run.dataset.key, run.resolved.schema)
+    with temporary_conf(run.spark, flow.spark_conf):
         if flow.is_batch:
             batches.take(evaluated.query, None)
         else:
-            name = f"{'.'.join(dataset.key)}/{flow.name}"
-            progress = yield from run_foreach_batch(
-                evaluated.query, batches.take, checkpoint, name=name, on_query=on_query
-            )
+            progress = yield from run.foreach_batch(evaluated.query, batches.take)
     flow_result = FlowResult(flow.name, batches.inserted, deleted=batches.deleted)
     return judge.account(flow_result, evaluated.observed, progress)
 

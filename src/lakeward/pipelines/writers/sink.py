@@ -2,52 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakeward.pipelines.analysis.flow_evaluation import EvaluatedFlow
-from lakeward.pipelines.graph.elements import Dataset, Flow, Sink
+from lakeward.pipelines.graph.elements import Sink
 from lakeward.pipelines.graph.results import FlowResult
-from lakeward.pipelines.storage.checkpoints import Checkpoints
 from lakeward.pipelines.storage.streaming_query_task import QueryTask, await_query, capture_errors
+from lakeward.pipelines.writers.flow_run import FlowRun
 from lakeward.session import temporary_conf
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
-
-def run_sink_flow(
-    spark: SparkSession,
-    dataset: Dataset,
-    evaluated: EvaluatedFlow,
-    checkpoints: Checkpoints,
-    *,
-    on_query: Callable[[Any], None],
-) -> QueryTask[FlowResult]:
+def run_sink_flow(run: FlowRun, evaluated: EvaluatedFlow) -> QueryTask[FlowResult]:
     """Write all new input. Exceptions of the query or a batch function propagate unchanged."""
-    flow, sink = evaluated.flow, dataset.sink
+    flow, sink = run.flow, run.dataset.sink
     assert sink is not None
     raised: list[BaseException] = []
-    with temporary_conf(spark, flow.spark_conf):
-        writer = _stream_writer(evaluated.query, dataset, flow, checkpoints.current(dataset.key, flow.name))
+    with temporary_conf(run.spark, flow.spark_conf):
+        writer = (
+            evaluated.query.writeStream.queryName(f"{run.dataset.name}/{flow.name}")
+            .option("checkpointLocation", str(run.checkpoint))
+            .outputMode(flow.mode)
+            .trigger(availableNow=True)
+        )
         query = _start_query(writer, sink, raised)
-        on_query(query)
+        run.on_query(query)
         yield from await_query(query, raised)
     batches = query.recentProgress
     rows = [batch.sink.numOutputRows for batch in batches]
     flow_result = FlowResult(flow.name, sum(rows) if all(count >= 0 for count in rows) else None)
     flow_result.progress = [batch.json for batch in batches]
     return flow_result
-
-
-def _stream_writer(df: DataFrame, dataset: Dataset, flow: Flow, checkpoint: Path) -> Any:
-    return (
-        df.writeStream.queryName(f"{dataset.name}/{flow.name}")
-        .option("checkpointLocation", str(checkpoint))
-        .outputMode(flow.mode)
-        .trigger(availableNow=True)
-    )
 
 
 def _start_query(writer: Any, sink: Sink, raised: list[BaseException]) -> Any:

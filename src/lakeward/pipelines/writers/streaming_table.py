@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lakeward.errors import PipelineError
@@ -16,9 +15,9 @@ from lakeward.pipelines.graph.expectations import (
     count_expectations,
 )
 from lakeward.pipelines.graph.results import FlowResult
-from lakeward.pipelines.storage.checkpoints import Checkpoints
-from lakeward.pipelines.storage.delta_tables import StoredTable, WriteMetrics, idempotent_append, load_table
+from lakeward.pipelines.storage.delta_tables import StoredTable, idempotent_append, load_table
 from lakeward.pipelines.storage.streaming_query_task import QueryTask, await_query
+from lakeward.pipelines.writers.flow_run import FlowRun
 from lakeward.quoting import quote_name
 from lakeward.session import temporary_conf
 
@@ -26,41 +25,28 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def run_append_flow(
-    spark: SparkSession,
-    dataset: Dataset,
-    evaluated: EvaluatedFlow,
-    checkpoints: Checkpoints,
-    metrics: WriteMetrics,
-    *,
-    whole: bool,
-    update_id: str,
-    on_query: Callable[[Any], None],
-) -> QueryTask[FlowResult]:
+def run_append_flow(run: FlowRun, evaluated: EvaluatedFlow) -> QueryTask[FlowResult]:
     """Run one flow until all input available at its start is processed. Errors of the query propagate."""
-    flow = evaluated.flow
-    df, own = _observed(dataset, evaluated, update_id)
-    counted = [each for each in (own, *evaluated.observed) if each.expectations]
+    flow, spark, dataset = run.flow, run.spark, run.dataset
+    df, own, counted = _watched(run, evaluated)
     before = _load_existing(spark, dataset).version
-    names = {each.metric for each in counted}
-    metrics.watch(names)
     with temporary_conf(spark, flow.spark_conf):
         query = (
             df.writeStream.format("delta")
-            .queryName(f"{'.'.join(dataset.key)}/{flow.name}")
-            .option("checkpointLocation", str(checkpoints.current(dataset.key, flow.name)))
+            .queryName(run.query_name)
+            .option("checkpointLocation", str(run.checkpoint))
             .option("mergeSchema", "true")
-            .outputMode("complete" if whole else "append")
+            .outputMode("complete" if flow.name in run.resolved.complete_flows else "append")
             .trigger(availableNow=True)
             .toTable(quote_name(dataset.key))
         )
-        on_query(query)
+        run.on_query(query)
         yield from await_query(query)
     commits = _query_commits(_load_existing(spark, dataset), before, str(query.id))
     rows = [commit.rows_written for commit in commits]
     flow_result = FlowResult(flow.name, None if None in rows else sum(row for row in rows if row is not None))
     flow_result.progress = [batch.json for batch in query.recentProgress]
-    found = metrics.take(names) if names else {}
+    found = run.metrics.take({each.metric for each in counted})
     for each in counted:
         counts = _sum_reports(each, found.get(each.metric, []), len(commits))
         if each is own and counts is not None and counts.kept != flow_result.rows_written:
@@ -69,14 +55,16 @@ def run_append_flow(
     return flow_result
 
 
-def _observed(
-    dataset: Dataset, evaluated: EvaluatedFlow, update_id: str
-) -> tuple[DataFrame, ObservedExpectations]:
-    """Return the rows of a flow that its target keeps, and what counts them."""
-    name, query = evaluated.flow.name, evaluated.query
-    metric = f"lakeward_own_{update_id}_{name}"
+def _watched(
+    run: FlowRun, evaluated: EvaluatedFlow
+) -> tuple[DataFrame, ObservedExpectations, list[ObservedExpectations]]:
+    """Return the rows of a flow that its target keeps, what counts these, and all that is counted."""
+    name, query, dataset = run.flow.name, evaluated.query, run.dataset
+    metric = f"lakeward_own_{run.update_id}_{name}"
     own = ObservedExpectations(metric, dataset.name, dataset.expectations, query)
-    return apply_expectations(query, dataset.expectations, metric=metric, flow=name), own
+    counted = [each for each in (own, *evaluated.observed) if each.expectations]
+    run.metrics.watch({each.metric for each in counted})
+    return apply_expectations(query, dataset.expectations, metric=metric, flow=name), own, counted
 
 
 def _sum_reports(
@@ -102,30 +90,18 @@ def _load_existing(spark: SparkSession, dataset: Dataset) -> StoredTable:
     return stored
 
 
-def run_once_flow(
-    spark: SparkSession,
-    dataset: Dataset,
-    evaluated: EvaluatedFlow,
-    checkpoints: Checkpoints,
-    metrics: WriteMetrics,
-    *,
-    update_id: str,
-) -> FlowResult:
+def run_once_flow(run: FlowRun, evaluated: EvaluatedFlow) -> FlowResult:
     """Append the flow's rows once per full refresh (SDP-4.6).
 
     The commit's transaction id marks the flow as done.
     """
-    flow = evaluated.flow
-    df, own = _observed(dataset, evaluated, update_id)
-    counted = [each for each in (own, *evaluated.observed) if each.expectations]
+    flow, spark, dataset = run.flow, run.spark, run.dataset
+    df, own, counted = _watched(run, evaluated)
     stored = load_table(spark, dataset.key)
     before = stored.version if stored else -1
-    generation = checkpoints.current(dataset.key, flow.name).name
-    names = {each.metric for each in counted}
-    metrics.watch(names)
     with temporary_conf(spark, flow.spark_conf):
-        app = f"lakeward/once/{'.'.join(dataset.key)}/{flow.name}/{generation}"
-        writer = idempotent_append(df, app=app, number=1).option("userMetadata", update_id)
+        writer = idempotent_append(df, app=run.transaction_app("once"), number=1)
+        writer = writer.option("userMetadata", run.update_id)
         writer.saveAsTable(quote_name(dataset.key))
     after = load_table(spark, dataset.key)
     if after is None or after.version == before:
@@ -136,7 +112,7 @@ def run_once_flow(
         ]
         return flow_result
     flow_result = FlowResult(flow.name, after.commit().rows_written)
-    found = metrics.take(names) if names else {}
+    found = run.metrics.take({each.metric for each in counted})
     for each in counted:
         reported = found[each.metric][0] if len(found.get(each.metric, ())) == 1 else None
         if each is own and reported is not None and reported.kept != flow_result.rows_written:
