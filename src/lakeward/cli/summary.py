@@ -69,7 +69,7 @@ def update_body(update: Update, width: int) -> Iterable[RenderableType]:
 
 
 def _without_shown(error: str, shown: Sequence[str]) -> str:
-    """Return what of an update's error is in none of its datasets' errors: it repeats those.
+    r"""Return what of an update's error is in none of its datasets' errors: it repeats those.
 
     >>> _without_shown("a is missing\nb is missing\nc.py cannot be read", ["a is missing", "b is missing"])
     'c.py cannot be read'

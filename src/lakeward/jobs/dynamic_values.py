@@ -144,7 +144,7 @@ def resolve_references(
     `others`. Raises ConfigurationError(REFERENCE_UNKNOWN), naming `where`, for another reference
     that is not in `known`.
 
-    >>> substituted(["--day={{job.parameters.day}}"], {"job.parameters.day": "3"}, where="task t")
+    >>> resolve_references(["--day={{job.parameters.day}}"], {"job.parameters.day": "3"}, where="task t")
     ['--day=3']
     """
     if isinstance(value, Mapping):

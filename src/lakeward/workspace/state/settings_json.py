@@ -22,10 +22,10 @@ def settings_to_json(settings: Settings) -> dict[str, Any]:
 
 
 def settings_from_json(known: Mapping[str, Any]) -> Settings:
-    """Return the settings that `as_sent` gave, once they were JSON.
+    """Return the settings that `settings_to_json` returned, once they were JSON.
 
     >>> settings = Settings(Path("/shop"), Path("/shop/.lakeward"), mounts=(("s3://raw", "/raw"),))
-    >>> received(as_sent(settings)) == settings
+    >>> settings_from_json(settings_to_json(settings)) == settings
     True
     """
     places = {name: Path(known[name]) for name in _PLACES}
