@@ -23,6 +23,7 @@ from lakeward.workspace.api.securables import GRANTS
 from lakeward.workspace.context import ServerContext, ServerRequest
 from lakeward.workspace.runs import run_state
 from lakeward.workspace.runs.run_process import Runner
+from lakeward.workspace.state.document_table import DocumentTable
 from lakeward.workspace.state.store import Store
 from lakeward.workspace.state.tokens import Tokens
 from tests.workspace.server import running, until
@@ -344,8 +345,8 @@ def test_what_cannot_be_written_is_served_from_memory_and_written_later(
     store = Store(tmp_path / "db", warn=warnings.append)
     for number in range(3):
         store.put("thing", number, {"n": number}, parent="p", active=True)
-    writes = Store._insert
-    monkeypatch.setattr(Store, "_insert", _raising(OSError(28, "No space left on device", "db")))
+    writes = DocumentTable.write
+    monkeypatch.setattr(DocumentTable, "write", _raising(OSError(28, "No space left on device", "db")))
     with pytest.raises(OSError, match="No space"):
         store.put("thing", 5, {})
     assert store.change("thing", 1, lambda body: body.update(n=10), active=False, retry=True) == {"n": 10}
@@ -355,7 +356,7 @@ def test_what_cannot_be_written_is_served_from_memory_and_written_later(
     assert [each["n"] for each in store.find("thing", active=False, newest_first=True)] == [4, 10]
     assert [each["n"] for each in store.find("thing", parent="p", limit=2, offset=1)] == [10, 2]
     assert len(warnings) == 1 and "kept in memory" in warnings[0]
-    monkeypatch.setattr(Store, "_insert", writes)
+    monkeypatch.setattr(DocumentTable, "write", writes)
     until(lambda: not store._unwritten)
     store.close()
     again = Store(tmp_path / "db")
@@ -370,7 +371,7 @@ def test_an_edit_of_what_cannot_be_read_is_made_later(
     store = Store(tmp_path / "db")
     store.put("thing", 1, {"n": 1}, active=True)
     with monkeypatch.context() as patched:
-        patched.setattr(Store, "_execute", _raising(OSError(5, "disk I/O error")))
+        patched.setattr(DocumentTable, "_execute", _raising(OSError(5, "disk I/O error")))
         assert store.change("thing", 1, lambda body: body.update(n=2), active=False, retry=True) is None
     until(lambda: store.get("thing", 1) == {"n": 2})
     assert store.find("thing", active=True) == []
@@ -379,7 +380,7 @@ def test_an_edit_of_what_cannot_be_read_is_made_later(
 
 def test_a_failure_of_the_store_is_one_of_three() -> None:
     from lakeward.errors import ConfigurationError
-    from lakeward.workspace.state.store import _storage_error
+    from lakeward.workspace.state.document_table import _storage_error
 
     file = Path("db")
     full = _storage_error(sqlite3.OperationalError("database or disk is full"), file)

@@ -1,4 +1,4 @@
-"""The server's documents, by kind and id, in one SQLite file.
+"""The server's documents, by kind and id, for all threads of the server.
 
 Write-ahead logging: readers do not wait for writers, and a process that is killed loses no write that was
 answered. A write with `retry` is never lost while the server lives: on a full disk or a locked file the
@@ -7,13 +7,10 @@ document is kept in memory, is served from there, and is written again with back
 
 from __future__ import annotations
 
-import errno
-import os
-import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -22,47 +19,13 @@ import orjson
 
 from lakeward.databricks_shims.local_workspace import ApiError
 from lakeward.errors import ConfigurationError
-from lakeward.workspace.state.database import damaged, open_database
+from lakeward.workspace.state.document_table import DocumentTable, Key, Row, Warn
 
 Document = dict[str, Any]
-Warn = Callable[[str], None]
 
 _PER_MILLISECOND = 100  # documents
 _FIRST_RETRY, _LAST_RETRY = 0.2, 5.0  # seconds
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS documents (
-    kind TEXT NOT NULL, id TEXT NOT NULL, parent TEXT, active INTEGER NOT NULL, number INTEGER NOT NULL,
-    body BLOB NOT NULL, PRIMARY KEY (kind, id)
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS by_number ON documents (kind, number);
-CREATE INDEX IF NOT EXISTS by_parent ON documents (kind, parent, number);
-CREATE INDEX IF NOT EXISTS by_activity ON documents (kind, active, number);
-"""
-
-# Without these fields a document cannot be served.
-_REQUIRED: Mapping[str, Mapping[str, type]] = {
-    "job": {"job_id": int, "settings": dict, "creator_user_name": str, "run_as_user_name": str},
-    "run": {"run_id": int, "job_id": int, "settings": dict, "state": dict, "tasks": list, "run_name": str},
-    "pipeline": {"pipeline_id": str, "spec": dict},
-    "update": {"update_id": str, "pipeline_id": str, "state": str},
-    "token": {"token_id": str, "digest": str, "user": str, "expiry_time": int},
-    "acl": {"entries": list},
-    "statement": {"statement_id": str, "status": dict},
-}
-
-
 _UNWRITABLE = (OSError, ApiError, ConfigurationError)
-
-
-@dataclass(frozen=True)
-class _Row:
-    """A document as its row is, or will be."""
-
-    parent: str | None
-    active: bool
-    number: int
-    body: Document
 
 
 def now() -> int:
@@ -84,23 +47,16 @@ class Store:
     """Documents of several kinds; each has an id, may have a parent, and is active or not.
 
     `number` orders them by their creation. One connection and a lock: an operation takes microseconds.
-    Operations raise OSError on a full disk, ApiError(503) where another program has locked the file, and
-    ConfigurationError(WORKSPACE_DATABASE_DAMAGED).
-    A damaged document is named to `warn`, once, and left out of all answers.
+    Operations raise the errors of `DocumentTable`, which also leaves out damaged documents.
     """
 
     def __init__(
         self, file: Path, *, clock: Callable[[], float] = time.time, warn: Warn = lambda _: None
     ) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._file, self._warn = file, warn
-        self._connection = open_database(file, _SCHEMA)
+        self._table, self._warn, self._clock = DocumentTable(file, warn), warn, clock
         self._lock = threading.RLock()
-        self._clock = clock
-        (last,) = self._connection.execute("SELECT max(number) FROM documents").fetchone()
-        self._last = int(last or 0)
-        self._damaged: set[tuple[str, str]] = set()
-        self._unwritten: dict[tuple[str, str], _Row] = {}
+        self._last = self._table.last_number()
+        self._unwritten: dict[Key, Row] = {}
         self._unread: list[Callable[[], object]] = []
         self._retrying = False
         self._closed = threading.Event()
@@ -110,7 +66,7 @@ class Store:
         self._closed.set()
         with self._lock:
             self._write_unwritten()
-            self._connection.close()
+            self._table.close()
 
     def number(self) -> int:
         """Return a number that was never used; later ones are larger, and JavaScript can represent them."""
@@ -130,55 +86,41 @@ class Store:
     ) -> None:
         """Keep a document; one of the same kind and id is replaced and keeps its place in the order."""
         with self._lock:
-            number = self.number()
-            owner = None if parent is None else str(parent)
-            self._write((kind, str(key)), _Row(owner, active, number, body), retry=retry)
+            self._write((kind, str(key)), Row(_text(parent), active, self.number(), body), retry=retry)
 
     def get(self, kind: str, key: object) -> Document | None:
         """Return the document, None if it does not exist."""
         with self._lock:
-            row = self._row(kind, str(key))
+            row = self._row((kind, str(key)))
         return None if row is None else row.body
 
     def is_damaged(self, kind: str, key: object) -> bool:
         """Return whether a document exists that cannot be read."""
         self.get(kind, key)
-        return (kind, str(key)) in self._damaged
+        return self._table.is_damaged((kind, str(key)))
 
     def exclude(self, kind: str, key: object, reason: str) -> None:
         """Treat a document as damaged from now on, for a reason that its fields alone do not show."""
-        if (kind, str(key)) not in self._damaged:
-            self._damaged.add((kind, str(key)))
-            self._warn(
-                f"The {kind} {key} in {self._file} is damaged and is left out: {reason.rstrip('.')}. "
-                "Delete it, or restore the file from a backup."
-            )
+        self._table.exclude((kind, str(key)), reason)
 
     def delete(self, kind: str, key: object) -> bool:
         """Delete a document, damaged or not; returns False if it does not exist."""
         with self._lock:
-            unwritten = (kind, str(key)) in self._unwritten
-            cursor = self._execute("DELETE FROM documents WHERE kind = ? AND id = ?", (kind, str(key)))
-            self._unwritten.pop((kind, str(key)), None)
-            self._damaged.discard((kind, str(key)))
-            return unwritten or cursor.rowcount > 0
+            found = self._table.delete((kind, str(key)))
+            return self._unwritten.pop((kind, str(key)), None) is not None or found
 
     def delete_children(self, kind: str, parent: object) -> None:
         """Delete all documents of a kind below one."""
         with self._lock:
-            self._execute("DELETE FROM documents WHERE kind = ? AND parent = ?", (kind, str(parent)))
+            self._table.delete_children(kind, str(parent))
             for key, row in self._unwritten.copy().items():
                 if key[0] == kind and row.parent == str(parent):
                     del self._unwritten[key]
 
     def delete_older(self, kind: str, before: int) -> list[str]:
         """Delete what is not active and was made before a time in milliseconds; returns the ids."""
-        which = "FROM documents WHERE kind = ? AND active = 0 AND number < ?"
-        values = (kind, before * _PER_MILLISECOND)
         with self._lock:
-            gone = [key for (key,) in self._execute(f"SELECT id {which}", values)]
-            self._execute(f"DELETE {which}", values)
-        return gone
+            return self._table.delete_inactive(kind, before * _PER_MILLISECOND)
 
     def find(
         self,
@@ -191,22 +133,21 @@ class Store:
         offset: int = 0,
     ) -> list[Document]:
         """Return the documents of a kind in the order of their creation."""
-        where, values = ["kind = ?"], [kind]
-        if parent is not None:
-            where.append("parent = ?")
-            values.append(str(parent))
-        if active is not None:
-            where.append(f"active = {int(active)}")
-        order = "DESC" if newest_first else "ASC"
-        query = f"SELECT id, body FROM documents WHERE {' AND '.join(where)} ORDER BY number {order}"  # noqa: S608  # of constants
+        owner = _text(parent)
         with self._lock:
-            if any(key[0] == kind for key in self._unwritten):
-                return self._find_with_unwritten(kind, parent, active, newest_first)[offset:][
-                    : limit if limit >= 0 else None
-                ]
-            rows = self._execute(f"{query} LIMIT ? OFFSET ?", (*values, limit, offset)).fetchall()
-        found = (self._read(kind, key, body) for key, body in rows)
-        return [body for body in found if body is not None]
+            unwritten = {key: row for (of, key), row in self._unwritten.items() if of == kind}
+            if not unwritten:
+                rows = self._table.rows(
+                    kind, parent=owner, active=active, newest_first=newest_first, limit=limit, offset=offset
+                )
+                return [row.body for row in rows.values()]
+            found = [
+                row
+                for row in (self._table.rows(kind) | unwritten).values()
+                if owner in (None, row.parent) and active in (None, row.active)
+            ]
+        found.sort(key=lambda row: row.number, reverse=newest_first)
+        return [_copy(row.body) for row in found[offset:][: limit if limit >= 0 else None]]
 
     def change(
         self,
@@ -224,7 +165,7 @@ class Store:
         """
         with self._lock:
             try:
-                row = self._row(kind, str(key))
+                row = self._row((kind, str(key)))
             except _UNWRITABLE as error:
                 if not retry:
                     raise
@@ -239,74 +180,26 @@ class Store:
             self._write((kind, str(key)), row, retry=retry)
             return row.body
 
-    def _row(self, kind: str, key: str) -> _Row | None:
-        unwritten = self._unwritten.get((kind, key))
-        if unwritten is not None:
-            # A copy: an edit that fails leaves what is to be written as it is.
-            return replace(unwritten, body=orjson.loads(orjson.dumps(unwritten.body)))
-        columns = "parent, active, number, body"
-        row = self._execute(
-            f"SELECT {columns} FROM documents WHERE kind = ? AND id = ?",  # noqa: S608  # of constants
-            (kind, key),
-        ).fetchone()
-        body = None if row is None else self._read(kind, key, row[3])
-        return None if body is None else _Row(row[0], bool(row[1]), row[2], body)
+    def _row(self, key: Key) -> Row | None:
+        unwritten = self._unwritten.get(key)
+        if unwritten is None:
+            return self._table.row(key)
+        # A copy: an edit that fails leaves what is to be written as it is.
+        return replace(unwritten, body=_copy(unwritten.body))
 
-    def _read(self, kind: str, key: str, data: bytes) -> Document | None:
-        """Return the document of a row, None for a damaged one."""
-        if (kind, key) in self._damaged:
-            return None
-        try:
-            body = orjson.loads(data)
-        except ValueError:
-            body = None
-        if not isinstance(body, dict):
-            self.exclude(kind, key, "it is not a JSON object")
-            return None
-        wrong = [name for name, of in _REQUIRED.get(kind, {}).items() if not isinstance(body.get(name), of)]
-        if wrong:
-            self.exclude(kind, key, f"it has no {wrong[0]}, or one of another type")
-            return None
-        return body
-
-    def _find_with_unwritten(
-        self, kind: str, parent: object, active: bool | None, newest_first: bool
-    ) -> list[Document]:
-        query = "SELECT id, parent, active, number, body FROM documents WHERE kind = ?"
-        rows: dict[str, _Row] = {}
-        for key, owner, is_active, number, data in self._execute(query, (kind,)).fetchall():
-            body = self._read(kind, key, data)
-            if body is not None:
-                rows[key] = _Row(owner, bool(is_active), number, body)
-        rows |= {key: row for (of, key), row in self._unwritten.items() if of == kind}
-        found = [
-            row
-            for row in sorted(rows.values(), key=lambda row: row.number, reverse=newest_first)
-            if (parent is None or row.parent == str(parent)) and (active is None or row.active == active)
-        ]
-        return [orjson.loads(orjson.dumps(row.body)) for row in found]
-
-    def _write(self, key: tuple[str, str], row: _Row, *, retry: bool) -> None:
+    def _write(self, key: Key, row: Row, *, retry: bool) -> None:
         unwritten = self._unwritten.get(key)
         if unwritten is not None:
             row = replace(row, number=unwritten.number)
         try:
-            self._insert(key, row)
+            self._table.write(key, row)
         except _UNWRITABLE as error:
             if not retry:
                 raise
-            self._unwritten[key] = replace(row, body=orjson.loads(orjson.dumps(row.body)))
+            self._unwritten[key] = replace(row, body=_copy(row.body))
             self._start_retrying(error)
         else:
             self._unwritten.pop(key, None)
-            self._damaged.discard(key)
-
-    def _insert(self, key: tuple[str, str], row: _Row) -> None:
-        self._execute(
-            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (kind, id) DO UPDATE "
-            "SET parent = excluded.parent, active = excluded.active, body = excluded.body",
-            (*key, row.parent, row.active, row.number, orjson.dumps(row.body)),
-        )
 
     def _start_retrying(self, error: Exception) -> None:
         if not self._retrying:
@@ -329,7 +222,7 @@ class Store:
     def _write_unwritten(self) -> None:
         for key, row in self._unwritten.copy().items():
             try:
-                self._insert(key, row)
+                self._table.write(key, row)
             except _UNWRITABLE:
                 return
             del self._unwritten[key]
@@ -340,21 +233,11 @@ class Store:
                 return
             del self._unread[0]
 
-    def _execute(self, query: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
-        try:
-            return self._connection.execute(query, values)
-        except sqlite3.Error as error:
-            raise _storage_error(error, self._file) from None
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
-def _storage_error(error: sqlite3.Error, file: Path) -> Exception:
-    """Return the error as requests answer it: a full disk as an OSError (507), a locked file as 503."""
-    text = str(error)
-    if "full" in text:
-        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
-    if "locked" in text or "busy" in text:
-        message = f"{file} is locked by another program. Close that program, and try again."
-        return ApiError(503, "TEMPORARILY_UNAVAILABLE", message)
-    if isinstance(error, sqlite3.OperationalError):
-        return OSError(errno.EIO, text, str(file))
-    return damaged(file, text)
+def _copy(body: Document) -> Document:
+    copy: Document = orjson.loads(orjson.dumps(body))
+    return copy
