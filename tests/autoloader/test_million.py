@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lakeward.autoloader.state import MAGIC, FileEntry, StateLog, encode_frame
-from lakeward.autoloader.streams.file_tracker import FileRegistry
+from lakeward.autoloader.streams.file_registry import FileRegistry
 
 FILES, BATCH = 1_000_000, 1_000
 
@@ -19,7 +19,7 @@ LOADING = """
 import json, resource, sys, time
 from pathlib import Path
 from lakeward.autoloader.state import StateLog
-from lakeward.autoloader.streams.file_tracker import FileRegistry
+from lakeward.autoloader.streams.file_registry import FileRegistry
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 start = time.perf_counter()
 registry = FileRegistry(StateLog(Path(sys.argv[1])))

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from lakeward.autoloader.discovery.file_listing import FileLister, FileNames, FileStatus, open_storage
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.state import MAGIC, FileEntry, Frame, StateLog, encode_frame, read_frames
-from lakeward.autoloader.streams.file_tracker import FileRegistry, FileTracker, Offset
+from lakeward.autoloader.streams.file_registry import FileRegistry
+from lakeward.autoloader.streams.file_tracker import FileTracker, Offset
 from lakeward.errors import CloudFilesError
 from lakeward.session.paths import PathMap
 

@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from lakeward.autoloader.schema.schema_resolution import SchemaStore
 from lakeward.autoloader.state import StateLog
-from lakeward.autoloader.streams.file_tracker import FileRegistry
+from lakeward.autoloader.streams.file_registry import FileRegistry
 from tests.autoloader.trackers import Source
 from tests.processes import outcome
 

@@ -12,7 +12,7 @@ from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.readers.file_contents import FileContents
 from lakeward.autoloader.state import MAGIC, StateLog, encode_frame
 from lakeward.autoloader.streams.checkpoint_state import file_states
-from lakeward.autoloader.streams.file_tracker import FileRegistry
+from lakeward.autoloader.streams.file_registry import FileRegistry
 from lakeward.errors import CloudFilesError
 from tests.autoloader.trackers import Source, names_of
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from lakeward.autoloader.discovery.file_listing import FileLister, FileNames, FileStatus, open_storage
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.state import StateLog
-from lakeward.autoloader.streams.file_tracker import FileRegistry, FileTracker, Offset
+from lakeward.autoloader.streams.file_registry import FileRegistry
+from lakeward.autoloader.streams.file_tracker import FileTracker, Offset
 from lakeward.autoloader.streams.source_cleaning import SourceCleaner, cleaning_policy
 from lakeward.session.paths import PathMap
 

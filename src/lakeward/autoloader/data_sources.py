@@ -297,7 +297,8 @@ def _create_reader(builder: BatchBuilder, skips: SkippedFiles | None) -> FormatR
 
 def _create_tracker(plan: ReadPlan, state: Path) -> FileTracker:
     from lakeward.autoloader.state import StateLog
-    from lakeward.autoloader.streams.file_tracker import FileRegistry, FileTracker
+    from lakeward.autoloader.streams.file_registry import FileRegistry
+    from lakeward.autoloader.streams.file_tracker import FileTracker
 
     options = plan.user_options
     registry = FileRegistry(StateLog(state), versions=options.flag("cloudFiles.allowOverwrites"))

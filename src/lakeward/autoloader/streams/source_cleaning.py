@@ -11,7 +11,7 @@ from itertools import islice
 from lakeward.autoloader.discovery.file_listing import FileLister, FileNames, literal_root
 from lakeward.autoloader.options.option_values import Options
 from lakeward.autoloader.state import CleanedFile, FileEntry, commit_times
-from lakeward.autoloader.streams.file_tracker import FileRegistry
+from lakeward.autoloader.streams.file_registry import FileRegistry
 from lakeward.errors import CloudFilesError
 
 _LOG = logging.getLogger(__name__)
