@@ -16,9 +16,9 @@ from lakeward.pipelines.incremental import aggregate_merge
 from lakeward.pipelines.incremental.aggregate_merge import (
     KEPT,
     SETTLED,
+    apply_changed_aggregates,
     changed_aggregates,
     merge_expressions,
-    merged_groups,
 )
 from lakeward.pipelines.incremental.delta_rules import DeltaRules
 from lakeward.pipelines.incremental.row_groups import uppermost_keyed
@@ -85,7 +85,7 @@ def merged(spark: SparkSession, select: str, keys: tuple[int, ...]) -> DataFrame
         for which in (OLD, ADDED, REMOVED)
     )
     changed = changed_aggregates(added, removed, keys)
-    return merged_groups(stored, changed, keys, columns).localCheckpoint()
+    return apply_changed_aggregates(stored, changed, keys, columns).localCheckpoint()
 
 
 def bag(frame: DataFrame) -> Counter[str]:
@@ -237,7 +237,7 @@ def test_a_merged_group_is_not_written_by_a_failed_update(
 
     from lakeward.pipelines.incremental import view_refresh
 
-    monkeypatch.setattr(view_refresh, "merged_groups", fail)
+    monkeypatch.setattr(view_refresh, "apply_changed_aggregates", fail)
     lab.spark.sql(f"DELETE FROM {table} WHERE id = 4")
     lab.done()
     assert aggregate_merge.SETTLED not in lab.table("v0").columns

@@ -22,7 +22,7 @@ _INTEGERS = ("byte", "short", "integer", "long")
 # added without loss of digits if one digit more is possible.
 _MAX_SUMMED_PRECISION = 27
 SETTLED, KEPT = "lakeward_settled", "lakeward_kept"
-"""Columns of `merged_groups`: whether the new values are certain, and whether the group has rows."""
+"""Columns of `apply_changed_aggregates`: the new values are certain, and the group has rows."""
 ADDED, REMOVED = "lakeward_added", "lakeward_removed"
 """Columns of `changed_aggregates`: the aggregates of the added and of the removed rows of a group."""
 
@@ -156,7 +156,7 @@ def changed_aggregates(added: DataFrame, removed: DataFrame, keys: Sequence[int]
     return joined.where(f"NOT ({there} AND {unchanged})").select(*values, ADDED, REMOVED)
 
 
-def merged_groups(
+def apply_changed_aggregates(
     stored: DataFrame, changed: DataFrame, keys: Sequence[int], merged: Mapping[str, MergedColumn]
 ) -> DataFrame:
     """Merge the aggregates of added and removed rows into the stored groups.

@@ -18,7 +18,8 @@ from lakeward.pipelines.incremental.view_plan import ViewPlan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 _KEY = "lakeward.incremental"
-_SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
+RESULT_SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
+"""Settings of the session that change the result of a query."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def describe_view(
 ) -> SeenVersions:
     """Return the hashes of a view; user code counts only where the query calls functions of it."""
     spark, options = query.sparkSession, dataset.options
-    settings = [dict(conf), {key: spark.conf.get(key, None) for key in _SETTINGS}, spark.version]
+    settings = [dict(conf), {key: spark.conf.get(key, None) for key in RESULT_SETTINGS}, spark.version]
     declaration = [
         [[each.name, each.constraint, each.action] for each in dataset.expectations],
         [options.comment, dict(options.properties), options.partition_cols, options.cluster_by],

@@ -17,9 +17,9 @@ from lakeward.pipelines.graph.expectations import split_dropped_keys
 from lakeward.pipelines.incremental.aggregate_merge import (
     KEPT,
     SETTLED,
+    apply_changed_aggregates,
     changed_aggregates,
     merge_expressions,
-    merged_groups,
 )
 from lakeward.pipelines.incremental.change_set import ChangeSet, Source
 from lakeward.pipelines.incremental.cost import estimate
@@ -51,9 +51,9 @@ from lakeward.pipelines.incremental.view_writes import (
     replace_groups,
     replace_partitions,
     require_own_partitions,
-    stored_groups,
 )
 from lakeward.pipelines.storage.delta_tables import StoredTable, read_stored_rows
+from lakeward.pipelines.storage.key_ranges import target_condition
 from lakeward.pipelines.storage.local_checkpoint import local_checkpoint
 
 if TYPE_CHECKING:
@@ -177,7 +177,8 @@ class ViewRefresh:
             if replaces_partitions:
                 replace_partitions(key, keys, key_names, added, metadata)
             else:
-                replace_groups(key, keys, key_names, added, ranges, metadata)
+                condition = target_condition(spark, key, ranges, key_names)
+                replace_groups(key, keys, key_names, added, condition, metadata)
             return
         if self._replaces_row(dataset):
             stored = read_stored_rows(spark, key)
@@ -232,13 +233,14 @@ class ViewRefresh:
                 append_rows(key, empty, metadata)
                 return
             require_own_partitions(keys.toDF(*names), dataset.options.partition_cols)
-            stored = stored_groups(self.query.sparkSession, key, ranges, names)
-            with local_checkpoint(merged_groups(stored, changed, columns, merged)) as found:
+            condition = target_condition(self.query.sparkSession, key, ranges, names)
+            stored = read_stored_rows(self.query.sparkSession, key).alias("t").where(condition or "true")
+            with local_checkpoint(apply_changed_aggregates(stored, changed, columns, merged)) as found:
                 rows = found.where(f"{SETTLED} AND {KEPT}").select(*self.query.columns)
                 again = found.where(f"NOT {SETTLED}").select(*names)
                 if not again.isEmpty():
                     rows = rows.unionAll(self._computed_groups(rules, root, again))
-                replace_groups(key, keys, names, rows, ranges, metadata)
+                replace_groups(key, keys, names, rows, condition, metadata)
 
     def _computed_groups(self, rules: DeltaRules, root: PlanNode, keys: DataFrame) -> DataFrame:
         groups = self.eligibility.groups

@@ -14,9 +14,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lakeward.pipelines.incremental.row_bags import identity_columns, net_rows, repeat_rows, with_texts
-from lakeward.pipelines.storage.delta_tables import prepare_merge, read_stored_rows
+from lakeward.pipelines.storage.delta_tables import prepare_merge
 from lakeward.pipelines.storage.file_replacement import PLACE, FileReplacement
-from lakeward.pipelines.storage.key_ranges import KeyRange, KeyRanges, target_condition
+from lakeward.pipelines.storage.key_ranges import KeyRanges, target_condition
 from lakeward.pipelines.storage.local_checkpoint import hint_small, local_checkpoint
 from lakeward.quoting import quote_name, quote_string
 from lakeward.session import temporary_conf
@@ -55,7 +55,7 @@ def replace_groups(
     keys: DataFrame,
     columns: Sequence[str],
     rows: DataFrame,
-    ranges: Sequence[KeyRange],
+    condition: str,
     metadata: str,
 ) -> None:
     """Replace all rows of some groups. Their rows are computed once; MERGE reads its source twice.
@@ -65,14 +65,12 @@ def replace_groups(
         keys: The affected groups, each once.
         columns: The view's columns that contain the keys, in the order of `keys`.
         rows: The current rows of these groups.
-        ranges: The ranges of the keys.
+        condition: The condition that rows `t` of these groups meet, see `target_condition`.
         metadata: User metadata of the commit.
     """
     from pyspark.sql import functions as F
 
-    spark = rows.sparkSession
-    condition = target_condition(spark, key, ranges, columns)
-    files = FileReplacement(spark, key, condition)
+    files = FileReplacement(rows.sparkSession, key, condition)
     if files.is_empty:
         append_rows(key, rows, metadata)
         return
@@ -98,14 +96,6 @@ def replace_groups(
             "WHEN MATCHED THEN DELETE " + _insert(rows.columns, names, "NOT s.removes"),
             metadata,
         )
-
-
-def stored_groups(
-    spark: SparkSession, key: tuple[str, ...], ranges: Sequence[KeyRange], columns: Sequence[str]
-) -> DataFrame:
-    """Return the view's rows among which are those of groups in these ranges of `columns`."""
-    condition = target_condition(spark, key, ranges, columns)
-    return read_stored_rows(spark, key).alias("t").where(condition or "true")
 
 
 def replace_partitions(
@@ -159,7 +149,7 @@ def merge_groups(
                 marked = computed.enter_context(local_checkpoint(marked))
                 before += files.mark(marked)
                 stored = stored.unionAll(marked.select(*map(_column, stored.columns)))
-            written = files.write(_merged_groups(stored, added, rows.columns, matches, merged), count)
+            written = files.write(_with_added_groups(stored, added, rows.columns, matches, merged), count)
         inserted = written - before
         with _commit_settings(spark, metadata):
             files.commit(inserted=inserted, updated=count - inserted)
@@ -259,7 +249,7 @@ def _replace(
             files.commit(inserted=inserted, deleted=gone + before + inserted - written)
 
 
-def _merged_groups(
+def _with_added_groups(
     stored: DataFrame,
     added: DataFrame,
     columns: Sequence[str],

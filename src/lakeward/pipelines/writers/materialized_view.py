@@ -32,7 +32,7 @@ from lakeward.pipelines.incremental.cost import add_start
 from lakeward.pipelines.incremental.issues import Issue
 from lakeward.pipelines.incremental.refresh_plan import RefreshPlan, Technique, recompute
 from lakeward.pipelines.incremental.refresh_policy import require_incremental
-from lakeward.pipelines.incremental.seen_versions import add_seen_versions
+from lakeward.pipelines.incremental.seen_versions import RESULT_SETTINGS, add_seen_versions
 from lakeward.pipelines.incremental.view_refresh import ViewRefresh, plan_refresh
 from lakeward.pipelines.incremental.view_writes import InconsistentViewError, append_rows
 from lakeward.pipelines.storage.dataset_manager import (
@@ -269,7 +269,6 @@ _PER_RUN = re.compile(
     re.IGNORECASE,
 )
 _NO_DATA = ("OneRowRelation", "Range", "CTERelationRef")
-_TEMPORAL_SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
 
 
 def query_fingerprint(df: DataFrame, dataset: Dataset, *, code: str, conf: Mapping[str, str]) -> str | None:
@@ -306,7 +305,7 @@ def query_fingerprint(df: DataFrame, dataset: Dataset, *, code: str, conf: Mappi
         df.schema.json(),
         code,
         dict(conf),
-        {key: df.sparkSession.conf.get(key, None) for key in _TEMPORAL_SETTINGS},
+        {key: df.sparkSession.conf.get(key, None) for key in RESULT_SETTINGS},
         df.sparkSession.version,
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
