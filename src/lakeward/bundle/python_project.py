@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import configparser
-import importlib
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from typing import Any
 from packaging.utils import canonicalize_name
 
 from lakeward.errors import BundleError
+from lakeward.toml_parser import tomllib
 
 
 @dataclass(frozen=True)
@@ -96,10 +95,6 @@ def _points(groups: Any) -> Iterator[tuple[str, str]]:
             name, equals, value = str(line).partition("=")
             if equals:
                 yield name.strip(), value.strip()
-
-
-# The standard library has the same code from 3.11 on.
-tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 
 def read_wheel(file: Path) -> Distribution:

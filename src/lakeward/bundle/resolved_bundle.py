@@ -14,6 +14,7 @@ from lakeward.bundle.python_project import Distribution, read_distribution
 from lakeward.errors import BundleError
 from lakeward.suggestions import unknown_name_hint
 
+NOTEBOOK_SUFFIXES = (".py", ".ipynb", ".sql", ".scala", ".r", ".R")
 CONNECTOR_FIELDS = ("ingestion_definition", "gateway_definition")
 """Fields of pipelines of Lakeflow Connect, which have no libraries."""
 

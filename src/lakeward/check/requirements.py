@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lakeward.check.model import Place, Use
-
-# The standard library has it from 3.11 on, and there it is the very same code.
-tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+from lakeward.toml_parser import tomllib
 
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^]]*\])?\s*\(?([^;#)@]*)")
 _POETRY = re.compile(r"^(\^|~(?!=))\s*(\d+)(?:\.(\d+))?")

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 _OPTION = re.compile(r"(?P<option>(?:-r|-e|-c|--requirement|--editable|--constraint)[= ]\s*)?(?P<path>.*)")
 
-_WORKSPACE = ("/Workspace/", "/Volumes/", "dbfs:/", "/Users/", "/Shared/", "/Repos/")
-
 
 def layer_of_task(
     layers: Layers, bundle: Bundle, job: Mapping[str, Any], task: Task, settings: Settings
@@ -146,11 +144,8 @@ def map_workspace_paths(lines: Iterable[str], settings: Settings) -> list[str]:
     found = []
     for line in lines:
         parts = _OPTION.fullmatch(line)
-        path = parts["path"] if parts else ""
-        if parts and path.startswith(_WORKSPACE):
-            inside = f"/Workspace{path}" if path.startswith(("/Users/", "/Shared/", "/Repos/")) else path
-            line = f"{parts['option'] or ''}{paths.local(inside)}"  # noqa: PLW2901
-        found.append(line)
+        local = paths.local_in_workspace(parts["path"]) if parts else None
+        found.append(line if parts is None or local is None else f"{parts['option'] or ''}{local}")
     return found
 
 

@@ -5,18 +5,17 @@ Source: https://docs.databricks.com/aws/en/compute/serverless/dependencies
 
 from __future__ import annotations
 
-import importlib
 import re
 import shlex
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lakeward.toml_parser import tomllib
+
 CELL = "environment"
 """The magic of the cell that older exports of notebooks keep the environment in."""
 
-tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 # The comment of PEP 723, which newer exports begin with.
 _SCRIPT = re.compile(
     r"^(?:#|--) /// script$\n(?P<lines>(?:^(?:#|--)(?: .*)?$\n)+?)^(?:#|--) ///$", re.MULTILINE

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from lakeward.session.runtimes.profiles import PROFILES, known
 from lakeward.session.settings import Settings
+from lakeward.session.spark_errors import CONDITION
 
 # Condition → a query that fails with ANSI mode on and succeeds with it off.
 ANSI_CONDITIONS = {
@@ -26,7 +25,6 @@ ANSI_CONDITIONS = {
     "NUMERIC_VALUE_OUT_OF_RANGE": "select cast(12345 as decimal(3, 0))",
     "REMAINDER_BY_ZERO": "select 1 % 0",
 }
-_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
 _SETTING = "spark.sql.ansi.enabled"
 
 
@@ -38,7 +36,7 @@ def ansi_hint(text: str, settings: Settings) -> str | None:
     runtime = known(settings.profile)
     if settings.runtime_chosen or runtime is None or not runtime.ansi or _SETTING in settings.conf:
         return None
-    if not any(_is_caused_by_ansi(condition) for condition in _CONDITION.findall(text)):
+    if not any(_is_caused_by_ansi(condition) for condition in CONDITION.findall(text)):
         return None
     without = next(name for name, each in PROFILES.items() if not each.ansi)
     return (

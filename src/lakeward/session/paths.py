@@ -127,6 +127,15 @@ class PathMap:
         # A path that leaves its prefix through `..` is valid in its resolved form only.
         return clean if any(_below(prefix, plain) is not None for prefix, _ in self.entries) else path
 
+    def local_in_workspace(self, path: str) -> str | None:
+        """Return the local path of a file in the workspace, a volume or DBFS, None for any other path.
+
+        Definitions of jobs and pipelines may leave out `/Workspace` before `/Users`, `/Shared` and `/Repos`.
+        """
+        if path.startswith(("/Users/", "/Shared/", "/Repos/")):
+            path = _WORKSPACE + path
+        return self.local(path) if path.startswith((f"{_WORKSPACE}/", "/Volumes/", "dbfs:/")) else None
+
     def require_local(self, path: str) -> str:
         """Return the local path like `local`, and without the scheme `file:`.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +21,9 @@ def project_table(folder: Path) -> dict[str, Any]:
     file = project_file(folder)
     if file is None:
         return {}
-    # The standard library has the same code from 3.11 on.
     # Imported here: this package must be importable without any installed package.
-    tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    from lakeward.toml_parser import tomllib
+
     try:
         content: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -11,7 +11,7 @@ _STACK = re.compile(r"\n\s*(?:JVM stacktrace:|at [\w$.<>/@-]+\([^)]*\)|Driver st
 _PLAN = re.compile(r";\n(?=['+~!:*( ]|[A-Z]\w+)[\s\S]*$|\n(?=['+~])[\s\S]*$")
 _EXCEPTION_NAME = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
 _CAUSE = re.compile(r"^\s*Caused by: (.+)$", re.MULTILINE)
-_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
+CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
 # Statements of a file are padded with empty lines, so that Spark reports lines of the file.
 _BLANK = re.compile(r"(== SQL[^\n]*\n)(?:[ \t]*\n)+")
 # Wrappers that only report that something else failed.
@@ -78,7 +78,7 @@ def condition_of(error: BaseException) -> str | None:
     condition = own() if callable(own) else None
     if condition is None:
         of_the_jvm = hasattr(error, "java_exception") or hasattr(error, "_origin")
-        found = (_CONDITION.search if of_the_jvm else _CONDITION.match)(message_of(error))
+        found = (CONDITION.search if of_the_jvm else CONDITION.match)(message_of(error))
         condition = found.group(1) if found else None
     return condition
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lakeward.bundle.git_sources import is_from_git
-from lakeward.bundle.resolved_bundle import Bundle
+from lakeward.bundle.resolved_bundle import NOTEBOOK_SUFFIXES, Bundle
 from lakeward.errors import BundleError
 
 # Keys of a resource in a bundle that are not settings of the resource itself.
@@ -21,7 +21,6 @@ _OURS = ("permissions", "lifecycle", "grants", "run_as")
 _LOCAL = re.compile(
     r"(?P<option>(?:-r|-e|-c|--requirement|--editable|--constraint)[= ]\s*)?(?P<path>\.{1,2}(?:/.*)?)"
 )
-_SUFFIXES = (".py", ".ipynb", ".sql", ".scala", ".r", ".R")
 
 
 class Places:
@@ -56,7 +55,7 @@ class Places:
     def notebook(self, name: str) -> str:
         """Return the path of a notebook, which has no extension in the workspace."""
         path = self.file(name)
-        return path.removesuffix(Path(name).suffix) if Path(name).suffix in _SUFFIXES else path
+        return path.removesuffix(Path(name).suffix) if Path(name).suffix in NOTEBOOK_SUFFIXES else path
 
     def wheel(self, text: str) -> str:
         """Return the uploaded wheel for the local one that `text` names."""

@@ -7,12 +7,11 @@ from functools import partial
 from pathlib import Path
 
 from lakeward.bundle.git_sources import is_from_git
-from lakeward.bundle.resolved_bundle import Bundle, connector_of
+from lakeward.bundle.resolved_bundle import NOTEBOOK_SUFFIXES, Bundle, connector_of
 from lakeward.bundle.rules.rule import Breach, tasks
 from lakeward.errors import ConfigurationError
 from lakeward.session import find_platform_file, find_platform_sources, is_platform_path
 
-_NOTEBOOKS = (".py", ".ipynb", ".sql", ".scala", ".r", ".R")
 _MARKERS = {
     ".py": "# Databricks notebook source",
     ".sql": "-- Databricks notebook source",
@@ -129,7 +128,7 @@ def _any(root: Path, pattern: str) -> bool:
 
 
 def _notebook(root: Path, name: str) -> Path | None:
-    candidates = [root / name, *(root / f"{name}{suffix}" for suffix in _NOTEBOOKS)]
+    candidates = [root / name, *(root / f"{name}{suffix}" for suffix in NOTEBOOK_SUFFIXES)]
     return next((path for path in candidates if path.is_file()), None)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import importlib
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,9 +12,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from lakeward.environments.model import Found, LeftOut, PythonWanted, Role, Wanted
 from lakeward.errors import ConfigurationError
-
-# The standard library has the same code from 3.11 on.
-tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+from lakeward.toml_parser import tomllib
 
 # `pip freeze > requirements.txt` in PowerShell writes UTF-16.
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))

@@ -40,7 +40,7 @@ def _create(cursor: TokenCursor) -> Edits | Refusal:
     cursor.words("OR", "REPLACE")
     cursor.need("VIEW")
     while not cursor.words("WITH", "METRICS"):
-        _skip(cursor)
+        cursor.skip()
     return _with_definition(cursor)
 
 
@@ -60,7 +60,7 @@ def _alter(cursor: TokenCursor) -> Edits | Refusal:
 
 def _with_definition(cursor: TokenCursor) -> Edits | Refusal:
     while not cursor.words("AS"):
-        _skip(cursor)
+        cursor.skip()
     body = cursor.next
     if body is None or body.dollar_quoted is None:
         raise Unmatched
@@ -73,12 +73,6 @@ def _with_definition(cursor: TokenCursor) -> Edits | Refusal:
     # JSON is YAML, and its texts need no indentation.
     text = json.dumps(definition, indent=1, ensure_ascii=False)
     return Edits((Edit(body.start, body.end, f"$$\n{text}\n$$"),))
-
-
-def _skip(cursor: TokenCursor) -> None:
-    if cursor.next is None:
-        raise Unmatched
-    cursor.at += 1
 
 
 def _definition(text: str) -> dict[str, Any]:

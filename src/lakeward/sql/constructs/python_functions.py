@@ -196,14 +196,14 @@ def _clauses(cursor: TokenCursor) -> tuple[_Clauses, Token]:
         elif cursor.words("ENVIRONMENT", "("):
             # The packages of the session are used; a missing one fails at its import.
             while not cursor.words(")"):
-                _skip(cursor)
+                cursor.skip()
         else:
             if cursor.words("AS"):
                 break
             if cursor.words("NOT", "DETERMINISTIC"):
                 is_deterministic = False
             else:
-                _skip(cursor)
+                cursor.skip()
             continue
         removed += cursor.read(begin)
     as_word, body = cursor.read(begin)[0], cursor.next
@@ -212,12 +212,6 @@ def _clauses(cursor: TokenCursor) -> tuple[_Clauses, Token]:
     cursor.at += 1
     cursor.end()
     return _Clauses(handler, is_batch, is_deterministic, removed, as_word), body
-
-
-def _skip(cursor: TokenCursor) -> None:
-    if cursor.next is None:
-        raise Unmatched
-    cursor.at += 1
 
 
 def _python_function(spark: SparkSession, *, positional: list[Any], named: dict[str, Any]) -> Any:

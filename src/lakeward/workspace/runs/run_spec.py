@@ -13,8 +13,6 @@ from lakeward.workspace.runs.saved_query import use_text
 from lakeward.workspace.state.connection import WORKSPACE_ID
 from lakeward.workspace.state.store import Document, Store
 
-_ROOTS = ("/Workspace/", "/Volumes/", "dbfs:/", "/Users/", "/Shared/", "/Repos/")
-
 
 def build_job_run_spec(store: Store, settings: Settings, run: Document, *, host: str = "") -> Document:
     """Return the order of a job's run: the job, and every pipeline that its tasks may update.
@@ -158,11 +156,8 @@ def _localize(holder: Any, name: str, settings: Settings) -> None:
 def _local(text: str, settings: Settings) -> str:
     """Return a workspace path as a path on this disk; a prefix `--editable ` is kept."""
     prefix = next((each for each in ("--editable ", "-e ") if text.startswith(each)), "")
-    path = text[len(prefix) :]
-    if not path.startswith(_ROOTS):
-        return text
-    inside = f"/Workspace{path}" if path.startswith(("/Users/", "/Shared/", "/Repos/")) else path
-    return prefix + str(Path(PathMap.of(settings).local(inside)))
+    local = PathMap.of(settings).local_in_workspace(text[len(prefix) :])
+    return text if local is None else prefix + str(Path(local))
 
 
 def _jobs_within(store: Store, settings: Document) -> list[Document]:
